@@ -1,0 +1,278 @@
+//! Counters: each declared once, with its name, unit, help text and its part in the laws.
+//!
+//! Metrics, the table in `docs/counters.md`, the report and the dashboards are all made from the
+//! declarations; a counter that joins a law by its declaration is in the balance from then on.
+//!
+//! ```
+//! use evforge_core::counter::{CounterSet, Law};
+//!
+//! evforge_core::counters! {
+//!     /// Counters of a toy stage.
+//!     pub struct ToyCounters: "toy" {
+//!         readouts: Enters(Readouts), Readouts, "Readouts found in packets.";
+//!         hits: Leaves(Readouts), Hits, "Hits made of readouts.";
+//!         unmapped: Discarded(Readouts), Readouts, "Readouts of channels that no strip is wired to.";
+//!     }
+//! }
+//!
+//! let counters = ToyCounters { readouts: 3, hits: 2, unmapped: 1 };
+//! assert_eq!(counters.imbalance(Law::Readouts), 0);
+//! ```
+//!
+//! # The laws
+//! * packets: received = formed from + discarded by reason
+//! * readouts: in = mapped to hits + discarded by reason
+//! * hits: in = in events + discarded by reason + held
+//!
+//! No counter is computed as the remainder of others, so an imbalance means that a stage has lost
+//! something without saying so.
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// UDP datagrams.
+    Packets,
+    /// Bytes of UDP payload.
+    Bytes,
+    /// Single digitised measurements.
+    Readouts,
+    /// Readouts placed on the detector.
+    Hits,
+    /// Groups of hits of one plane.
+    Clusters,
+    /// Neutrons.
+    Events,
+    /// Occurrences of what the help text says.
+    Times,
+}
+
+impl Unit {
+    /// The unit as it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Packets => "packets",
+            Unit::Bytes => "bytes",
+            Unit::Readouts => "readouts",
+            Unit::Hits => "hits",
+            Unit::Clusters => "clusters",
+            Unit::Events => "events",
+            Unit::Times => "times",
+        }
+    }
+}
+
+/// A balance that holds in every snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// received = formed from + discarded by reason
+    Packets,
+    /// in = mapped to hits + discarded by reason
+    Readouts,
+    /// in = in events + discarded by reason + held
+    Hits,
+}
+
+impl Law {
+    /// All laws.
+    pub const ALL: [Law; 3] = [Law::Packets, Law::Readouts, Law::Hits];
+
+    /// The law as it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Law::Packets => "packets",
+            Law::Readouts => "readouts",
+            Law::Hits => "hits",
+        }
+    }
+}
+
+/// A counter's part in the laws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Left side of the law: what came in.
+    Enters(Law),
+    /// Right side: what went on to the next stage.
+    Leaves(Law),
+    /// Right side of the first law and left side of the second.
+    Joins(Law, Law),
+    /// Right side: what was thrown away, for the reason that the counter's name gives.
+    Discarded(Law),
+    /// Right side: what a stage holds at the moment of the snapshot. Not cumulative.
+    Held(Law),
+    /// In no law.
+    Information,
+}
+
+impl Role {
+    /// +1, -1 or 0: the sign with which a counter of this role enters `incoming - outgoing` of `law`.
+    fn sign(self, law: Law) -> i128 {
+        match self {
+            Role::Enters(l) if l == law => 1,
+            Role::Joins(_, l) if l == law => 1,
+            Role::Joins(l, _) | Role::Leaves(l) | Role::Discarded(l) | Role::Held(l) if l == law => -1,
+            _ => 0,
+        }
+    }
+}
+
+/// The declaration of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterInfo {
+    /// Its name, as in the code, the report and the metrics.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// One sentence for people.
+    pub help: &'static str,
+    /// Its part in the laws.
+    pub role: Role,
+}
+
+/// A struct of counters made by [`counters!`](crate::counters).
+pub trait CounterSet {
+    /// Name of the stage that counts, for the table and the metrics.
+    const STAGE: &'static str;
+
+    /// The declarations, in the order of the values.
+    fn infos() -> &'static [CounterInfo]
+    where
+        Self: Sized;
+
+    /// Copies the values into `values`, in the order of the declarations. What does not fit is left out.
+    fn copy_values(&self, values: &mut [u64]);
+
+    /// Incoming less outgoing of `law`: 0 unless something vanished (> 0) or appeared (< 0).
+    fn imbalance(&self, law: Law) -> i128
+    where
+        Self: Sized,
+    {
+        CounterSnapshot::of(self).imbalance(law)
+    }
+}
+
+/// A consistent copy of a counter set, free of its type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CounterSnapshot {
+    infos: &'static [CounterInfo],
+    values: Vec<u64>,
+}
+
+impl CounterSnapshot {
+    /// An all-zero snapshot for counters of type `C`, to be filled by [`CounterSnapshot::take`].
+    pub fn for_set<C: CounterSet>() -> Self {
+        Self { infos: C::infos(), values: vec![0; C::infos().len()] }
+    }
+
+    /// A snapshot of `counters`.
+    pub fn of<C: CounterSet>(counters: &C) -> Self {
+        let mut snapshot = Self::for_set::<C>();
+        counters.copy_values(&mut snapshot.values);
+        snapshot
+    }
+
+    /// Takes the values of `counters`; allocates only if the snapshot was made for another set.
+    pub fn take<C: CounterSet>(&mut self, counters: &C) {
+        self.infos = C::infos();
+        self.values.resize(self.infos.len(), 0);
+        counters.copy_values(&mut self.values);
+    }
+
+    /// Declarations and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static CounterInfo, u64)> + '_ {
+        self.infos.iter().zip(self.values.iter().copied())
+    }
+
+    /// The value of the counter called `name`, or none.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        self.iter().find(|(info, _)| info.name == name).map(|(_, value)| value)
+    }
+
+    /// Incoming less outgoing of `law`.
+    pub fn imbalance(&self, law: Law) -> i128 {
+        self.iter().map(|(info, value)| info.role.sign(law) * i128::from(value)).sum()
+    }
+
+    /// How much is unaccounted for: the imbalances of all laws, each taken positive, added up.
+    pub fn unaccounted(&self) -> u64 {
+        let total: u128 = Law::ALL.iter().map(|&law| self.imbalance(law).unsigned_abs()).sum();
+        u64::try_from(total).unwrap_or(u64::MAX)
+    }
+}
+
+/// Declares a struct of `u64` counters: a name for the stage, then `name: Role, Unit, "Help.";` for each.
+/// See the [module documentation](crate::counter).
+#[macro_export]
+macro_rules! counters {
+    (
+        $(#[$outer:meta])*
+        $visibility:vis struct $set:ident: $stage:literal {
+            $($name:ident: $role:ident $(($($law:ident),+))?, $unit:ident, $help:literal;)+
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        $visibility struct $set {
+            $(#[doc = $help] pub $name: u64,)+
+        }
+
+        impl $crate::counter::CounterSet for $set {
+            const STAGE: &'static str = $stage;
+
+            fn infos() -> &'static [$crate::counter::CounterInfo] {
+                const INFOS: &[$crate::counter::CounterInfo] = &[$(
+                    $crate::counter::CounterInfo {
+                        name: stringify!($name),
+                        unit: $crate::counter::Unit::$unit,
+                        help: $help,
+                        role: $crate::counter::Role::$role $(($($crate::counter::Law::$law),+))?,
+                    },
+                )+];
+                INFOS
+            }
+
+            fn copy_values(&self, values: &mut [u64]) {
+                for (slot, value) in values.iter_mut().zip([$(self.$name),+]) {
+                    *slot = value;
+                }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    counters! {
+        /// A stage with one of each role.
+        struct Stage: "stage" {
+            readouts: Enters(Readouts), Readouts, "In.";
+            hits: Joins(Readouts, Hits), Hits, "Between.";
+            unmapped: Discarded(Readouts), Readouts, "Out.";
+            in_events: Leaves(Hits), Hits, "Out.";
+            held: Held(Hits), Hits, "Held.";
+            markers: Information, Times, "Free.";
+        }
+    }
+
+    #[test]
+    fn laws_follow_from_the_declarations() {
+        let balanced = Stage { readouts: 10, hits: 8, unmapped: 2, in_events: 5, held: 3, markers: 99 };
+        assert_eq!(CounterSnapshot::of(&balanced).unaccounted(), 0);
+        let swallowed = CounterSnapshot::of(&Stage { readouts: 11, ..balanced });
+        assert_eq!(swallowed.imbalance(Law::Readouts), 1);
+        assert_eq!(swallowed.unaccounted(), 1);
+        let made_up = CounterSnapshot::of(&Stage { in_events: 6, ..balanced });
+        assert_eq!(made_up.imbalance(Law::Hits), -1);
+        assert_eq!(made_up.unaccounted(), 1);
+    }
+
+    #[test]
+    fn a_snapshot_knows_names_and_values() {
+        let mut snapshot = CounterSnapshot::default();
+        snapshot.take(&Stage { markers: 7, ..Stage::default() });
+        assert_eq!(snapshot.value("markers"), Some(7));
+        assert_eq!(snapshot.value("nonsense"), None);
+        assert_eq!(Stage::STAGE, "stage");
+    }
+}

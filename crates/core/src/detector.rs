@@ -1,0 +1,43 @@
+//! What a detector pipeline must offer.
+
+use crate::event::EventBatch;
+use crate::geometry::LogicalGeometry;
+use crate::ledger::DetectorLedger;
+use crate::packet::PacketBatch;
+
+/// How far [`Detector::ingest`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Packets of the batch that have been taken, counted from its start (not from `from`).
+    pub taken: usize,
+    /// True if the event batch filled up: empty it and call again, even if all packets are taken.
+    pub full: bool,
+}
+
+/// Forms the events of one stream of packets.
+///
+/// The events are a function of the packet sequence of each source alone: not of the sizes of batches, of
+/// threads, of the receive method or of how the sources' packets interleave. A detector does no I/O, reads
+/// no clock and, once built, does not allocate while it forms events.
+pub trait Detector: Send {
+    /// Takes packets of `packets` from index `from` on and appends what is closed to `events`, until the
+    /// packets are used up or `events` is full.
+    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress;
+
+    /// Appends the events that are already closed but have been kept back for the sake of larger steps.
+    /// Call it when the input pauses. Returns true if `events` filled up and there is more.
+    fn publish_closed(&mut self, events: &mut EventBatch) -> bool;
+
+    /// End of the input: closes everything that is held. Returns true if `events` filled up and there is
+    /// more: empty it and call again.
+    fn close(&mut self, events: &mut EventBatch) -> bool;
+
+    /// Sources, sequences and counters at this moment; the laws hold in it.
+    fn ledger(&self) -> DetectorLedger;
+
+    /// The pixels of this detector.
+    fn geometry(&self) -> LogicalGeometry;
+
+    /// Upper bound of the memory this detector uses, in bytes, whatever it is fed.
+    fn memory_bound(&self) -> usize;
+}

@@ -1,0 +1,35 @@
+//! The vocabulary of evforge: what every other crate speaks.
+//!
+//! Data flows in one direction, and each stage has a name that is used everywhere:
+//!
+//! ```text
+//! packets ──► readouts ──► hits ──► clusters ──► events ──► messages · files · pictures
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | one UDP payload with its origin; many of them in one slab | [`packet`] |
+//! | events in columns, the unit that leaves a detector pipeline | [`event`] |
+//! | pixel ids from coordinates and back | [`geometry`] |
+//! | pulses and time of flight | [`pulse`] |
+//! | lost, reordered and duplicated packets told apart | [`sequence`] |
+//! | clocks that wrap, extended to 64 bits | [`clock`] |
+//! | counters, each declared once, and the laws that bind them | [`counter`] |
+//! | what was sent, received and lost, per source and per stream | [`ledger`] |
+//! | what a detector pipeline must offer | [`detector`] |
+//!
+//! Nothing here does I/O, starts a thread or reads a clock; nothing here depends on another evforge crate.
+//!
+//! Start with [`detector::Detector`]: it ties all of the above together.
+
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod counter;
+pub mod detector;
+pub mod event;
+pub mod geometry;
+pub mod ledger;
+pub mod packet;
+pub mod pulse;
+pub mod sequence;
