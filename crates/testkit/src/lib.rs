@@ -1,0 +1,56 @@
+//! What the tests of several crates share. Never part of a shipped program.
+//!
+//! Tests against recorded data read it from a folder that is not part of this repository: `EVFORGE_SHARED`,
+//! or else `../shared` beside the checkout. Where something that a test needs is missing, the test says so by
+//! name and passes as *skipped*; with `EVFORGE_REQUIRE=all` it fails instead.
+
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+
+/// The folder of reference data.
+pub fn shared_folder() -> PathBuf {
+    match std::env::var_os("EVFORGE_SHARED") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+    }
+}
+
+/// True where a missing prerequisite is a failure (`EVFORGE_REQUIRE=all`).
+pub fn everything_is_required() -> bool {
+    std::env::var_os("EVFORGE_REQUIRE").is_some_and(|value| value == "all")
+}
+
+/// Reports `test` as skipped because of `missing`, or fails it where everything is required.
+pub fn skip(test: &str, missing: &str) {
+    assert!(!everything_is_required(), "{test}: {missing} (and EVFORGE_REQUIRE=all forbids to skip)");
+    eprintln!("skipped: {test}: {missing}");
+}
+
+/// The reference file at `path` below the shared folder, or none with `test` reported as skipped.
+pub fn shared_file(test: &str, path: &str) -> Option<Vec<u8>> {
+    let file = shared_folder().join(path);
+    match std::fs::read(&file) {
+        Ok(bytes) => Some(bytes),
+        Err(error) => {
+            skip(test, &format!("reference data {} cannot be read: {error}", file.display()));
+            None
+        }
+    }
+}
+
+/// The payloads of a `.pkts` file: repeated little-endian u32 length and bytes.
+///
+/// # Panics
+/// If the file is cut: reference data is expected to be whole.
+pub fn pkts_payloads(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut rest = bytes;
+    let mut payloads = Vec::new();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (payload, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+        payloads.push(payload.to_vec());
+        rest = after;
+    }
+    assert!(rest.is_empty(), "a .pkts file ends in the middle of a length");
+    payloads
+}

@@ -1,0 +1,14 @@
+//! Bytes to readouts and back: one module per readout protocol.
+//!
+//! | protocol | module | detectors |
+//! |---|---|---|
+//! | SRS front-end cards with VMM2, VMM3 (2018) and VMM3a chips | [`srs_vmm`] | Gd-GEM |
+//!
+//! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
+//! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
+//! caller counts the packet and its bytes under that reason. Each decoder has an encoder beside it: the
+//! simulator, the tests and the fuzz corpora are made with the encoders.
+
+#![forbid(unsafe_code)]
+
+pub mod srs_vmm;
