@@ -1,0 +1,31 @@
+//! Capture files: the payloads of UDP datagrams, read from and written to disk.
+//!
+//! Read are pcap (both byte orders, micro- and nanoseconds), pcapng (both byte orders, any number of
+//! sections and interfaces, any time resolution), recognised by their first bytes, and `.pkts`, recognised
+//! by its name: repeated {length: u32 little-endian, payload}, which knows neither source, port nor time.
+//!
+//! Frames may be Ethernet II (with VLAN tags), Linux cooked (SLL, SLL2), raw IP or BSD loopback, with IPv4
+//! (options included) or IPv6 (extension headers included). What is not a whole UDP datagram is skipped and
+//! counted by reason in [`CaptureCounters`]. Checksums are not verified: in a capture taken on the sending
+//! host they are not filled in yet.
+//!
+//! All of this is plain file I/O and works on every system.
+
+mod counters;
+mod error;
+mod format;
+mod frame;
+mod pcap;
+mod pcapng;
+mod pcapng_writer;
+mod pkts;
+mod reader;
+mod staged;
+mod window;
+mod writer;
+
+pub use counters::CaptureCounters;
+pub use error::CaptureError;
+pub use pcapng_writer::PcapngWriter;
+pub use reader::{CaptureReader, Fill};
+pub use writer::{PktsWriter, Written};

@@ -1,0 +1,94 @@
+//! A window that slides over a file: the bytes of one record, in one piece.
+
+use std::io::{self, Read};
+
+/// Bytes read ahead at once.
+const READ_AHEAD: usize = 1 << 20;
+
+/// The bytes of an input from the current position on, as many as have been asked for.
+pub(super) struct Window {
+    input: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    position: u64,
+}
+
+impl Window {
+    pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
+        Self { input, buffer: vec![0; READ_AHEAD], start: 0, end: 0, position: 0 }
+    }
+
+    /// Where in the input the window begins.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// What has been read from the current position on.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Reads until `count` bytes are in the window or the input ends; says how many there are. Memory grows
+    /// with `count`: the caller bounds it.
+    pub(super) fn require(&mut self, count: usize) -> io::Result<usize> {
+        if self.end - self.start >= count {
+            return Ok(self.end - self.start);
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < count {
+            self.buffer.resize(count.next_power_of_two(), 0);
+        }
+        while self.end < count {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => break,
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.end)
+    }
+
+    /// Moves on by `count` bytes, all of which must be in the window.
+    pub(super) fn advance(&mut self, count: usize) {
+        debug_assert!(count <= self.end - self.start);
+        self.start += count;
+        self.position += count as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time and is interrupted now and then.
+    struct Dribble(u32);
+
+    impl Read for Dribble {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            if self.0.is_multiple_of(3) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if self.0 > 40 {
+                return Ok(0);
+            }
+            buffer[0] = self.0 as u8;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn small_reads_are_gathered_and_the_end_is_seen() {
+        let mut window = Window::new(Box::new(Dribble(0)));
+        assert_eq!(window.require(4).unwrap(), 4);
+        assert_eq!(window.bytes(), [1, 2, 4, 5]);
+        window.advance(3);
+        assert_eq!(window.require(2).unwrap(), 2);
+        assert_eq!((window.bytes(), window.position()), (&[5, 7][..], 3));
+        assert!(window.require(READ_AHEAD + 1).unwrap() < 40);
+    }
+}
