@@ -12,13 +12,17 @@
 //! * A number just ahead is the next packet; one further ahead opens a *gap*: the numbers between are lost
 //!   until they turn up.
 //! * A number behind that has not been seen is *reordered*: it closes (part of) a gap.
-//! * A number behind that has been seen is *duplicated*.
+//! * A number behind that has been seen is *duplicated*; a long run of such numbers, each one after the
+//!   other, is a sender that has started over.
 //! * A number too far ahead or behind is neither: the sender has started over. That is a *restart*, counted
 //!   for itself, and nothing is reported lost for it.
 
 /// How far behind the newest number a packet is still recognised as reordered or duplicated.
 const HISTORY: u64 = 4096;
 const WORDS: usize = (HISTORY / 64) as usize;
+
+/// Duplicates that follow one another without a gap until they are taken for a restart.
+const RUN_OF_A_RESTART: u32 = 16;
 
 /// How many gaps are remembered by number, for the report.
 pub const REMEMBERED_GAPS: usize = 64;
@@ -85,6 +89,8 @@ pub struct SequenceTracker {
     span: u64,
     /// Ring of bits: number `n` was seen if bit `n % HISTORY` is set, for the last `history` numbers.
     seen: [u64; WORDS],
+    /// Number of the latest duplicate, and how many came in a row up to it.
+    duplicate_run: (u64, u32),
     counts: SequenceCounts,
     gaps: [Gap; REMEMBERED_GAPS],
     gap_count: usize,
@@ -107,6 +113,7 @@ impl SequenceTracker {
             head: None,
             span: 0,
             seen: [0; WORDS],
+            duplicate_run: (0, 0),
             counts: SequenceCounts::default(),
             gaps: [Gap { first: 0, count: 0 }; REMEMBERED_GAPS],
             gap_count: 0,
@@ -154,6 +161,14 @@ impl SequenceTracker {
             return Arrival::Reordered;
         }
         if self.is_marked(number) {
+            let (last, run) = self.duplicate_run;
+            let follows = number.wrapping_sub(last) & self.mask == 1;
+            self.duplicate_run = (number, if follows { run + 1 } else { 1 });
+            if self.duplicate_run.1 == RUN_OF_A_RESTART {
+                self.counts.restarts += 1;
+                self.start_over(number);
+                return Arrival::Restarted;
+            }
             self.counts.duplicated += 1;
             return Arrival::Duplicated;
         }
@@ -181,6 +196,7 @@ impl SequenceTracker {
 
     fn start_over(&mut self, number: u64) {
         self.head = Some(number);
+        self.duplicate_run = (0, 0);
         self.span = 1;
         self.seen = [0; WORDS];
         self.mark(number);
@@ -290,6 +306,13 @@ mod tests {
     fn a_far_jump_is_a_restart_and_nothing_is_lost() {
         let counts = observe_all(32, &[5, 6, 3_000_000_000, 3_000_000_001, 0]).counts();
         assert_eq!((counts.restarts, counts.lost, counts.sent), (2, 0, 5));
+    }
+
+    #[test]
+    fn a_sender_that_starts_over_is_not_taken_for_duplicates_for_long() {
+        let numbers: Vec<u64> = (0..100).chain(0..100).collect();
+        let counts = observe_all(32, &numbers).counts();
+        assert_eq!((counts.duplicated, counts.restarts, counts.lost), (15, 1, 0));
     }
 
     #[test]

@@ -1,0 +1,52 @@
+//! What a Gd-GEM pipeline counts. The table in `docs/counters.md`, the report and the metrics are made from
+//! this declaration.
+
+evforge_core::counters! {
+    /// Counters of a Gd-GEM pipeline.
+    pub struct GdGemCounters: "gdgem" {
+        packets_received: Enters(Packets), Packets, "Packets handed to the pipeline.";
+        packets_formed_from: Leaves(Packets), Packets, "Packets whose content was used: readouts, markers or a sign of life.";
+        packets_cut: Discarded(Packets), Packets, "Packets that are shorter here than they were on the wire (snap length, receive slot).";
+        packets_oversized: Discarded(Packets), Packets, "Packets larger than a frame of 9000 bytes can carry.";
+        packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
+        packets_unexpected_end_of_frame: Discarded(Packets), Packets, "End-of-frame packets in a format that has none.";
+        packets_wrong_data_id: Discarded(Packets), Packets, "Packets whose data id is not that of the configured format.";
+        packets_no_such_fec: Discarded(Packets), Packets, "Packets with an impossible FEC number.";
+        packets_unmapped_fec: Discarded(Packets), Packets, "Packets of a FEC that the configuration does not mention.";
+        packets_without_readouts: Discarded(Packets), Packets, "Packets that end after their header.";
+        packets_ragged: Discarded(Packets), Packets, "Packets whose content is not a whole number of readouts.";
+        packets_duplicated: Discarded(Packets), Packets, "Packets whose number had been received before.";
+        bytes_received: Information, Bytes, "Bytes of all packets received.";
+        bytes_discarded: Information, Bytes, "Bytes of all packets discarded.";
+        end_of_frame_packets: Information, Packets, "Packets that only end a frame (VMM2).";
+        no_data_packets: Information, Packets, "Packets that say that there is no data (VMM2).";
+        markers: Information, Times, "Time markers of chips (VMM3, VMM3a).";
+        markers_unknown_chip: Information, Times, "Time markers ignored because their chip does not exist (triggered mode).";
+        readouts: Enters(Readouts), Readouts, "Readouts in the packets used.";
+        no_marker: Discarded(Readouts), Readouts, "Readouts that came before the first time marker of their chip.";
+        latency_violation: Discarded(Readouts), Readouts, "Readouts whose trigger offset says that the chip could not keep up.";
+        undefined_offset: Discarded(Readouts), Readouts, "Readouts whose trigger offset has no defined meaning.";
+        unmapped_channel: Discarded(Readouts), Readouts, "Readouts of channels that no strip is wired to.";
+        below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
+        before_clock_zero: Discarded(Readouts), Readouts, "Readouts whose time lies before the start of the electronics' clock.";
+        hits: Joins(Readouts, Hits), Hits, "Hits: readouts placed on a strip, with a time.";
+        late: Discarded(Hits), Hits, "Hits that came after their time had been closed.";
+        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
+        group_too_large: Discarded(Hits), Hits, "Hits of time groups larger than sorting.max_group_hits.";
+        cluster_too_small: Discarded(Hits), Hits, "Hits of clusters with fewer hits than clustering.min_hits.";
+        matching_full: Discarded(Hits), Hits, "Hits of clusters that found no room to wait for the other plane.";
+        only_x: Discarded(Hits), Hits, "Hits of clusters on x without a partner on y.";
+        only_y: Discarded(Hits), Hits, "Hits of clusters on y without a partner on x.";
+        too_few_hits: Discarded(Hits), Hits, "Hits of events with fewer hits on a plane than position.minimum_hits.";
+        too_uncertain: Discarded(Hits), Hits, "Hits of events beyond a limit of the position's uncertainty.";
+        outside_geometry: Discarded(Hits), Hits, "Hits of events outside the logical geometry.";
+        hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
+        held: Held(Hits), Hits, "Hits that wait at this moment: for their time, for a partner or for confirmation.";
+        clusters_x: Information, Clusters, "Clusters formed on x.";
+        clusters_y: Information, Clusters, "Clusters formed on y.";
+        events: Information, Events, "Events formed.";
+        leaps: Information, Times, "Jumps ahead of a source's clock that were confirmed.";
+        clock_restarts: Information, Times, "Restarts of a source's clock.";
+        forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
+    }
+}

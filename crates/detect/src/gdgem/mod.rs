@@ -1,0 +1,33 @@
+//! Gd-GEM: a gadolinium GEM detector with two planes of strips, read out by VMM chips over SRS.
+//!
+//! A neutron leaves a track that drifts onto the strips over some hundred nanoseconds; on each plane it shows
+//! as a cluster of hits in strip and time (a micro-TPC). The track began where its *latest* hits are, so
+//! those give the position (EFU formats of 2018, section 4).
+//!
+//! ```text
+//! packet ─ wire::srs_vmm ─► readouts ─ time, digital geometry, threshold ─► hits
+//!        ─ source clocks ─► hits in time ─ sorters ─► time groups ─ strips ─► clusters
+//!        ─ matching by end ─► pairs of planes ─ latest hits ─► events (time, pixel)
+//! ```
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`settings`] | everything that can be configured, and its checks |
+//! | [`hit_time`] | ticks: the exact time unit and the two time conventions |
+//! | [`digital_geometry`] | (FEC, chip, channel) to (plane, strip) |
+//! | [`counters`] | what is counted, with the laws |
+//! | [`readout_stage`] | packets of one FEC to hits |
+//! | [`position`] | matched clusters to an event, or the reason why not |
+//! | [`pipeline`] | [`GdGem`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
+
+pub mod counters;
+pub mod digital_geometry;
+pub mod hit_time;
+pub mod pipeline;
+pub mod position;
+pub mod readout_stage;
+pub mod settings;
+
+pub use counters::GdGemCounters;
+pub use pipeline::GdGem;
+pub use settings::{GdGemSettings, SettingsError};

@@ -1,0 +1,174 @@
+//! Packets of one FEC to hits: time, digital geometry, threshold.
+
+use super::counters::GdGemCounters;
+use super::digital_geometry::FecWiring;
+use super::hit_time::{HitTime, OffsetProblem};
+use super::settings::GdGemSettings;
+use crate::hit::Hit;
+use crate::source_clock::{AcceptedHits, SourceClock};
+use evforge_core::clock::WrappingClock;
+use evforge_core::sequence::SequenceTracker;
+use evforge_wire::srs_vmm::{
+    FRAME_COUNTER_BITS, LARGEST_PACKET, MARKER_BITS, Vmm2Packet, Vmm3Packet, VmmReadout, Word,
+};
+
+/// Chips that a FEC has.
+const CHIPS: usize = 16;
+
+/// Readouts that the largest packet can hold.
+pub const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 6 + 1;
+
+/// A step between decoding and mapping that can drop readouts without saying so. Production lets everything
+/// pass; a test swallows one readout to show that the ledger notices.
+pub trait ReadoutFilter: Send + std::fmt::Debug {
+    /// True if the readout goes on.
+    fn passes(&mut self, readout: &VmmReadout) -> bool;
+}
+
+/// Lets every readout pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassAll;
+
+impl ReadoutFilter for PassAll {
+    #[inline(always)]
+    fn passes(&mut self, _: &VmmReadout) -> bool {
+        true
+    }
+}
+
+/// What all FECs share.
+#[derive(Clone, Debug)]
+pub struct ReadoutRules {
+    /// Ticks.
+    pub time: HitTime,
+    /// Least amplitude on x and on y.
+    pub thresholds: [u16; 2],
+}
+
+/// Everything that belongs to one FEC.
+#[derive(Debug)]
+pub struct Fec {
+    /// Its number.
+    pub number: u16,
+    /// Its packet numbers.
+    pub sequence: SequenceTracker,
+    /// Its time line.
+    pub clock: SourceClock,
+    wiring: FecWiring,
+    stamps: WrappingClock,
+    /// Base time of each chip; none before its first marker.
+    bases: [Option<i64>; CHIPS],
+}
+
+impl Fec {
+    /// A FEC that has not sent anything yet. `stamp_bits` is the width of its time stamps.
+    pub fn new(number: u16, settings: &GdGemSettings, time: &HitTime, stamp_bits: u32) -> Self {
+        let sorting = &settings.sorting;
+        Self {
+            number,
+            sequence: SequenceTracker::new(FRAME_COUNTER_BITS),
+            clock: SourceClock::new(
+                time.ticks(sorting.window),
+                time.ticks(sorting.leap),
+                LARGEST_READOUT_COUNT,
+            ),
+            wiring: FecWiring::new(number, &settings.mapping),
+            stamps: WrappingClock::new(stamp_bits),
+            bases: [None; CHIPS],
+        }
+    }
+
+    /// Width of the time stamps of VMM3 and VMM3a.
+    pub const MARKER_BITS: u32 = MARKER_BITS;
+    /// Width of the trigger stamps of VMM2.
+    pub const TRIGGER_BITS: u32 = 32;
+
+    /// Memory of a FEC in bytes.
+    pub fn memory_bound() -> usize {
+        size_of::<Self>() + FecWiring::MEMORY + SourceClock::memory_bound(LARGEST_READOUT_COUNT)
+    }
+
+    /// Takes a packet of VMM2 readouts.
+    pub fn take_vmm2(
+        &mut self,
+        packet: &Vmm2Packet<'_>,
+        rules: &ReadoutRules,
+        filter: &mut impl ReadoutFilter,
+        hits: &mut impl AcceptedHits,
+        counters: &mut GdGemCounters,
+    ) {
+        counters.readouts += packet.len() as u64;
+        let stamp = self.stamps.extend(u64::from(packet.trigger_stamp));
+        let base = rules.time.of_trigger(stamp);
+        for readout in packet.readouts() {
+            if filter.passes(&readout) {
+                self.place(&readout, base, rules, hits, counters);
+            }
+        }
+    }
+
+    /// Takes a packet of VMM3 or VMM3a readouts and markers.
+    pub fn take_vmm3(
+        &mut self,
+        packet: &Vmm3Packet<'_>,
+        rules: &ReadoutRules,
+        filter: &mut impl ReadoutFilter,
+        hits: &mut impl AcceptedHits,
+        counters: &mut GdGemCounters,
+    ) {
+        for word in packet.words() {
+            match word {
+                Word::Readout(readout) => {
+                    counters.readouts += 1;
+                    if !filter.passes(&readout) {
+                        continue;
+                    }
+                    let Some(base) = self.bases.get(usize::from(readout.chip)).copied().flatten() else {
+                        counters.no_marker += 1;
+                        continue;
+                    };
+                    match rules.time.of_offset(readout.trigger_offset) {
+                        Ok(offset) => self.place(&readout, base + offset, rules, hits, counters),
+                        Err(OffsetProblem::LatencyViolation) => counters.latency_violation += 1,
+                        Err(OffsetProblem::Undefined) => counters.undefined_offset += 1,
+                    }
+                }
+                Word::Marker(marker) => {
+                    counters.markers += 1;
+                    match self.bases.get_mut(usize::from(marker.chip)) {
+                        Some(base) => {
+                            *base = Some(rules.time.of_marker(self.stamps.extend(marker.stamp)));
+                        }
+                        None => counters.markers_unknown_chip += 1,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Places a readout on its strip and hands it to the source clock.
+    #[inline]
+    fn place(
+        &mut self,
+        readout: &VmmReadout,
+        base: i64,
+        rules: &ReadoutRules,
+        hits: &mut impl AcceptedHits,
+        counters: &mut GdGemCounters,
+    ) {
+        let Some(place) = self.wiring.place(readout.chip, readout.channel) else {
+            counters.unmapped_channel += 1;
+            return;
+        };
+        if readout.adc < rules.thresholds[place.plane] && !readout.over_threshold {
+            counters.below_threshold += 1;
+            return;
+        }
+        let Ok(time) = u64::try_from(base + rules.time.of_chip(readout)) else {
+            counters.before_clock_zero += 1;
+            return;
+        };
+        counters.hits += 1;
+        self.clock.judge(place.plane, Hit { time, strip: place.strip, adc: readout.adc }, hits);
+    }
+}

@@ -1,0 +1,287 @@
+//! Everything about a Gd-GEM that can be configured, and its checks.
+
+use crate::cluster::LARGEST_TIME_BINS;
+use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
+
+/// Picoseconds: all durations of the settings. Times of the electronics must be whole picoseconds.
+pub type Picoseconds = u64;
+
+/// One of the two planes of strips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plane {
+    /// Strips that give the column.
+    X,
+    /// Strips that give the row.
+    Y,
+}
+
+impl Plane {
+    /// 0 for x, 1 for y.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Format of the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadoutFormat {
+    /// VMM2 (section 4.1).
+    Vmm2,
+    /// VMM3 in the layout of 2018 (section 4.2).
+    Vmm3Of2018,
+    /// VMM3a (section 4.3).
+    Vmm3a,
+}
+
+/// How a readout's fields make its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeConvention {
+    /// The EFU of 2018 (section 4.4): trigger time + unsigned offset × 4095 crossings + crossing + TDC.
+    TriggerPeriod2018,
+    /// Today's (section 4.3): marker + signed offset × 4096 crossings + crossing + 1.5 crossings − TDC.
+    SignedOffset,
+}
+
+/// The clocks of the electronics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSettings {
+    /// How the fields are combined.
+    pub convention: TimeConvention,
+    /// Period of the bunch-crossing clock: 50 ns (2018), 22.5 ns (VMM3a).
+    pub bunch_crossing: Picoseconds,
+    /// Time that the 255 steps of the TDC span: 60 ns.
+    pub tac_range: Picoseconds,
+    /// Tick of a VMM3 or VMM3a time marker: 25 ns (2018), 22.5 ns.
+    pub marker_tick: Picoseconds,
+    /// Tick of the VMM2 trigger stamp: 3.125 ns.
+    pub trigger_tick: Picoseconds,
+}
+
+/// Time order: what is late, what is a jump, and how much may be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortingSettings {
+    /// How much older than the newest hit of its own source a hit may be.
+    pub window: Picoseconds,
+    /// A step of a source's time by more than this must be confirmed by its next packet.
+    pub leap: Picoseconds,
+    /// A source that is further than this behind the leading one no longer holds the others back.
+    pub source_lag: Picoseconds,
+    /// Hits per plane that may wait.
+    pub max_held_hits: usize,
+    /// Hits that a time group may have.
+    pub max_group_hits: usize,
+}
+
+/// What makes a cluster on one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusteringSettings {
+    /// Least amplitude of a readout that did not cross the chip's own threshold.
+    pub adc_threshold: u16,
+    /// Largest time between two hits that follow one another.
+    pub max_time_gap: Picoseconds,
+    /// Strips that may be missing between neighbours.
+    pub max_strip_gap: u16,
+    /// Least number of hits.
+    pub min_hits: u32,
+}
+
+/// How a position is found and which are good enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PositionSettings {
+    /// Weight strips with amplitudes.
+    pub weighted: bool,
+    /// Distinct times that the upper uncertainty looks at (1 to [`LARGEST_TIME_BINS`]).
+    pub time_bins: usize,
+    /// Both planes' lower uncertainty must stay below this, if set.
+    pub lower_uncertainty_limit: Option<u16>,
+    /// Both planes' upper uncertainty must stay below this, if set.
+    pub upper_uncertainty_limit: Option<u16>,
+    /// Both planes must have so many hits, if set.
+    pub minimum_hits: Option<u32>,
+}
+
+/// One chip's place on the detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChipMapping {
+    /// The FEC, 1..=256 (1..=15 for VMM3a, 1 for VMM2).
+    pub fec: u16,
+    /// The chip, 0..=15.
+    pub chip: u8,
+    /// Plane of its channels.
+    pub plane: Plane,
+    /// Strip of its channel 0; the others follow.
+    pub strip_offset: u16,
+}
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GdGemSettings {
+    /// Format of the packets.
+    pub format: ReadoutFormat,
+    /// Clocks.
+    pub time: TimeSettings,
+    /// Time order.
+    pub sorting: SortingSettings,
+    /// Clusters of x and of y.
+    pub clustering: [ClusteringSettings; 2],
+    /// Largest difference between the ends of clusters that follow one another in an event.
+    pub max_end_difference: Picoseconds,
+    /// Positions.
+    pub position: PositionSettings,
+    /// The digital geometry.
+    pub mapping: Vec<ChipMapping>,
+    /// The logical geometry: flat.
+    pub geometry: LogicalGeometry,
+}
+
+/// A setting that cannot be. Its name is the key of the configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError {
+    /// The key, as `section.key`, or `mapping[n].key`.
+    pub key: String,
+    /// What was found, what is expected, and how to mend it.
+    pub problem: String,
+}
+
+impl std::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// Room that one packet and a released quarantine can need: `max_held_hits` must be well above.
+pub const SMALLEST_HELD_HITS: usize = 8192;
+
+/// Most entries of the digital geometry: chips of 256 FECs.
+const MOST_CHIPS: usize = 256 * 16;
+
+impl GdGemSettings {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.check_time()?;
+        self.check_sorting()?;
+        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
+            let key = |key| format!("clustering.{name}.{key}");
+            if plane.adc_threshold > LARGEST_ADC {
+                let problem = format!("{} is above the largest amplitude {LARGEST_ADC}", plane.adc_threshold);
+                return refuse(key("adc_threshold"), problem);
+            }
+            if plane.max_strip_gap >= STRIP_LIMIT {
+                return refuse(key("max_strip_gap"), format!("at most {}", STRIP_LIMIT - 1));
+            }
+            if plane.min_hits == 0 {
+                return refuse(key("min_hits"), "a cluster has at least 1 hit".into());
+            }
+        }
+        if self.max_end_difference < 1000 {
+            return refuse("matching.max_end_difference".into(), "must be at least 1ns".into());
+        }
+        if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
+            let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
+            return refuse("position.time_bins".into(), problem);
+        }
+        self.check_mapping()
+    }
+
+    fn check_time(&self) -> Result<(), SettingsError> {
+        let time = &self.time;
+        for (key, value) in [
+            ("bunch_crossing", time.bunch_crossing),
+            ("tac_range", time.tac_range),
+            ("marker_tick", time.marker_tick),
+            ("trigger_tick", time.trigger_tick),
+        ] {
+            if value == 0 || value > 1_000_000_000 {
+                return refuse(format!("time.{key}"), "must lie above 0 and at most at 1ms".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_sorting(&self) -> Result<(), SettingsError> {
+        let sorting = &self.sorting;
+        if sorting.window == 0 || sorting.window > 1_000_000_000_000 {
+            return refuse("sorting.window".into(), "must lie above 0 and at most at 1s".into());
+        }
+        if sorting.leap < sorting.window {
+            return refuse("sorting.leap".into(), "must be at least as long as sorting.window".into());
+        }
+        if sorting.source_lag < sorting.window {
+            return refuse("sorting.source_lag".into(), "must be at least as long as sorting.window".into());
+        }
+        if !(SMALLEST_HELD_HITS..=1 << 30).contains(&sorting.max_held_hits) {
+            let problem = format!("{} is not in {SMALLEST_HELD_HITS}..=2^30", sorting.max_held_hits);
+            return refuse("sorting.max_held_hits".into(), problem);
+        }
+        if !(1..=1 << 20).contains(&sorting.max_group_hits) {
+            let problem = format!("{} is not in 1..=2^20", sorting.max_group_hits);
+            return refuse("sorting.max_group_hits".into(), problem);
+        }
+        Ok(())
+    }
+
+    /// A group must fit the span of the sort keys, whatever its hits.
+    pub(super) fn check_group_span(&self, ticks_per_ns: u64) -> Result<(), SettingsError> {
+        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
+            let ticks = u128::from(plane.max_time_gap) * u128::from(ticks_per_ns) / 1000;
+            let hits = self.sorting.max_group_hits as u128 + 1;
+            if (ticks + 1) * hits >= u128::from(KEY_TIME_LIMIT / 2) {
+                let problem = format!(
+                    "a group of sorting.max_group_hits = {} hits that far apart spans more time than can be \
+                     sorted at once: lower one of the two",
+                    self.sorting.max_group_hits
+                );
+                return refuse(format!("clustering.{name}.max_time_gap"), problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_mapping(&self) -> Result<(), SettingsError> {
+        if self.mapping.is_empty() {
+            return refuse(
+                "mapping".into(),
+                "no chip is mapped to the detector: add [[mapping]] entries".into(),
+            );
+        }
+        if self.mapping.len() > MOST_CHIPS {
+            return refuse("mapping".into(), format!("more than {MOST_CHIPS} entries"));
+        }
+        let largest_fec = match self.format {
+            ReadoutFormat::Vmm2 => 1,
+            ReadoutFormat::Vmm3Of2018 => 256,
+            ReadoutFormat::Vmm3a => 15,
+        };
+        for (index, entry) in self.mapping.iter().enumerate() {
+            let key = |key| format!("mapping[{index}].{key}");
+            if !(1..=largest_fec).contains(&entry.fec) {
+                let problem = format!("FEC {} is not in 1..={largest_fec} of this format", entry.fec);
+                return refuse(key("fec"), problem);
+            }
+            if entry.chip > 15 {
+                return refuse(key("vmm"), format!("chip {} is not in 0..=15", entry.chip));
+            }
+            if usize::from(entry.strip_offset) + CHANNELS > usize::from(STRIP_LIMIT) {
+                let problem = format!("at most {}", usize::from(STRIP_LIMIT) - CHANNELS);
+                return refuse(key("strip_offset"), problem);
+            }
+            let earlier = &self.mapping[..index];
+            if earlier.iter().any(|other| (other.fec, other.chip) == (entry.fec, entry.chip)) {
+                let problem = format!("chip {} of FEC {} is mapped twice", entry.chip, entry.fec);
+                return refuse(key("vmm"), problem);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse(key: String, problem: String) -> Result<(), SettingsError> {
+    Err(SettingsError { key, problem })
+}

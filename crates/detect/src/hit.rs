@@ -1,0 +1,112 @@
+//! A hit on a strip plane, and hits packed into sortable keys.
+
+/// A readout placed on a plane of strips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hit {
+    /// Time in ticks of the detector's time unit.
+    pub time: u64,
+    /// Strip number, below [`STRIP_LIMIT`].
+    pub strip: u16,
+    /// Amplitude, below [`ADC_LIMIT`].
+    pub adc: u16,
+}
+
+const ADC_BITS: u32 = 10;
+const STRIP_BITS: u32 = 13;
+/// Bits of a key below its time.
+const PAYLOAD_BITS: u32 = ADC_BITS + STRIP_BITS;
+/// Bits of a key's time.
+const TIME_BITS: u32 = 64 - PAYLOAD_BITS;
+
+/// Strips are numbered below this.
+pub const STRIP_LIMIT: u16 = 1 << STRIP_BITS;
+/// Amplitudes are below this.
+pub const ADC_LIMIT: u16 = 1 << ADC_BITS;
+/// Times in keys are below this, counted from the base of the keys.
+pub const KEY_TIME_LIMIT: u64 = 1 << TIME_BITS;
+
+/// A hit in one word that sorts by time: 41 bits of time since a base, 13 bits of strip, 10 of amplitude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimeKey(u64);
+
+impl TimeKey {
+    /// Packs a hit whose time lies less than [`KEY_TIME_LIMIT`] after `base`.
+    #[inline]
+    pub fn new(hit: Hit, base: u64) -> Self {
+        debug_assert!(hit.time >= base && hit.time - base < KEY_TIME_LIMIT);
+        let payload = u64::from(hit.strip) << ADC_BITS | u64::from(hit.adc);
+        Self((hit.time - base) << PAYLOAD_BITS | payload)
+    }
+
+    /// Ticks since the base.
+    #[inline]
+    pub fn time(self) -> u64 {
+        self.0 >> PAYLOAD_BITS
+    }
+
+    /// The same hit counted from a base that is `later` ticks later (at most its own time).
+    #[inline]
+    pub fn rebased(self, later: u64) -> Self {
+        Self(self.0 - (later << PAYLOAD_BITS))
+    }
+
+    /// The same hit as a key that sorts by strip.
+    #[inline]
+    pub fn by_strip(self) -> StripKey {
+        StripKey(self.0.rotate_left(TIME_BITS))
+    }
+
+    /// The word itself: the radix sort takes its digits from it.
+    #[inline]
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Lowest bit of the time in [`TimeKey::word`].
+    pub const TIME_SHIFT: u32 = PAYLOAD_BITS;
+}
+
+/// A hit in one word that sorts by strip: 13 bits of strip, 10 of amplitude, 41 of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StripKey(u64);
+
+impl StripKey {
+    /// The strip.
+    #[inline]
+    pub fn strip(self) -> u16 {
+        (self.0 >> (64 - STRIP_BITS)) as u16
+    }
+
+    /// The amplitude.
+    #[inline]
+    pub fn adc(self) -> u16 {
+        (self.0 >> TIME_BITS) as u16 & (ADC_LIMIT - 1)
+    }
+
+    /// Ticks since the base.
+    #[inline]
+    pub fn time(self) -> u64 {
+        self.0 & (KEY_TIME_LIMIT - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_keep_all_of_a_hit(time in 0..KEY_TIME_LIMIT, base: u32, strip in 0..STRIP_LIMIT,
+                                  adc in 0..ADC_LIMIT) {
+            let base = u64::from(base);
+            let key = TimeKey::new(Hit { time: time + base, strip, adc }, base);
+            prop_assert_eq!(key.time(), time);
+            let by_strip = key.by_strip();
+            prop_assert_eq!((by_strip.time(), by_strip.strip(), by_strip.adc()), (time, strip, adc));
+            let later = time / 2;
+            prop_assert_eq!(key.rebased(later).time(), time - later);
+            prop_assert_eq!(key.rebased(later).by_strip().adc(), adc);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The time line of one source: which hits are in time, which are late, and what a jump means.
+//!
+//! Everything is judged on the hits of **one** source in the order in which it sent them, so the verdicts do
+//! not depend on how the packets of several sources interleave. The largest time accepted so far is the
+//! *front*. A hit is
+//!
+//! * *on the line* from `front - window` to `front + leap`: accepted;
+//! * *late* below that, down to `front - leap`: discarded;
+//! * a *jump* anywhere else. One wild time stamp must not make all later hits late, so a jump is put into
+//!   quarantine until the next packet of the source with a hit decides: if that hit is back on the old line
+//!   (or late on it), the quarantine is refuted and discarded; if it is a jump itself, the quarantine is
+//!   confirmed, and its hits continue the line from where it jumped to.
+//!
+//! A confirmed jump back means that the electronics' clock has been restarted: a new *epoch* begins. Hits of
+//! different epochs never meet in an event. A quarantine that is still open at the end of the input is
+//! released: nothing follows that it could harm.
+
+use crate::hit::Hit;
+
+/// Counts of one source clock, to be added up over the sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockCounts {
+    /// Hits discarded because they are older than the window allows.
+    pub late: u64,
+    /// Hits discarded because nothing confirmed their jump in time.
+    pub refuted: u64,
+    /// Jumps ahead that were confirmed.
+    pub leaps: u64,
+    /// Jumps back that were confirmed: restarts of the clock.
+    pub restarts: u64,
+}
+
+/// How a hit lies to the front.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    OnLine,
+    Late,
+    Jump,
+}
+
+/// Where accepted hits go.
+pub trait AcceptedHits {
+    /// Takes a hit of `plane` in `epoch`.
+    fn accept(&mut self, plane: usize, epoch: u32, hit: Hit);
+}
+
+/// A source's hits after it has been judged, up to (epoch, front).
+#[derive(Debug)]
+pub struct SourceClock {
+    window: u64,
+    leap: u64,
+    started: bool,
+    epoch: u32,
+    /// First time of the epoch.
+    epoch_start: u64,
+    front: u64,
+    /// Nothing below this time of the current epoch is accepted any more: it has been closed.
+    floor: u64,
+    /// Bounds of the fast path; crossed while a quarantine waits for its decision.
+    low: u64,
+    high: u64,
+    /// True until the first hit of the packet after the one that opened the quarantine.
+    undecided: bool,
+    quarantine: Vec<(usize, Hit)>,
+    counts: ClockCounts,
+}
+
+impl SourceClock {
+    /// A clock with the given window and leap in ticks. `packet_hits` is the largest number of hits in a
+    /// packet, which is all that a quarantine can ever hold.
+    pub fn new(window: u64, leap: u64, packet_hits: usize) -> Self {
+        Self {
+            window,
+            leap,
+            started: false,
+            epoch: 0,
+            epoch_start: 0,
+            front: 0,
+            floor: 0,
+            low: u64::MAX,
+            high: 0,
+            undecided: false,
+            quarantine: Vec::with_capacity(packet_hits),
+            counts: ClockCounts::default(),
+        }
+    }
+
+    /// Begins a packet. `closed` is what has been closed over all sources: (epoch, time).
+    #[inline]
+    pub fn begin_packet(&mut self, closed: (u32, u64)) {
+        self.floor = if self.epoch == closed.0 { closed.1 } else { 0 };
+        self.undecided = !self.quarantine.is_empty();
+        if self.started && !self.undecided {
+            self.aim();
+        } else {
+            (self.low, self.high) = (u64::MAX, 0);
+        }
+    }
+
+    /// Judges a hit and passes it on if it is accepted.
+    #[inline]
+    pub fn judge(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
+        if hit.time >= self.low && hit.time <= self.high {
+            if hit.time > self.front {
+                self.front = hit.time;
+                self.aim();
+            }
+            accepted.accept(plane, self.epoch, hit);
+        } else {
+            self.judge_slowly(plane, hit, accepted);
+        }
+    }
+
+    /// End of the input: releases what is in quarantine.
+    pub fn close(&mut self, accepted: &mut impl AcceptedHits) {
+        self.release(accepted);
+    }
+
+    /// Epoch and largest accepted time, or none before the first hit.
+    #[inline]
+    pub fn front(&self) -> Option<(u32, u64)> {
+        self.started.then_some((self.epoch, self.front))
+    }
+
+    /// Epoch and time below which this source will have no further hits, or none before the first.
+    #[inline]
+    pub fn watermark(&self) -> Option<(u32, u64)> {
+        self.started.then(|| (self.epoch, self.front.saturating_sub(self.window)))
+    }
+
+    /// First time of the current epoch.
+    pub fn epoch_start(&self) -> u64 {
+        self.epoch_start
+    }
+
+    /// Hits in quarantine.
+    pub fn held(&self) -> u64 {
+        self.quarantine.len() as u64
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> ClockCounts {
+        self.counts
+    }
+
+    /// Memory of the quarantine in bytes.
+    pub fn memory_bound(packet_hits: usize) -> usize {
+        packet_hits * size_of::<(usize, Hit)>()
+    }
+
+    fn aim(&mut self) {
+        self.low = self.front.saturating_sub(self.window).max(self.floor);
+        self.high = self.front.saturating_add(self.leap);
+    }
+
+    fn relation(&self, time: u64) -> Relation {
+        if time > self.front.saturating_add(self.leap) {
+            Relation::Jump
+        } else if time >= self.front.saturating_sub(self.window) {
+            Relation::OnLine
+        } else if time >= self.front.saturating_sub(self.leap) {
+            Relation::Late
+        } else {
+            Relation::Jump
+        }
+    }
+
+    #[cold]
+    fn judge_slowly(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
+        if !self.started {
+            self.started = true;
+            self.epoch_start = hit.time;
+            self.front = hit.time;
+            self.take(plane, hit, accepted);
+            return;
+        }
+        if std::mem::take(&mut self.undecided) {
+            if self.relation(hit.time) == Relation::Jump {
+                self.release(accepted);
+            } else {
+                self.counts.refuted += self.quarantine.len() as u64;
+                self.quarantine.clear();
+            }
+            self.aim();
+        }
+        match self.relation(hit.time) {
+            Relation::OnLine => self.take(plane, hit, accepted),
+            Relation::Late => self.counts.late += 1,
+            Relation::Jump => self.quarantine.push((plane, hit)),
+        }
+    }
+
+    /// Accepts a hit on the line, unless its time has been closed meanwhile.
+    fn take(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
+        self.front = self.front.max(hit.time);
+        self.aim();
+        if hit.time < self.floor {
+            self.counts.late += 1;
+        } else {
+            accepted.accept(plane, self.epoch, hit);
+        }
+    }
+
+    /// The quarantined hits continue the line from where they jumped to.
+    fn release(&mut self, accepted: &mut impl AcceptedHits) {
+        let mut first = true;
+        for index in 0..self.quarantine.len() {
+            let (plane, hit) = self.quarantine[index];
+            let relation = if first { Relation::Jump } else { self.relation(hit.time) };
+            first = false;
+            match relation {
+                Relation::OnLine => {}
+                Relation::Late => {
+                    self.counts.late += 1;
+                    continue;
+                }
+                Relation::Jump if hit.time < self.front => {
+                    self.counts.restarts += 1;
+                    self.epoch = self.epoch.saturating_add(1);
+                    self.epoch_start = hit.time;
+                    self.front = hit.time;
+                    self.floor = 0;
+                }
+                Relation::Jump => {
+                    self.counts.leaps += 1;
+                    self.front = hit.time;
+                }
+            }
+            self.take(plane, hit, accepted);
+        }
+        self.quarantine.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Line(Vec<(u32, u64)>);
+
+    impl AcceptedHits for Line {
+        fn accept(&mut self, _plane: usize, epoch: u32, hit: Hit) {
+            self.0.push((epoch, hit.time));
+        }
+    }
+
+    /// Judges packets of times with window 10 and leap 1000.
+    fn judge(packets: &[&[u64]]) -> (Vec<(u32, u64)>, ClockCounts) {
+        let mut clock = SourceClock::new(10, 1000, 100);
+        let mut line = Line::default();
+        for packet in packets {
+            clock.begin_packet((0, 0));
+            for &time in *packet {
+                clock.judge(0, Hit { time, strip: 0, adc: 0 }, &mut line);
+            }
+        }
+        clock.close(&mut line);
+        assert_eq!(clock.held(), 0);
+        (line.0, clock.counts())
+    }
+
+    #[test]
+    fn hits_in_the_window_are_in_time_and_older_ones_late() {
+        let (line, counts) = judge(&[&[100, 95, 105, 94, 95]]);
+        assert_eq!(line, [(0, 100), (0, 95), (0, 105), (0, 95)]);
+        assert_eq!(counts, ClockCounts { late: 1, ..Default::default() });
+    }
+
+    #[test]
+    fn a_single_wild_stamp_harms_nobody() {
+        let (line, counts) = judge(&[&[100, 9_000_000, 101], &[102]]);
+        assert_eq!(line, [(0, 100), (0, 101), (0, 102)]);
+        assert_eq!(counts, ClockCounts { refuted: 1, ..Default::default() });
+    }
+
+    #[test]
+    fn a_leap_is_confirmed_by_the_next_packet_even_if_that_leaps_again() {
+        let (line, counts) = judge(&[&[100], &[9_000, 9_001], &[20_000], &[20_001]]);
+        assert_eq!(line, [(0, 100), (0, 9_000), (0, 9_001), (0, 20_000), (0, 20_001)]);
+        assert_eq!(counts, ClockCounts { leaps: 2, ..Default::default() });
+    }
+
+    #[test]
+    fn a_clock_that_restarts_begins_a_new_epoch() {
+        let (line, counts) = judge(&[&[50_000], &[50_001, 5], &[6, 2_000], &[2_001]]);
+        assert_eq!(line, [(0, 50_000), (0, 50_001), (1, 5), (1, 6), (1, 2_000), (1, 2_001)]);
+        assert_eq!(counts, ClockCounts { leaps: 1, restarts: 1, ..Default::default() });
+    }
+
+    #[test]
+    fn the_end_of_the_input_releases_a_quarantine() {
+        let (line, counts) = judge(&[&[100, 9_000]]);
+        assert_eq!(line, [(0, 100), (0, 9_000)]);
+        assert_eq!(counts.leaps, 1);
+    }
+
+    #[test]
+    fn what_has_been_closed_over_all_sources_is_late() {
+        let mut clock = SourceClock::new(10, 1000, 100);
+        let mut line = Line::default();
+        clock.begin_packet((0, 0));
+        clock.judge(0, Hit { time: 100, strip: 0, adc: 0 }, &mut line);
+        clock.begin_packet((0, 150));
+        for time in [120, 149, 150] {
+            clock.judge(0, Hit { time, strip: 0, adc: 0 }, &mut line);
+        }
+        assert_eq!(line.0, [(0, 100), (0, 150)]);
+        assert_eq!(clock.counts().late, 2);
+    }
+}

@@ -1,0 +1,213 @@
+//! Forms events of a detector with two planes of strips: hits in, matched clusters out.
+//!
+//! Hits wait in a [`PlaneSorter`] per plane until all sources are past their time. [`StripFormer::advance`]
+//! sets how far time is closed; [`StripFormer::next_match`] then hands out, one by one, the clusters that
+//! belong together. It can be left off at any point, so that a full event batch never loses anything.
+
+use crate::cluster::{ClusterRule, StripClusterer};
+use crate::hit::Hit;
+use crate::plane_matching::{MatchedClusters, PLANES, PlaneMatcher};
+use crate::plane_sorter::{NextGroup, PlaneSorter};
+use crate::source_clock::AcceptedHits;
+
+/// How hits become clusters and clusters become events. Times in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StripRules {
+    /// Per plane: largest time between two hits that follow one another in a cluster.
+    pub max_time_gap: [u64; PLANES],
+    /// Per plane: what makes a cluster.
+    pub cluster: [ClusterRule; PLANES],
+    /// Largest difference between the ends of clusters that follow one another in an event.
+    pub max_end_difference: u64,
+    /// Hits that a time group may have; larger groups are discarded.
+    pub max_group: usize,
+    /// Hits per plane that may wait for their time to close.
+    pub max_held_hits: usize,
+}
+
+/// Counts of what has been left out on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FormerCounts {
+    /// Clusters formed per plane.
+    pub clusters: [u64; PLANES],
+    /// Hits of time groups above the largest size.
+    pub group_too_large: u64,
+    /// Hits of clusters below the smallest size.
+    pub cluster_too_small: u64,
+    /// Hits of clusters that found no room to wait for the other plane.
+    pub matching_full: u64,
+}
+
+/// A point in the data: epoch and time.
+pub type DataTime = (u32, u64);
+
+/// Sorting, clustering and matching for two planes.
+#[derive(Debug)]
+pub struct StripFormer {
+    sorters: [PlaneSorter; PLANES],
+    clusterers: [StripClusterer; PLANES],
+    matcher: PlaneMatcher,
+    /// What callers have asked to close.
+    target: DataTime,
+    /// What is closed: sorted and being read off.
+    closed: DataTime,
+    /// Pending hits at which closing is worth while.
+    worthwhile: usize,
+    counts: FormerCounts,
+}
+
+/// Hits that must have come in since the last closing before the next is worth while.
+const SMALLEST_STEP: usize = 4096;
+
+impl AcceptedHits for StripFormer {
+    #[inline]
+    fn accept(&mut self, plane: usize, epoch: u32, hit: Hit) {
+        self.sorters[plane].push(epoch, hit);
+    }
+}
+
+impl StripFormer {
+    /// A former with the given rules.
+    pub fn new(rules: &StripRules) -> Self {
+        let sorter =
+            |plane| PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits);
+        Self {
+            sorters: std::array::from_fn(sorter),
+            clusterers: std::array::from_fn(|plane| {
+                StripClusterer::new(rules.cluster[plane], rules.max_group)
+            }),
+            matcher: PlaneMatcher::new(
+                rules.max_end_difference,
+                rules.cluster[0].time_bins.max(rules.cluster[1].time_bins),
+                rules.max_group,
+            ),
+            target: (0, 0),
+            closed: (0, 0),
+            worthwhile: SMALLEST_STEP,
+            counts: FormerCounts::default(),
+        }
+    }
+
+    /// Upper bound of the memory of a former with `rules`, in bytes.
+    pub fn memory_bound(rules: &StripRules) -> usize {
+        let plane = PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits)
+            + StripClusterer::memory_bound(rules.max_group);
+        PLANES * plane + PlaneMatcher::memory_bound(rules.max_group)
+    }
+
+    /// How many more hits fit on the fuller plane.
+    pub fn room(&self) -> usize {
+        self.sorters.iter().map(PlaneSorter::room).min().unwrap_or(0)
+    }
+
+    /// True once enough hits wait to make closing worth while.
+    #[inline]
+    pub fn is_closing_worthwhile(&self) -> bool {
+        self.sorters.iter().map(PlaneSorter::pending).sum::<usize>() >= self.worthwhile
+    }
+
+    /// Says that no source will send hits before `target` any more. Going back has no effect.
+    pub fn advance(&mut self, target: DataTime) {
+        self.target = self.target.max(target);
+    }
+
+    /// Everything before this is closed or about to be: hits before it are late.
+    #[inline]
+    pub fn closed(&self) -> DataTime {
+        self.target
+    }
+
+    /// The latest hit that waits.
+    pub fn latest_pending(&self) -> Option<DataTime> {
+        self.sorters.iter().filter_map(PlaneSorter::latest_pending).max()
+    }
+
+    /// Hits held anywhere in here.
+    pub fn held(&self) -> u64 {
+        self.sorters.iter().map(PlaneSorter::held).sum::<u64>() + self.matcher.held()
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> FormerCounts {
+        self.counts
+    }
+
+    /// The next matched clusters of the time that is closed, or none until more is closed.
+    pub fn next_match(&mut self) -> Option<MatchedClusters> {
+        loop {
+            let earliest = self.earliest_future_end();
+            if let Some(matched) = self.matcher.next_match(earliest) {
+                return Some(matched);
+            }
+            if self.form_next_group() {
+                continue;
+            }
+            if self.closed.1 == u64::MAX {
+                // Nothing of this epoch is left but what is under way.
+                if let Some(matched) = self.matcher.finish() {
+                    return Some(matched);
+                }
+                self.closed = (self.closed.0 + 1, 0);
+            }
+            if self.closed >= self.target {
+                let pending: usize = self.sorters.iter().map(PlaneSorter::pending).sum();
+                self.worthwhile = 2 * pending + SMALLEST_STEP;
+                return None;
+            }
+            self.close_next_step();
+        }
+    }
+
+    fn earliest_future_end(&self) -> u64 {
+        let closed = self.closed.1;
+        let [x, y] = &self.sorters;
+        x.earliest_future_end(closed).min(y.earliest_future_end(closed))
+    }
+
+    /// Clusters the next complete time group of the plane that is behind. False if there is none.
+    #[inline]
+    fn form_next_group(&mut self) -> bool {
+        let closed = self.closed.1;
+        let [x, y] = &self.sorters;
+        let x_first = x.earliest_future_end(closed) <= y.earliest_future_end(closed);
+        let order = if x_first { [0, 1] } else { [1, 0] };
+        order.into_iter().any(|plane| self.form_group_of(plane))
+    }
+
+    #[inline]
+    fn form_group_of(&mut self, plane: usize) -> bool {
+        let sorter = &mut self.sorters[plane];
+        match sorter.next_group(self.closed.1) {
+            NextGroup::None => false,
+            NextGroup::TooLarge(hits) => {
+                self.counts.group_too_large += hits as u64;
+                true
+            }
+            NextGroup::Complete(range) => {
+                let (group, base) = sorter.group(range);
+                let (clusters, too_small) = self.clusterers[plane].clusters(group, base);
+                self.counts.cluster_too_small += too_small;
+                self.counts.clusters[plane] += clusters.len() as u64;
+                for cluster in clusters {
+                    if self.matcher.room(plane) > 0 {
+                        self.matcher.push(plane, cluster);
+                    } else {
+                        self.counts.matching_full += u64::from(cluster.hits);
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    /// Closes as far towards the target as one step of the sorters can span.
+    fn close_next_step(&mut self) {
+        let epoch = self.closed.0;
+        let goal = if epoch < self.target.0 { u64::MAX } else { self.target.1 };
+        let horizon = self.sorters.iter_mut().fold(goal, |goal, sorter| sorter.prepare(epoch, goal));
+        for sorter in &mut self.sorters {
+            sorter.close(epoch, horizon);
+        }
+        self.closed.1 = horizon;
+    }
+}
