@@ -17,6 +17,7 @@
 //! | counters, each declared once, and the laws that bind them | [`counter`] |
 //! | what was sent, received and lost, per source and per stream | [`ledger`] |
 //! | what a detector pipeline must offer | [`detector`] |
+//! | where events go | [`sink`] |
 //!
 //! Nothing here does I/O, starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
@@ -33,3 +34,4 @@ pub mod ledger;
 pub mod packet;
 pub mod pulse;
 pub mod sequence;
+pub mod sink;

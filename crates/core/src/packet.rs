@@ -124,12 +124,14 @@ impl<'a> PacketBatch<'a> {
 
 /// Owned memory for packets, filled from the front and reused after [`PacketSlab::clear`].
 ///
-/// Its capacity is fixed at creation; filling and clearing never allocate.
+/// Its capacity is fixed at creation; filling and clearing never allocate. Packets are copied in by
+/// [`PacketSlab::push`], or written in place by a receive path through [`PacketSlab::space`].
 #[derive(Debug)]
 pub struct PacketSlab {
+    /// As long as the capacity from the beginning; the system provides it page by page at first use.
     memory: Vec<u8>,
+    used: usize,
     records: Vec<PacketRecord>,
-    byte_capacity: usize,
     packet_capacity: usize,
 }
 
@@ -143,9 +145,9 @@ impl PacketSlab {
         let byte_capacity = bytes.clamp(LARGEST_PAYLOAD, u32::MAX as usize);
         let packet_capacity = packets.max(1);
         Self {
-            memory: Vec::with_capacity(byte_capacity),
+            memory: vec![0; byte_capacity],
+            used: 0,
             records: Vec::with_capacity(packet_capacity),
-            byte_capacity,
             packet_capacity,
         }
     }
@@ -153,24 +155,32 @@ impl PacketSlab {
     /// Copies one packet in. Returns false, and leaves the slab as it was, if it does not fit.
     /// `original_length` is the payload's length on the wire; pass `bytes.len()` for a whole packet.
     pub fn push(&mut self, bytes: &[u8], original_length: usize, origin: PacketOrigin) -> bool {
-        if self.records.len() == self.packet_capacity || self.memory.len() + bytes.len() > self.byte_capacity
-        {
+        let mut space = self.space();
+        if space.packets() == 0 {
             return false;
         }
-        // Both fit in u32: the capacity was clamped to it, and lengths above it are saturated on purpose.
-        self.records.push(PacketRecord {
-            start: self.memory.len() as u32,
-            length: bytes.len() as u32,
-            original_length: u32::try_from(original_length).unwrap_or(u32::MAX),
-            origin,
-        });
-        self.memory.extend_from_slice(bytes);
-        true
+        let Some(place) = space.memory().get_mut(..bytes.len()) else {
+            return false;
+        };
+        place.copy_from_slice(bytes);
+        space.add(0, bytes.len(), original_length, origin)
+    }
+
+    /// The part of the slab that is still free, for a receive path that writes packets in place.
+    pub fn space(&mut self) -> SlabSpace<'_> {
+        let base = self.used;
+        SlabSpace {
+            memory: &mut self.memory[base..],
+            base,
+            used: &mut self.used,
+            records: &mut self.records,
+            packet_capacity: self.packet_capacity,
+        }
     }
 
     /// Forgets all packets and keeps the memory.
     pub fn clear(&mut self) {
-        self.memory.clear();
+        self.used = 0;
         self.records.clear();
     }
 
@@ -184,19 +194,62 @@ impl PacketSlab {
         self.records.is_empty()
     }
 
-    /// Bytes of all packets together.
+    /// Bytes of memory taken by all packets together, gaps between them included.
     pub fn byte_count(&self) -> usize {
-        self.memory.len()
+        self.used
     }
 
     /// Memory this slab holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
-        self.byte_capacity + self.packet_capacity * size_of::<PacketRecord>()
+        self.memory.len() + self.packet_capacity * size_of::<PacketRecord>()
     }
 
     /// The packets as a detector sees them.
     pub fn batch(&self) -> PacketBatch<'_> {
-        PacketBatch::new(&self.memory, &self.records)
+        PacketBatch::new(&self.memory[..self.used], &self.records)
+    }
+}
+
+/// The free part of a [`PacketSlab`]: write payloads into [`SlabSpace::memory`], then
+/// [`add`](SlabSpace::add) them in the order in which they are to appear.
+#[derive(Debug)]
+pub struct SlabSpace<'a> {
+    memory: &'a mut [u8],
+    base: usize,
+    used: &'a mut usize,
+    records: &'a mut Vec<PacketRecord>,
+    packet_capacity: usize,
+}
+
+impl SlabSpace<'_> {
+    /// The free memory. What has been added stays in it and must be left alone until this space is dropped.
+    pub fn memory(&mut self) -> &mut [u8] {
+        self.memory
+    }
+
+    /// How many more packets can be added.
+    pub fn packets(&self) -> usize {
+        self.packet_capacity - self.records.len()
+    }
+
+    /// Makes a packet of `length` bytes of the free memory from byte `start` on. Packets may leave gaps, which
+    /// are lost until the slab is cleared. Returns false, and changes nothing, if the bytes do not lie in the
+    /// free memory or the slab is full. `original_length` is the payload's length on the wire.
+    pub fn add(&mut self, start: usize, length: usize, original_length: usize, origin: PacketOrigin) -> bool {
+        let end = start.saturating_add(length);
+        if self.packets() == 0 || end > self.memory.len() {
+            return false;
+        }
+        // Place and length fit in u32: the slab's capacity was clamped to it. Longer original lengths are
+        // saturated on purpose.
+        self.records.push(PacketRecord {
+            start: (self.base + start) as u32,
+            length: length as u32,
+            original_length: u32::try_from(original_length).unwrap_or(u32::MAX),
+            origin,
+        });
+        *self.used = (*self.used).max(self.base + end);
+        true
     }
 }
 
@@ -218,6 +271,23 @@ mod tests {
         slab.clear();
         assert!(slab.push(&[0; LARGEST_PAYLOAD], LARGEST_PAYLOAD, PacketOrigin::default()));
         assert!(!slab.push(&[0], 1, PacketOrigin::default()));
+    }
+
+    #[test]
+    fn packets_can_be_written_in_place_behind_those_that_are_there() {
+        let mut slab = PacketSlab::new(3, 0);
+        assert!(slab.push(b"one", 3, PacketOrigin::default()));
+        let mut space = slab.space();
+        assert_eq!((space.packets(), space.memory().len()), (2, LARGEST_PAYLOAD - 3));
+        space.memory()[10..13].copy_from_slice(b"two");
+        assert!(space.add(10, 3, 3, PacketOrigin::default()));
+        assert!(!space.add(LARGEST_PAYLOAD - 3, 1, 1, PacketOrigin::default()));
+        assert!(!space.add(usize::MAX, 2, 2, PacketOrigin::default()));
+        assert!(space.add(4, 0, 9, PacketOrigin::default()));
+        assert!(!space.add(0, 0, 0, PacketOrigin::default()));
+        assert_eq!((slab.len(), slab.byte_count()), (3, 16));
+        assert_eq!(slab.batch().get(1).unwrap().bytes, b"two");
+        assert!(slab.batch().get(2).unwrap().is_cut());
     }
 
     #[test]
