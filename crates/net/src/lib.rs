@@ -4,6 +4,10 @@
 //! |---|---|
 //! | read UDP packets from a capture file (pcap, pcapng, `.pkts`) | [`capture::CaptureReader`] |
 //! | write packets into a capture file | [`capture::PcapngWriter`], [`capture::PktsWriter`] |
+//! | receive UDP from the network | [`socket::UdpReceiver`] |
+//! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
+//! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`kernel_counters::KernelCounters`] |
+//! | give a thread a core of its own | [`affinity::pin_current_thread`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
 //! from them never learns where they came from:
@@ -26,5 +30,37 @@
 //! }
 //! # Ok::<(), evforge_net::capture::CaptureError>(())
 //! ```
+//!
+//! From the network it is the same loop with another source of packets, which has to be asked again and again
+//! and tells what it could not get:
+//!
+//! ```no_run
+//! use std::time::{Duration, Instant};
+//!
+//! use evforge_core::packet::PacketSlab;
+//! use evforge_net::socket::{ReceiverOptions, UdpReceiver};
+//!
+//! let mut receiver = UdpReceiver::open(&ReceiverOptions::new(([0, 0, 0, 0], 9000).into()))?;
+//! for warning in receiver.warnings() {
+//!     eprintln!("{warning}");
+//! }
+//! let mut slab = PacketSlab::new(4096, 8 << 20);
+//! for _ in 0..100 {
+//!     receiver.receive(&mut slab, Instant::now() + Duration::from_millis(100))?;
+//!     println!("{} packets", slab.len());
+//!     slab.clear();
+//! }
+//! println!("{} dropped", receiver.drops()?.count);
+//! # Ok::<(), evforge_net::socket::ReceiveError>(())
+//! ```
+//!
+//! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
+//! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor` and `affinity`.
 
+pub mod affinity;
 pub mod capture;
+pub mod kernel_counters;
+pub mod pace;
+pub mod socket;
+pub mod staged_file;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::frame::LINKS;
 
@@ -172,7 +172,7 @@ impl fmt::Display for CaptureError {
                 write!(f, "writing {} failed after {packets} packets: {source}.", path.display())?;
                 match source.kind() {
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                        let folder = super::staged::folder_of(path);
+                        let folder = folder_of(path);
                         write!(
                             f,
                             " The disk is full. Free some space (df -h {}) or write to another one; the incomplete \
@@ -217,6 +217,11 @@ impl std::error::Error for CaptureError {
             _ => None,
         }
     }
+}
+
+/// The folder a file lies in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

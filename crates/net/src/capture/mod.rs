@@ -20,7 +20,6 @@ mod pcapng;
 mod pcapng_writer;
 mod pkts;
 mod reader;
-mod staged;
 mod window;
 mod writer;
 

@@ -1,11 +1,12 @@
 //! What all capture writers share, and the writer of `.pkts`.
 
+use std::io::Write;
 use std::path::Path;
 
 use evforge_core::packet::{LARGEST_PAYLOAD, Packet};
 
 use super::error::CaptureError;
-use super::staged::StagedFile;
+use crate::staged_file::StagedFile;
 
 /// What a finished capture file contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,11 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn create(path: &Path) -> Result<Self, CaptureError> {
-        Ok(Self { file: StagedFile::create(path)?, written: Written::default() })
+        let file = StagedFile::create(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::InvalidInput => CaptureError::NotReplaceable { path: path.to_owned() },
+            _ => CaptureError::Write { path: path.to_owned(), packets: 0, source },
+        })?;
+        Ok(Self { file, written: Written::default() })
     }
 
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {

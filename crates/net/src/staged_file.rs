@@ -4,15 +4,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::CaptureError;
-
 /// Bytes gathered before they are given to the system.
 const WRITE_BEHIND: usize = 1 << 20;
 
 /// Written under a temporary name beside its target, renamed by [`StagedFile::finish`], removed when it is
 /// dropped before that.
 #[derive(Debug)]
-pub(super) struct StagedFile {
+pub struct StagedFile {
     target: PathBuf,
     temporary: PathBuf,
     output: BufWriter<File>,
@@ -21,20 +19,20 @@ pub(super) struct StagedFile {
 
 impl StagedFile {
     /// Begins a file. An existing plain file of that name is replaced in the end.
-    pub(super) fn create(target: &Path) -> Result<Self, CaptureError> {
+    ///
+    /// # Errors
+    /// If no file can be made beside `target`, or (kind `InvalidInput`) if `target` is something other than a
+    /// plain file.
+    pub fn create(target: &Path) -> io::Result<Self> {
         if fs::metadata(target).is_ok_and(|about| !about.is_file()) {
-            return Err(CaptureError::NotReplaceable { path: target.to_owned() });
+            let why = format!("{} exists and is not a plain file: choose another name", target.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".partial-{}", std::process::id()));
         let temporary = target.with_file_name(name);
         // Not `create_new`: what is left of a process of the same number that was killed is of no use.
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&temporary)
-            .map_err(|source| CaptureError::Write { path: target.to_owned(), packets: 0, source })?;
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
         Ok(Self {
             target: target.to_owned(),
             temporary,
@@ -44,21 +42,47 @@ impl StagedFile {
     }
 
     /// The name the file will have.
-    pub(super) fn target(&self) -> &Path {
+    pub fn target(&self) -> &Path {
         &self.target
     }
 
-    pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.output.write_all(bytes)
+    /// Brings everything to the disk and gives the file its name.
+    ///
+    /// # Errors
+    /// If that fails; the file is then not there under its name.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.finish_as(&self.target.clone())
     }
 
-    /// Brings everything to the disk and gives the file its name.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    /// Brings everything to the disk and gives the file a name that says that it is not complete: its own
+    /// with `.partial` behind it.
+    ///
+    /// # Errors
+    /// As [`StagedFile::finish`].
+    pub fn finish_partial(&mut self) -> io::Result<PathBuf> {
+        let mut name = self.target.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let partial = self.target.with_file_name(name);
+        self.finish_as(&partial)?;
+        Ok(partial)
+    }
+
+    fn finish_as(&mut self, name: &Path) -> io::Result<()> {
         self.output.flush()?;
         self.output.get_ref().sync_all()?;
-        fs::rename(&self.temporary, &self.target)?;
+        fs::rename(&self.temporary, name)?;
         self.finished = true;
         Ok(())
+    }
+}
+
+impl Write for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 }
 
@@ -69,9 +93,4 @@ impl Drop for StagedFile {
             let _ = fs::remove_file(&self.temporary);
         }
     }
-}
-
-/// The folder a file lies in.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

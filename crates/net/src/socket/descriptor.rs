@@ -1,0 +1,57 @@
+//! Settings of a socket that the standard library does not know.
+
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Sets a setting that is one number.
+pub(super) fn set_number(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    // SAFETY: the pointer is valid for reads of the length given, and the kernel keeps neither.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<c_int>() as libc::socklen_t,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads a setting that is up to `WORDS` numbers; those that the kernel does not fill stay 0.
+fn words<const WORDS: usize>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result<[u32; WORDS]> {
+    let mut values = [0_u32; WORDS];
+    let mut length = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: both pointers are valid for writes of the lengths given, and any bytes are valid numbers.
+    let status =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, values.as_mut_ptr().cast(), &mut length) };
+    if status == 0 { Ok(values) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The receive buffer as the kernel counts it (twice what was asked for).
+pub(super) fn receive_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    words::<1>(socket, libc::SOL_SOCKET, libc::SO_RCVBUF).map(|[bytes]| bytes as usize)
+}
+
+/// Datagrams dropped by this socket; wraps at 2^32.
+pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const FIELDS: usize = libc::SK_MEMINFO_DROPS as usize + 1;
+    words::<FIELDS>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO).map(|fields| fields[FIELDS - 1])
+}
+
+/// Sleeps until there is something to receive or `nanoseconds` have passed; true if there is something.
+pub(super) fn wait(socket: BorrowedFd<'_>, nanoseconds: u64) -> io::Result<bool> {
+    let mut interest = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let timeout = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000).min(i32::MAX as u64) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as _,
+    };
+    // SAFETY: one entry, valid for writes; the timeout is valid for reads; no signal mask.
+    let ready = unsafe { libc::ppoll(&mut interest, 1, &timeout, std::ptr::null()) };
+    if ready >= 0 {
+        return Ok(ready > 0);
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
+}

@@ -1,0 +1,72 @@
+//! What a receiver and a sender can be told.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::pace::Pace;
+
+/// How to receive. [`ReceiverOptions::new`] has the values that are right for most instruments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverOptions {
+    /// Local address and port: `0.0.0.0:9000` takes packets for any IPv4 address of the host, `[::]:9000`
+    /// IPv4 and IPv6. Port 0 lets the kernel choose one.
+    pub address: SocketAddr,
+    /// Receive buffer to ask the kernel for, in bytes of its bookkeeping without the doubling that Linux
+    /// adds; 1 to 1 073 741 823. What was granted is told by
+    /// [`UdpReceiver::buffer`](crate::socket::UdpReceiver::buffer).
+    pub receive_buffer: usize,
+    /// Ask for UDP_GRO: the kernel may hand over several datagrams in one piece. Much faster for streams of
+    /// equal datagrams; the socket's drop counter then counts pieces.
+    pub coalesce: bool,
+    /// Memory for one datagram in bytes, 1 to 65 536, without `coalesce` (with it, it is 65 536). A larger
+    /// datagram is delivered as a cut packet.
+    pub slot: usize,
+    /// Take the kernel's arrival stamp of each datagram, not one reading of the clock for each batch. Costs
+    /// some 50 ns per datagram.
+    pub kernel_stamps: bool,
+    /// How long to spin for a packet before sleeping in the kernel. Waking up costs some 50 us of delay and
+    /// slows the sender's core where both are on one host; spinning costs this core.
+    pub spin: Duration,
+    /// Datagrams (or pieces of several) taken in one call of the kernel, 1 to 64.
+    pub batch: usize,
+}
+
+impl ReceiverOptions {
+    /// 16 MB buffer, UDP_GRO, 9216 bytes for a datagram otherwise, one clock reading per batch, 50 us of
+    /// spinning, batches of 64.
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            receive_buffer: 16_000_000,
+            coalesce: true,
+            slot: 9216,
+            kernel_stamps: false,
+            spin: Duration::from_micros(50),
+            batch: 64,
+        }
+    }
+}
+
+/// How to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderOptions {
+    /// Where to.
+    pub destination: SocketAddr,
+    /// Local address and port; none lets the kernel choose.
+    pub source: Option<SocketAddr>,
+    /// How fast.
+    pub pace: Pace,
+    /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT). Several times faster on
+    /// network cards that split them; every packet must then fit into one frame. Over loopback the pieces
+    /// stay whole on their way, which no wire would do: do not measure with it there.
+    pub segment: bool,
+    /// Send buffer to ask the kernel for, in bytes; none keeps the system's default.
+    pub send_buffer: Option<usize>,
+}
+
+impl SenderOptions {
+    /// Unpaced, packet by packet, from any source.
+    pub fn new(destination: SocketAddr) -> Self {
+        Self { destination, source: None, pace: Pace::Unpaced, segment: false, send_buffer: None }
+    }
+}

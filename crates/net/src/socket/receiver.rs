@@ -1,0 +1,335 @@
+//! Receiving UDP through a kernel socket, in batches, straight into slabs.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
+
+use super::arrivals::{Arrivals, MOST};
+use super::descriptor;
+use super::error::ReceiveError;
+use super::leftover::{Leftover, Piece};
+use super::options::ReceiverOptions;
+use super::report::{ReceiveBuffer, ReceiverCounters, SocketDrops};
+
+/// Memory for one piece of several datagrams: no piece is longer.
+const PIECE_SLOT: usize = 65_536;
+/// Datagrams of at most so many bytes are moved together, so that small ones do not take a whole slot of the
+/// slab each; the move costs less than the next packet's cache misses would.
+const MOVED_TOGETHER: usize = 2048;
+/// The kernel doubles what it is asked for, in an `int`.
+const LARGEST_BUFFER: usize = (c_int::MAX / 2) as usize;
+
+/// Receives UDP datagrams on one address and port.
+pub struct UdpReceiver {
+    socket: UdpSocket,
+    address: SocketAddr,
+    options: ReceiverOptions,
+    buffer: ReceiveBuffer,
+    coalesces: bool,
+    warnings: Vec<String>,
+    arrivals: Arrivals,
+    leftover: Leftover,
+    /// Most datagrams in one piece of the last batch: how many packets a slot may turn into.
+    datagrams_per_piece: usize,
+    /// The kernel's drop counter as last read, and its extension to 64 bits.
+    drops: Cell<(u32, u64)>,
+    counters: ReceiverCounters,
+}
+
+impl fmt::Debug for UdpReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpReceiver").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl UdpReceiver {
+    /// Takes the port and gets ready. What the kernel did not grant is in [`UdpReceiver::warnings`].
+    ///
+    /// # Errors
+    /// If an option is outside its range, the port is taken, the address is not one of this host's, the port
+    /// may not be used, or the kernel refuses a setting.
+    pub fn open(options: &ReceiverOptions) -> Result<Self, ReceiveError> {
+        check("receive_buffer", options.receive_buffer, (1, LARGEST_BUFFER))?;
+        check("slot", options.slot, (1, PIECE_SLOT))?;
+        check("batch", options.batch, (1, MOST))?;
+        let bind = |source| ReceiveError::Bind { address: options.address, source };
+        let socket = UdpSocket::bind(options.address).map_err(bind)?;
+        let address = socket.local_addr().map_err(bind)?;
+        let setting = |setting| move |source| ReceiveError::Setting { address, setting, source };
+
+        let mut warnings = Vec::new();
+        let buffer = ReceiveBuffer {
+            requested: options.receive_buffer,
+            granted: request_buffer(&socket, options.receive_buffer)
+                .map_err(setting("the receive buffer (SO_RCVBUF)"))?,
+        };
+        if buffer.is_short() {
+            warnings.push(short_buffer_warning(address.port(), buffer));
+        }
+        let coalesces = options.coalesce && set_coalescing(&socket).map_err(setting("UDP_GRO"))?;
+        if options.coalesce && !coalesces {
+            warnings.push(
+                "This kernel does not know UDP_GRO (it came with Linux 5.0): packets are received one by one, which \
+                 is slower for small packets. Nothing is lost by it as long as the program keeps up."
+                    .into(),
+            );
+        }
+        if options.kernel_stamps {
+            descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+                .map_err(setting("kernel arrival stamps (SO_TIMESTAMPNS)"))?;
+        }
+        let leftover = if coalesces {
+            Leftover::new(options.batch, options.batch * PIECE_SLOT)
+        } else {
+            Leftover::new(0, 0)
+        };
+        Ok(Self {
+            socket,
+            address,
+            options: *options,
+            buffer,
+            coalesces,
+            warnings,
+            arrivals: Arrivals::new(),
+            leftover,
+            datagrams_per_piece: 1,
+            drops: Cell::new((0, 0)),
+            counters: ReceiverCounters::default(),
+        })
+    }
+
+    /// Waits for packets until `deadline` and puts them behind those in `slab`: as soon as there are some, as
+    /// many as there are and fit. Says how many; 0 if none came, or if the slab has no room left for one slot
+    /// (65 536 bytes with UDP_GRO), so hand in an empty slab or one of many slots.
+    ///
+    /// At most the time until `deadline` is spent, spinning first. A deadline in the past polls once.
+    ///
+    /// # Errors
+    /// If the kernel fails to receive; packets that had come before are in the slab.
+    pub fn receive(&mut self, slab: &mut PacketSlab, deadline: Instant) -> Result<usize, ReceiveError> {
+        let before = slab.len();
+        self.leftover.deliver(slab);
+        if slab.len() > before {
+            return Ok(slab.len() - before);
+        }
+        let mut spin_end = None;
+        loop {
+            while self.take_batch(slab).map_err(|source| self.failed(source))? == Batch::Full {}
+            if slab.len() > before {
+                return Ok(slab.len() - before);
+            }
+            if !self.has_room(slab) {
+                return Ok(0);
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Ok(0);
+            }
+            let spin_end =
+                *spin_end.get_or_insert_with(|| now.checked_add(self.options.spin).unwrap_or(deadline));
+            if now < spin_end {
+                std::hint::spin_loop();
+            } else {
+                let left = u64::try_from((deadline - now).as_nanos()).unwrap_or(u64::MAX);
+                self.counters.waits += 1;
+                descriptor::wait(self.socket.as_fd(), left).map_err(|source| self.failed(source))?;
+            }
+        }
+    }
+
+    /// Datagrams that this socket dropped since it was opened, up to now: also those after the last one
+    /// received. Call it at least once in 4 billion drops, or whole turns of the kernel's counter are missed.
+    ///
+    /// # Errors
+    /// If the kernel does not tell (before Linux 4.12).
+    pub fn drops(&self) -> Result<SocketDrops, ReceiveError> {
+        let now = descriptor::drops(self.socket.as_fd()).map_err(|source| ReceiveError::Setting {
+            address: self.address,
+            setting: "its drop counter (SO_MEMINFO)",
+            source,
+        })?;
+        let (last, total) = self.drops.get();
+        let total = total + u64::from(now.wrapping_sub(last));
+        self.drops.set((now, total));
+        Ok(SocketDrops { count: total, is_lower_bound: self.coalesces })
+    }
+
+    /// The receive buffer asked for and granted.
+    pub fn buffer(&self) -> ReceiveBuffer {
+        self.buffer
+    }
+
+    /// True if the kernel may hand over several datagrams in one piece (UDP_GRO).
+    pub fn coalesces(&self) -> bool {
+        self.coalesces
+    }
+
+    /// What the kernel did not grant, in whole sentences with the command that mends it.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What has been handed over so far.
+    pub fn counters(&self) -> &ReceiverCounters {
+        &self.counters
+    }
+
+    /// The address and port, with the port that the kernel chose if it was asked to.
+    pub fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
+    pub fn memory_bound(&self) -> usize {
+        self.leftover.memory_bound() + size_of::<Self>() + MOST * 256
+    }
+
+    fn failed(&self, source: io::Error) -> ReceiveError {
+        ReceiveError::Receive { address: self.address, source }
+    }
+
+    fn slot(&self) -> usize {
+        if self.coalesces { PIECE_SLOT } else { self.options.slot }
+    }
+
+    fn has_room(&self, slab: &mut PacketSlab) -> bool {
+        let empty = slab.is_empty();
+        let mut space = slab.space();
+        space.packets() > 0 && (empty || space.memory().len() >= self.slot())
+    }
+
+    /// Takes what is waiting, at most one batch.
+    fn take_batch(&mut self, slab: &mut PacketSlab) -> io::Result<Batch> {
+        if !self.leftover.is_empty() || !self.has_room(slab) {
+            return Ok(Batch::NoRoom);
+        }
+        let mut space = slab.space();
+        // An empty slab may still be smaller than a slot; then it is one.
+        let slot = self.slot().min(space.memory().len());
+        let count = self
+            .options
+            .batch
+            .min(space.memory().len() / slot)
+            .min((space.packets() / self.datagrams_per_piece).max(1));
+        let arrivals = self.arrivals.receive(self.socket.as_fd(), space.memory(), slot, count)?;
+        if arrivals.is_empty() {
+            return Ok(Batch::Empty);
+        }
+        let received = arrivals.len();
+        self.counters.batches += 1;
+        self.datagrams_per_piece = 1;
+        let mut process_clock = None;
+        let mut end = 0;
+        for (index, arrival) in arrivals.iter().enumerate() {
+            let held = arrival.length.min(slot);
+            let mut start = index * slot;
+            if held <= MOVED_TOGETHER && end < start {
+                space.memory().copy_within(start..start + held, end);
+                start = end;
+            }
+            end = start + held;
+            let (arrival_ns, arrival_clock) = match arrival.stamp_ns {
+                Some(stamp) => (stamp, ArrivalClock::Kernel),
+                None => (*process_clock.get_or_insert_with(wall_clock), ArrivalClock::Process),
+            };
+            let origin = PacketOrigin {
+                source: arrival.source,
+                destination_port: self.address.port(),
+                arrival_ns,
+                arrival_clock,
+            };
+            let segment = arrival.segment.unwrap_or(arrival.length);
+            let mut rest = Some(Piece { start, held, length: arrival.length, segment, origin });
+            while let Some(piece) = rest {
+                let (part, after) = piece.split();
+                if !space.add(part.start, part.length, part.original_length, origin) {
+                    self.leftover.keep(piece, &mut space);
+                    break;
+                }
+                rest = after;
+            }
+            let datagrams = arrival.length.div_ceil(segment.max(1)).max(1);
+            self.datagrams_per_piece = self.datagrams_per_piece.max(datagrams);
+            self.counters.packets += datagrams as u64;
+            self.counters.bytes += held as u64;
+            if held < arrival.length {
+                self.counters.cut += (datagrams - held / segment) as u64;
+            }
+            if datagrams > 1 {
+                self.counters.pieces += 1;
+                self.counters.coalesced += datagrams as u64;
+            }
+        }
+        Ok(if received == count { Batch::Full } else { Batch::Part })
+    }
+}
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Batch {
+    NoRoom,
+    Empty,
+    /// Fewer than there were slots: nothing more is waiting.
+    Part,
+    /// All slots: there may be more.
+    Full,
+}
+
+fn check(option: &'static str, value: usize, range: (usize, usize)) -> Result<(), ReceiveError> {
+    if value < range.0 || value > range.1 {
+        return Err(ReceiveError::Option { option, value, range });
+    }
+    Ok(())
+}
+
+/// Nanoseconds since the Unix epoch.
+fn wall_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Asks for a receive buffer and says what was given.
+fn request_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<usize> {
+    let socket = socket.as_fd();
+    // In range: checked by the caller.
+    let wanted = bytes as c_int;
+    let granted = |socket| descriptor::receive_buffer(socket).map(|doubled| doubled / 2);
+    descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, wanted)?;
+    if granted(socket)? < bytes {
+        // Only a privileged process may go beyond the host's limit; that others may not is no fault, and what
+        // was granted is read back below.
+        match descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted) {
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    granted(socket)
+}
+
+/// Asks for UDP_GRO; false if the kernel does not know it.
+fn set_coalescing(socket: &UdpSocket) -> io::Result<bool> {
+    match descriptor::set_number(socket.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1) {
+        Ok(()) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn short_buffer_warning(port: u16, buffer: ReceiveBuffer) -> String {
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    format!(
+        "The kernel gave UDP port {port} a receive buffer of {:.1} MB, not the {:.1} MB asked for: packets are lost \
+         sooner when this program is held up. Allow more with: sudo sysctl -w net.core.rmem_max={} (for good: put \
+         net.core.rmem_max = {} into /etc/sysctl.d/90-evforge.conf), then start again.",
+        megabytes(buffer.granted),
+        megabytes(buffer.requested),
+        buffer.requested,
+        buffer.requested
+    )
+}

@@ -1,0 +1,84 @@
+//! What receivers and senders tell about themselves.
+
+use std::time::Duration;
+
+evforge_core::counters! {
+    /// What a receiver has handed over.
+    pub struct ReceiverCounters: "receive" {
+        packets: Information, Packets, "UDP datagrams handed over by the kernel.";
+        bytes: Information, Bytes, "Their payload bytes, as far as they were kept.";
+        cut: Information, Packets, "Datagrams larger than their place in memory, handed on without their end.";
+        coalesced: Information, Packets, "Datagrams that came in one piece with others (UDP_GRO).";
+        pieces: Information, Times, "Pieces of several datagrams each (UDP_GRO).";
+        batches: Information, Times, "Calls of the kernel that brought datagrams.";
+        waits: Information, Times, "Times the thread slept in the kernel for want of packets.";
+    }
+}
+
+/// The receive buffer of a socket, in bytes without the doubling that Linux adds for its bookkeeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// What was asked for.
+    pub requested: usize,
+    /// What the kernel gave, as read back from it.
+    pub granted: usize,
+}
+
+impl ReceiveBuffer {
+    /// True if the kernel gave less than was asked for.
+    pub fn is_short(&self) -> bool {
+        self.granted < self.requested
+    }
+}
+
+/// Datagrams that a socket received and dropped because nobody fetched them in time (or their checksum was
+/// wrong), since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketDrops {
+    /// The kernel's count.
+    pub count: u64,
+    /// True if one count can stand for several datagrams (UDP_GRO), so that `count` is a lower bound; else it
+    /// is exact.
+    pub is_lower_bound: bool,
+}
+
+/// How far packets were sent from their schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deviation {
+    /// The latest packet.
+    pub largest: Duration,
+    /// The mean over all packets.
+    pub mean: Duration,
+}
+
+/// What a sender has sent so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SendReport {
+    /// Packets given to the kernel.
+    pub packets: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// How often the other host said that nobody listens on the port; these packets count as sent.
+    pub refused: u64,
+    /// From the start of the schedule to the end of the last call of the kernel.
+    pub elapsed: Duration,
+    /// How late packets were; none if unpaced or before the first packet. (They are never early.)
+    pub deviation: Option<Deviation>,
+}
+
+impl SendReport {
+    /// Packets per second achieved; 0 before the first packet.
+    pub fn packets_per_second(&self) -> f64 {
+        self.per_second(self.packets)
+    }
+
+    /// Bits of payload per second achieved; 0 before the first packet.
+    pub fn bits_per_second(&self) -> f64 {
+        self.per_second(self.bytes) * 8.0
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    }
+}
