@@ -30,4 +30,10 @@ pub trait EventSink: Send {
     /// # Errors
     /// If the result is not complete.
     fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError>;
+
+    /// The input has failed before its end: leaves nothing behind that looks whole. Says what it left, if
+    /// anything. Called instead of [`EventSink::finish`]; does nothing by default.
+    fn abandon(&mut self) -> Option<String> {
+        None
+    }
 }

@@ -36,12 +36,15 @@ impl Bins {
         }
     }
 
-    /// Strips from the lowest to the highest of all bins: last less first.
+    /// Strips from the lowest to the highest of all bins, both counted; 0 without bins.
     pub fn strip_span(&self) -> u16 {
+        if self.length == 0 {
+            return 0;
+        }
         let bins = &self.bins[..usize::from(self.length)];
         let first = bins.iter().map(|bin| bin.1).min().unwrap_or(0);
         let last = bins.iter().map(|bin| bin.2).max().unwrap_or(0);
-        last - first
+        last - first + 1
     }
 }
 
@@ -128,9 +131,9 @@ impl Cluster {
         if weight == 0 { 0 } else { (2 * sum + weight) / (2 * weight) }
     }
 
-    /// Strip span of the latest hits (last less first): the lower uncertainty of the position.
+    /// Strips that the latest hits span, first and last counted: the lower uncertainty of the position.
     pub fn lower_uncertainty(&self) -> u16 {
-        self.latest_last - self.latest_first
+        self.latest_last - self.latest_first + 1
     }
 }
 
@@ -221,8 +224,8 @@ mod tests {
         let cluster = clusters[0];
         assert_eq!(cluster.centre(true), 7, "(60 + 210) / 40 = 6.75");
         assert_eq!(cluster.centre(false), 7);
-        assert_eq!(cluster.lower_uncertainty(), 2);
-        assert_eq!(cluster.bins.strip_span(), 3, "times 9 and 7: strips 5 to 8");
+        assert_eq!(cluster.lower_uncertainty(), 3);
+        assert_eq!(cluster.bins.strip_span(), 4, "times 9 and 7: strips 5 to 8");
         let silent = clusterer.clusters(&keys(&[(1, 4, 0), (1, 5, 0)]), 0).0[0];
         assert_eq!(silent.centre(true), 5, "no charge: the plain mean 4.5, rounded half up");
     }
@@ -236,7 +239,7 @@ mod tests {
         merged.merge(&clusters[1], 2);
         merged.merge(&clusters[2], 2);
         assert_eq!((merged.hits, merged.latest_hits, merged.time_end), (3, 2, 9));
-        assert_eq!((merged.lower_uncertainty(), merged.bins.strip_span()), (19, 19));
+        assert_eq!((merged.lower_uncertainty(), merged.bins.strip_span()), (20, 20));
         let mut reversed = clusters[2];
         reversed.merge(&clusters[1], 2);
         reversed.merge(&clusters[0], 2);

@@ -4,16 +4,24 @@
 //! not depend on how the packets of several sources interleave. The largest time accepted so far is the
 //! *front*. A hit is
 //!
-//! * *on the line* from `front - window` to `front + leap`: accepted;
-//! * *late* below that, down to `front - leap`: discarded;
-//! * a *jump* anywhere else. One wild time stamp must not make all later hits late, so a jump is put into
-//!   quarantine until the next packet of the source with a hit decides: if that hit is back on the old line
-//!   (or late on it), the quarantine is refuted and discarded; if it is a jump itself, the quarantine is
-//!   confirmed, and its hits continue the line from where it jumped to.
+//! | its time | it is | and therefore |
+//! |---|---|---|
+//! | above front + leap | ahead | put into quarantine |
+//! | from front - window to front + leap | on the line | accepted |
+//! | from front - restart to below that | late | discarded |
+//! | below front - restart | behind | put into quarantine |
 //!
-//! A confirmed jump back means that the electronics' clock has been restarted: a new *epoch* begins. Hits of
-//! different epochs never meet in an event. A quarantine that is still open at the end of the input is
-//! released: nothing follows that it could harm.
+//! One wild time stamp must not make all later hits late, so jumps wait until the next packet of the source
+//! that has a hit: the time *D* of its first hit decides.
+//!
+//! * If D is behind, the source's clock has been restarted: from the first quarantined hit that is behind, a
+//!   new *epoch* begins, up to D + window; what stands before it belongs to the old line. Hits of different
+//!   epochs never meet in an event.
+//! * Otherwise the source's time has come to D, and quarantined hits ahead up to D + window were right.
+//! * What the decision does not confirm is discarded as *refuted*: stamps further ahead than D, and hits behind
+//!   a line that goes on.
+//!
+//! A quarantine that is still open at the end of the input is released: nothing follows that it could harm.
 
 use crate::hit::Hit;
 
@@ -22,20 +30,21 @@ use crate::hit::Hit;
 pub struct ClockCounts {
     /// Hits discarded because they are older than the window allows.
     pub late: u64,
-    /// Hits discarded because nothing confirmed their jump in time.
+    /// Hits discarded because the next packet did not confirm their jump in time.
     pub refuted: u64,
-    /// Jumps ahead that were confirmed.
+    /// Confirmed steps ahead by more than the leap.
     pub leaps: u64,
-    /// Jumps back that were confirmed: restarts of the clock.
+    /// Confirmed restarts of the clock.
     pub restarts: u64,
 }
 
 /// How a hit lies to the front.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
+    Ahead,
     OnLine,
     Late,
-    Jump,
+    Behind,
 }
 
 /// Where accepted hits go.
@@ -49,6 +58,7 @@ pub trait AcceptedHits {
 pub struct SourceClock {
     window: u64,
     leap: u64,
+    restart: u64,
     started: bool,
     epoch: u32,
     /// First time of the epoch.
@@ -66,12 +76,13 @@ pub struct SourceClock {
 }
 
 impl SourceClock {
-    /// A clock with the given window and leap in ticks. `packet_hits` is the largest number of hits in a
+    /// A clock with the given window, leap and restart in ticks. `packet_hits` is the largest number of hits in a
     /// packet, which is all that a quarantine can ever hold.
-    pub fn new(window: u64, leap: u64, packet_hits: usize) -> Self {
+    pub fn new(window: u64, leap: u64, restart: u64, packet_hits: usize) -> Self {
         Self {
             window,
             leap,
+            restart,
             started: false,
             epoch: 0,
             epoch_start: 0,
@@ -113,7 +124,9 @@ impl SourceClock {
 
     /// End of the input: releases what is in quarantine.
     pub fn close(&mut self, accepted: &mut impl AcceptedHits) {
-        self.release(accepted);
+        let Some(&(_, first)) = self.quarantine.first() else { return };
+        let restarted = self.relation(first.time) == Relation::Behind;
+        self.release(restarted, u64::MAX, accepted);
     }
 
     /// Epoch and largest accepted time, or none before the first hit.
@@ -155,13 +168,13 @@ impl SourceClock {
 
     fn relation(&self, time: u64) -> Relation {
         if time > self.front.saturating_add(self.leap) {
-            Relation::Jump
+            Relation::Ahead
         } else if time >= self.front.saturating_sub(self.window) {
             Relation::OnLine
-        } else if time >= self.front.saturating_sub(self.leap) {
+        } else if time >= self.front.saturating_sub(self.restart) {
             Relation::Late
         } else {
-            Relation::Jump
+            Relation::Behind
         }
     }
 
@@ -175,22 +188,18 @@ impl SourceClock {
             return;
         }
         if std::mem::take(&mut self.undecided) {
-            if self.relation(hit.time) == Relation::Jump {
-                self.release(accepted);
-            } else {
-                self.counts.refuted += self.quarantine.len() as u64;
-                self.quarantine.clear();
-            }
+            let restarted = self.relation(hit.time) == Relation::Behind;
+            self.release(restarted, hit.time.saturating_add(self.window), accepted);
             self.aim();
         }
         match self.relation(hit.time) {
             Relation::OnLine => self.take(plane, hit, accepted),
             Relation::Late => self.counts.late += 1,
-            Relation::Jump => self.quarantine.push((plane, hit)),
+            Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
         }
     }
 
-    /// Accepts a hit on the line, unless its time has been closed meanwhile.
+    /// Accepts a hit that is in time, unless its time has been closed meanwhile.
     fn take(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
         self.front = self.front.max(hit.time);
         self.aim();
@@ -201,33 +210,35 @@ impl SourceClock {
         }
     }
 
-    /// The quarantined hits continue the line from where they jumped to.
-    fn release(&mut self, accepted: &mut impl AcceptedHits) {
-        let mut first = true;
+    /// Empties the quarantine: what the decision confirms continues the line, up to `latest`; the rest is
+    /// refuted.
+    fn release(&mut self, restarted: bool, latest: u64, accepted: &mut impl AcceptedHits) {
+        let behind = self.front.saturating_sub(self.restart);
+        let beginning = self.quarantine.iter().position(|(_, hit)| hit.time < behind).filter(|_| restarted);
+        let mut leapt = false;
         for index in 0..self.quarantine.len() {
             let (plane, hit) = self.quarantine[index];
-            let relation = if first { Relation::Jump } else { self.relation(hit.time) };
-            first = false;
-            match relation {
-                Relation::OnLine => {}
-                Relation::Late => {
-                    self.counts.late += 1;
-                    continue;
-                }
-                Relation::Jump if hit.time < self.front => {
-                    self.counts.restarts += 1;
-                    self.epoch = self.epoch.saturating_add(1);
-                    self.epoch_start = hit.time;
-                    self.front = hit.time;
-                    self.floor = 0;
-                }
-                Relation::Jump => {
-                    self.counts.leaps += 1;
-                    self.front = hit.time;
-                }
+            if beginning == Some(index) {
+                self.counts.restarts += 1;
+                self.epoch = self.epoch.saturating_add(1);
+                self.epoch_start = hit.time;
+                self.front = hit.time;
+                self.floor = 0;
             }
-            self.take(plane, hit, accepted);
+            let of_a_line = match beginning {
+                Some(beginning) => index < beginning || hit.time <= latest,
+                None => !restarted && hit.time >= behind && hit.time <= latest,
+            };
+            if !of_a_line {
+                self.counts.refuted += 1;
+            } else if hit.time < self.front.saturating_sub(self.window) {
+                self.counts.late += 1;
+            } else {
+                leapt |= hit.time > self.front.saturating_add(self.leap);
+                self.take(plane, hit, accepted);
+            }
         }
+        self.counts.leaps += u64::from(leapt);
         self.quarantine.clear();
     }
 }
@@ -245,9 +256,9 @@ mod tests {
         }
     }
 
-    /// Judges packets of times with window 10 and leap 1000.
+    /// Judges packets of times with window 10, leap 100 and restart 1000.
     fn judge(packets: &[&[u64]]) -> (Vec<(u32, u64)>, ClockCounts) {
-        let mut clock = SourceClock::new(10, 1000, 100);
+        let mut clock = SourceClock::new(10, 100, 1000, 100);
         let mut line = Line::default();
         for packet in packets {
             clock.begin_packet((0, 0));
@@ -275,7 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_is_confirmed_by_the_next_packet_even_if_that_leaps_again() {
+    fn a_wild_stamp_among_true_leaps_is_told_apart_by_the_next_packet() {
+        let (line, counts) = judge(&[&[100], &[9_000_000, 5_000, 7_000], &[9_000]]);
+        assert_eq!(line, [(0, 100), (0, 5_000), (0, 7_000), (0, 9_000)]);
+        assert_eq!(counts, ClockCounts { refuted: 1, leaps: 2, ..Default::default() });
+    }
+
+    #[test]
+    fn a_sparse_source_loses_nothing() {
         let (line, counts) = judge(&[&[100], &[9_000, 9_001], &[20_000], &[20_001]]);
         assert_eq!(line, [(0, 100), (0, 9_000), (0, 9_001), (0, 20_000), (0, 20_001)]);
         assert_eq!(counts, ClockCounts { leaps: 2, ..Default::default() });
@@ -289,6 +307,20 @@ mod tests {
     }
 
     #[test]
+    fn what_leapt_before_a_restart_in_the_same_packet_is_kept() {
+        let (line, counts) = judge(&[&[50_000], &[60_000, 60_001, 5, 90_000], &[6]]);
+        assert_eq!(line, [(0, 50_000), (0, 60_000), (0, 60_001), (1, 5), (1, 6)]);
+        assert_eq!(counts, ClockCounts { leaps: 1, restarts: 1, refuted: 1, ..Default::default() });
+    }
+
+    #[test]
+    fn a_hit_from_long_ago_does_not_restart_a_clock_that_goes_on() {
+        let (line, counts) = judge(&[&[50_000, 5], &[50_001], &[50_200, 7], &[50_400], &[50_401]]);
+        assert_eq!(line, [(0, 50_000), (0, 50_001), (0, 50_200), (0, 50_400), (0, 50_401)]);
+        assert_eq!(counts, ClockCounts { refuted: 2, leaps: 2, ..Default::default() });
+    }
+
+    #[test]
     fn the_end_of_the_input_releases_a_quarantine() {
         let (line, counts) = judge(&[&[100, 9_000]]);
         assert_eq!(line, [(0, 100), (0, 9_000)]);
@@ -297,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_has_been_closed_over_all_sources_is_late() {
-        let mut clock = SourceClock::new(10, 1000, 100);
+        let mut clock = SourceClock::new(10, 100, 1000, 100);
         let mut line = Line::default();
         clock.begin_packet((0, 0));
         clock.judge(0, Hit { time: 100, strip: 0, adc: 0 }, &mut line);

@@ -45,7 +45,7 @@ evforge_core::counters! {
         clusters_x: Information, Clusters, "Clusters formed on x.";
         clusters_y: Information, Clusters, "Clusters formed on y.";
         events: Information, Events, "Events formed.";
-        leaps: Information, Times, "Jumps ahead of a source's clock that were confirmed.";
+        leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
         clock_restarts: Information, Times, "Restarts of a source's clock.";
         forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
     }

@@ -70,6 +70,7 @@ impl Fec {
             clock: SourceClock::new(
                 time.ticks(sorting.window),
                 time.ticks(sorting.leap),
+                time.ticks(sorting.restart),
                 LARGEST_READOUT_COUNT,
             ),
             wiring: FecWiring::new(number, &settings.mapping),

@@ -64,8 +64,10 @@ pub struct TimeSettings {
 pub struct SortingSettings {
     /// How much older than the newest hit of its own source a hit may be.
     pub window: Picoseconds,
-    /// A step of a source's time by more than this must be confirmed by its next packet.
+    /// A step ahead of a source's time by more than this must be confirmed by its next packet.
     pub leap: Picoseconds,
+    /// A step back by more than this, confirmed by the next packet, is a restart of the source's clock.
+    pub restart: Picoseconds,
     /// A source that is further than this behind the leading one no longer holds the others back.
     pub source_lag: Picoseconds,
     /// Hits per plane that may wait.
@@ -212,6 +214,9 @@ impl GdGemSettings {
         }
         if sorting.leap < sorting.window {
             return refuse("sorting.leap".into(), "must be at least as long as sorting.window".into());
+        }
+        if sorting.restart < sorting.window {
+            return refuse("sorting.restart".into(), "must be at least as long as sorting.window".into());
         }
         if sorting.source_lag < sorting.window {
             return refuse("sorting.source_lag".into(), "must be at least as long as sorting.window".into());

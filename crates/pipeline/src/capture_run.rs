@@ -1,0 +1,239 @@
+//! Forms the events of a capture file, as fast as it can.
+
+use crate::config::{Config, InputSettings};
+use crate::report::{Ending, RunReport};
+use evforge_core::detector::Detector;
+use evforge_core::event::EventBatch;
+use evforge_core::packet::PacketSlab;
+use evforge_core::sink::EventSink;
+use evforge_net::capture::{CaptureCounters, CaptureError, CaptureReader, Fill};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::Instant;
+
+/// How far a run is, for a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunProgress {
+    /// Bytes of the capture dealt with.
+    pub bytes: u64,
+    /// Bytes of the capture; none for a pipe.
+    pub total_bytes: Option<u64>,
+    /// Packets read.
+    pub packets: u64,
+    /// Events formed.
+    pub events: u64,
+}
+
+/// What a run over a capture file needs.
+pub struct CaptureRun<'a> {
+    /// The instrument.
+    pub config: &'a Config,
+    /// The capture file.
+    pub input: PathBuf,
+    /// Take only packets to this UDP port.
+    pub port: Option<u16>,
+    /// Where the events go.
+    pub sinks: Vec<Box<dyn EventSink>>,
+    /// Set from outside to end the run in good order.
+    pub stop: &'a AtomicBool,
+}
+
+/// Forms events from slabs and hands them to the sinks; keeps note of sinks that fail.
+struct Forming {
+    detector: Box<dyn Detector>,
+    events: EventBatch,
+    formed: u64,
+    sinks: Vec<Box<dyn EventSink>>,
+    failed: Vec<(String, String)>,
+}
+
+impl Forming {
+    /// Takes all packets of a slab.
+    fn take(&mut self, slab: &PacketSlab) {
+        let packets = slab.batch();
+        let mut taken = 0;
+        loop {
+            let progress = self.detector.ingest(&packets, taken, &mut self.events);
+            taken = progress.taken;
+            if !progress.full {
+                return;
+            }
+            self.deliver();
+        }
+    }
+
+    /// Closes the detector and delivers what is left.
+    fn close(&mut self) {
+        while self.detector.close(&mut self.events) {
+            self.deliver();
+        }
+        self.deliver();
+    }
+
+    /// Hands the events so far to every sink. One that fails is dropped, and the others go on.
+    fn deliver(&mut self) {
+        self.formed += self.events.len() as u64;
+        let Self { sinks, events, failed, .. } = self;
+        sinks.retain_mut(|sink| match sink.take(events) {
+            Ok(()) => true,
+            Err(error) => {
+                failed.push((sink.name(), error.to_string()));
+                false
+            }
+        });
+        events.clear();
+    }
+
+    /// Ends all sinks.
+    fn finish(&mut self, ending: &Ending) -> Vec<String> {
+        let ledger = self.detector.ledger();
+        let mut notes = Vec::new();
+        for mut sink in std::mem::take(&mut self.sinks) {
+            if matches!(ending, Ending::InputFailed(_)) {
+                notes.extend(sink.abandon());
+            } else if let Err(error) = sink.finish(&ledger) {
+                self.failed.push((sink.name(), error.to_string()));
+            }
+        }
+        notes
+    }
+}
+
+impl CaptureRun<'_> {
+    /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
+    ///
+    /// # Errors
+    /// If the capture cannot be opened. A capture that fails further on is told in the report, which then is
+    /// not a success.
+    pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, CaptureError> {
+        let started = Instant::now();
+        let mut reader = CaptureReader::open(&self.input)?;
+        if let Some(port) = self.port {
+            reader = reader.only_port(port);
+        }
+        let detector = self.config.build_detector();
+        // Reading the configuration has built this detector once already.
+        let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
+        let mut forming = Forming {
+            detector,
+            events: EventBatch::new(self.config.input.events_per_batch),
+            formed: 0,
+            sinks: self.sinks,
+            failed: Vec::new(),
+        };
+        let input = &self.config.input;
+        let mut ending = if input.threads == 1 {
+            run_in_turn(&mut reader, &mut forming, input, self.stop, &mut progress)
+        } else {
+            run_side_by_side(&mut reader, &mut forming, input, self.stop, &mut progress)
+        };
+        forming.close();
+        let notes = forming.finish(&ending);
+        if let Ending::InputFailed(error) = &mut ending {
+            for note in notes {
+                error.push_str("; ");
+                error.push_str(&note);
+            }
+        }
+        Ok(RunReport {
+            stream: self.config.name.clone(),
+            input: display(reader.path()),
+            elapsed: started.elapsed(),
+            ending,
+            ledger: forming.detector.ledger(),
+            capture: *reader.counters(),
+            failed_sinks: forming.failed,
+        })
+    }
+}
+
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn new_slab(input: &InputSettings) -> PacketSlab {
+    PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX))
+}
+
+fn progress_of(reader: &CaptureReader, counters: &CaptureCounters, events: u64) -> RunProgress {
+    RunProgress {
+        bytes: reader.position(),
+        total_bytes: reader.total_bytes(),
+        packets: counters.packets,
+        events,
+    }
+}
+
+/// One thread reads and forms in turn.
+fn run_in_turn(
+    reader: &mut CaptureReader,
+    forming: &mut Forming,
+    input: &InputSettings,
+    stop: &AtomicBool,
+    progress: &mut impl FnMut(RunProgress),
+) -> Ending {
+    let mut slab = new_slab(input);
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Ending::Stopped;
+        }
+        slab.clear();
+        let fill = reader.fill(&mut slab);
+        forming.take(&slab);
+        progress(progress_of(reader, reader.counters(), forming.formed));
+        match fill {
+            Ok(Fill::More) => {}
+            Ok(Fill::End) => return Ending::Complete,
+            Err(error) => return Ending::InputFailed(error.to_string()),
+        }
+    }
+}
+
+/// One thread reads while this one forms. Slabs go round: filled to the one side, empty to the other.
+fn run_side_by_side(
+    reader: &mut CaptureReader,
+    forming: &mut Forming,
+    input: &InputSettings,
+    stop: &AtomicBool,
+    progress: &mut impl FnMut(RunProgress),
+) -> Ending {
+    let (give_filled, take_filled) = sync_channel::<(PacketSlab, RunProgress)>(InputSettings::SLABS);
+    let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS);
+    for _ in 0..InputSettings::SLABS {
+        // The channel has room for all slabs there are.
+        let _ = give_empty.send(new_slab(input));
+    }
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            // Both channels close only when the other side is gone: then there is nothing left to read for.
+            while let Ok(mut slab) = take_empty.recv() {
+                if stop.load(Ordering::Relaxed) {
+                    return Ending::Stopped;
+                }
+                slab.clear();
+                let fill = reader.fill(&mut slab);
+                let at = progress_of(reader, reader.counters(), 0);
+                if give_filled.send((slab, at)).is_err() {
+                    return Ending::Stopped;
+                }
+                match fill {
+                    Ok(Fill::More) => {}
+                    Ok(Fill::End) => return Ending::Complete,
+                    Err(error) => return Ending::InputFailed(error.to_string()),
+                }
+            }
+            Ending::Stopped
+        });
+        while let Ok((slab, at)) = take_filled.recv() {
+            forming.take(&slab);
+            progress(RunProgress { events: forming.formed, ..at });
+            // After its last slab the reader does not wait for empty ones any more.
+            let _ = give_empty.send(slab);
+        }
+        match reading.join() {
+            Ok(ending) => ending,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

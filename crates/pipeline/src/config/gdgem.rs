@@ -1,0 +1,251 @@
+//! The `[gdgem]` section of a configuration file.
+
+use super::quantity::Duration;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_detect::gdgem::settings::{
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SettingsError,
+    SortingSettings, TimeConvention, TimeSettings,
+};
+use serde::Deserialize;
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Format {
+    #[serde(rename = "vmm2")]
+    Vmm2,
+    #[serde(rename = "vmm3-2018")]
+    Vmm3Of2018,
+    #[serde(rename = "vmm3a")]
+    Vmm3a,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Convention {
+    #[serde(rename = "trigger-period-2018")]
+    TriggerPeriod2018,
+    SignedOffset,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PlaneName {
+    X,
+    Y,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Weighting {
+    Charge,
+    Plain,
+}
+
+const fn nanoseconds(picoseconds: u64) -> Duration {
+    Duration { picoseconds }
+}
+
+/// `[gdgem.time]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Time {
+    convention: Convention,
+    bunch_crossing: Duration,
+    #[serde(default = "Time::tac_range")]
+    tac_range: Duration,
+    #[serde(default = "Time::marker_tick")]
+    marker_tick: Duration,
+    #[serde(default = "Time::trigger_tick")]
+    trigger_tick: Duration,
+}
+
+impl Time {
+    fn tac_range() -> Duration {
+        nanoseconds(60_000)
+    }
+    fn marker_tick() -> Duration {
+        nanoseconds(25_000)
+    }
+    fn trigger_tick() -> Duration {
+        nanoseconds(3_125)
+    }
+}
+
+/// `[gdgem.sorting]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Sorting {
+    window: Duration,
+    leap: Duration,
+    restart: Duration,
+    source_lag: Duration,
+    max_held_hits: usize,
+    max_group_hits: usize,
+}
+
+impl Default for Sorting {
+    fn default() -> Self {
+        Self {
+            window: nanoseconds(500_000_000),
+            leap: nanoseconds(2_000_000_000),
+            restart: nanoseconds(1_000_000_000_000),
+            source_lag: nanoseconds(60_000_000_000_000),
+            max_held_hits: 1 << 20,
+            max_group_hits: 1 << 14,
+        }
+    }
+}
+
+/// `[gdgem.clustering.x]` and `[gdgem.clustering.y]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Clustering {
+    adc_threshold: u16,
+    max_time_gap: Duration,
+    max_strip_gap: u16,
+    min_hits: u32,
+}
+
+impl Default for Clustering {
+    fn default() -> Self {
+        Self { adc_threshold: 0, max_time_gap: nanoseconds(200_000), max_strip_gap: 2, min_hits: 3 }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Planes {
+    x: Clustering,
+    y: Clustering,
+}
+
+/// `[gdgem.matching]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Matching {
+    max_end_difference: Duration,
+}
+
+impl Default for Matching {
+    fn default() -> Self {
+        Self { max_end_difference: nanoseconds(200_000) }
+    }
+}
+
+/// `[gdgem.position]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Position {
+    weighting: Weighting,
+    time_bins: usize,
+    lower_uncertainty_limit: Option<u16>,
+    upper_uncertainty_limit: Option<u16>,
+    minimum_hits: Option<u32>,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self {
+            weighting: Weighting::Charge,
+            time_bins: 3,
+            lower_uncertainty_limit: None,
+            upper_uncertainty_limit: None,
+            minimum_hits: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Geometry {
+    nx: u32,
+    ny: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mapping {
+    fec: u16,
+    vmm: u8,
+    plane: PlaneName,
+    strip_offset: u16,
+}
+
+/// The whole section.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GdGemSection {
+    readout: Format,
+    time: Time,
+    #[serde(default)]
+    sorting: Sorting,
+    #[serde(default)]
+    clustering: Planes,
+    #[serde(default)]
+    matching: Matching,
+    #[serde(default)]
+    position: Position,
+    geometry: Geometry,
+    mapping: Vec<Mapping>,
+}
+
+impl GdGemSection {
+    /// The detector's settings. What is wrong with single values is found by the detector itself.
+    pub(super) fn settings(&self) -> Result<GdGemSettings, SettingsError> {
+        let clustering = |plane: &Clustering| ClusteringSettings {
+            adc_threshold: plane.adc_threshold,
+            max_time_gap: plane.max_time_gap.picoseconds,
+            max_strip_gap: plane.max_strip_gap,
+            min_hits: plane.min_hits,
+        };
+        let geometry = LogicalGeometry::flat(self.geometry.nx, self.geometry.ny)
+            .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })?;
+        Ok(GdGemSettings {
+            format: match self.readout {
+                Format::Vmm2 => ReadoutFormat::Vmm2,
+                Format::Vmm3Of2018 => ReadoutFormat::Vmm3Of2018,
+                Format::Vmm3a => ReadoutFormat::Vmm3a,
+            },
+            time: TimeSettings {
+                convention: match self.time.convention {
+                    Convention::TriggerPeriod2018 => TimeConvention::TriggerPeriod2018,
+                    Convention::SignedOffset => TimeConvention::SignedOffset,
+                },
+                bunch_crossing: self.time.bunch_crossing.picoseconds,
+                tac_range: self.time.tac_range.picoseconds,
+                marker_tick: self.time.marker_tick.picoseconds,
+                trigger_tick: self.time.trigger_tick.picoseconds,
+            },
+            sorting: SortingSettings {
+                window: self.sorting.window.picoseconds,
+                leap: self.sorting.leap.picoseconds,
+                restart: self.sorting.restart.picoseconds,
+                source_lag: self.sorting.source_lag.picoseconds,
+                max_held_hits: self.sorting.max_held_hits,
+                max_group_hits: self.sorting.max_group_hits,
+            },
+            clustering: [clustering(&self.clustering.x), clustering(&self.clustering.y)],
+            max_end_difference: self.matching.max_end_difference.picoseconds,
+            position: PositionSettings {
+                weighted: matches!(self.position.weighting, Weighting::Charge),
+                time_bins: self.position.time_bins,
+                lower_uncertainty_limit: self.position.lower_uncertainty_limit,
+                upper_uncertainty_limit: self.position.upper_uncertainty_limit,
+                minimum_hits: self.position.minimum_hits,
+            },
+            mapping: self.mapping.iter().map(chip_mapping).collect(),
+            geometry,
+        })
+    }
+}
+
+fn chip_mapping(entry: &Mapping) -> ChipMapping {
+    ChipMapping {
+        fec: entry.fec,
+        chip: entry.vmm,
+        plane: match entry.plane {
+            PlaneName::X => Plane::X,
+            PlaneName::Y => Plane::Y,
+        },
+        strip_offset: entry.strip_offset,
+    }
+}

@@ -1,0 +1,288 @@
+//! Configuration files: TOML, one file per instrument, checked down to the last key.
+//!
+//! ```toml
+//! name = "my-detector"            # in reports, metrics and files
+//!
+//! [input]                         # optional: how packets travel
+//! packets_per_slab = 256
+//! threads = 1                     # 1: read and form in turn; 2: a thread for each
+//!
+//! [gdgem]                         # the detector: exactly one such section
+//! readout = "vmm3a"
+//! ```
+//!
+//! Every key can be overridden with `--set key=value` (`--set gdgem.sorting.window=1ms`). An error names the
+//! file, the line and the column, what was found and what is expected.
+
+mod document;
+mod gdgem;
+mod quantity;
+
+pub use quantity::{ByteSize, Duration, QuantityError};
+
+use evforge_core::detector::Detector;
+use evforge_detect::gdgem::{GdGem, GdGemSettings, SettingsError};
+use gdgem::GdGemSection;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Why there is no valid configuration.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file, or an override, does not make a valid configuration.
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line and column, if the problem lies in the file.
+        place: Option<(usize, usize)>,
+        /// What is wrong and what is expected.
+        problem: String,
+    },
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable { path, source } => {
+                write!(
+                    f,
+                    "the configuration {} cannot be read: {source} (see configs/ for examples)",
+                    path.display()
+                )
+            }
+            Self::Invalid { path, place: Some((line, column)), problem } => {
+                write!(f, "{}:{line}:{column}: {problem}", path.display())
+            }
+            Self::Invalid { path, place: None, problem } => write!(f, "{}: {problem}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { source, .. } => Some(source),
+            Self::Invalid { .. } => None,
+        }
+    }
+}
+
+/// How packets travel to the detector and events from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputSettings {
+    /// Packets that one slab holds at most.
+    pub packets_per_slab: usize,
+    /// Bytes that one slab holds at most.
+    pub bytes_per_slab: ByteSize,
+    /// Events that one batch holds at most.
+    pub events_per_batch: usize,
+    /// 1: one thread reads and forms in turn; 2: one reads while the other forms.
+    pub threads: usize,
+}
+
+impl Default for InputSettings {
+    fn default() -> Self {
+        Self {
+            packets_per_slab: 256,
+            bytes_per_slab: ByteSize { bytes: 2 << 20 },
+            events_per_batch: 8192,
+            threads: 1,
+        }
+    }
+}
+
+impl InputSettings {
+    /// Slabs that travel between two threads.
+    pub const SLABS: usize = 4;
+
+    fn check(&self) -> Result<(), SettingsError> {
+        let refuse = |key: &str, problem: &str| {
+            Err(SettingsError { key: format!("input.{key}"), problem: problem.to_owned() })
+        };
+        if !(1..=1 << 16).contains(&self.packets_per_slab) {
+            return refuse("packets_per_slab", "must be in 1..=65536");
+        }
+        if self.bytes_per_slab.bytes > 1 << 30 {
+            return refuse("bytes_per_slab", "must be at most 1GiB");
+        }
+        if !(1..=1 << 24).contains(&self.events_per_batch) {
+            return refuse("events_per_batch", "must be in 1..=2^24");
+        }
+        if !(1..=2).contains(&self.threads) {
+            return refuse("threads", "must be 1 or 2");
+        }
+        Ok(())
+    }
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    input: InputSettings,
+    gdgem: GdGemSection,
+}
+
+/// A valid configuration of one instrument.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Name of the instrument.
+    pub name: String,
+    /// How packets travel.
+    pub input: InputSettings,
+    /// The detector.
+    pub detector: DetectorSettings,
+    /// The configuration as TOML text, overrides included.
+    pub text: String,
+}
+
+/// The settings of one of the detectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DetectorSettings {
+    /// A Gd-GEM.
+    GdGem(GdGemSettings),
+}
+
+impl Config {
+    /// Reads a file and applies `overrides` (`key=value`) in their order.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not TOML, or does not describe a detector that can be.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        Self::parse(path, &text, overrides)
+    }
+
+    /// As [`Config::read`], from text; `path` is for the messages.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(path: &Path, text: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        let invalid = |place, problem| ConfigError::Invalid { path: path.to_owned(), place, problem };
+        let in_text = |error: &toml::de::Error| {
+            let place = error.span().map(|span| document::place_of(text, span.start));
+            invalid(place, error.message().to_owned())
+        };
+        if overrides.is_empty() {
+            let file: File = toml::from_str(text).map_err(|error| in_text(&error))?;
+            return Self::of(file, text.to_owned()).map_err(|error| {
+                let place = document::locate(text, &error.key);
+                invalid(place, error.to_string())
+            });
+        }
+        let mut table: toml::Table = toml::from_str(text).map_err(|error| in_text(&error))?;
+        for assignment in overrides {
+            document::set(&mut table, assignment).map_err(|problem| invalid(None, problem))?;
+        }
+        let with = |problem: String| {
+            invalid(None, format!("with --set {}: {}", overrides.join(" --set "), problem.trim_end()))
+        };
+        // Text again, so that the error of a wrong value can say at which key it stands.
+        let text = toml::to_string(&table).map_err(|error| with(error.to_string()))?;
+        let file: File = toml::from_str(&text).map_err(|error| with(error.to_string()))?;
+        Self::of(file, text).map_err(|error| with(error.to_string()))
+    }
+
+    fn of(file: File, text: String) -> Result<Self, SettingsError> {
+        file.input.check()?;
+        if file.name.is_empty() {
+            return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
+        }
+        let detector = file.gdgem.settings().map(DetectorSettings::GdGem).map_err(in_section)?;
+        let config = Self { name: file.name, input: file.input, detector, text };
+        config.build_detector()?;
+        Ok(config)
+    }
+
+    /// A fresh detector.
+    ///
+    /// # Errors
+    /// Does not fail for a configuration that was read: reading builds one already.
+    pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
+        match &self.detector {
+            DetectorSettings::GdGem(settings) => Ok(Box::new(GdGem::new(settings).map_err(in_section)?)),
+        }
+    }
+}
+
+fn in_section(error: SettingsError) -> SettingsError {
+    SettingsError { key: format!("gdgem.{}", error.key), ..error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "test"
+[gdgem]
+readout = "vmm3a"
+geometry = { nx = 128, ny = 128 }
+[gdgem.time]
+convention = "signed-offset"
+bunch_crossing = "22.5ns"
+marker_tick = "22.5ns"
+[[gdgem.mapping]]
+fec = 2
+vmm = 0
+plane = "x"
+strip_offset = 0
+"#;
+
+    fn parse(text: &str, overrides: &[&str]) -> Result<Config, String> {
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        Config::parse(Path::new("test.toml"), text, &overrides).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn overrides_reach_the_settings() {
+        let plain = parse(GOOD, &[]).unwrap();
+        let DetectorSettings::GdGem(settings) = &plain.detector;
+        assert_eq!(settings.sorting.window, 500_000_000);
+        let changed = parse(GOOD, &["gdgem.sorting.window=1ms", "input.threads=2"]).unwrap();
+        let DetectorSettings::GdGem(settings) = &changed.detector;
+        assert_eq!((settings.sorting.window, changed.input.threads), (1_000_000_000, 2));
+        assert!(changed.text.contains("1ms"));
+    }
+
+    #[test]
+    fn errors_name_line_and_column() {
+        for (from, to, expected) in [
+            ("22.5ns\"\nmarker", "22.5\"\nmarker", "test.toml:8:18: found `22.5`, expected a time"),
+            ("nx = 128", "nx = 0", "test.toml:5:12: gdgem.geometry: a geometry of 0 x 128"),
+            ("vmm = 0", "vmm = 16", "test.toml:12:7: gdgem.mapping[0].vmm: chip 16 is not in 0..=15"),
+            ("vmm = 0", "vnm = 0", "test.toml:12:1: unknown field `vnm`"),
+            ("readout = \"vmm3a\"", "readout = \"vmm4\"", "test.toml:4:11: unknown variant `vmm4`"),
+            ("[gdgem]\n", "[gdgem\n", "test.toml:3:7: "),
+        ] {
+            let text = GOOD.replacen(from, to, 1);
+            let error = parse(&text, &[]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}\n  expected {expected}");
+        }
+    }
+
+    #[test]
+    fn errors_of_overrides_name_the_override() {
+        let error = parse(GOOD, &["gdgem.sorting.leap=1us"]).unwrap_err();
+        assert!(error.contains("with --set gdgem.sorting.leap=1us: gdgem.sorting.leap: must be"), "{error}");
+        let error = parse(GOOD, &["gdgem.sortin.leap=1us"]).unwrap_err();
+        assert!(error.contains("unknown field `sortin`"), "{error}");
+    }
+
+    #[test]
+    fn a_clock_too_odd_for_64_bits_is_refused() {
+        let error = parse(&GOOD.replace("marker_tick", "tac_range = \"60.001ns\"\nmarker_tick"), &[]);
+        assert!(error.unwrap_err().contains("no common unit"), "1/255000 ns");
+    }
+}

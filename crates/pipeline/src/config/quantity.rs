@@ -1,0 +1,140 @@
+//! Quantities with units in configuration files and on the command line: `22.5ns`, `4MB`, `10Gbit/s`.
+//!
+//! A quantity is a decimal number and a unit, with or without a blank between them. The number is taken
+//! exactly: `22.5ns` is 22 500 ps and not the nearest binary fraction.
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// Why a text is not the quantity that was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuantityError {
+    found: String,
+    expected: &'static str,
+}
+
+impl std::fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "found `{}`, expected {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// The exact value of `text` in the smallest unit, given `units` with their sizes in it.
+fn exact(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, QuantityError> {
+    let wrong = || QuantityError { found: text.to_owned(), expected };
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim_start();
+    let &(_, size) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 {
+        return Err(wrong());
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
+    let value = digits.checked_mul(u128::from(size)).ok_or_else(wrong)?;
+    if !value.is_multiple_of(scale) {
+        return Err(wrong());
+    }
+    u64::try_from(value / scale).map_err(|_| wrong())
+}
+
+/// A length of time, exact to the picosecond, up to 213 days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Duration {
+    /// Its length in picoseconds.
+    pub picoseconds: u64,
+}
+
+impl Duration {
+    /// The standard library's duration, cut to whole nanoseconds.
+    pub fn to_std(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.picoseconds / 1000)
+    }
+}
+
+impl std::str::FromStr for Duration {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const UNITS: &[(&str, u64)] = &[
+            ("ps", 1),
+            ("ns", 1_000),
+            ("us", 1_000_000),
+            ("µs", 1_000_000),
+            ("ms", 1_000_000_000),
+            ("s", 1_000_000_000_000),
+            ("min", 60_000_000_000_000),
+            ("h", 3_600_000_000_000_000),
+        ];
+        let expected = "a time such as 22.5ns, 500us, 2ms or 1s, exact to the picosecond";
+        Ok(Self { picoseconds: exact(text, UNITS, expected)? })
+    }
+}
+
+/// A number of bytes. Units are decimal (kB, MB, GB) or binary (KiB, MiB, GiB).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize {
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl std::str::FromStr for ByteSize {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const UNITS: &[(&str, u64)] = &[
+            ("B", 1),
+            ("kB", 1_000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+        ];
+        Ok(Self { bytes: exact(text, UNITS, "a size such as 9000B, 64KiB or 12MB")? })
+    }
+}
+
+/// Makes a quantity readable from TOML strings.
+macro_rules! from_toml_string {
+    ($($quantity:ty),+) => {$(
+        impl<'de> Deserialize<'de> for $quantity {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+from_toml_string!(Duration, ByteSize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        let parse = |text: &str| text.parse::<Duration>().map(|time| time.picoseconds);
+        assert_eq!(parse("22.5ns"), Ok(22_500));
+        assert_eq!(parse("3.125 ns"), Ok(3_125));
+        assert_eq!(parse("500µs"), parse("500us"));
+        assert_eq!(parse("1_000ms"), parse("1s"));
+        for wrong in ["", "5", "ns", "-5ns", "1e3ns", "0.5ps", "1.ns", ".5ns", "99999999h", "5 m"] {
+            let error = parse(wrong).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{wrong}`")), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_decimal_or_binary() {
+        let parse = |text: &str| text.parse::<ByteSize>().map(|size| size.bytes);
+        assert_eq!(parse("12MB"), Ok(12_000_000));
+        assert_eq!(parse("64KiB"), Ok(65_536));
+        assert_eq!(parse("1.5kB"), Ok(1_500));
+        assert!(parse("1.5B").is_err());
+    }
+}

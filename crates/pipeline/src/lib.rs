@@ -1,0 +1,21 @@
+//! A run from end to end: configuration, threads, sinks and the joined ledger.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | configuration files, their checks and their errors | [`config`] |
+//! | forming the events of a capture file | [`capture_run`] |
+//! | what a run reports at its end | [`report`] |
+//! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
+//!
+//! A run reads packets into slabs, hands them to the configured
+//! [`Detector`](evforge_core::detector::Detector), and passes full event batches to the sinks. With two
+//! threads, one reads while the other forms; slabs travel between them through bounded queues and come back
+//! to be filled again. Nothing is allocated per packet, and since the input is a file every queue waits:
+//! nothing is dropped.
+
+#![forbid(unsafe_code)]
+
+pub mod capture_run;
+pub mod config;
+pub mod report;
+pub mod sinks;

@@ -1,0 +1,275 @@
+//! What a run reports at its end: as JSON for programs and as text for people.
+//!
+//! The JSON has at least the fields of the design's section 6; `sent` is absent where the format has no
+//! sequence, and losses that were already in a capture have the place `input`.
+
+use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
+use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_net::capture::CaptureCounters;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Where packets that are missing were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossPlace {
+    /// They were not in the capture that was read.
+    Input,
+}
+
+impl LossPlace {
+    fn name(self) -> &'static str {
+        match self {
+            LossPlace::Input => "input",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The input was used up.
+    Complete,
+    /// A person or the system asked for it.
+    Stopped,
+    /// The input could not be read to its end.
+    InputFailed(String),
+}
+
+/// Everything that is known at the end of a run.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Name of the stream: that of the instrument.
+    pub stream: String,
+    /// What the input was, for people.
+    pub input: String,
+    /// How long the run took.
+    pub elapsed: Duration,
+    /// How it ended.
+    pub ending: Ending,
+    /// Sources, sequences and counters.
+    pub ledger: DetectorLedger,
+    /// What was read from the capture.
+    pub capture: CaptureCounters,
+    /// Sinks that failed, and why.
+    pub failed_sinks: Vec<(String, String)>,
+}
+
+impl RunReport {
+    /// True if nothing went wrong: the input was whole or the run was stopped on purpose, and all sinks have
+    /// everything.
+    pub fn is_success(&self) -> bool {
+        !matches!(self.ending, Ending::InputFailed(_)) && self.failed_sinks.is_empty()
+    }
+
+    /// The report as JSON.
+    pub fn to_json(&self) -> Value {
+        let ledger = &self.ledger;
+        let packets = ledger.packets();
+        let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
+        let mut stream = json!({
+            "name": self.stream,
+            "sources": ledger.sources.iter().map(source_json).collect::<Vec<_>>(),
+            "packets": packets_json(&packets),
+            "readouts": value("readouts"),
+            "markers": value("markers"),
+            "hits": value("hits"),
+            "events": value("events"),
+            "held": value("held"),
+            "discarded": discarded_json(&ledger.counters, |law| law != Law::Packets),
+            "unaccounted": ledger.unaccounted(),
+            "counters": counters_json(&ledger.counters),
+        });
+        let total = value("packets_received");
+        stream["packets"]["handed_over"] = json!(total);
+        stream["packets"]["unattributed"] = json!(total.saturating_sub(packets.received));
+        stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
+        if let Some(bound) = packets.loss_upper_bound() {
+            stream["loss_upper_bound"] = json!(bound);
+        }
+        let (ending, error) = match &self.ending {
+            Ending::Complete => ("complete", None),
+            Ending::Stopped => ("stopped", None),
+            Ending::InputFailed(error) => ("input failed", Some(error)),
+        };
+        json!({
+            "evforge": env!("CARGO_PKG_VERSION"),
+            "input": self.input,
+            "ending": ending,
+            "error": error,
+            "elapsed_s": self.elapsed.as_secs_f64(),
+            "streams": [stream],
+            "capture": counters_json(&CounterSnapshot::of(&self.capture)),
+            "failed_sinks": self.failed_sinks.iter()
+                .map(|(sink, error)| json!({ "sink": sink, "error": error })).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The report as text of some twenty lines.
+    pub fn to_text(&self) -> String {
+        let ledger = &self.ledger;
+        let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
+        let seconds = self.elapsed.as_secs_f64().max(1e-9);
+        let mut text = String::new();
+        let mut line = |name: &str, content: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name:<14}{content}");
+        };
+        line("run", format!("{} from {}", self.stream, self.input));
+        match &self.ending {
+            Ending::Complete => line("ended", format!("input used up after {seconds:.3} s")),
+            Ending::Stopped => line("ended", format!("stopped on request after {seconds:.3} s")),
+            Ending::InputFailed(error) => line("ended", format!("INPUT FAILED: {error}")),
+        }
+        let packets = ledger.packets();
+        line("packets", packets_text(&packets));
+        for source in &ledger.sources {
+            line(&format!("  {}", source.name), source_text(source));
+        }
+        if let Some(bound) = packets.loss_upper_bound() {
+            let lost = if packets.lost == 0 { "nothing lost; " } else { "" };
+            line("loss", format!("{lost}the true share lost is below {bound:.1e} (95 %)"));
+        }
+        let rate = |count: u64| format!("{} ({}/s)", grouped(count), scaled(count as f64 / seconds));
+        line("readouts", rate(value("readouts")));
+        line("hits", rate(value("hits")));
+        line("events", rate(value("events")));
+        for (info, count) in ledger.counters.iter() {
+            if let Role::Discarded(_) = info.role
+                && count > 0
+            {
+                let unit = if info.unit == Unit::Packets { "packets" } else { info.unit.name() };
+                line("  discarded", format!("{} {unit}: {}", grouped(count), info.name.replace('_', " ")));
+            }
+        }
+        line("held", grouped(value("held")));
+        line("unaccounted", grouped(ledger.unaccounted()));
+        for (sink, error) in &self.failed_sinks {
+            line("FAILED SINK", format!("{sink}: {error}"));
+        }
+        text
+    }
+}
+
+fn packets_json(packets: &PacketLedger) -> Value {
+    let mut json = json!({
+        "received": packets.received,
+        "lost": packets.lost,
+        "reordered": packets.reordered,
+        "duplicated": packets.duplicated,
+        "restarts": packets.restarts,
+        // What a capture lacks was lost before it was made: its place is known.
+        "unlocated": 0,
+    });
+    if let Some(sent) = packets.sent {
+        json["sent"] = json!(sent);
+    }
+    if packets.lost > 0 {
+        json["places"] = json!({ LossPlace::Input.name(): packets.lost });
+    }
+    json
+}
+
+fn source_json(source: &SourceLedger) -> Value {
+    let gaps: Vec<Value> =
+        source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
+    json!({
+        "name": source.name,
+        "packets": packets_json(&source.packets),
+        "gaps": gaps,
+        "gaps_not_listed": source.gaps_forgotten,
+    })
+}
+
+fn discarded_json(counters: &CounterSnapshot, wanted: impl Fn(Law) -> bool) -> Value {
+    let reasons: Map<String, Value> = counters
+        .iter()
+        .filter(|(info, _)| matches!(info.role, Role::Discarded(law) if wanted(law)))
+        .map(|(info, value)| (info.name.to_owned(), json!(value)))
+        .collect();
+    Value::Object(reasons)
+}
+
+fn counters_json(counters: &CounterSnapshot) -> Value {
+    Value::Object(counters.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect())
+}
+
+fn packets_text(packets: &PacketLedger) -> String {
+    let sent = packets.sent.map_or("sent not known".to_owned(), |sent| format!("sent {}", grouped(sent)));
+    let mut text = format!("{sent}, received {}, lost {}", grouped(packets.received), grouped(packets.lost));
+    for (name, count) in [
+        ("reordered", packets.reordered),
+        ("duplicated", packets.duplicated),
+        ("restarts of the numbering", packets.restarts),
+    ] {
+        if count > 0 {
+            let _ = write!(text, ", {name} {}", grouped(count));
+        }
+    }
+    text
+}
+
+fn source_text(source: &SourceLedger) -> String {
+    let mut text = packets_text(&source.packets);
+    if source.gaps.is_empty() {
+        return text;
+    }
+    let gaps: Vec<String> = source
+        .gaps
+        .iter()
+        .take(8)
+        .map(|gap| match gap.count {
+            1 => gap.first.to_string(),
+            count => format!("{} to {}", gap.first, gap.first.wrapping_add(count - 1)),
+        })
+        .collect();
+    let _ = write!(text, " (missing: {}", gaps.join(", "));
+    let more = source.gaps.len().saturating_sub(8) as u64 + source.gaps_forgotten;
+    if more > 0 {
+        let _ = write!(text, " and {more} more gaps");
+    }
+    let _ = write!(text, "; place: {})", LossPlace::Input.name());
+    text
+}
+
+/// A count in groups of three digits.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with three digits and a prefix: 12.3 M.
+pub fn scaled(value: f64) -> String {
+    let (value, prefix) = match value {
+        value if value >= 1e9 => (value / 1e9, " G"),
+        value if value >= 1e6 => (value / 1e6, " M"),
+        value if value >= 1e3 => (value / 1e3, " k"),
+        value => (value, ""),
+    };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}{prefix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!((grouped(0), grouped(1234567)), ("0".into(), "1 234 567".into()));
+        assert_eq!((scaled(12_345_678.0), scaled(999.0)), ("12.3 M".into(), "999".into()));
+    }
+}
