@@ -29,9 +29,34 @@ fn words<const WORDS: usize>(socket: BorrowedFd<'_>, level: c_int, name: c_int) 
     if status == 0 { Ok(values) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The receive buffer as the kernel counts it (twice what was asked for).
-pub(super) fn receive_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
-    words::<1>(socket, libc::SOL_SOCKET, libc::SO_RCVBUF).map(|[bytes]| bytes as usize)
+/// Largest receive buffer that can be asked for: the kernel doubles it, in an `int`.
+pub(super) const LARGEST_BUFFER: usize = (c_int::MAX / 2) as usize;
+
+/// Asks for a receive buffer of at most [`LARGEST_BUFFER`] bytes and says what was given, without the doubling.
+pub(super) fn request_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    // In range: checked by the caller.
+    let wanted = bytes as c_int;
+    let granted =
+        || words::<1>(socket, libc::SOL_SOCKET, libc::SO_RCVBUF).map(|[doubled]| doubled as usize / 2);
+    set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, wanted)?;
+    if granted()? < bytes {
+        // Only a privileged process may go beyond the host's limit; that others may not is no fault, and what
+        // was granted is read back below.
+        match set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted) {
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            _ => {}
+        }
+    }
+    granted()
+}
+
+/// Asks for UDP_GRO; false if the kernel does not know it.
+pub(super) fn request_coalescing(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    match set_number(socket, libc::SOL_UDP, libc::UDP_GRO, 1) {
+        Ok(()) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Datagrams dropped by this socket; wraps at 2^32.

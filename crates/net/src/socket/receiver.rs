@@ -1,7 +1,6 @@
 //! Receiving UDP through a kernel socket, in batches, straight into slabs.
 
 use std::cell::Cell;
-use std::ffi::c_int;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -22,8 +21,6 @@ const PIECE_SLOT: usize = 65_536;
 /// Datagrams of at most so many bytes are moved together, so that small ones do not take a whole slot of the
 /// slab each; the move costs less than the next packet's cache misses would.
 const MOVED_TOGETHER: usize = 2048;
-/// The kernel doubles what it is asked for, in an `int`.
-const LARGEST_BUFFER: usize = (c_int::MAX / 2) as usize;
 
 /// Receives UDP datagrams on one address and port.
 pub struct UdpReceiver {
@@ -55,7 +52,7 @@ impl UdpReceiver {
     /// If an option is outside its range, the port is taken, the address is not one of this host's, the port
     /// may not be used, or the kernel refuses a setting.
     pub fn open(options: &ReceiverOptions) -> Result<Self, ReceiveError> {
-        check("receive_buffer", options.receive_buffer, (1, LARGEST_BUFFER))?;
+        check("receive_buffer", options.receive_buffer, (1, descriptor::LARGEST_BUFFER))?;
         check("slot", options.slot, (1, PIECE_SLOT))?;
         check("batch", options.batch, (1, MOST))?;
         let bind = |source| ReceiveError::Bind { address: options.address, source };
@@ -63,16 +60,14 @@ impl UdpReceiver {
         let address = socket.local_addr().map_err(bind)?;
         let setting = |setting| move |source| ReceiveError::Setting { address, setting, source };
 
-        let mut warnings = Vec::new();
         let buffer = ReceiveBuffer {
             requested: options.receive_buffer,
-            granted: request_buffer(&socket, options.receive_buffer)
+            granted: descriptor::request_buffer(socket.as_fd(), options.receive_buffer)
                 .map_err(setting("the receive buffer (SO_RCVBUF)"))?,
         };
-        if buffer.is_short() {
-            warnings.push(short_buffer_warning(address.port(), buffer));
-        }
-        let coalesces = options.coalesce && set_coalescing(&socket).map_err(setting("UDP_GRO"))?;
+        let mut warnings = Vec::from_iter(buffer.warning(address.port()));
+        let coalesces =
+            options.coalesce && descriptor::request_coalescing(socket.as_fd()).map_err(setting("UDP_GRO"))?;
         if options.coalesce && !coalesces {
             warnings.push(
                 "This kernel does not know UDP_GRO (it came with Linux 5.0): packets are received one by one, which \
@@ -292,44 +287,4 @@ fn check(option: &'static str, value: usize, range: (usize, usize)) -> Result<()
 fn wall_clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Asks for a receive buffer and says what was given.
-fn request_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<usize> {
-    let socket = socket.as_fd();
-    // In range: checked by the caller.
-    let wanted = bytes as c_int;
-    let granted = |socket| descriptor::receive_buffer(socket).map(|doubled| doubled / 2);
-    descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, wanted)?;
-    if granted(socket)? < bytes {
-        // Only a privileged process may go beyond the host's limit; that others may not is no fault, and what
-        // was granted is read back below.
-        match descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted) {
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-            _ => {}
-        }
-    }
-    granted(socket)
-}
-
-/// Asks for UDP_GRO; false if the kernel does not know it.
-fn set_coalescing(socket: &UdpSocket) -> io::Result<bool> {
-    match descriptor::set_number(socket.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1) {
-        Ok(()) => Ok(true),
-        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn short_buffer_warning(port: u16, buffer: ReceiveBuffer) -> String {
-    let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    format!(
-        "The kernel gave UDP port {port} a receive buffer of {:.1} MB, not the {:.1} MB asked for: packets are lost \
-         sooner when this program is held up. Allow more with: sudo sysctl -w net.core.rmem_max={} (for good: put \
-         net.core.rmem_max = {} into /etc/sysctl.d/90-evforge.conf), then start again.",
-        megabytes(buffer.granted),
-        megabytes(buffer.requested),
-        buffer.requested,
-        buffer.requested
-    )
 }

@@ -29,6 +29,23 @@ impl ReceiveBuffer {
     pub fn is_short(&self) -> bool {
         self.granted < self.requested
     }
+
+    /// What to tell the user of the stream on `port` if the kernel gave less than was asked for: what that
+    /// means and the command that mends it.
+    pub fn warning(&self, port: u16) -> Option<String> {
+        self.is_short().then(|| {
+            format!(
+                "The kernel gave UDP port {port} a receive buffer of {:.1} MB, not the {:.1} MB asked for: packets \
+                 are lost sooner when this program is held up. Allow more with: sudo sysctl -w \
+                 net.core.rmem_max={} (for good: put net.core.rmem_max = {} into /etc/sysctl.d/90-evforge.conf), \
+                 then start again.",
+                self.granted as f64 / 1e6,
+                self.requested as f64 / 1e6,
+                self.requested,
+                self.requested
+            )
+        })
+    }
 }
 
 /// Datagrams that a socket received and dropped because nobody fetched them in time (or their checksum was
@@ -80,5 +97,31 @@ impl SendReport {
     fn per_second(&self, count: u64) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_buffer_comes_with_the_command_that_lengthens_it() {
+        let short = ReceiveBuffer { requested: 16_000_000, granted: 212_992 };
+        let text = short.warning(9000).unwrap();
+        assert!(text.contains("UDP port 9000 a receive buffer of 0.2 MB, not the 16.0 MB"), "{text}");
+        assert!(text.contains("sudo sysctl -w net.core.rmem_max=16000000"), "{text}");
+        assert_eq!(ReceiveBuffer { granted: 16_000_000, ..short }.warning(9000), None);
+    }
+
+    #[test]
+    fn rates_follow_from_counts_and_time() {
+        let report = SendReport {
+            packets: 500,
+            bytes: 1000,
+            elapsed: Duration::from_millis(500),
+            ..Default::default()
+        };
+        assert_eq!((report.packets_per_second(), report.bits_per_second()), (1000.0, 16_000.0));
+        assert_eq!(SendReport::default().packets_per_second(), 0.0);
     }
 }

@@ -1,6 +1,8 @@
-//! Receiver and sender over real loopback sockets, on ports that the kernel chooses.
+//! The receiver over real loopback sockets.
 
 #![cfg(target_os = "linux")]
+
+mod loopback;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -9,58 +11,7 @@ use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
-
-/// No test waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn local() -> ReceiverOptions {
-    ReceiverOptions::new("127.0.0.1:0".parse().expect("an address"))
-}
-
-fn to(receiver: &UdpReceiver) -> SenderOptions {
-    SenderOptions::new(receiver.local_address())
-}
-
-/// A slab with packets of these lengths, whose bytes tell them apart.
-fn packets(lengths: &[usize]) -> PacketSlab {
-    let mut slab = PacketSlab::new(lengths.len(), lengths.iter().sum());
-    for (number, &length) in lengths.iter().enumerate() {
-        let bytes: Vec<u8> = (0..length).map(|index| (index * 7 + number) as u8).collect();
-        let origin = PacketOrigin {
-            arrival_ns: number as u64 * 1000,
-            arrival_clock: ArrivalClock::Capture,
-            ..PacketOrigin::default()
-        };
-        assert!(slab.push(&bytes, length, origin));
-    }
-    slab
-}
-
-fn send_all(sender: &mut UdpSender, slab: &PacketSlab) {
-    let sent = sender.send(&slab.batch(), 0, Instant::now() + PATIENCE).expect("sending over loopback");
-    assert_eq!(sent, slab.len(), "not all was sent in time");
-}
-
-/// What arrives until `count` packets are there: bytes and original length.
-fn collect(receiver: &mut UdpReceiver, slab: &mut PacketSlab, count: usize) -> Vec<(Vec<u8>, u32)> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut found = Vec::new();
-    while found.len() < count {
-        slab.clear();
-        let received = receiver.receive(slab, deadline).expect("receiving over loopback");
-        assert_eq!(received, slab.len());
-        assert!(received > 0, "{} of {count} packets came in time", found.len());
-        for packet in slab.batch().iter() {
-            assert_eq!(packet.origin.destination_port, receiver.local_address().port());
-            found.push((packet.bytes.to_vec(), packet.original_length));
-        }
-    }
-    found
-}
-
-fn content(slab: &PacketSlab) -> Vec<(Vec<u8>, u32)> {
-    slab.batch().iter().map(|packet| (packet.bytes.to_vec(), packet.original_length)).collect()
-}
+use loopback::{PATIENCE, collect, content, local, packets, send_all, to};
 
 /// Empty, tiny, runs of equal ones with shorter ends, jumbo, the largest possible.
 fn mixture() -> Vec<usize> {
@@ -180,18 +131,6 @@ fn the_drop_counter_is_exact_when_nobody_reads() {
 }
 
 #[test]
-fn packets_to_a_port_without_a_listener_are_sent_and_counted_as_refused() {
-    // An address of its own, so that no other test can have the port.
-    let options = ReceiverOptions::new("127.0.0.9:0".parse().unwrap());
-    let nobody = UdpReceiver::open(&options).unwrap().local_address();
-    let mut sender = UdpSender::open(&SenderOptions::new(nobody)).unwrap();
-    send_all(&mut sender, &packets(&[8; 200]));
-    let report = sender.report();
-    assert_eq!(report.packets, 200);
-    assert!(report.refused > 0, "{report:?}");
-}
-
-#[test]
 fn ports_and_addresses_that_cannot_be_had_are_explained() {
     let receiver = UdpReceiver::open(&local()).unwrap();
     let address = receiver.local_address();
@@ -272,34 +211,12 @@ fn an_ipv6_socket_for_all_addresses_shows_ipv4_senders_as_such() {
     }
 }
 
+/// Receivers and senders are opened in one thread and run in another.
 #[test]
-fn own_timing_is_kept_and_a_deadline_stops_in_between() {
-    let mut receiver = UdpReceiver::open(&local()).unwrap();
-    let pace = Pace::OwnTiming { speed: 1e-3 };
-    let mut sender = UdpSender::open(&SenderOptions { pace, ..to(&receiver) }).unwrap();
-    // One packet every 1000 ns, played a thousand times slower.
-    let slab = packets(&[8; 20]);
-    let start = Instant::now();
-    send_all(&mut sender, &slab);
-    assert!(start.elapsed() >= Duration::from_millis(19), "faster than recorded");
-    assert_eq!(collect(&mut receiver, &mut PacketSlab::new(64, 0), 20).len(), 20);
-
-    let pace = Pace::PacketsPerSecond(0.01);
-    let mut sender = UdpSender::open(&SenderOptions { pace, ..to(&receiver) }).unwrap();
-    let stopped = sender.send(&slab.batch(), 5, Instant::now() + Duration::from_millis(5)).unwrap();
-    assert_eq!((stopped, sender.report().packets), (6, 1));
-}
-
-#[test]
-fn a_packet_that_cannot_be_sent_is_named() {
-    let receiver = UdpReceiver::open(&local()).unwrap();
-    let mut sender = UdpSender::open(&to(&receiver)).unwrap();
-    let mut slab = packets(&[8, 8]);
-    let too_long = vec![0; 65_508];
-    let mut large = PacketSlab::new(1, 70_000);
-    assert!(large.push(&too_long, too_long.len(), PacketOrigin::default()));
-    send_all(&mut sender, &slab);
-    slab.clear();
-    let text = sender.send(&large.batch(), 0, Instant::now() + PATIENCE).unwrap_err().to_string();
-    assert!(text.contains("sending packet 2 (65508 bytes) to UDP 127.0.0.1:"), "{text}");
+fn receivers_and_senders_can_move_to_their_threads() {
+    fn moves<T: Send>() {}
+    moves::<UdpReceiver>();
+    moves::<UdpSender>();
+    moves::<evforge_net::capture::CaptureReader>();
+    moves::<evforge_net::capture::PcapngWriter>();
 }
