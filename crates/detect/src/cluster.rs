@@ -6,45 +6,60 @@
 //! when it ends, and a summary of its *latest* hits, which in a micro-TPC mark where the neutron's track
 //! began.
 
-use crate::hit::{StripKey, TimeKey};
+use crate::hit::{STRIP_LIMIT, TimeKey};
 
 /// Distinct times that [`Bins`] can keep.
-pub const LARGEST_TIME_BINS: usize = 8;
+pub const LARGEST_TIME_BINS: usize = 4;
+
+/// The strips of one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bin {
+    /// Ticks before the end of the cluster; what lies further back than 32 bits counts as that far.
+    before_end: u32,
+    first: u16,
+    last: u16,
+}
 
 /// Strip span of each of the latest distinct times of a cluster, latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bins {
-    bins: [(u64, u16, u16); LARGEST_TIME_BINS],
+    bins: [Bin; LARGEST_TIME_BINS],
     length: u8,
 }
 
 impl Bins {
-    /// Adds a hit, keeping the `limit` latest distinct times.
-    fn add(&mut self, limit: usize, time: u64, first: u16, last: u16) {
+    /// Adds strips at a time, keeping the `limit` latest distinct times.
+    fn add(&mut self, limit: usize, bin: Bin) {
         let known = &mut self.bins[..usize::from(self.length)];
-        let at = known.iter().position(|bin| bin.0 <= time).unwrap_or(known.len());
-        if let Some(bin) = known.get_mut(at)
-            && bin.0 == time
+        let at = known.iter().position(|old| old.before_end >= bin.before_end).unwrap_or(known.len());
+        if let Some(old) = known.get_mut(at)
+            && old.before_end == bin.before_end
         {
-            bin.1 = bin.1.min(first);
-            bin.2 = bin.2.max(last);
+            old.first = old.first.min(bin.first);
+            old.last = old.last.max(bin.last);
         } else if at < limit.min(LARGEST_TIME_BINS) {
             let length = (usize::from(self.length) + 1).min(limit);
             self.bins[..length].copy_within(at..length - 1, at + 1);
-            self.bins[at] = (time, first, last);
+            self.bins[at] = bin;
             self.length = length as u8;
         }
     }
 
+    /// The same bins of a cluster that ends so much later.
+    fn postponed(mut self, later: u64) -> Self {
+        let later = u32::try_from(later).unwrap_or(u32::MAX);
+        for bin in &mut self.bins[..usize::from(self.length)] {
+            bin.before_end = bin.before_end.saturating_add(later);
+        }
+        self
+    }
+
     /// Strips from the lowest to the highest of all bins, both counted; 0 without bins.
     pub fn strip_span(&self) -> u16 {
-        if self.length == 0 {
-            return 0;
-        }
         let bins = &self.bins[..usize::from(self.length)];
-        let first = bins.iter().map(|bin| bin.1).min().unwrap_or(0);
-        let last = bins.iter().map(|bin| bin.2).max().unwrap_or(0);
-        last - first + 1
+        let first = bins.iter().map(|bin| bin.first).min();
+        let last = bins.iter().map(|bin| bin.last).max();
+        first.zip(last).map_or(0, |(first, last)| last - first + 1)
     }
 }
 
@@ -72,39 +87,34 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The cluster of hits sorted by strip. `time_bins` distinct times are kept (0: none). The times of the
-    /// keys count from `base`.
-    fn of(hits: &[StripKey], base: u64, time_bins: usize) -> Self {
-        let end = hits.iter().map(|key| key.time()).max().unwrap_or(0);
-        let mut cluster = Cluster {
-            time_end: base + end,
-            hits: hits.len() as u32,
-            latest_first: u16::MAX,
-            ..Cluster::default()
-        };
-        for key in hits.iter().filter(|key| key.time() == end) {
-            let (strip, adc) = (key.strip(), key.adc());
-            cluster.latest_hits += 1;
-            cluster.latest_strips += u64::from(strip);
-            cluster.latest_charge += u64::from(adc);
-            cluster.latest_charge_strips += u64::from(strip) * u64::from(adc);
-            cluster.latest_first = cluster.latest_first.min(strip);
-            cluster.latest_last = cluster.latest_last.max(strip);
-        }
-        if time_bins > 0 {
-            for key in hits {
-                cluster.bins.add(time_bins, base + key.time(), key.strip(), key.strip());
-            }
-        }
-        cluster
+    /// Adds one hit to the summary of the latest hits.
+    #[inline]
+    fn add_latest(&mut self, strip: u16, adc: u16) {
+        self.latest_hits += 1;
+        self.latest_strips += u64::from(strip);
+        self.latest_charge += u64::from(adc);
+        self.latest_charge_strips += u64::from(strip) * u64::from(adc);
+        self.latest_first = self.latest_first.min(strip);
+        self.latest_last = self.latest_last.max(strip);
+    }
+
+    /// Adds one hit to the bins.
+    fn add_to_bins(&mut self, time_bins: usize, before_end: u64, strip: u16) {
+        let before_end = u32::try_from(before_end).unwrap_or(u32::MAX);
+        self.bins.add(time_bins, Bin { before_end, first: strip, last: strip });
     }
 
     /// Adds another cluster of the same plane.
     pub fn merge(&mut self, other: &Cluster, time_bins: usize) {
         let hits = self.hits + other.hits;
+        let end = self.time_end.max(other.time_end);
         let mut bins = self.bins;
-        for bin in &other.bins.bins[..usize::from(other.bins.length)] {
-            bins.add(time_bins, bin.0, bin.1, bin.2);
+        if time_bins > 0 {
+            bins = self.bins.postponed(end - self.time_end);
+            let others = other.bins.postponed(end - other.time_end);
+            for bin in &others.bins[..usize::from(others.length)] {
+                bins.add(time_bins, *bin);
+            }
         }
         if other.time_end > self.time_end {
             *self = *other;
@@ -148,48 +158,133 @@ pub struct ClusterRule {
     pub time_bins: usize,
 }
 
+/// Strips per word of the strip map.
+const WORD: usize = 64;
+
 /// Splits time groups into clusters.
+///
+/// The strips of a group are marked in a bit map; walking over the marks gives each strip the number of its
+/// cluster without sorting the hits.
 #[derive(Debug)]
 pub struct StripClusterer {
     rule: ClusterRule,
-    by_strip: Vec<StripKey>,
+    /// One bit per strip, all clear between groups.
+    marks: Vec<u64>,
+    /// Cluster number of each marked strip.
+    numbers: Vec<u16>,
+    /// The clusters of the group: all of them while it is worked on, then those that are large enough.
     clusters: Vec<Cluster>,
 }
 
 impl StripClusterer {
-    /// A clusterer for groups of at most `max_group` hits.
-    pub fn new(rule: ClusterRule, max_group: usize) -> Self {
-        Self { rule, by_strip: Vec::with_capacity(max_group), clusters: Vec::with_capacity(max_group) }
+    /// A clusterer for any group.
+    pub fn new(rule: ClusterRule) -> Self {
+        let strips = usize::from(STRIP_LIMIT);
+        Self {
+            rule,
+            marks: vec![0; strips / WORD],
+            numbers: vec![0; strips],
+            clusters: Vec::with_capacity(strips),
+        }
     }
 
     /// Upper bound of the memory in bytes.
-    pub fn memory_bound(max_group: usize) -> usize {
-        max_group * (size_of::<StripKey>() + size_of::<Cluster>())
+    pub fn memory_bound() -> usize {
+        let strips = usize::from(STRIP_LIMIT);
+        strips / 8 + strips * (size_of::<u16>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group in order of their end, and how many hits are in none because their
-    /// cluster would be too small.
+    /// cluster would be too small. The group is in order of time, counted from `base`.
     #[inline]
     pub fn clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
-        let rule = self.rule;
         self.clusters.clear();
-        if (group.len() as u32) < rule.min_hits {
+        let Some(end) = group.last().map(|key| key.time()) else { return (&[], 0) };
+        if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
         }
-        self.by_strip.clear();
-        self.by_strip.extend(group.iter().map(|key| key.by_strip()));
-        self.by_strip.sort_unstable();
-        let mut too_small = 0;
-        let furthest = rule.max_strip_gap + 1;
-        for hits in self.by_strip.chunk_by(|one, next| next.strip() - one.strip() <= furthest) {
-            if (hits.len() as u32) < rule.min_hits {
-                too_small += hits.len() as u64;
-            } else {
-                self.clusters.push(Cluster::of(hits, base, rule.time_bins));
+        if self.number_strips(group) > 1 {
+            return self.several_clusters(group, base);
+        }
+        let mut cluster = Cluster {
+            time_end: base + end,
+            hits: group.len() as u32,
+            latest_first: u16::MAX,
+            ..Cluster::default()
+        };
+        for key in group.iter().rev().take_while(|key| key.time() == end) {
+            cluster.add_latest(key.strip(), key.adc());
+        }
+        if self.rule.time_bins > 0 {
+            for key in group.iter().rev() {
+                cluster.add_to_bins(self.rule.time_bins, end - key.time(), key.strip());
             }
         }
+        self.clusters.push(cluster);
+        (&self.clusters, 0)
+    }
+
+    /// As [`StripClusterer::clusters`], for a group whose strips have been numbered.
+    fn several_clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
+        let ClusterRule { min_hits, time_bins, .. } = self.rule;
+        let number = |key: &TimeKey| usize::from(self.numbers[usize::from(key.strip())]);
+        for key in group {
+            let cluster = &mut self.clusters[number(key)];
+            cluster.hits += 1;
+            // Keys come in order of time: the last one of a cluster ends it.
+            cluster.time_end = key.time();
+        }
+        let mut too_small = 0;
+        for key in group {
+            let cluster = &mut self.clusters[number(key)];
+            if cluster.hits < min_hits {
+                too_small += 1;
+                continue;
+            }
+            if key.time() == cluster.time_end {
+                cluster.add_latest(key.strip(), key.adc());
+            }
+            if time_bins > 0 {
+                cluster.add_to_bins(time_bins, cluster.time_end - key.time(), key.strip());
+            }
+        }
+        self.clusters.retain_mut(|cluster| {
+            cluster.time_end += base;
+            cluster.hits >= min_hits
+        });
         self.clusters.sort_unstable_by_key(|cluster| cluster.time_end);
         (&self.clusters, too_small)
+    }
+
+    /// Gives each strip of the group the number of its cluster, makes that many empty clusters if there are
+    /// several, and says how many there are.
+    #[inline]
+    fn number_strips(&mut self, group: &[TimeKey]) -> usize {
+        let (mut first, mut last) = (u16::MAX, 0);
+        for key in group {
+            let strip = key.strip();
+            self.marks[usize::from(strip) / WORD] |= 1 << (strip % WORD as u16);
+            first = first.min(strip);
+            last = last.max(strip);
+        }
+        let furthest = self.rule.max_strip_gap + 1;
+        let mut previous = first;
+        let mut number = 0;
+        for index in usize::from(first) / WORD..=usize::from(last) / WORD {
+            let mut word = std::mem::take(&mut self.marks[index]);
+            while word != 0 {
+                let strip = (index * WORD) as u16 + word.trailing_zeros() as u16;
+                word &= word - 1;
+                number += u16::from(strip - previous > furthest);
+                previous = strip;
+                self.numbers[usize::from(strip)] = number;
+            }
+        }
+        let count = usize::from(number) + 1;
+        if count > 1 {
+            self.clusters.resize(count, Cluster { latest_first: u16::MAX, ..Cluster::default() });
+        }
+        count
     }
 }
 
@@ -208,7 +303,7 @@ mod tests {
     #[test]
     fn strips_further_apart_than_the_gap_are_two_clusters() {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 2, time_bins: 0 };
-        let mut clusterer = StripClusterer::new(rule, 100);
+        let mut clusterer = StripClusterer::new(rule);
         let group = keys(&[(5, 10, 1), (1, 13, 1), (2, 17, 1), (3, 18, 1), (4, 40, 1)]);
         let (clusters, too_small) = clusterer.clusters(&group, 100);
         let ends: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
@@ -218,7 +313,7 @@ mod tests {
     #[test]
     fn the_centre_is_that_of_the_latest_hits() {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule, 100);
+        let mut clusterer = StripClusterer::new(rule);
         let group = keys(&[(1, 4, 900), (7, 5, 100), (9, 6, 10), (9, 7, 30), (9, 8, 0)]);
         let (clusters, _) = clusterer.clusters(&group, 0);
         let cluster = clusters[0];
@@ -233,7 +328,7 @@ mod tests {
     #[test]
     fn merging_keeps_the_latest_and_adds_what_is_as_late() {
         let rule = ClusterRule { max_strip_gap: 0, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule, 100);
+        let mut clusterer = StripClusterer::new(rule);
         let clusters = clusterer.clusters(&keys(&[(9, 1, 4), (8, 10, 4), (9, 20, 4)]), 0).0.to_vec();
         let mut merged = clusters[0];
         merged.merge(&clusters[1], 2);

@@ -44,49 +44,22 @@ impl TimeKey {
         self.0 >> PAYLOAD_BITS
     }
 
-    /// The same hit counted from a base that is `later` ticks later (at most its own time).
+    /// The same hit counted from base `to` instead of `from`. Its time must not lie before `to`.
     #[inline]
-    pub fn rebased(self, later: u64) -> Self {
-        Self(self.0 - (later << PAYLOAD_BITS))
+    pub fn moved(self, from: u64, to: u64) -> Self {
+        Self(self.0.wrapping_add(from.wrapping_sub(to) << PAYLOAD_BITS))
     }
 
-    /// The same hit as a key that sorts by strip.
-    #[inline]
-    pub fn by_strip(self) -> StripKey {
-        StripKey(self.0.rotate_left(TIME_BITS))
-    }
-
-    /// The word itself: the radix sort takes its digits from it.
-    #[inline]
-    pub fn word(self) -> u64 {
-        self.0
-    }
-
-    /// Lowest bit of the time in [`TimeKey::word`].
-    pub const TIME_SHIFT: u32 = PAYLOAD_BITS;
-}
-
-/// A hit in one word that sorts by strip: 13 bits of strip, 10 of amplitude, 41 of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StripKey(u64);
-
-impl StripKey {
     /// The strip.
     #[inline]
     pub fn strip(self) -> u16 {
-        (self.0 >> (64 - STRIP_BITS)) as u16
+        (self.0 >> ADC_BITS) as u16 & (STRIP_LIMIT - 1)
     }
 
     /// The amplitude.
     #[inline]
     pub fn adc(self) -> u16 {
-        (self.0 >> TIME_BITS) as u16 & (ADC_LIMIT - 1)
-    }
-
-    /// Ticks since the base.
-    #[inline]
-    pub fn time(self) -> u64 {
-        self.0 & (KEY_TIME_LIMIT - 1)
+        self.0 as u16 & (ADC_LIMIT - 1)
     }
 }
 
@@ -102,11 +75,10 @@ mod tests {
             let base = u64::from(base);
             let key = TimeKey::new(Hit { time: time + base, strip, adc }, base);
             prop_assert_eq!(key.time(), time);
-            let by_strip = key.by_strip();
-            prop_assert_eq!((by_strip.time(), by_strip.strip(), by_strip.adc()), (time, strip, adc));
-            let later = time / 2;
-            prop_assert_eq!(key.rebased(later).time(), time - later);
-            prop_assert_eq!(key.rebased(later).by_strip().adc(), adc);
+            prop_assert_eq!((key.strip(), key.adc()), (strip, adc));
+            let later = key.moved(base, base + time / 2);
+            prop_assert_eq!((later.time(), later.strip(), later.adc()), (time - time / 2, strip, adc));
+            prop_assert_eq!(later.moved(base + time / 2, base), key);
         }
     }
 }

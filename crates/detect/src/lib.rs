@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | judge the times of each source | [`source_clock`] | Gd-GEM |
 //! | sort the hits of a plane, cut them into time groups | [`plane_sorter`] | Gd-GEM |
+//! | sort times that are spread | [`time_sort`] | Gd-GEM |
 //! | split groups into clusters | [`cluster`] | Gd-GEM |
 //! | match the clusters of two planes | [`plane_matching`] | Gd-GEM |
 //! | all of that for one detector of two strip planes | [`strip_former`] | Gd-GEM |
@@ -24,7 +25,9 @@
 pub mod cluster;
 pub mod gdgem;
 pub mod hit;
+mod memory;
 pub mod plane_matching;
 pub mod plane_sorter;
 pub mod source_clock;
 pub mod strip_former;
+pub mod time_sort;

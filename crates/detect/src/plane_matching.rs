@@ -4,6 +4,7 @@
 //! one ends no more than the limit after the latest so far; then it is complete.
 
 use crate::cluster::Cluster;
+use crate::memory::touched;
 use std::collections::VecDeque;
 
 /// Number of planes.
@@ -49,7 +50,9 @@ impl PlaneMatcher {
     /// lets at most `capacity` clusters of a plane wait for the other.
     pub fn new(max_difference: u64, time_bins: usize, capacity: usize) -> Self {
         Self {
-            waiting: std::array::from_fn(|_| VecDeque::with_capacity(capacity)),
+            waiting: std::array::from_fn(|_| {
+                touched(Cluster { hits: 1, ..Cluster::default() }, capacity).into()
+            }),
             current: MatchedClusters::default(),
             max_difference,
             time_bins,

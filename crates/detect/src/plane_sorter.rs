@@ -1,13 +1,20 @@
 //! Sorts the hits of one plane by time and cuts them into time groups.
 //!
-//! Hits arrive nearly in order and wait in `pending` until their time is closed (no source will send an
-//! earlier one). Closing moves them, as sorted keys, behind the ones sorted before; groups are then read off
-//! in time order. How often hits are closed does not change the groups.
+//! Hits arrive nearly in order and wait until their time is closed (no source will send an earlier one).
+//! Closing moves them, sorted, behind the ones sorted before; groups are then read off in time order. How
+//! often hits are closed does not change the groups.
+//!
+//! A waiting hit is one word, a [`TimeKey`], whose time counts from a *base*. Keys span a quarter of a minute
+//! or more, which is all that a running detector ever needs; hits beyond that span, and hits of an epoch to
+//! come, wait *afar* with their full time until the base is moved to them.
 
 use crate::hit::{Hit, KEY_TIME_LIMIT, TimeKey};
+use crate::memory::touched;
+use crate::time_sort::TimeSort;
 
+/// A hit with its full time and epoch.
 #[derive(Clone, Copy, Debug)]
-struct PendingHit {
+struct FarHit {
     time: u64,
     epoch: u32,
     strip: u16,
@@ -17,13 +24,21 @@ struct PendingHit {
 /// The hits of one plane between arrival and clustering.
 #[derive(Debug)]
 pub struct PlaneSorter {
-    pending: Vec<PendingHit>,
-    capacity: usize,
-    /// Sorted hits; those before `cursor` have been read off.
-    sorted: Vec<TimeKey>,
-    cursor: usize,
+    /// Epoch of the keys.
+    epoch: u32,
     /// Time of key 0.
     base: u64,
+    /// Hits that wait, in the order of their arrival.
+    near: Vec<TimeKey>,
+    /// Hits that wait and do not fit a key.
+    far: Vec<FarHit>,
+    /// Epoch and time of the first hit afar.
+    first_far: (u32, u64),
+    capacity: usize,
+    /// Closed hits in order of time; those before `cursor` have been read off.
+    sorted: Vec<TimeKey>,
+    cursor: usize,
+    time_sort: TimeSort,
     max_time_gap: u64,
     max_group: usize,
     /// Last time of a group that has grown too large and is being discarded.
@@ -41,16 +56,25 @@ pub enum NextGroup {
     None,
 }
 
+/// No hit is later than this.
+const NEVER: (u32, u64) = (u32::MAX, u64::MAX);
+
 impl PlaneSorter {
     /// A sorter that splits groups at gaps above `max_time_gap` ticks, discards groups of more than
     /// `max_group` hits, and holds at most `capacity` hits that are not closed.
     pub fn new(max_time_gap: u64, max_group: usize, capacity: usize) -> Self {
+        let key = TimeKey::new(Hit { time: 1, strip: 1, adc: 1 }, 0);
         Self {
-            pending: Vec::with_capacity(capacity),
-            capacity,
-            sorted: Vec::with_capacity(capacity + max_group + 1),
-            cursor: 0,
+            epoch: 0,
             base: 0,
+            near: touched(key, capacity),
+            // Not touched: in a detector that runs as it should it stays empty.
+            far: Vec::with_capacity(capacity),
+            first_far: NEVER,
+            capacity,
+            sorted: touched(key, capacity + max_group + 1),
+            cursor: 0,
+            time_sort: TimeSort::new(capacity),
             max_time_gap,
             max_group,
             discarding_since: None,
@@ -59,33 +83,55 @@ impl PlaneSorter {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(max_group: usize, capacity: usize) -> usize {
-        capacity * size_of::<PendingHit>() + (capacity + max_group + 1) * size_of::<TimeKey>()
+        capacity * (size_of::<TimeKey>() + size_of::<FarHit>())
+            + (capacity + max_group + 1) * size_of::<TimeKey>()
+            + TimeSort::memory_bound(capacity)
     }
 
     /// Takes a hit. The caller has made sure that there is room.
     #[inline]
     pub fn push(&mut self, epoch: u32, hit: Hit) {
-        self.pending.push(PendingHit { time: hit.time, epoch, strip: hit.strip, adc: hit.adc });
+        if epoch == self.epoch && hit.time.wrapping_sub(self.base) < KEY_TIME_LIMIT {
+            self.near.push(TimeKey::new(hit, self.base));
+        } else {
+            self.push_far(epoch, hit);
+        }
+    }
+
+    #[cold]
+    fn push_far(&mut self, epoch: u32, hit: Hit) {
+        if self.held() == 0 {
+            // Nothing depends on the base: move it, with room for hits that are somewhat earlier.
+            self.epoch = epoch;
+            self.base = hit.time.saturating_sub(KEY_TIME_LIMIT / 2);
+            self.near.push(TimeKey::new(hit, self.base));
+            return;
+        }
+        self.first_far = self.first_far.min((epoch, hit.time));
+        self.far.push(FarHit { time: hit.time, epoch, strip: hit.strip, adc: hit.adc });
     }
 
     /// How many more hits fit.
+    #[inline]
     pub fn room(&self) -> usize {
-        self.capacity - self.pending.len()
+        self.capacity - self.pending()
     }
 
     /// Hits that are not closed.
+    #[inline]
     pub fn pending(&self) -> usize {
-        self.pending.len()
+        self.near.len() + self.far.len()
     }
 
     /// Hits held: not closed, or closed but not yet read off.
     pub fn held(&self) -> u64 {
-        (self.pending.len() + self.sorted.len() - self.cursor) as u64
+        (self.pending() + self.sorted.len() - self.cursor) as u64
     }
 
     /// Largest (epoch, time) pending.
     pub fn latest_pending(&self) -> Option<(u32, u64)> {
-        self.pending.iter().map(|hit| (hit.epoch, hit.time)).max()
+        let near = self.near.iter().map(|key| key.time()).max().map(|time| (self.epoch, self.base + time));
+        near.max(self.far.iter().map(|hit| (hit.epoch, hit.time)).max())
     }
 
     /// Prepares the closing of hits of `epoch` and says how far it can go towards `goal` in one step: the
@@ -93,16 +139,10 @@ impl PlaneSorter {
     pub fn prepare(&mut self, epoch: u32, goal: u64) -> u64 {
         self.sorted.drain(..self.cursor);
         self.cursor = 0;
-        let first_pending = || self.pending.iter().filter(|hit| hit.epoch == epoch).map(|hit| hit.time).min();
-        if let Some(first) = self.sorted.first() {
-            let later = first.time();
-            for key in &mut self.sorted {
-                *key = key.rebased(later);
-            }
-            self.base += later;
-        } else if let Some(first) = first_pending() {
-            self.base = first;
-        } else {
+        if self.first_far < (epoch, goal) {
+            self.move_base(epoch);
+        }
+        if epoch != self.epoch || self.first_far.0 > epoch && self.near.is_empty() && self.sorted.is_empty() {
             return goal;
         }
         goal.min(self.base.saturating_add(KEY_TIME_LIMIT))
@@ -110,17 +150,62 @@ impl PlaneSorter {
 
     /// Closes all pending hits of `epoch` before `time`, which [`PlaneSorter::prepare`] has allowed.
     pub fn close(&mut self, epoch: u32, time: u64) {
+        if epoch != self.epoch {
+            return;
+        }
+        let limit = time.saturating_sub(self.base);
         let first_new = self.sorted.len();
-        let Self { pending, sorted, base, .. } = self;
-        pending.retain(|hit| {
-            let closed = hit.epoch == epoch && hit.time < time;
-            if closed {
-                let hit = Hit { time: hit.time, strip: hit.strip, adc: hit.adc };
-                sorted.push(TimeKey::new(hit, *base));
+        let mut kept = 0;
+        for index in 0..self.near.len() {
+            let key = self.near[index];
+            if key.time() < limit {
+                self.sorted.push(key);
+            } else {
+                self.near[kept] = key;
+                kept += 1;
             }
-            !closed
+        }
+        self.near.truncate(kept);
+        self.time_sort.sort(&mut self.sorted[first_new..]);
+    }
+
+    /// Moves the base to the first hit of `epoch` that is held, and to keys what then fits.
+    #[cold]
+    fn move_base(&mut self, epoch: u32) {
+        let first_near = self.near.iter().map(|key| (self.epoch, self.base + key.time())).min();
+        // Closed hits are earlier than all pending ones of their epoch, which is the one being closed.
+        let first_sorted = self.sorted.first().map(|key| (self.epoch, self.base + key.time()));
+        let first = self.first_far.min(first_near.unwrap_or(NEVER)).min(first_sorted.unwrap_or(NEVER));
+        debug_assert!(first.0 >= epoch);
+        let (new_epoch, new_base) = first;
+        if let Some((_, sorted_from)) = first_sorted {
+            let from = self.base;
+            debug_assert!(new_epoch == self.epoch && sorted_from >= new_base);
+            for key in &mut self.sorted {
+                *key = key.moved(from, new_base);
+            }
+        }
+        let Self { near, far, base, epoch: old_epoch, .. } = self;
+        let fits = |epoch: u32, time: u64| epoch == new_epoch && time - new_base < KEY_TIME_LIMIT;
+        near.retain_mut(|key| {
+            let time = *base + key.time();
+            if fits(*old_epoch, time) {
+                *key = key.moved(*base, new_base);
+                return true;
+            }
+            far.push(FarHit { time, epoch: *old_epoch, strip: key.strip(), adc: key.adc() });
+            false
         });
-        sorted[first_new..].sort_unstable();
+        let mut first_far = NEVER;
+        far.retain(|hit| {
+            if fits(hit.epoch, hit.time) {
+                near.push(TimeKey::new(Hit { time: hit.time, strip: hit.strip, adc: hit.adc }, new_base));
+                return false;
+            }
+            first_far = first_far.min((hit.epoch, hit.time));
+            true
+        });
+        (self.epoch, self.base, self.first_far) = (new_epoch, new_base, first_far);
     }
 
     /// Earliest time that a cluster formed from here on can end at, all before `closed` being closed.
@@ -205,7 +290,7 @@ mod tests {
     }
 
     fn close(sorter: &mut PlaneSorter, time: u64) {
-        assert_eq!(sorter.prepare(0, time), time);
+        assert!(sorter.prepare(0, time) >= time);
         sorter.close(0, time);
     }
 
@@ -224,6 +309,29 @@ mod tests {
         assert_eq!(groups(&mut sorter, 31), [NextGroup::Complete(0..2)]);
         close(&mut sorter, 51);
         assert_eq!(groups(&mut sorter, 51), [NextGroup::Complete(0..2)]);
+        assert_eq!(sorter.held(), 0);
+    }
+
+    #[test]
+    fn hits_beyond_the_span_of_the_keys_and_of_later_epochs_wait_their_turn() {
+        let mut sorter = PlaneSorter::new(10, 4, 100);
+        let far = 3 * KEY_TIME_LIMIT;
+        for (epoch, time) in [(0, far), (1, 7), (0, 5), (0, 6), (1, 8), (0, far + 1), (2, 0)] {
+            sorter.push(epoch, Hit { time, strip: 1, adc: 1 });
+        }
+        let mut groups = Vec::new();
+        let mut closed = (0, 0);
+        while closed.0 < 3 {
+            let horizon = sorter.prepare(closed.0, u64::MAX);
+            assert!(horizon > closed.1);
+            sorter.close(closed.0, horizon);
+            while let NextGroup::Complete(range) = sorter.next_group(horizon) {
+                let (keys, base) = sorter.group(range);
+                groups.push((closed.0, base + keys[0].time(), keys.len()));
+            }
+            closed = if horizon == u64::MAX { (closed.0 + 1, 0) } else { (closed.0, horizon) };
+        }
+        assert_eq!(groups, [(0, 5, 2), (0, far, 2), (1, 7, 2), (2, 0, 1)]);
         assert_eq!(sorter.held(), 0);
     }
 

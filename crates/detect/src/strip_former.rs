@@ -73,9 +73,7 @@ impl StripFormer {
             |plane| PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits);
         Self {
             sorters: std::array::from_fn(sorter),
-            clusterers: std::array::from_fn(|plane| {
-                StripClusterer::new(rules.cluster[plane], rules.max_group)
-            }),
+            clusterers: std::array::from_fn(|plane| StripClusterer::new(rules.cluster[plane])),
             matcher: PlaneMatcher::new(
                 rules.max_end_difference,
                 rules.cluster[0].time_bins.max(rules.cluster[1].time_bins),
@@ -90,8 +88,8 @@ impl StripFormer {
 
     /// Upper bound of the memory of a former with `rules`, in bytes.
     pub fn memory_bound(rules: &StripRules) -> usize {
-        let plane = PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits)
-            + StripClusterer::memory_bound(rules.max_group);
+        let plane =
+            PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits) + StripClusterer::memory_bound();
         PLANES * plane + PlaneMatcher::memory_bound(rules.max_group)
     }
 
@@ -150,8 +148,6 @@ impl StripFormer {
                 self.closed = (self.closed.0 + 1, 0);
             }
             if self.closed >= self.target {
-                let pending: usize = self.sorters.iter().map(PlaneSorter::pending).sum();
-                self.worthwhile = 2 * pending + SMALLEST_STEP;
                 return None;
             }
             self.close_next_step();
@@ -209,5 +205,8 @@ impl StripFormer {
             sorter.close(epoch, horizon);
         }
         self.closed.1 = horizon;
+        // What stays is looked at again by the next closing: let at least as much come in before.
+        let stays: usize = self.sorters.iter().map(PlaneSorter::pending).sum();
+        self.worthwhile = 2 * stays + SMALLEST_STEP;
     }
 }

@@ -89,7 +89,7 @@ impl Default for Sorting {
             leap: nanoseconds(2_000_000_000),
             restart: nanoseconds(1_000_000_000_000),
             source_lag: nanoseconds(60_000_000_000_000),
-            max_held_hits: 1 << 20,
+            max_held_hits: 1 << 18,
             max_group_hits: 1 << 14,
         }
     }

@@ -1,0 +1,111 @@
+//! Sorts keys by time: a radix sort, whose cost does not depend on how the times are spread.
+//!
+//! The times of the hits that are closed together span some 20 to 35 bits. They are dealt
+//! out by one digit after the other, lowest first; two or three digits of up to 11 bits do. There is nothing
+//! for the processor to guess, so this takes a third of the time of a sort by comparisons.
+//!
+//! Hits of equal time keep the order in which they came. That order means nothing: all that is computed from
+//! hits of equal time are sums, minima and maxima.
+
+use crate::hit::{Hit, TimeKey};
+use crate::memory::touched;
+
+/// Keys up to which comparisons are faster.
+const FEW: usize = 64;
+/// Bits of a digit at most: its counts fit the first-level cache.
+const DIGIT_BITS: u32 = 11;
+/// Digits of the longest time.
+const DIGITS: usize = (64_usize).div_ceil(DIGIT_BITS as usize);
+
+/// Sorts keys by time; keeps its working memory between calls.
+#[derive(Debug)]
+pub struct TimeSort {
+    counts: Vec<[u32; 1 << DIGIT_BITS]>,
+    other: Vec<TimeKey>,
+}
+
+impl TimeSort {
+    /// Working memory for `capacity` keys.
+    pub fn new(capacity: usize) -> Self {
+        let key = TimeKey::new(Hit { time: 1, strip: 1, adc: 1 }, 0);
+        let mut other = touched(key, capacity);
+        other.resize(capacity, key);
+        Self { counts: vec![[0; 1 << DIGIT_BITS]; DIGITS], other }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(capacity: usize) -> usize {
+        DIGITS * size_of::<[u32; 1 << DIGIT_BITS]>() + capacity * size_of::<TimeKey>()
+    }
+
+    /// Sorts `keys` by time.
+    pub fn sort(&mut self, keys: &mut [TimeKey]) {
+        if keys.len() <= FEW || keys.len() > self.other.len() {
+            keys.sort_by_key(|key| key.time());
+            return;
+        }
+        let (mut first, mut last) = (u64::MAX, 0);
+        for key in keys.iter() {
+            first = first.min(key.time());
+            last = last.max(key.time());
+        }
+        let bits = (u64::BITS - (last - first).leading_zeros()).max(1);
+        let digits = bits.div_ceil(DIGIT_BITS);
+        let digit_bits = bits.div_ceil(digits);
+        let mask = (1_usize << digit_bits) - 1;
+        let digit_of =
+            |key: TimeKey, digit: u32| ((key.time() - first) >> (digit * digit_bits)) as usize & mask;
+
+        let counts = &mut self.counts[..digits as usize];
+        for counts in counts.iter_mut() {
+            counts[..=mask].fill(0);
+        }
+        for &key in keys.iter() {
+            for (digit, counts) in counts.iter_mut().enumerate() {
+                counts[digit_of(key, digit as u32)] += 1;
+            }
+        }
+        let other = &mut self.other[..keys.len()];
+        let (mut from, mut to) = (&mut *keys, other);
+        for (digit, counts) in counts.iter_mut().enumerate() {
+            let mut place = 0;
+            for count in &mut counts[..=mask] {
+                place += std::mem::replace(count, place);
+            }
+            for &key in from.iter() {
+                let place = &mut counts[digit_of(key, digit as u32)];
+                to[*place as usize] = key;
+                *place += 1;
+            }
+            std::mem::swap(&mut from, &mut to);
+        }
+        if digits % 2 == 1 {
+            // The sorted keys are in the other memory.
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_sorted_whatever_their_spread(
+            times in proptest::collection::vec((0..1_u64 << 41, 0..41_u32, 0..8000_u16), 0..400),
+        ) {
+            let mut keys: Vec<_> = times
+                .into_iter()
+                .map(|(time, shift, strip)| TimeKey::new(Hit { time: time >> shift, strip, adc: strip % 7 }, 0))
+                .collect();
+            let mut expected = keys.clone();
+            expected.sort_by_key(|key| key.time());
+            TimeSort::new(400).sort(&mut keys);
+            prop_assert_eq!(&keys, &expected);
+            TimeSort::new(10).sort(&mut keys);
+            prop_assert_eq!(&keys, &expected, "without enough working memory");
+        }
+    }
+}
