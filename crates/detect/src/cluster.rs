@@ -172,8 +172,20 @@ pub struct StripClusterer {
     marks: Vec<u64>,
     /// Cluster number of each marked strip.
     numbers: Vec<u16>,
-    /// The clusters of the group: all of them while it is worked on, then those that are large enough.
+    /// One for each cluster of the group, large enough or not.
+    tallies: Vec<Tally>,
+    /// The clusters of the group that are large enough.
     clusters: Vec<Cluster>,
+}
+
+/// A cluster before it is known whether it is large enough.
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    hits: u32,
+    /// Its place among the clusters; past their end if it is too small.
+    cluster: u32,
+    /// Time of its last hit, counted from the base of the keys.
+    end: u64,
 }
 
 impl StripClusterer {
@@ -184,6 +196,7 @@ impl StripClusterer {
             rule,
             marks: vec![0; strips / WORD],
             numbers: vec![0; strips],
+            tallies: Vec::with_capacity(strips),
             clusters: Vec::with_capacity(strips),
         }
     }
@@ -191,7 +204,7 @@ impl StripClusterer {
     /// Upper bound of the memory in bytes.
     pub fn memory_bound() -> usize {
         let strips = usize::from(STRIP_LIMIT);
-        strips / 8 + strips * (size_of::<u16>() + size_of::<Cluster>())
+        strips / 8 + strips * (size_of::<u16>() + size_of::<Tally>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group in order of their end, and how many hits are in none because their
@@ -203,7 +216,16 @@ impl StripClusterer {
         if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
         }
-        if self.number_strips(group) > 1 {
+        if self.has_only_small_clusters(group) {
+            return (&[], group.len() as u64);
+        }
+        let (mut first, mut last) = (u16::MAX, 0);
+        for key in group {
+            first = first.min(key.strip());
+            last = last.max(key.strip());
+        }
+        if !self.is_one_cluster(group, first, last) {
+            self.number_strips(group, first, last);
             return self.several_clusters(group, base);
         }
         let mut cluster = Cluster {
@@ -225,47 +247,92 @@ impl StripClusterer {
     }
 
     /// As [`StripClusterer::clusters`], for a group whose strips have been numbered.
+    #[inline]
     fn several_clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
         let ClusterRule { min_hits, time_bins, .. } = self.rule;
         let number = |key: &TimeKey| usize::from(self.numbers[usize::from(key.strip())]);
         for key in group {
-            let cluster = &mut self.clusters[number(key)];
-            cluster.hits += 1;
+            let tally = &mut self.tallies[number(key)];
+            tally.hits += 1;
             // Keys come in order of time: the last one of a cluster ends it.
-            cluster.time_end = key.time();
+            tally.end = key.time();
         }
         let mut too_small = 0;
-        for key in group {
-            let cluster = &mut self.clusters[number(key)];
-            if cluster.hits < min_hits {
-                too_small += 1;
+        for tally in &mut self.tallies {
+            if tally.hits < min_hits {
+                too_small += u64::from(tally.hits);
                 continue;
             }
-            if key.time() == cluster.time_end {
+            tally.cluster = self.clusters.len() as u32;
+            self.clusters.push(Cluster {
+                time_end: base + tally.end,
+                hits: tally.hits,
+                latest_first: u16::MAX,
+                ..Cluster::default()
+            });
+        }
+        if self.clusters.is_empty() {
+            return (&[], too_small);
+        }
+        for key in group {
+            let tally = &self.tallies[number(key)];
+            let Some(cluster) = self.clusters.get_mut(tally.cluster as usize) else { continue };
+            if key.time() == tally.end {
                 cluster.add_latest(key.strip(), key.adc());
             }
             if time_bins > 0 {
-                cluster.add_to_bins(time_bins, cluster.time_end - key.time(), key.strip());
+                cluster.add_to_bins(time_bins, tally.end - key.time(), key.strip());
             }
         }
-        self.clusters.retain_mut(|cluster| {
-            cluster.time_end += base;
-            cluster.hits >= min_hits
-        });
-        self.clusters.sort_unstable_by_key(|cluster| cluster.time_end);
+        if self.clusters.len() > 1 {
+            self.clusters.sort_unstable_by_key(|cluster| cluster.time_end);
+        }
         (&self.clusters, too_small)
     }
 
-    /// Gives each strip of the group the number of its cluster, makes that many empty clusters if there are
-    /// several, and says how many there are.
+    /// True if a few hits, as noise leaves them, cannot make a cluster. A cluster of three or more has a hit
+    /// in its middle with two others within reach; counting them takes no sorting and no branches.
     #[inline]
-    fn number_strips(&mut self, group: &[TimeKey]) -> usize {
-        let (mut first, mut last) = (u16::MAX, 0);
+    fn has_only_small_clusters(&self, group: &[TimeKey]) -> bool {
+        const FEW: usize = 16;
+        if group.len() > FEW || self.rule.min_hits < 3 {
+            return false;
+        }
+        // Further from any strip than any gap.
+        let mut strips = [u16::MAX; FEW];
+        for (strip, key) in strips.iter_mut().zip(group) {
+            *strip = key.strip();
+        }
+        let furthest = self.rule.max_strip_gap + 1;
+        let mut within_reach = [0_u16; FEW];
+        for key in group {
+            for (count, strip) in within_reach.iter_mut().zip(&strips) {
+                *count += u16::from(strip.abs_diff(key.strip()) <= furthest);
+            }
+        }
+        within_reach.iter().all(|&count| count < 3)
+    }
+
+    /// True if no two neighbouring strips are too far apart. May be false for a wide group that is one cluster.
+    #[inline]
+    fn is_one_cluster(&self, group: &[TimeKey], first: u16, last: u16) -> bool {
+        let span = u32::from(last - first);
+        if span >= u64::BITS {
+            return false;
+        }
+        let marks = group.iter().fold(0, |marks, key| marks | 1_u64 << (key.strip() - first));
+        let reach = u32::from(self.rule.max_strip_gap).min(u64::BITS - 1);
+        let reached = (1..=reach).fold(marks, |reached, step| reached | marks << step);
+        let all = u64::MAX >> (u64::BITS - 1 - span);
+        reached & all == all
+    }
+
+    /// Gives each strip of the group the number of its cluster, and makes that many tallies.
+    #[inline]
+    fn number_strips(&mut self, group: &[TimeKey], first: u16, last: u16) {
         for key in group {
             let strip = key.strip();
             self.marks[usize::from(strip) / WORD] |= 1 << (strip % WORD as u16);
-            first = first.min(strip);
-            last = last.max(strip);
         }
         let furthest = self.rule.max_strip_gap + 1;
         let mut previous = first;
@@ -280,11 +347,8 @@ impl StripClusterer {
                 self.numbers[usize::from(strip)] = number;
             }
         }
-        let count = usize::from(number) + 1;
-        if count > 1 {
-            self.clusters.resize(count, Cluster { latest_first: u16::MAX, ..Cluster::default() });
-        }
-        count
+        self.tallies.clear();
+        self.tallies.resize(usize::from(number) + 1, Tally { hits: 0, cluster: u32::MAX, end: 0 });
     }
 }
 
@@ -308,6 +372,45 @@ mod tests {
         let (clusters, too_small) = clusterer.clusters(&group, 100);
         let ends: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
         assert_eq!((ends, too_small), (vec![(103, 2), (105, 2)], 1));
+    }
+
+    /// Against the plain definition: sort by strip, cut where strips are further apart than the gap.
+    #[test]
+    fn clusters_are_those_of_the_definition() {
+        let mut state = 1_u64;
+        let mut random = |limit: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % limit
+        };
+        for round in 0..3000 {
+            let gap = [0, 1, 2, 5, 63, 64, 100][round % 7];
+            let rule = ClusterRule { max_strip_gap: gap, min_hits: 1 + random(4) as u32, time_bins: 0 };
+            let width = [3, 20, 64, 65, 300, 8000][random(6) as usize];
+            let hits: Vec<_> = (0..1 + random(30))
+                .map(|_| (random(1000), 100 + random(width) as u16, random(1000) as u16))
+                .collect();
+            let mut by_strip = hits.clone();
+            by_strip.sort_unstable_by_key(|hit| hit.1);
+            let mut expected: Vec<(u64, u32)> = Vec::new();
+            let mut small = 0;
+            for cluster in by_strip.chunk_by(|one, next| next.1 - one.1 <= gap + 1) {
+                if cluster.len() as u32 >= rule.min_hits {
+                    let end = cluster.iter().map(|hit| hit.0).max().unwrap();
+                    expected.push((end, cluster.len() as u32));
+                } else {
+                    small += cluster.len() as u64;
+                }
+            }
+            let mut clusterer = StripClusterer::new(rule);
+            let (clusters, too_small) = clusterer.clusters(&keys(&hits), 0);
+            let mut found: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
+            assert!(found.is_sorted_by_key(|cluster| cluster.0));
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!((found, too_small), (expected, small), "{rule:?} {hits:?}");
+        }
     }
 
     #[test]

@@ -66,9 +66,8 @@ pub struct SourceClock {
     front: u64,
     /// Nothing below this time of the current epoch is accepted any more: it has been closed.
     floor: u64,
-    /// Bounds of the fast path; crossed while a quarantine waits for its decision.
-    low: u64,
-    high: u64,
+    /// Hits before this take the slow path: the floor, or any hit until the first one of a packet has decided.
+    fast_from: u64,
     /// True until the first hit of the packet after the one that opened the quarantine.
     undecided: bool,
     quarantine: Vec<(usize, Hit)>,
@@ -88,8 +87,7 @@ impl SourceClock {
             epoch_start: 0,
             front: 0,
             floor: 0,
-            low: u64::MAX,
-            high: 0,
+            fast_from: u64::MAX,
             undecided: false,
             quarantine: Vec::with_capacity(packet_hits),
             counts: ClockCounts::default(),
@@ -101,21 +99,21 @@ impl SourceClock {
     pub fn begin_packet(&mut self, closed: (u32, u64)) {
         self.floor = if self.epoch == closed.0 { closed.1 } else { 0 };
         self.undecided = !self.quarantine.is_empty();
-        if self.started && !self.undecided {
-            self.aim();
-        } else {
-            (self.low, self.high) = (u64::MAX, 0);
-        }
+        self.fast_from = if self.started && !self.undecided { self.floor } else { u64::MAX };
     }
 
     /// Judges a hit and passes it on if it is accepted.
-    #[inline]
+    ///
+    /// Times must be below 2^62, which the settings of every detector make sure of.
+    #[inline(always)]
     pub fn judge(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
-        if hit.time >= self.low && hit.time <= self.high {
-            if hit.time > self.front {
-                self.front = hit.time;
-                self.aim();
-            }
+        // Times and settings stay far below 2^63: the sums cannot overflow. One branch for all three, and none
+        // for the front, because nearly sorted hits would be hard to predict.
+        let on_line = (hit.time >= self.fast_from)
+            & (hit.time + self.window >= self.front)
+            & (hit.time <= self.front + self.leap);
+        if on_line {
+            self.front = self.front.max(hit.time);
             accepted.accept(plane, self.epoch, hit);
         } else {
             self.judge_slowly(plane, hit, accepted);
@@ -161,11 +159,6 @@ impl SourceClock {
         packet_hits * size_of::<(usize, Hit)>()
     }
 
-    fn aim(&mut self) {
-        self.low = self.front.saturating_sub(self.window).max(self.floor);
-        self.high = self.front.saturating_add(self.leap);
-    }
-
     fn relation(&self, time: u64) -> Relation {
         if time > self.front.saturating_add(self.leap) {
             Relation::Ahead
@@ -184,13 +177,14 @@ impl SourceClock {
             self.started = true;
             self.epoch_start = hit.time;
             self.front = hit.time;
+            self.fast_from = self.floor;
             self.take(plane, hit, accepted);
             return;
         }
         if std::mem::take(&mut self.undecided) {
             let restarted = self.relation(hit.time) == Relation::Behind;
             self.release(restarted, hit.time.saturating_add(self.window), accepted);
-            self.aim();
+            self.fast_from = self.floor;
         }
         match self.relation(hit.time) {
             Relation::OnLine => self.take(plane, hit, accepted),
@@ -202,7 +196,6 @@ impl SourceClock {
     /// Accepts a hit that is in time, unless its time has been closed meanwhile.
     fn take(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
         self.front = self.front.max(hit.time);
-        self.aim();
         if hit.time < self.floor {
             self.counts.late += 1;
         } else {

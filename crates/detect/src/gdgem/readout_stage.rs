@@ -148,7 +148,7 @@ impl Fec {
     }
 
     /// Places a readout on its strip and hands it to the source clock.
-    #[inline]
+    #[inline(always)]
     fn place(
         &mut self,
         readout: &VmmReadout,

@@ -95,7 +95,7 @@ impl<'a> Vmm2Packet<'a> {
 }
 
 /// Takes the fields out of the two bit-reversed words.
-#[inline]
+#[inline(always)]
 fn decode(chip: u8, first: u32, second: u32) -> VmmReadout {
     let adc = (first >> 24) | (first >> 16 & 0x3) << 8;
     let tdc = (first >> 18 & 0x3F) | (first >> 8 & 0x3) << 6;

@@ -73,7 +73,7 @@ impl Words<'_> {
 impl Iterator for Words<'_> {
     type Item = Word;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Word> {
         let bytes = self.chunks.next()?;
         let first = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -139,7 +139,7 @@ impl<'a> Vmm3Packet<'a> {
 }
 
 /// Takes the fields out of the 32-bit and the 16-bit part of a word.
-#[inline]
+#[inline(always)]
 fn decode(first: u32, second: u16) -> Word {
     if second & 0x8000 != 0 {
         Word::Readout(VmmReadout {
