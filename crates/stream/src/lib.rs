@@ -1,0 +1,14 @@
+//! Events out: the files and messages in which neutron events leave evforge.
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | write NeXus (HDF5) event files, follow them, mend one that a killed writer left | [`nexus`] |
+//!
+//! A sink is created from its options and then driven as an
+//! [`EventSink`](evforge_core::sink::EventSink): `take` batches of events, `observe` the ledger about once a
+//! second, `finish` at the end of the input. A sink that fails says what is safe and what is lost, and leaves
+//! the others alone.
+//!
+//! Start with [`nexus`]: it draws the layout of a file as a tree and has an example.
+
+pub mod nexus;

@@ -1,0 +1,206 @@
+//! The groups and datasets of an event file: names, and their creation before the first event.
+//!
+//! Everything that a file will ever contain is created here, because nothing may be added once others may
+//! follow the file (streaming-and-nexus.md, section 4). The tree is drawn in the documentation of
+//! [`nexus`](super).
+
+use hdf5_metno::dataset::AllocTime;
+use hdf5_metno::{Dataset, File, Group, H5Type, Location, Result};
+
+use super::column::Column;
+use super::moment::{self, ISO_8601_ROOM};
+use super::options::{Compression, NexusOptions};
+use super::series::LedgerSeries;
+use super::text::{create_text, set_attribute};
+
+/// Begins the root attribute `creator` of every file that evforge writes.
+pub(crate) const CREATOR: &str = "evforge";
+/// The version of the layout, in the attribute `version` of `definition`. Readers of ours check it.
+pub(crate) const LAYOUT_VERSION: &str = "1";
+/// What `definition` says.
+pub(crate) const DEFINITION: &str = "evforge_events";
+/// The group with what the writer says about its own work.
+pub(crate) const RECORDING: &str = "/entry/recording";
+/// Where the definition is.
+pub(crate) const DEFINITION_PATH: &str = "/entry/definition";
+
+/// Room for the state of a recording.
+pub(crate) const STATE_ROOM: usize = 256;
+/// Records per chunk of the pulse arrays.
+const CHUNK_PULSES: usize = 16 << 10;
+const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// The datasets that are written while the file grows.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) event_id: Column<i32>,
+    pub(crate) event_time_offset: Column<i32>,
+    pub(crate) event_time_zero: Column<u64>,
+    pub(crate) event_index: Column<i64>,
+    pub(crate) cue_index: Column<i64>,
+    pub(crate) cue_timestamp_zero: Column<i64>,
+    pub(crate) total_counts: Dataset,
+    /// Events and pulse records of the last commit.
+    pub(crate) committed: Dataset,
+    pub(crate) state: Dataset,
+    pub(crate) start_time: Dataset,
+    pub(crate) end_time: Dataset,
+    pub(crate) duration: Dataset,
+    pub(crate) report: Dataset,
+    pub(crate) ledger: LedgerSeries,
+}
+
+impl Layout {
+    /// Creates the whole tree in an empty file.
+    pub(crate) fn create(file: &File, options: &NexusOptions) -> Result<Self> {
+        let created = moment::iso_8601(moment::now());
+        set_attribute(file, "NX_class", "NXroot")?;
+        set_attribute(file, "default", "entry")?;
+        set_attribute(file, "file_name", &options.path.to_string_lossy())?;
+        set_attribute(file, "file_time", &created)?;
+        set_attribute(file, "creator", &format!("{CREATOR} {}", env!("CARGO_PKG_VERSION")))?;
+        let (major, minor, release) = hdf5_metno::library_version();
+        set_attribute(file, "HDF5_Version", &format!("{major}.{minor}.{release}"))?;
+
+        let entry = class(file, "entry", "NXentry")?;
+        let definition = create_text(&entry, "definition", DEFINITION, 0)?;
+        set_attribute(&definition, "version", LAYOUT_VERSION)?;
+        create_text(&entry, "title", &options.title, 0)?;
+        let start_time = create_text(&entry, "start_time", &created, ISO_8601_ROOM)?;
+        let end_time = create_text(&entry, "end_time", &created, ISO_8601_ROOM)?;
+        let duration = scalar(&entry, "duration", 0.0_f64)?;
+        set_attribute(&duration, "units", "s")?;
+
+        let sample = class(&entry, "sample", "NXsample")?;
+        create_text(&sample, "name", "", 0)?;
+        // The sample is the origin of NeXus' coordinates.
+        create_text(&sample, "depends_on", ".", 0)?;
+
+        let instrument = class(&entry, "instrument", "NXinstrument")?;
+        create_text(&instrument, "name", &options.instrument, 0)?;
+        let source = class(&instrument, "source", "NXsource")?;
+        create_text(&source, "probe", "neutron", 0)?;
+
+        let detector = class(&instrument, &options.detector, "NXdetector")?;
+        create_detector(&detector, options)?;
+        let events = class(&detector, &format!("{}_events", options.detector), "NXevent_data")?;
+        let configuration = class(&entry, "configuration", "NXcollection")?;
+        create_text(&configuration, "toml", &options.configuration, 0)?;
+        set_attribute(&configuration, "type", "text/toml")?;
+
+        let recording = class(&entry, "recording", "NXcollection")?;
+        let state = create_text(&recording, "state", "writing", STATE_ROOM)?;
+        create_text(&recording, "clock", &options.anchor.clock, 0)?;
+        let anchor = scalar(&recording, "clock_anchor", options.anchor.nanoseconds)?;
+        set_attribute(&anchor, "units", "ns")?;
+        let committed = preallocated::<u64>(&recording, "committed", 2)?;
+        committed.write_raw(&[0_u64, 0])?;
+        let report = create_text(&recording, "report", "{}", options.report_space)?;
+        let ledger = LedgerSeries::create(&class(&entry, "ledger", "NXcollection")?, &options.counters)?;
+
+        let chunk = options.chunk_events;
+        let plain = Compression::None;
+        let total_counts = scalar(&events, "total_counts", 0_u64)?;
+        set_attribute(&total_counts, "units", "counts")?;
+        let layout = Self {
+            event_id: Column::create(&events, "event_id", chunk, options.compression)?,
+            event_time_offset: Column::create(&events, "event_time_offset", chunk, options.compression)?,
+            event_time_zero: Column::create(&events, "event_time_zero", CHUNK_PULSES, plain)?,
+            event_index: Column::create(&events, "event_index", CHUNK_PULSES, plain)?,
+            cue_index: Column::create(&events, "cue_index", CHUNK_PULSES, plain)?,
+            cue_timestamp_zero: Column::create(&events, "cue_timestamp_zero", CHUNK_PULSES, plain)?,
+            total_counts,
+            committed,
+            state,
+            start_time,
+            end_time,
+            duration,
+            report,
+            ledger,
+        };
+        set_attribute(layout.event_time_offset.dataset(), "units", "ns")?;
+        mark_as_time(layout.event_time_zero.dataset())?;
+        mark_as_time(layout.cue_timestamp_zero.dataset())?;
+        Ok(layout)
+    }
+}
+
+/// Creates a group with its NeXus class.
+pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Group> {
+    let group = parent.create_group(name)?;
+    set_attribute(&group, "NX_class", nexus_class)?;
+    Ok(group)
+}
+
+/// Says that a dataset holds nanoseconds since the Unix epoch. The NeXus manual's name for the origin is
+/// `offset`, that of the ESS's file writer `start` (field.md, section 5): both are written.
+pub(crate) fn mark_as_time(dataset: &Location) -> Result<()> {
+    set_attribute(dataset, "units", "ns")?;
+    set_attribute(dataset, "offset", UNIX_EPOCH)?;
+    set_attribute(dataset, "start", UNIX_EPOCH)
+}
+
+fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
+    let dataset = group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().create(name)?;
+    dataset.write_scalar(&value)?;
+    Ok(dataset)
+}
+
+fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
+    group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().shape(length).create(name)
+}
+
+/// Pixel ids, positions and shape of the pixels, and the place of the detector.
+fn create_detector(detector: &Group, options: &NexusOptions) -> Result<()> {
+    let geometry = &options.geometry;
+    let [nx, ny, nz, panels] =
+        [geometry.nx(), geometry.ny(), geometry.nz(), geometry.panels()].map(|side| side as usize);
+    // Rows and columns always, layers and panels where there are several.
+    let shape: Vec<usize> = match (panels > 1, nz > 1) {
+        (false, false) => vec![ny, nx],
+        (false, true) => vec![nz, ny, nx],
+        (true, false) => vec![panels, ny, nx],
+        (true, true) => vec![panels, nz, ny, nx],
+    };
+    let pixels = geometry.pixel_count();
+    let numbers: Vec<i32> = (1..=pixels as i32).collect();
+    write_grid(detector, "detector_number", &shape, &numbers)?;
+
+    let offsets = |side: usize, pitch: f64| -> Vec<f64> {
+        (0..side).map(|at| (at as f64 - (side as f64 - 1.0) / 2.0) * pitch).collect()
+    };
+    let (columns, rows) = (offsets(nx, options.pitch_x), offsets(ny, options.pitch_y));
+    let x: Vec<f64> = (0..pixels as usize).map(|index| columns[index % nx]).collect();
+    let y: Vec<f64> = (0..pixels as usize).map(|index| rows[index / nx % ny]).collect();
+    for (name, values) in [("x_pixel_offset", &x), ("y_pixel_offset", &y)] {
+        // 64 bits: Mantid refuses 32 (streaming-and-nexus.md, section 5).
+        let grid = write_grid(detector, name, &shape, values)?;
+        set_attribute(&grid, "units", "m")?;
+    }
+
+    // Every pixel is a rectangle: Mantid wants a shape, scippnexus reads it.
+    let pixel = class(detector, "pixel_shape", "NXoff_geometry")?;
+    let (half_x, half_y) = (options.pitch_x as f32 / 2.0, options.pitch_y as f32 / 2.0);
+    let corners = [(-half_x, -half_y), (half_x, -half_y), (half_x, half_y), (-half_x, half_y)];
+    let vertices: Vec<f32> = corners.iter().flat_map(|&(x, y)| [x, y, 0.0]).collect();
+    let vertices = write_grid(&pixel, "vertices", &[4, 3], &vertices)?;
+    set_attribute(&vertices, "units", "m")?;
+    write_grid(&pixel, "winding_order", &[4], &[0_i32, 1, 2, 3])?;
+    write_grid(&pixel, "faces", &[1], &[0_i32])?;
+
+    let transformations = class(detector, "transformations", "NXtransformations")?;
+    let location = scalar(&transformations, "location", options.sample_distance)?;
+    set_attribute(&location, "units", "m")?;
+    set_attribute(&location, "transformation_type", "translation")?;
+    set_attribute(&location, "depends_on", ".")?;
+    location.new_attr::<f64>().shape(3).create("vector")?.write_raw(&[0.0_f64, 0.0, 1.0])?;
+    let path = format!("/entry/instrument/{}/transformations/location", options.detector);
+    create_text(detector, "depends_on", &path, 0)?;
+    Ok(())
+}
+
+fn write_grid<T: H5Type>(group: &Group, name: &str, shape: &[usize], values: &[T]) -> Result<Dataset> {
+    let dataset = group.new_dataset_builder().empty::<T>().shape(shape).create(name)?;
+    dataset.write_raw(values)?;
+    Ok(dataset)
+}

@@ -1,0 +1,113 @@
+//! Event files in the NeXus format (HDF5): written while events arrive, followed while they grow, and whole
+//! again after a kill.
+//!
+//! | you want to | use |
+//! |---|---|
+//! | write events into a file | [`NexusWriter`], from [`NexusOptions`] |
+//! | know whether a killed writer left a file, and mend it | [`needs_recovery`], [`recover`] |
+//! | put a fuller report into a finished file | [`replace_report`] |
+//!
+//! # The layout (version 1)
+//! ```text
+//! /                                 NXroot      creator, file_name, file_time, HDF5_Version, default
+//! └ entry                           NXentry
+//!   ├ definition                    text        "evforge_events", attribute version
+//!   ├ title  start_time  end_time   text        ISO 8601, UTC: first pulse, last event
+//!   ├ duration                      f64 s
+//!   ├ sample                        NXsample    the origin of the coordinates
+//!   ├ instrument                    NXinstrument
+//!   │ ├ name                        text
+//!   │ ├ source                      NXsource
+//!   │ └ <detector>                  NXdetector
+//!   │   ├ detector_number           i32 [y, x]  pixel ids from 1; [z, y, x] with layers, [panel, y, x] with
+//!   │   │                                       panels, [panel, z, y, x] with both
+//!   │   ├ x_pixel_offset            f64 m       same shape; the centre of a panel is 0
+//!   │   ├ y_pixel_offset            f64 m
+//!   │   ├ pixel_shape               NXoff_geometry   a rectangle of pitch x by pitch y
+//!   │   ├ depends_on                text        the path of transformations/location
+//!   │   ├ transformations/location  f64 m       along the beam, from the sample
+//!   │   └ <detector>_events         NXevent_data
+//!   │     ├ event_id                i32 [event]
+//!   │     ├ event_time_offset       i32 ns [event]   since the pulse
+//!   │     ├ event_time_zero         u64 ns [pulse]   since 1970 (attributes offset and start)
+//!   │     ├ event_index             i64 [pulse]      first event of the pulse
+//!   │     ├ cue_index               i64 [cue]        first event of the newest pulse, one per commit
+//!   │     ├ cue_timestamp_zero      i64 ns [cue]
+//!   │     └ total_counts            u64         events up to the last commit
+//!   ├ ledger                        NXcollection
+//!   │ ├ time                        i64 ns [row]     since 1970, about one row per second
+//!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
+//!   │ │ packet_restarts, unaccounted             NXlog {value i64 [row], time}   -1: not known
+//!   │ └ one NXlog for each counter of the detector
+//!   ├ configuration/toml            text        the configuration of the run
+//!   └ recording                     NXcollection
+//!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …"
+//!     ├ committed                   u64 [2]     events and pulses that are there for certain
+//!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
+//!     └ report                      text        JSON, at the end of the run
+//! ```
+//! All text is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
+//! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
+//!
+//! # Pulses
+//! Events are grouped by [`PulseTrain`](evforge_core::pulse::PulseTrain). Every pulse has a record, also the
+//! empty ones, up to [`NexusOptions::longest_gap`]; a longer jump ahead becomes one new record and is counted
+//! (`gaps_not_filled`, `empty_pulses_left_out`), and a clock that starts over goes on in a new record with an
+//! earlier time (`clock_restarts`). So `event_time_zero` rises except where the clock did not.
+//!
+//! # What a kill costs
+//! Everything taken is committed at the flush interval: events first, then the records that point at them,
+//! then `committed`. After a kill (or a full disk) the file opens for followers only (`swmr=True`), and
+//! holds at least all events of the last commit; [`recover`] makes it an ordinary file again, cut back to that
+//! commit. A loss of power is another matter: nothing here waits for the disk.
+//!
+//! # Following
+//! ```python
+//! file = h5py.File("run.nxs", "r", swmr=True)
+//! events = file["entry/instrument/detector/detector_events"]
+//! for name in ("event_id", "event_time_offset", "event_time_zero", "event_index", "total_counts"):
+//!     events[name].refresh()
+//! ```
+//! Take no more than `total_counts` events: what lies behind belongs to a commit that is under way. Locks are
+//! advisory (`flock`): see the rules at [`NexusOptions::existing`].
+//!
+//! # Example
+//! ```
+//! use evforge_core::event::{Event, EventBatch};
+//! use evforge_core::geometry::LogicalGeometry;
+//! use evforge_core::ledger::DetectorLedger;
+//! use evforge_core::sink::EventSink;
+//! use evforge_stream::nexus::{NexusOptions, NexusWriter};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let options = NexusOptions::new(folder.path().join("run.nxs"), "demo", LogicalGeometry::flat(64, 32)?);
+//! let mut writer = NexusWriter::create(&options)?;
+//! let mut events = EventBatch::new(10);
+//! assert!(events.push(Event { time_ns: 1_000, pixel_id: 17 }));
+//! writer.take(&events)?;
+//! writer.finish(&DetectorLedger::default())?;
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
+
+mod column;
+mod counters;
+mod error;
+mod grouping;
+mod layout;
+mod mending;
+mod moment;
+mod open_file;
+mod options;
+mod place;
+mod recovery;
+mod report;
+mod series;
+mod superblock;
+mod text;
+mod writer;
+
+pub use counters::NexusCounters;
+pub use error::NexusError;
+pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions};
+pub use recovery::{Recovered, needs_recovery, recover, replace_report};
+pub use writer::NexusWriter;

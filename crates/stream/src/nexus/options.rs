@@ -1,0 +1,186 @@
+//! What an event file is to contain and how it is to be written.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use evforge_core::counter::{CounterInfo, CounterSnapshot};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pulse::PulseTrain;
+
+use super::error::NexusError;
+
+/// How the two event arrays are compressed. Everything else is too small to matter.
+///
+/// HDF5 writes a compressed chunk that has grown to a new place and never reuses the old one while the file
+/// can be followed live, so every flush in the middle of a chunk costs the space of a part of a chunk:
+/// compression is for event rates well above [`NexusOptions::chunk_events`] per flush interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// As it is: fastest, and every HDF5 reader can read it.
+    #[default]
+    None,
+    /// Byte shuffle and LZF: fast, read by every h5py.
+    Lzf,
+    /// Byte shuffle and deflate with a level of `0..=9`: smaller, slower, read by every HDF5 library.
+    Deflate(u8),
+}
+
+/// What to do if there is a file at the path already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExistingFile {
+    /// Refuse to write.
+    #[default]
+    Refuse,
+    /// Remove it first, unless another process is writing it.
+    Overwrite,
+    /// Write `run-1.nxs` instead of `run.nxs`, or the next number that is free.
+    Number,
+}
+
+/// How the detector's clock relates to the Unix epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EpochAnchor {
+    /// Nanoseconds to add to a detector time to get nanoseconds since 1970-01-01T00:00:00Z. 0 where the
+    /// readout carries the epoch itself.
+    pub nanoseconds: i64,
+    /// Which clock gave it: "wall clock at the first packet", "capture stamp of the first packet",
+    /// "the readout carries the epoch".
+    pub clock: String,
+}
+
+/// What an event file is to contain and how it is to be written. Start from [`NexusOptions::new`] and set
+/// what differs.
+#[derive(Clone, Debug)]
+pub struct NexusOptions {
+    /// The file. Its folder must exist.
+    pub path: PathBuf,
+    /// What to do if the file exists.
+    pub existing: ExistingFile,
+    /// Title of the run. May be empty.
+    pub title: String,
+    /// Name of the instrument; not empty.
+    pub instrument: String,
+    /// Name of the detector: the name of its group, so neither empty nor with a `/`. "detector" by default.
+    pub detector: String,
+    /// The grid of pixels, at most `i32::MAX` of them.
+    pub geometry: LogicalGeometry,
+    /// Distance between the centres of neighbouring columns, in metres; greater than 0.
+    pub pitch_x: f64,
+    /// Distance between the centres of neighbouring rows, in metres; greater than 0.
+    pub pitch_y: f64,
+    /// Distance from the sample to the detector along the beam, in metres. 0 by default.
+    pub sample_distance: f64,
+    /// The pulses by which events are grouped, on the detector's clock. Their period must fit into
+    /// `event_time_offset`: at most 2.147 s.
+    pub pulses: PulseTrain,
+    /// Longest stretch of data time without events that is filled with empty pulses; what is longer (a jump
+    /// of the clock) becomes one new pulse and is counted. 10 s by default.
+    pub longest_gap: Duration,
+    /// From the detector's clock to the Unix epoch.
+    pub anchor: EpochAnchor,
+    /// The configuration of the run as text (TOML), to be stored with the data. May be empty.
+    pub configuration: String,
+    /// The counters of the detector: each gets a time series in the file. Only those known when the file is
+    /// created can have one; see [`NexusOptions::with_counters`].
+    pub counters: Vec<CounterInfo>,
+    /// How often what has been taken goes to the file. What a kill can cost is bounded by it. 2 s by default.
+    pub flush_interval: Duration,
+    /// Compression of the event arrays. None by default.
+    pub compression: Compression,
+    /// Events per chunk of the event arrays, the unit in which HDF5 stores and compresses. At least 1024;
+    /// 262144 by default (1 MiB per chunk).
+    pub chunk_events: usize,
+    /// Bytes reserved for the report that is written at the end. 65536 by default.
+    pub report_space: usize,
+}
+
+impl NexusOptions {
+    /// Options with defaults for all that has one. The pitch is 1 mm in both directions, the pulses those of
+    /// the ESS.
+    pub fn new(path: impl Into<PathBuf>, instrument: impl Into<String>, geometry: LogicalGeometry) -> Self {
+        Self {
+            path: path.into(),
+            existing: ExistingFile::default(),
+            title: String::new(),
+            instrument: instrument.into(),
+            detector: "detector".to_owned(),
+            geometry,
+            pitch_x: 1e-3,
+            pitch_y: 1e-3,
+            sample_distance: 0.0,
+            pulses: PulseTrain::ess(),
+            longest_gap: Duration::from_secs(10),
+            anchor: EpochAnchor::default(),
+            configuration: String::new(),
+            counters: Vec::new(),
+            flush_interval: Duration::from_secs(2),
+            compression: Compression::None,
+            chunk_events: 256 << 10,
+            report_space: 64 << 10,
+        }
+    }
+
+    /// Gives each counter of `snapshot` a time series in the file.
+    #[must_use]
+    pub fn with_counters(mut self, snapshot: &CounterSnapshot) -> Self {
+        self.counters = snapshot.iter().map(|(info, _)| *info).collect();
+        self
+    }
+
+    /// Length of a pulse in nanoseconds, rounded up.
+    pub(crate) fn pulse_length(&self) -> Option<u64> {
+        Some(self.pulses.start_ns(1)? - self.pulses.start_ns(0)?)
+    }
+
+    /// # Errors
+    /// If an option makes no sense.
+    pub(crate) fn check(&self) -> Result<(), NexusError> {
+        let complain = |text: String| Err(NexusError::Option(text));
+        if self.geometry.pixel_count() > i32::MAX as u32 {
+            return Err(NexusError::TooManyPixels(self.geometry));
+        }
+        if self.instrument.is_empty() {
+            return complain("an event file needs the name of an instrument: set `instrument`".into());
+        }
+        if self.detector.is_empty() || self.detector.contains('/') || self.detector == "." {
+            return complain(format!(
+                "`{}` cannot be the name of a detector: it names a group in the file, so it must not be empty \
+                 and must not contain `/`",
+                self.detector
+            ));
+        }
+        if self.detector == "name" || self.detector == "source" {
+            return complain(format!(
+                "`{}` cannot be the name of a detector: NXinstrument has a member of that name",
+                self.detector
+            ));
+        }
+        for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y)] {
+            if !(pitch.is_finite() && pitch > 0.0) {
+                return complain(format!(
+                    "the pixel pitch in {name} is {pitch} m; it must be greater than 0"
+                ));
+            }
+        }
+        if !self.sample_distance.is_finite() {
+            return complain(format!(
+                "the sample distance is {} m, which is no number",
+                self.sample_distance
+            ));
+        }
+        if self.pulse_length().is_none_or(|length| length > i32::MAX as u64) {
+            return complain(format!(
+                "the pulse period is too long: the time of an event after its pulse must fit into 32 bits, so \
+                 the period must be at most {} ns (0.466 Hz or more)",
+                i32::MAX
+            ));
+        }
+        if self.chunk_events < 1024 {
+            return complain(format!("chunks of {} events are too small: at least 1024", self.chunk_events));
+        }
+        if let Compression::Deflate(level @ 10..) = self.compression {
+            return complain(format!("deflate has no level {level}: 0 to 9"));
+        }
+        Ok(())
+    }
+}

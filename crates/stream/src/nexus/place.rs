@@ -1,0 +1,124 @@
+//! Where a new file goes when there is one already, and how processes keep out of each other's way.
+//!
+//! HDF5 gives up its own lock on a file once others may follow it, so a second process could not tell a
+//! file that is being written from one whose writer was killed. The writer therefore holds a shared lock
+//! (`flock`) of its own: it leaves all readers alone, ends with the process however that ends, and makes the
+//! exclusive lock fail by which repair and overwriting ask whether somebody is writing. On file systems
+//! without locks that question cannot be asked and is answered with "nobody".
+
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::error::{NexusError, numbered};
+use super::options::ExistingFile;
+use super::superblock::{SUPERBLOCK_LENGTH, Superblock, SuperblockError};
+
+/// Files numbered higher than this are a mistake, not a habit.
+const HIGHEST_NUMBER: u32 = 99_999;
+
+/// The path for a new file at `path`, made free by the rule `existing`.
+pub(crate) fn make_room(path: &Path, existing: ExistingFile) -> Result<PathBuf, NexusError> {
+    if !occupied(path)? {
+        return Ok(path.to_owned());
+    }
+    match existing {
+        ExistingFile::Refuse => {
+            let unfinished = superblock_of(path).is_ok_and(|superblock| superblock.is_marked_as_open());
+            if unfinished && is_in_use(path)? {
+                return Err(NexusError::InUse(path.to_owned()));
+            }
+            Err(NexusError::Exists { path: path.to_owned(), unfinished })
+        }
+        ExistingFile::Overwrite => {
+            if is_in_use(path)? {
+                return Err(NexusError::InUse(path.to_owned()));
+            }
+            // Removed rather than truncated: whoever still reads the old file keeps it whole.
+            std::fs::remove_file(path).map_err(|cause| NexusError::io("overwrite", path, cause))?;
+            Ok(path.to_owned())
+        }
+        ExistingFile::Number => {
+            for number in 1..=HIGHEST_NUMBER {
+                let candidate = numbered(path, number);
+                if !occupied(&candidate)? {
+                    return Ok(candidate);
+                }
+            }
+            Err(NexusError::Option(format!(
+                "{} and all its numbers up to {HIGHEST_NUMBER} exist: choose another name",
+                path.display()
+            )))
+        }
+    }
+}
+
+/// Takes the shared lock of a writer. None on file systems without locks.
+pub(crate) fn hold(path: &Path) -> Result<Option<File>, NexusError> {
+    let file = File::open(path).map_err(|cause| NexusError::io("open", path, cause))?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(NexusError::InUse(path.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// True if another process is writing the file (or has it open in a way that excludes writing).
+pub(crate) fn is_in_use(path: &Path) -> Result<bool, NexusError> {
+    let file = File::open(path).map_err(|cause| NexusError::io("open", path, cause))?;
+    // The lock ends where `file` does.
+    Ok(matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// The superblock of the file at `path`.
+pub(crate) fn superblock_of(path: &Path) -> Result<Superblock, NexusError> {
+    let mut start = Vec::with_capacity(SUPERBLOCK_LENGTH);
+    let file = File::open(path).map_err(|cause| NexusError::io("open", path, cause))?;
+    file.take(SUPERBLOCK_LENGTH as u64)
+        .read_to_end(&mut start)
+        .map_err(|cause| NexusError::io("read", path, cause))?;
+    Superblock::parse(&start).map_err(|error| match error {
+        SuperblockError::NotHdf5 => NexusError::NotHdf5(path.to_owned()),
+        SuperblockError::OtherKind(missing) => NexusError::NotOurs { path: path.to_owned(), missing },
+        SuperblockError::Damaged(finding) => NexusError::Damaged { path: path.to_owned(), finding },
+    })
+}
+
+fn occupied(path: &Path) -> Result<bool, NexusError> {
+    // Not `Path::exists`: a dangling link occupies the name, too.
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(NexusError::io("create", path, cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_where_a_name_is_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.nxs");
+        assert_eq!(make_room(&path, ExistingFile::Number).unwrap(), path);
+        std::fs::write(&path, b"").unwrap();
+        std::fs::write(folder.path().join("run-1.nxs"), b"").unwrap();
+        assert_eq!(make_room(&path, ExistingFile::Number).unwrap(), folder.path().join("run-2.nxs"));
+        assert_eq!(numbered(Path::new("a/run"), 3), Path::new("a/run-3"));
+    }
+
+    #[test]
+    fn who_holds_a_file_is_seen_and_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.nxs");
+        std::fs::write(&path, b"").unwrap();
+        let held = hold(&path).unwrap();
+        assert!(held.is_some() && is_in_use(&path).unwrap());
+        assert!(matches!(make_room(&path, ExistingFile::Overwrite), Err(NexusError::InUse(_))));
+        drop(held);
+        assert!(!is_in_use(&path).unwrap());
+        assert_eq!(make_room(&path, ExistingFile::Overwrite).unwrap(), path);
+        assert!(!path.exists());
+    }
+}

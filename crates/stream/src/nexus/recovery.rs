@@ -1,0 +1,237 @@
+//! Files whose writer was killed: recognised, and made ordinary files again.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use hdf5_metno::{File, OpenMode, Result as Hdf5Result};
+
+use super::error::NexusError;
+use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING};
+use super::mending::{committed_data_lies_within, events_of, mend};
+use super::place::{is_in_use, superblock_of};
+use super::superblock::Superblock;
+use super::text::{create_text, read_text, room, write_text};
+use super::writer::STATE_WRITING;
+
+/// What [`recover`] found and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// The file.
+    pub path: PathBuf,
+    /// True if there was nothing to mend, and the file was left untouched.
+    pub was_whole: bool,
+    /// Events in the file.
+    pub events: u64,
+    /// Pulse records in the file.
+    pub pulses: u64,
+    /// Events cut away because they belong to a commit that was not finished.
+    pub events_cut: u64,
+    /// Pulse records cut away, likewise.
+    pub pulses_cut: u64,
+    /// Time of the last event as ISO 8601 in UTC, as in `end_time`.
+    pub end_time: String,
+}
+
+impl std::fmt::Display for Recovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Recovered { events, pulses, events_cut, pulses_cut, end_time, .. } = self;
+        let path = self.path.display();
+        if self.was_whole {
+            return write!(
+                f,
+                "{path} is whole: {events} events in {pulses} pulses, up to {end_time}; untouched"
+            );
+        }
+        write!(f, "{path} is recovered: {events} events in {pulses} pulses, up to {end_time}")?;
+        if *events_cut > 0 || *pulses_cut > 0 {
+            write!(
+                f,
+                "; {events_cut} events and {pulses_cut} pulses of a commit that was not finished are cut away"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// True if the file at `path` is not whole: left by a writer that was killed or could not finish, or shorter
+/// than its header says. [`recover`] mends it or says why it cannot.
+///
+/// # Errors
+/// If the file cannot be read, is not an HDF5 file of evforge, is damaged, or is being written at this moment.
+pub fn needs_recovery(path: &Path) -> Result<bool, NexusError> {
+    let superblock = superblock_of(path)?;
+    // A file that is not marked may well be read by others.
+    if superblock.is_marked_as_open() && is_in_use(path)? {
+        return Err(NexusError::InUse(path.to_owned()));
+    }
+    if length_of(path)? < superblock.end_of_file() {
+        return Ok(true);
+    }
+    let file = open(path, &superblock)?;
+    check_ours(path, &file)?;
+    Ok(superblock.is_marked_as_open() || state_of(path, &file)? == STATE_WRITING)
+}
+
+/// Makes a file that a killed writer left an ordinary file again, cut back to its last commit; leaves whole
+/// files untouched.
+///
+/// # Errors
+/// If the file cannot be read or written, is not an HDF5 file of evforge, is damaged, or is being written at
+/// this moment. The file is then as it was.
+pub fn recover(path: &Path) -> Result<Recovered, NexusError> {
+    let needed = needs_recovery(path)?;
+    let superblock = superblock_of(path)?;
+    if !needed {
+        let file = open(path, &superblock)?;
+        return summary(&file).map_err(|error| NexusError::hdf5("read the events", path, &error));
+    }
+    let length = length_of(path)?;
+    let mended = prepare(path, &superblock, length).and_then(|()| mend_prepared(path, &superblock, length));
+    if mended.is_err() {
+        // As it was, so that the next attempt sees what this one saw. If that fails, too, the first error is
+        // the one that matters.
+        let _ = patch(path, &superblock, length);
+    }
+    mended
+}
+
+/// Makes the file openable: no marks, and as long as its header says (the rest is a hole and takes no space).
+fn prepare(path: &Path, superblock: &Superblock, length: u64) -> Result<(), NexusError> {
+    let closed = superblock.closed(length);
+    patch(path, &closed, closed.end_of_file())
+}
+
+fn mend_prepared(path: &Path, superblock: &Superblock, length: u64) -> Result<Recovered, NexusError> {
+    let hdf5 = |error: hdf5_metno::Error| NexusError::hdf5("recover the events", path, &error);
+    let whole_length = length >= superblock.end_of_file();
+    let mend = || -> Result<Recovered, NexusError> {
+        let file = File::open(path).map_err(hdf5)?;
+        check_ours(path, &file)?;
+        if !whole_length && !committed_data_lies_within(&file, length) {
+            return Err(cut_short(path, superblock, length));
+        }
+        file.close().map_err(hdf5)?;
+        let file = File::open_rw(path).map_err(hdf5)?;
+        let recovered = mend(path, &file).map_err(hdf5)?;
+        file.close().map_err(hdf5)?;
+        Ok(recovered)
+    };
+    // Where a part of the file is missing, that is the reason for whatever else goes wrong.
+    mend().map_err(|error| if whole_length { error } else { cut_short(path, superblock, length) })
+}
+
+/// Replaces the report in a finished file by `report` (JSON), of any length.
+///
+/// # Errors
+/// If the file is not a finished file of evforge, or cannot be written.
+pub fn replace_report(path: &Path, report: &str) -> Result<(), NexusError> {
+    if needs_recovery(path)? {
+        return Err(NexusError::Exists { path: path.to_owned(), unfinished: true });
+    }
+    let replace = || -> Hdf5Result<()> {
+        let file = File::open_rw(path)?;
+        let recording = file.group(RECORDING)?;
+        let dataset = recording.dataset("report")?;
+        if report.len() <= room(&dataset)? {
+            write_text(&dataset, report)?;
+        } else {
+            drop(dataset);
+            recording.unlink("report")?;
+            create_text(&recording, "report", report, 0)?;
+        }
+        drop(recording);
+        file.close()
+    };
+    replace().map_err(|error| NexusError::hdf5("replace the report", path, &error))
+}
+
+/// Opens a file to look at it, whether or not it is marked as open.
+fn open(path: &Path, superblock: &Superblock) -> Result<File, NexusError> {
+    if superblock.is_closed_to_followers() {
+        return Err(NexusError::Damaged {
+            path: path.to_owned(),
+            finding: "its writer was killed before it could be followed. If that was evforge, there are no \
+                      events in it and it can be removed; `h5clear -s` clears the mark of other writers"
+                .into(),
+        });
+    }
+    let mode = if superblock.is_marked_as_open() { OpenMode::ReadSWMR } else { OpenMode::Read };
+    File::with_options()
+        // HDF5 reads what looks damaged again and again while it follows a file, waiting twice as long each
+        // time: for a file that nobody writes that would be for ever.
+        .with_fapl(|access| access.metadata_read_attempts(1))
+        .open_as(path, mode)
+        .map_err(|error| NexusError::hdf5("open the content", path, &error))
+}
+
+fn length_of(path: &Path) -> Result<u64, NexusError> {
+    Ok(fs::metadata(path).map_err(|cause| NexusError::io("read", path, cause))?.len())
+}
+
+fn cut_short(path: &Path, superblock: &Superblock, length: u64) -> NexusError {
+    NexusError::Damaged {
+        path: path.to_owned(),
+        finding: format!(
+            "it has {length} bytes where its header says {}, and what is missing is more than a commit that was \
+             not finished; it was cut, perhaps while it was copied",
+            superblock.end_of_file()
+        ),
+    }
+}
+
+fn check_ours(path: &Path, file: &File) -> Result<(), NexusError> {
+    let not_ours = |missing: String| Err(NexusError::NotOurs { path: path.to_owned(), missing });
+    let definition = file.dataset(DEFINITION_PATH).and_then(|dataset| read_text(&dataset));
+    match definition.as_deref() {
+        Ok(DEFINITION) => {}
+        Ok(other) => {
+            return not_ours(format!("{DEFINITION_PATH} is \"{other}\" instead of \"{DEFINITION}\""));
+        }
+        Err(_) => {
+            return not_ours(format!("it has no {DEFINITION_PATH} that says \"{DEFINITION}\" ({CREATOR})"));
+        }
+    }
+    // The version is compared by its length and bytes through HDF5's conversion to text of 8 bytes.
+    let version = file
+        .dataset(DEFINITION_PATH)
+        .and_then(|dataset| dataset.attr("version")?.read_scalar::<hdf5_metno::types::FixedUnicode<8>>());
+    match version {
+        Ok(version) if version.as_str() == LAYOUT_VERSION => Ok(()),
+        Ok(version) => not_ours(format!(
+            "its layout has version \"{version}\", this program knows version \"{LAYOUT_VERSION}\""
+        )),
+        Err(_) => not_ours(format!("{DEFINITION_PATH} has no version")),
+    }
+}
+
+fn state_of(path: &Path, file: &File) -> Result<String, NexusError> {
+    file.group(RECORDING)
+        .and_then(|recording| read_text(&recording.dataset("state")?))
+        .map_err(|error| NexusError::hdf5("read the state", path, &error))
+}
+
+/// Writes the superblock and gives the file its length.
+fn patch(path: &Path, superblock: &Superblock, length: u64) -> Result<(), NexusError> {
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(superblock.bytes())?;
+        file.sync_data()
+    };
+    write().map_err(|cause| NexusError::io("repair", path, cause))
+}
+
+fn summary(file: &File) -> Hdf5Result<Recovered> {
+    let events = events_of(file)?;
+    Ok(Recovered {
+        path: PathBuf::from(file.filename()),
+        was_whole: true,
+        events: events.dataset("event_id")?.size() as u64,
+        pulses: events.dataset("event_index")?.size() as u64,
+        events_cut: 0,
+        pulses_cut: 0,
+        end_time: read_text(&file.dataset("/entry/end_time")?)?,
+    })
+}

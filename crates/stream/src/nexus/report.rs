@@ -1,0 +1,99 @@
+//! The report at the end of a file, as JSON.
+
+use evforge_core::counter::{CounterSet, CounterSnapshot};
+use evforge_core::ledger::{DetectorLedger, PacketLedger};
+use serde_json::{Map, Value, json};
+
+use super::counters::NexusCounters;
+use super::options::EpochAnchor;
+
+/// The report: what became of the events in this file, and the last state of the ledger.
+///
+/// With so many sources that it exceeds `room` bytes, the gaps of the sources are left out, then the
+/// sources; the report says so.
+pub(crate) fn compose(
+    counters: &NexusCounters,
+    anchor: &EpochAnchor,
+    ledger: &DetectorLedger,
+    room: usize,
+) -> String {
+    let mut report = Map::new();
+    report.insert("file".into(), values(&CounterSnapshot::of(counters)));
+    report.insert("stage".into(), json!(NexusCounters::STAGE));
+    report.insert("clock".into(), json!({"anchor_ns": anchor.nanoseconds, "clock": anchor.clock}));
+    report.insert("packets".into(), packets(&ledger.packets()));
+    report.insert("counters".into(), values(&ledger.counters));
+    report.insert("unaccounted".into(), json!(ledger.unaccounted()));
+    report.insert("loss_upper_bound".into(), json!(ledger.packets().loss_upper_bound()));
+
+    for gaps in [true, false] {
+        let sources: Vec<Value> = ledger
+            .sources
+            .iter()
+            .map(|source| {
+                let mut entry = json!({"name": source.name, "packets": packets(&source.packets)});
+                if gaps {
+                    let list: Vec<[u64; 2]> = source.gaps.iter().map(|gap| [gap.first, gap.count]).collect();
+                    entry["gaps"] = json!(list);
+                    entry["gaps_forgotten"] = json!(source.gaps_forgotten);
+                }
+                entry
+            })
+            .collect();
+        report.insert("sources".into(), Value::Array(sources));
+        let text = Value::Object(report.clone()).to_string();
+        if text.len() <= room {
+            return text;
+        }
+        report.insert("shortened".into(), json!("the gaps of the sources did not fit"));
+    }
+    report.insert("sources".into(), json!(ledger.sources.len()));
+    report.insert("shortened".into(), json!("the sources did not fit"));
+    Value::Object(report).to_string()
+}
+
+fn values(counters: &CounterSnapshot) -> Value {
+    Value::Object(counters.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect())
+}
+
+fn packets(packets: &PacketLedger) -> Value {
+    let mut value = json!({
+        "received": packets.received,
+        "lost": packets.lost,
+        "reordered": packets.reordered,
+        "duplicated": packets.duplicated,
+        "restarts": packets.restarts,
+    });
+    // Absent where the format has no sequence.
+    if let Some(sent) = packets.sent {
+        value["sent"] = json!(sent);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::ledger::SourceLedger;
+    use evforge_core::sequence::Gap;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_step_by_step_and_named() {
+        let source = SourceLedger {
+            name: "FEC 1".into(),
+            gaps: vec![Gap { first: 5, count: 2 }; 50],
+            ..SourceLedger::default()
+        };
+        let ledger = DetectorLedger { sources: vec![source; 20], ..Default::default() };
+        let compose = |room| {
+            let text = compose(&NexusCounters::default(), &EpochAnchor::default(), &ledger, room);
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let full = compose(1 << 20);
+        assert_eq!(full["sources"][19]["gaps"][0], json!([5, 2]));
+        assert!(full.get("shortened").is_none());
+        let shorter = compose(5_000);
+        assert!(shorter["sources"][0].get("gaps").is_none() && shorter["shortened"].is_string());
+        assert_eq!(compose(100)["sources"], json!(20));
+    }
+}

@@ -1,0 +1,106 @@
+//! Text of fixed length in datasets and attributes.
+//!
+//! The safe HDF5 wrapper handles text whose length is a constant of the program, or of variable length. Text
+//! of variable length lies in a heap that must not be written while others follow the file, and Mantid's
+//! geometry parser reads text of fixed length only (streaming-and-nexus.md, section 5); lengths here are only
+//! known when the program runs. So these are the few calls that go to the HDF5 library directly.
+
+use hdf5_metno::types::TypeDescriptor;
+use hdf5_metno::{Container, Dataset, Error, Group, Location, Result};
+use hdf5_metno_sys::h5a::H5Awrite;
+use hdf5_metno_sys::h5d::{H5Dread, H5Dwrite};
+use hdf5_metno_sys::h5p::H5P_DEFAULT;
+use hdf5_metno_sys::h5s::H5S_ALL;
+
+/// Creates a scalar text dataset called `name` with room for `room` bytes of UTF-8 and puts `text` into it.
+pub(crate) fn create_text(group: &Group, name: &str, text: &str, room: usize) -> Result<Dataset> {
+    let dataset = group
+        .new_dataset_builder()
+        // Space in the file now: while others follow the file, only bytes may change, not the layout.
+        .alloc_time(Some(hdf5_metno::dataset::AllocTime::Early))
+        .empty_as(TypeDescriptor::FixedUnicode(room.max(text.len()).max(1)))
+        .create(name)?;
+    write_text(&dataset, text)?;
+    Ok(dataset)
+}
+
+/// Bytes that a text dataset has room for.
+pub(crate) fn room(dataset: &Dataset) -> Result<usize> {
+    Ok(dataset.dtype()?.size())
+}
+
+/// Replaces the text of a dataset made by [`create_text`].
+///
+/// # Errors
+/// If the text is longer than the room, or HDF5 refuses.
+pub(crate) fn write_text(dataset: &Dataset, text: &str) -> Result<()> {
+    let bytes = padded(dataset, text)?;
+    let datatype = dataset.dtype()?;
+    hdf5_metno::sync::sync(|| {
+        // SAFETY: both ids are open for as long as `dataset` and `datatype` live, the lock of the library is
+        // held, and `bytes` is as long as one element of the datatype, of which a scalar dataset has one
+        // (both checked by `padded`).
+        let status = unsafe {
+            H5Dwrite(dataset.id(), datatype.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.as_ptr().cast())
+        };
+        hdf5_metno::h5check(status).map(|_| ())
+    })
+}
+
+/// The text of a scalar dataset of fixed-length text.
+///
+/// # Errors
+/// If the dataset is something else or HDF5 refuses.
+pub(crate) fn read_text(dataset: &Dataset) -> Result<String> {
+    let datatype = dataset.dtype()?;
+    if !dataset.is_scalar() || !is_fixed_text(dataset)? {
+        return Err(Error::from(format!("{} holds no text of fixed length", dataset.name())));
+    }
+    let mut bytes = vec![0_u8; datatype.size()];
+    hdf5_metno::sync::sync(|| {
+        // SAFETY: as in `write_text`; `bytes` is as long as the one element that the dataset has.
+        let status = unsafe {
+            H5Dread(dataset.id(), datatype.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.as_mut_ptr().cast())
+        };
+        hdf5_metno::h5check(status)
+    })?;
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+/// Gives a group or dataset a text attribute, exactly as long as the text.
+pub(crate) fn set_attribute(of: &Location, name: &str, text: &str) -> Result<()> {
+    let attribute =
+        of.new_attr_builder().empty_as(TypeDescriptor::FixedUnicode(text.len().max(1))).create(name)?;
+    let bytes = padded(&attribute, text)?;
+    let datatype = attribute.dtype()?;
+    hdf5_metno::sync::sync(|| {
+        // SAFETY: both ids are open for as long as `attribute` and `datatype` live, the lock of the library
+        // is held, and `bytes` is as long as the one element that the scalar attribute has.
+        let status = unsafe { H5Awrite(attribute.id(), datatype.id(), bytes.as_ptr().cast()) };
+        hdf5_metno::h5check(status).map(|_| ())
+    })
+}
+
+/// `text` as one element of a scalar container of fixed-length text.
+fn padded(container: &Container, text: &str) -> Result<Vec<u8>> {
+    if !container.is_scalar() || !is_fixed_text(container)? {
+        return Err(Error::from(format!("{} holds no text of fixed length", container.name())));
+    }
+    let room = container.dtype()?.size();
+    if text.len() > room {
+        return Err(Error::from(format!(
+            "a text of {} bytes does not fit into the {room} bytes of {}",
+            text.len(),
+            container.name()
+        )));
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(room, 0);
+    Ok(bytes)
+}
+
+fn is_fixed_text(container: &Container) -> Result<bool> {
+    use TypeDescriptor::{FixedAscii, FixedUnicode};
+    Ok(matches!(container.dtype()?.to_descriptor()?, FixedAscii(_) | FixedUnicode(_)))
+}

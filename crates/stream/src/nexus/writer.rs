@@ -1,0 +1,256 @@
+//! The writer of event files.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use evforge_core::event::EventBatch;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::{EventSink, SinkError};
+
+use super::counters::NexusCounters;
+use super::error::{NexusError, saying};
+use super::grouping::{Place, PulseGrouping};
+use super::open_file::{Committed, Extent, OpenFile};
+use super::options::{EpochAnchor, NexusOptions};
+use super::text::{room, write_text};
+use super::{moment, place, report};
+
+/// Events that wait in memory at most before they are committed, whatever the flush interval (8 bytes each).
+const WAITING_EVENTS: usize = 1 << 20;
+/// Pulse records that wait in memory at most before they are committed.
+const WAITING_PULSES: usize = 1 << 16;
+
+/// The state of a file that ended as it should.
+pub(crate) const STATE_COMPLETE: &str = "complete";
+/// The state of a file while it is written, and of one whose writer was killed.
+pub(crate) const STATE_WRITING: &str = "writing";
+
+/// Writes events into a NeXus file that can be followed while it grows and survives a kill; see
+/// [`nexus`](super) for the layout and its guarantees.
+///
+/// Dropping the writer without [`EventSink::finish`] keeps what was taken and marks the file as incomplete.
+#[derive(Debug)]
+pub struct NexusWriter {
+    path: PathBuf,
+    open: Option<OpenFile>,
+    geometry: LogicalGeometry,
+    grouping: PulseGrouping,
+    counters: NexusCounters,
+    anchor: EpochAnchor,
+    flush_interval: Duration,
+    last_commit: Instant,
+    committed: Committed,
+    extent: Option<Extent>,
+    /// Start of the pulse record that is open, in nanoseconds since the Unix epoch.
+    record_start: u64,
+}
+
+impl NexusWriter {
+    /// Creates the file with all its groups and datasets, ready to be followed.
+    ///
+    /// # Errors
+    /// If an option makes no sense, the file exists and the options do not say what to do about it, or the
+    /// file cannot be created.
+    pub fn create(options: &NexusOptions) -> Result<Self, NexusError> {
+        options.check()?;
+        let path = place::make_room(&options.path, options.existing)?;
+        let open = OpenFile::create(&path, options)?;
+        let longest_gap = u64::try_from(options.longest_gap.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self {
+            path,
+            open: Some(open),
+            geometry: options.geometry,
+            grouping: PulseGrouping::new(options.pulses, longest_gap, options.anchor.nanoseconds),
+            counters: NexusCounters::default(),
+            anchor: options.anchor.clone(),
+            flush_interval: options.flush_interval,
+            last_commit: Instant::now(),
+            committed: Committed::default(),
+            extent: None,
+            record_start: 0,
+        })
+    }
+
+    /// The file that is written: the one asked for, or its number.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What has been taken and written so far.
+    pub fn counters(&self) -> NexusCounters {
+        self.counters
+    }
+
+    /// Events that a kill cannot take any more.
+    pub fn committed_events(&self) -> u64 {
+        self.committed.events
+    }
+
+    /// Takes a batch of events; what [`EventSink::take`] does, with an error of a known type.
+    ///
+    /// # Errors
+    /// If the file cannot be written. All later calls then fail, too.
+    pub fn take_events(&mut self, events: &EventBatch) -> Result<(), NexusError> {
+        let Some(OpenFile { layout, .. }) = &mut self.open else {
+            return Err(self.stopped());
+        };
+        let counters = &mut self.counters;
+        counters.events_taken += events.len() as u64;
+        for event in events.iter() {
+            let count = counters.events;
+            let place = self.grouping.place(event.time_ns, counters, |start| {
+                layout.event_time_zero.pending.push(start);
+                layout.event_index.pending.push(count as i64);
+                self.record_start = start;
+                let extent = self.extent.get_or_insert(Extent { start, end: start });
+                extent.start = extent.start.min(start);
+            });
+            let Place::Offset(offset) = place else { continue };
+            if !self.geometry.is_valid(event.pixel_id) {
+                counters.events_without_pixel += 1;
+            }
+            // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
+            layout.event_id.pending.push(i32::try_from(event.pixel_id).unwrap_or(0));
+            layout.event_time_offset.pending.push(offset);
+            counters.events += 1;
+            if let Some(extent) = &mut self.extent {
+                extent.end = extent.end.max(self.record_start + offset as u64);
+            }
+        }
+        let full = layout.event_id.pending.len() >= WAITING_EVENTS
+            || layout.event_index.pending.len() >= WAITING_PULSES;
+        if full || self.last_commit.elapsed() >= self.flush_interval { self.commit() } else { Ok(()) }
+    }
+
+    /// Brings everything taken to the file now.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn commit(&mut self) -> Result<(), NexusError> {
+        let Some(open) = &mut self.open else {
+            return Err(self.stopped());
+        };
+        self.last_commit = Instant::now();
+        let target = Committed { events: self.counters.events, pulses: self.counters.pulses };
+        match open.commit(self.committed, target, self.extent) {
+            Ok(()) => {
+                self.committed = target;
+                self.counters.commits += 1;
+                Ok(())
+            }
+            Err(error) => Err(self.fail("write events", &error)),
+        }
+    }
+
+    /// Ends the file: everything taken, the report and the final state.
+    fn end(&mut self, state: &str, ledger: Option<&DetectorLedger>) -> Result<(), NexusError> {
+        if let Some(ledger) = ledger {
+            self.observe_ledger(ledger);
+        }
+        self.commit()?;
+        let Some(open) = self.open.take() else {
+            return Err(self.stopped());
+        };
+        let mut too_long = None;
+        let mut write = || -> hdf5_metno::Result<()> {
+            if let Some(ledger) = ledger {
+                let reserved = room(&open.layout.report)?;
+                let text = report::compose(&self.counters, &self.anchor, ledger, reserved);
+                if text.len() <= reserved {
+                    write_text(&open.layout.report, &text)?;
+                } else {
+                    too_long = Some((text.len(), reserved));
+                }
+            }
+            if self.extent.is_none() {
+                write_text(&open.layout.end_time, &moment::iso_8601(moment::now()))?;
+            }
+            open.file.flush()?;
+            write_text(&open.layout.state, state)?;
+            open.file.flush()
+        };
+        if let Err(error) = write() {
+            self.open = Some(open);
+            return Err(self.fail("write the report", &error));
+        }
+        open.close().map_err(|error| NexusError::hdf5("finish the writing", &self.path, &error))?;
+        match too_long {
+            None => Ok(()),
+            Some((length, reserved)) => {
+                Err(NexusError::ReportTooLong { path: self.path.clone(), length, reserved })
+            }
+        }
+    }
+
+    fn observe_ledger(&mut self, ledger: &DetectorLedger) {
+        if let Some(open) = &mut self.open {
+            open.layout.ledger.observe(moment::now(), ledger);
+            self.counters.ledger_rows += 1;
+        }
+    }
+
+    /// Gives the file up after an error of HDF5 and says what is safe.
+    fn fail(&mut self, attempt: &'static str, error: &hdf5_metno::Error) -> NexusError {
+        // Closing fails, too, if the disk is full; either way the file is brought back to its last commit by
+        // the recovery, because its state still says that it is being written.
+        self.open = None;
+        NexusError::Write {
+            path: self.path.clone(),
+            attempt,
+            cause: saying(error),
+            safe: self.committed.events,
+            lost: self.counters.events - self.committed.events,
+        }
+    }
+
+    fn stopped(&self) -> NexusError {
+        NexusError::Stopped { path: self.path.clone(), safe: self.committed.events }
+    }
+}
+
+impl EventSink for NexusWriter {
+    fn name(&self) -> String {
+        format!("events in {}", self.path.display())
+    }
+
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        Ok(self.take_events(events)?)
+    }
+
+    /// Adds a row to the time series of the ledger, with the wall clock's time.
+    fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        if self.open.is_none() {
+            return Err(self.stopped().into());
+        }
+        self.observe_ledger(ledger);
+        if self.last_commit.elapsed() >= self.flush_interval {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        Ok(self.end(STATE_COMPLETE, Some(ledger))?)
+    }
+
+    /// Keeps what was taken: a run that failed has measured, too. The file says that it is incomplete.
+    fn abandon(&mut self) -> Option<String> {
+        self.open.as_ref()?;
+        let kept = self.end("incomplete: the input failed before its end", None);
+        let path = self.path.display();
+        Some(match kept {
+            Ok(()) => format!("{} events in {path}, marked as incomplete", self.committed.events),
+            Err(error) => error.to_string(),
+        })
+    }
+}
+
+impl Drop for NexusWriter {
+    fn drop(&mut self) {
+        if self.open.is_some() {
+            // Nobody is left to tell; the state in the file says what happened.
+            let _ = self.end("incomplete: the writer ended before the input", None);
+        }
+    }
+}

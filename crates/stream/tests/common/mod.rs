@@ -1,0 +1,41 @@
+//! What the tests of this crate share. Each test program uses a part of it.
+#![allow(dead_code, missing_docs, clippy::unwrap_used)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pulse::PulseTrain;
+use evforge_stream::nexus::NexusOptions;
+use hdf5_metno::types::FixedUnicode;
+use hdf5_metno::{File, Group, H5Type};
+
+/// A detector of 8 x 6 pixels, 10 pulses per second, and flushes only when asked for.
+pub(crate) fn flat_options(path: &Path) -> NexusOptions {
+    let mut options = NexusOptions::new(path, "demo", LogicalGeometry::flat(8, 6).unwrap());
+    options.pulses = PulseTrain::european_xfel();
+    options.flush_interval = Duration::from_secs(3600);
+    options
+}
+
+pub(crate) fn batch(events: &[(u64, u32)]) -> EventBatch {
+    let mut batch = EventBatch::new(events.len());
+    for &(time_ns, pixel_id) in events {
+        assert!(batch.push(Event { time_ns, pixel_id }));
+    }
+    batch
+}
+
+pub(crate) fn read<T: H5Type>(group: &Group, name: &str) -> Vec<T> {
+    group.dataset(name).unwrap().read_raw().unwrap()
+}
+
+/// Text of a dataset, up to 128 kB.
+pub(crate) fn text(file: &File, path: &str) -> String {
+    let read = || file.dataset(path).unwrap().read_scalar::<FixedUnicode<131072>>().unwrap().to_string();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(8 << 20);
+        thread.spawn_scoped(scope, read).unwrap().join().unwrap()
+    })
+}

@@ -1,0 +1,203 @@
+//! What is in an event file, read back through HDF5.
+
+mod common;
+
+use common::{batch, flat_options, read};
+use evforge_core::counter::{CounterSet, CounterSnapshot};
+use evforge_core::event::Event;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_core::pulse::PulseTrain;
+use evforge_core::sink::EventSink;
+use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, replace_report};
+use hdf5_metno::File;
+
+evforge_core::counters! {
+    /// Counters of a toy detector.
+    struct ToyCounters: "toy" {
+        readouts: Enters(Readouts), Readouts, "Readouts found in packets.";
+        hits: Leaves(Readouts), Hits, "Hits made of readouts.";
+    }
+}
+
+const EVENTS: &str = "/entry/instrument/detector/detector_events";
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn events_pulses_and_empty_pulses_are_where_readers_look() {
+    let folder = tempfile::tempdir().unwrap();
+    for compression in [Compression::None, Compression::Lzf, Compression::Deflate(4)] {
+        let path = folder.path().join(format!("{compression:?}.nxs"));
+        let mut options = flat_options(&path);
+        options.compression = compression;
+        options.anchor = EpochAnchor { nanoseconds: 1_000 * SECOND as i64, clock: "a test".into() };
+        let mut writer = NexusWriter::create(&options).unwrap();
+        // Pulse 0: two events; 1 and 2: none; 3: one. Split over batches in mid-pulse.
+        writer.take(&batch(&[(5, 1)])).unwrap();
+        writer.commit().unwrap();
+        writer.take(&batch(&[(6, 2), (300_000_007, 48)])).unwrap();
+        writer.finish(&DetectorLedger::default()).unwrap();
+
+        let file = File::open(&path).unwrap();
+        let events = file.group(EVENTS).unwrap();
+        assert_eq!(read::<i32>(&events, "event_id"), [1, 2, 48]);
+        assert_eq!(read::<i32>(&events, "event_time_offset"), [5, 6, 7]);
+        let zeros: Vec<u64> = (0..4).map(|n| 1_000 * SECOND + n * 100_000_000).collect();
+        assert_eq!(read::<u64>(&events, "event_time_zero"), zeros);
+        assert_eq!(read::<i64>(&events, "event_index"), [0, 2, 2, 2]);
+        assert_eq!(read::<i64>(&events, "cue_index"), [0, 2]);
+        assert_eq!(events.dataset("total_counts").unwrap().read_scalar::<u64>().unwrap(), 3);
+        assert_eq!(common::text(&file, "/entry/start_time"), "1970-01-01T00:16:40Z");
+        assert_eq!(common::text(&file, "/entry/end_time"), "1970-01-01T00:16:40.300000007Z");
+        assert_eq!(common::text(&file, "/entry/recording/state"), "complete");
+        assert_eq!(common::text(&file, "/entry/recording/clock"), "a test");
+        let report: serde_json::Value =
+            serde_json::from_str(&common::text(&file, "/entry/recording/report")).unwrap();
+        assert_eq!(report["file"]["events"], 3);
+        assert_eq!(report["file"]["empty_pulses"], 2);
+    }
+}
+
+#[test]
+fn the_pixel_grid_has_as_many_dimensions_as_the_detector() {
+    let folder = tempfile::tempdir().unwrap();
+    for (sides, shape) in [
+        ([4, 3, 1, 1], vec![3, 4]),
+        ([4, 3, 2, 1], vec![2, 3, 4]),
+        ([4, 3, 1, 5], vec![5, 3, 4]),
+        ([4, 3, 2, 5], vec![5, 2, 3, 4]),
+    ] {
+        let [nx, ny, nz, panels] = sides;
+        let path = folder.path().join(format!("{}.nxs", shape.len() * 10 + shape[0]));
+        let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
+        let mut writer = NexusWriter::create(&NexusOptions::new(&path, "demo", geometry)).unwrap();
+        writer.finish(&DetectorLedger::default()).unwrap();
+        let file = File::open(&path).unwrap();
+        let detector = file.group("/entry/instrument/detector").unwrap();
+        for name in ["detector_number", "x_pixel_offset", "y_pixel_offset"] {
+            assert_eq!(detector.dataset(name).unwrap().shape(), shape, "{name}");
+        }
+        let numbers = read::<i32>(&detector, "detector_number");
+        let (x, y) = (read::<f64>(&detector, "x_pixel_offset"), read::<f64>(&detector, "y_pixel_offset"));
+        for (index, &number) in numbers.iter().enumerate() {
+            let at = geometry.coordinates(number as u32).unwrap();
+            assert!((x[index] - (f64::from(at.x) - 1.5) * 1e-3).abs() < 1e-12);
+            assert!((y[index] - (f64::from(at.y) - 1.0) * 1e-3).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_ledger_is_a_time_series() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let ledger = |readouts: u64, hits: u64, sent: Option<u64>| DetectorLedger {
+        sources: vec![SourceLedger {
+            name: "FEC 1".into(),
+            packets: PacketLedger { sent, received: 9, lost: 1, ..PacketLedger::default() },
+            ..SourceLedger::default()
+        }],
+        counters: CounterSnapshot::of(&ToyCounters { readouts, hits }),
+    };
+    let options = flat_options(&path).with_counters(&CounterSnapshot::for_set::<ToyCounters>());
+    let mut writer = NexusWriter::create(&options).unwrap();
+    writer.observe(&ledger(1, 1, None)).unwrap();
+    writer.finish(&ledger(5, 4, Some(10))).unwrap();
+    assert_eq!(ToyCounters::STAGE, "toy");
+
+    let file = File::open(&path).unwrap();
+    let series = file.group("/entry/ledger").unwrap();
+    assert_eq!(series.dataset("time").unwrap().size(), 2);
+    assert_eq!(read::<i64>(&series, "readouts/value"), [1, 5]);
+    assert_eq!(read::<i64>(&series, "packets_sent/value"), [-1, 10]);
+    assert_eq!(read::<i64>(&series, "packets_lost/value"), [1, 1]);
+    assert_eq!(read::<i64>(&series, "unaccounted/value"), [0, 1]);
+    assert_eq!(read::<i64>(&series, "hits/time"), read::<i64>(&series, "time"));
+    // Locks are per open file: replacing needs it to ourselves.
+    drop((series, file));
+
+    replace_report(&path, "{\"elapsed_s\": 1}").unwrap();
+    let long = format!("{{\"text\": \"{}\"}}", "x".repeat(100_000));
+    replace_report(&path, &long).unwrap();
+    assert_eq!(common::text(&File::open(&path).unwrap(), "/entry/recording/report"), long);
+}
+
+#[test]
+fn clocks_that_jump_do_not_write_millions_of_empty_pulses() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    writer.take(&batch(&[(1, 1), (SECOND * 1_000_000_000, 1), (7, 1), (100_000_007, 1)])).unwrap();
+    writer.take(&batch(&[(u64::MAX, 1), (100_000_008, 0), (100_000_009, u32::MAX)])).unwrap();
+    let counters = writer.counters();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    assert_eq!((counters.gaps_not_filled, counters.clock_restarts, counters.pulses), (1, 1, 4));
+    assert_eq!((counters.events_outside_epoch, counters.events_without_pixel), (1, 2));
+    assert_eq!((counters.events_taken, counters.events), (7, 6));
+    let file = File::open(&path).unwrap();
+    let events = file.group(EVENTS).unwrap();
+    assert_eq!(read::<i64>(&events, "event_index"), [0, 1, 2, 3]);
+    assert_eq!(read::<i32>(&events, "event_id"), [1, 1, 1, 1, 0, 0]);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = flat_options(&folder.path().join("run.nxs"));
+    let refusal = |change: &dyn Fn(&mut NexusOptions)| {
+        let mut options = good.clone();
+        change(&mut options);
+        NexusWriter::create(&options).unwrap_err().to_string()
+    };
+    assert!(refusal(&|o| o.detector = "a/b".into()).contains("`a/b`"));
+    assert!(refusal(&|o| o.pitch_x = 0.0).contains("pitch in x"));
+    assert!(refusal(&|o| o.compression = Compression::Deflate(10)).contains("level 10"));
+    assert!(refusal(&|o| o.pulses = PulseTrain::from_millihertz(400, 0).unwrap()).contains("too long"));
+    assert!(refusal(&|o| o.path = "/nonexistent-folder/run.nxs".into()).contains("No such file"));
+    assert!(!good.path.exists());
+}
+
+#[test]
+fn a_report_without_room_is_said_and_costs_no_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut options = flat_options(&path);
+    options.report_space = 10;
+    let mut writer = NexusWriter::create(&options).unwrap();
+    writer.take(&batch(&[(1, 1)])).unwrap();
+    let error = writer.finish(&DetectorLedger::default()).unwrap_err().to_string();
+    assert!(error.contains("the events are complete"), "{error}");
+    let events = File::open(&path).unwrap().group(EVENTS).unwrap();
+    assert_eq!(read::<i32>(&events, "event_id"), [1]);
+}
+
+#[test]
+fn a_writer_that_is_abandoned_or_dropped_keeps_its_events_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for abandon in [true, false] {
+        let path = folder.path().join(format!("{abandon}.nxs"));
+        let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+        writer.take(&batch(&[(1, 1)])).unwrap();
+        if abandon {
+            assert!(writer.abandon().unwrap().contains("1 events"));
+            assert!(writer.take(&batch(&[(2, 1)])).is_err());
+        }
+        drop(writer);
+        let file = File::open(&path).unwrap();
+        assert_eq!(read::<i32>(&file.group(EVENTS).unwrap(), "event_id"), [1]);
+        assert!(common::text(&file, "/entry/recording/state").starts_with("incomplete"));
+    }
+}
+
+#[test]
+fn big_batches_are_committed_before_the_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut events = evforge_core::event::EventBatch::new(1 << 20);
+    for time_ns in 0..1 << 20 {
+        assert!(events.push(Event { time_ns, pixel_id: 1 }));
+    }
+    writer.take(&events).unwrap();
+    assert_eq!(writer.committed_events(), 1 << 20);
+}
