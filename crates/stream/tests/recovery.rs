@@ -1,4 +1,5 @@
 //! Files that recovery must refuse, or leave alone.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

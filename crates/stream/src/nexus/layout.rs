@@ -119,8 +119,8 @@ impl Layout {
             ledger,
         };
         set_attribute(layout.event_time_offset.dataset(), "units", "ns")?;
-        mark_as_time(layout.event_time_zero.dataset())?;
-        mark_as_time(layout.cue_timestamp_zero.dataset())?;
+        mark_as_time(layout.event_time_zero.dataset(), "offset")?;
+        mark_as_time(layout.cue_timestamp_zero.dataset(), "start")?;
         Ok(layout)
     }
 }
@@ -132,12 +132,14 @@ pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Gro
     Ok(group)
 }
 
-/// Says that a dataset holds nanoseconds since the Unix epoch. The NeXus manual's name for the origin is
-/// `offset`, that of the ESS's file writer `start` (field.md, section 5): both are written.
-pub(crate) fn mark_as_time(dataset: &Location) -> Result<()> {
+/// Says that a dataset holds nanoseconds since the Unix epoch; `origin` is the name of the attribute with the
+/// epoch: `offset` for `event_time_zero`, `start` for all else, as in the NeXus manual.
+///
+/// The ESS's file writer says `start` for `event_time_zero`, too. Writing both would please everybody, but
+/// scippnexus (26.1.1) makes instants of a dataset only if exactly one of its attributes is an instant.
+pub(crate) fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
     set_attribute(dataset, "units", "ns")?;
-    set_attribute(dataset, "offset", UNIX_EPOCH)?;
-    set_attribute(dataset, "start", UNIX_EPOCH)
+    set_attribute(dataset, origin, UNIX_EPOCH)
 }
 
 fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {

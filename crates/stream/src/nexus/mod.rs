@@ -29,13 +29,13 @@
 //!   │   └ <detector>_events         NXevent_data
 //!   │     ├ event_id                i32 [event]
 //!   │     ├ event_time_offset       i32 ns [event]   since the pulse
-//!   │     ├ event_time_zero         u64 ns [pulse]   since 1970 (attributes offset and start)
+//!   │     ├ event_time_zero         u64 ns [pulse]   since 1970 (attribute offset)
 //!   │     ├ event_index             i64 [pulse]      first event of the pulse
 //!   │     ├ cue_index               i64 [cue]        first event of the newest pulse, one per commit
-//!   │     ├ cue_timestamp_zero      i64 ns [cue]
+//!   │     ├ cue_timestamp_zero      i64 ns [cue]     since 1970 (attribute start)
 //!   │     └ total_counts            u64         events up to the last commit
 //!   ├ ledger                        NXcollection
-//!   │ ├ time                        i64 ns [row]     since 1970, about one row per second
+//!   │ ├ time                        i64 ns [row]     since 1970 (attribute start), about one row per second
 //!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
 //!   │ │ packet_restarts, unaccounted             NXlog {value i64 [row], time}   -1: not known
 //!   │ └ one NXlog for each counter of the detector
@@ -46,7 +46,7 @@
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
 //!     └ report                      text        JSON, at the end of the run
 //! ```
-//! All text is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
+//! Text in datasets is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
 //! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
 //!
 //! # Pulses
@@ -65,11 +65,14 @@
 //! ```python
 //! file = h5py.File("run.nxs", "r", swmr=True)
 //! events = file["entry/instrument/detector/detector_events"]
-//! for name in ("event_id", "event_time_offset", "event_time_zero", "event_index", "total_counts"):
+//! events["total_counts"].refresh()
+//! total = int(events["total_counts"][()])         # first how much there is, then the arrays
+//! for name in ("event_id", "event_time_offset", "event_time_zero", "event_index"):
 //!     events[name].refresh()
 //! ```
-//! Take no more than `total_counts` events: what lies behind belongs to a commit that is under way. Locks are
-//! advisory (`flock`): see the rules at [`NexusOptions::existing`].
+//! Take no more than `total` events: what lies behind belongs to a commit that is under way. The writer holds a
+//! shared advisory lock (`flock`), which readers do not notice; it makes [`recover`] and overwriting refuse a
+//! file that is being written.
 //!
 //! # Example
 //! ```

@@ -192,10 +192,9 @@ fn check_ours(path: &Path, file: &File) -> Result<(), NexusError> {
             return not_ours(format!("it has no {DEFINITION_PATH} that says \"{DEFINITION}\" ({CREATOR})"));
         }
     }
-    // The version is compared by its length and bytes through HDF5's conversion to text of 8 bytes.
     let version = file
         .dataset(DEFINITION_PATH)
-        .and_then(|dataset| dataset.attr("version")?.read_scalar::<hdf5_metno::types::FixedUnicode<8>>());
+        .and_then(|dataset| dataset.attr("version")?.read_scalar::<hdf5_metno::types::VarLenUnicode>());
     match version {
         Ok(version) if version.as_str() == LAYOUT_VERSION => Ok(()),
         Ok(version) => not_ours(format!(

@@ -36,7 +36,7 @@ impl LedgerSeries {
     /// of the packet series, or of one before it, has no series of its own.
     pub(crate) fn create(group: &Group, counters: &[CounterInfo]) -> Result<Self> {
         let time = Column::create(group, "time", CHUNK_ROWS, Compression::None)?;
-        mark_as_time(time.dataset())?;
+        mark_as_time(time.dataset(), "start")?;
         let create = |name: &str, unit: &str, help: &str| -> Result<Column<i64>> {
             let log = class(group, name, "NXlog")?;
             set_attribute(&log, "description", help)?;

@@ -1,13 +1,12 @@
-//! Text of fixed length in datasets and attributes.
+//! Text of fixed length in datasets, and text in attributes.
 //!
 //! The safe HDF5 wrapper handles text whose length is a constant of the program, or of variable length. Text
 //! of variable length lies in a heap that must not be written while others follow the file, and Mantid's
 //! geometry parser reads text of fixed length only (streaming-and-nexus.md, section 5); lengths here are only
 //! known when the program runs. So these are the few calls that go to the HDF5 library directly.
 
-use hdf5_metno::types::TypeDescriptor;
+use hdf5_metno::types::{TypeDescriptor, VarLenUnicode};
 use hdf5_metno::{Container, Dataset, Error, Group, Location, Result};
-use hdf5_metno_sys::h5a::H5Awrite;
 use hdf5_metno_sys::h5d::{H5Dread, H5Dwrite};
 use hdf5_metno_sys::h5p::H5P_DEFAULT;
 use hdf5_metno_sys::h5s::H5S_ALL;
@@ -68,18 +67,15 @@ pub(crate) fn read_text(dataset: &Dataset) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// Gives a group or dataset a text attribute, exactly as long as the text.
+/// Gives a group or dataset a text attribute.
+///
+/// Attributes have variable length: h5py gives those as `str`, and those of fixed length as bytes, which
+/// surprises whoever compares `NX_class` with a string. They are all written, heap and all, before others may
+/// follow the file.
 pub(crate) fn set_attribute(of: &Location, name: &str, text: &str) -> Result<()> {
-    let attribute =
-        of.new_attr_builder().empty_as(TypeDescriptor::FixedUnicode(text.len().max(1))).create(name)?;
-    let bytes = padded(&attribute, text)?;
-    let datatype = attribute.dtype()?;
-    hdf5_metno::sync::sync(|| {
-        // SAFETY: both ids are open for as long as `attribute` and `datatype` live, the lock of the library
-        // is held, and `bytes` is as long as the one element that the scalar attribute has.
-        let status = unsafe { H5Awrite(attribute.id(), datatype.id(), bytes.as_ptr().cast()) };
-        hdf5_metno::h5check(status).map(|_| ())
-    })
+    let text: VarLenUnicode =
+        text.parse().map_err(|_| Error::from(format!("the text of {name} contains a zero byte")))?;
+    of.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&text)
 }
 
 /// `text` as one element of a scalar container of fixed-length text.

@@ -1,0 +1,185 @@
+//! Event files read by their users' programs: h5py and scippnexus, through `tests/python`.
+//!
+//! The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from
+//! `.venv` at the root of the workspace.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::batch;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_core::pulse::PulseTrain;
+use evforge_core::sink::EventSink;
+use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, recover};
+use serde_json::json;
+
+evforge_core::counters! {
+    /// Counters of a toy detector.
+    struct ToyCounters: "toy" {
+        readouts: Enters(Readouts), Readouts, "Readouts found in packets.";
+        hits: Leaves(Readouts), Hits, "Hits made of readouts.";
+    }
+}
+
+const ANCHOR: u64 = 1_790_000_000_000_000_000;
+
+/// The command that runs the read-back script, or none with `test` reported as skipped.
+fn python(test: &str) -> Option<Command> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let interpreter = match std::env::var_os("EVFORGE_PYTHON") {
+        Some(path) => PathBuf::from(path),
+        None => root.join(".venv/bin/python"),
+    };
+    let mut probe = Command::new(&interpreter);
+    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|status| status.success()) {
+        let missing = format!(
+            "{} cannot import h5py and scippnexus: python3 -m venv .venv && .venv/bin/pip install -r \
+             tests/python/requirements.txt",
+            interpreter.display()
+        );
+        evforge_testkit::skip(test, &missing);
+        return None;
+    }
+    let mut command = Command::new(interpreter);
+    command.arg(root.join("tests/python/test_nexus_readback.py"));
+    Some(command)
+}
+
+/// Events in 40 pulses of 14 Hz, some of them empty: time on the detector's clock and pixel.
+fn events(pixels: u32) -> Vec<(u64, u32)> {
+    let train = PulseTrain::ess();
+    let mut events = Vec::new();
+    for pulse in (0..40).filter(|pulse| pulse % 7 != 3) {
+        for number in 0..pulse * 3 % 50 {
+            let time = train.start_ns(pulse).unwrap() + number * 1_234_567;
+            // Pixel 0 is "no pixel": kept in the file, in no picture.
+            events.push((time, (pulse * 31 + number * 7) as u32 % (pixels + 1)));
+        }
+    }
+    events
+}
+
+fn ledger(step: u64) -> DetectorLedger {
+    DetectorLedger {
+        sources: vec![SourceLedger {
+            name: "FEC 1".into(),
+            packets: PacketLedger {
+                sent: Some(step * 10),
+                received: step * 9,
+                lost: step,
+                ..Default::default()
+            },
+            ..SourceLedger::default()
+        }],
+        counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100 }),
+    }
+}
+
+#[test]
+fn h5py_and_scippnexus_see_what_was_written() {
+    let test = "h5py_and_scippnexus_see_what_was_written";
+    if python(test).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let flat = LogicalGeometry::flat(8, 6).unwrap();
+    let deep = LogicalGeometry::new(5, 4, 3, 2).unwrap();
+    for (name, geometry, shape, compression, kill) in [
+        ("plain", flat, vec![6, 8], Compression::None, false),
+        ("lzf", flat, vec![6, 8], Compression::Lzf, false),
+        ("deflate", LogicalGeometry::new(5, 4, 3, 1).unwrap(), vec![3, 4, 5], Compression::Deflate(1), false),
+        ("panels", deep, vec![2, 3, 4, 5], Compression::None, false),
+        ("recovered", flat, vec![6, 8], Compression::Lzf, true),
+    ] {
+        let path = folder.path().join(format!("{name}.nxs"));
+        let mut options = NexusOptions::new(&path, "demo", geometry)
+            .with_counters(&CounterSnapshot::for_set::<ToyCounters>());
+        options.detector = "banana".into();
+        options.title = "Bananen: ½ reif".into();
+        options.configuration = "[detector]\nname = \"banana\"\n".into();
+        (options.pitch_x, options.pitch_y, options.sample_distance) = (2e-3, 3e-3, 4.5);
+        options.anchor = EpochAnchor { nanoseconds: ANCHOR as i64, clock: "a test".into() };
+        options.compression = compression;
+        let mut writer = NexusWriter::create(&options).unwrap();
+        let events = events(geometry.pixel_count());
+        for (step, events) in events.chunks(100).enumerate() {
+            writer.take(&batch(events)).unwrap();
+            if step < 3 {
+                writer.observe(&ledger(step as u64)).unwrap();
+            }
+            writer.commit().unwrap();
+        }
+        let path = if kill {
+            // A copy of a file that is being written is what a killed writer leaves.
+            let copy = folder.path().join("copy.nxs");
+            std::fs::copy(&path, &copy).unwrap();
+            assert!(!recover(&copy).unwrap().was_whole);
+            copy
+        } else {
+            writer.finish(&ledger(3)).unwrap();
+            path
+        };
+
+        let last = events.last().unwrap().0 / (1_000_000_000 / 14);
+        let train = PulseTrain::ess();
+        let first = train.locate(events[0].0).unwrap().pulse;
+        let pulses: Vec<u64> = (first..=last).map(|pulse| train.start_ns(pulse).unwrap() + ANCHOR).collect();
+        let rows = if kill { 3 } else { 4 };
+        let expected = json!({
+            "shape": shape,
+            "pitch": [2e-3, 3e-3],
+            "detector": "banana",
+            "times": events.iter().map(|event| event.0 + ANCHOR).collect::<Vec<_>>(),
+            "pixels": events.iter().map(|event| event.1).collect::<Vec<_>>(),
+            "pulses": pulses,
+            "ledger": {
+                "packets_sent": (0..rows).map(|step| step * 10).collect::<Vec<_>>(),
+                "packets_lost": (0..rows).collect::<Vec<_>>(),
+                "readouts": (0..rows).map(|step| step * 100).collect::<Vec<_>>(),
+                "unaccounted": vec![0; rows],
+            },
+            "state": if kill { "recovered" } else { "complete" },
+        });
+        let expectation = folder.path().join("expected.json");
+        std::fs::write(&expectation, expected.to_string()).unwrap();
+        let output = python(test).unwrap().arg("whole").args([&path, &expectation]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+    }
+}
+
+#[test]
+fn h5py_follows_a_file_that_grows() {
+    let Some(mut command) = python("h5py_follows_a_file_that_grows") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut options = common::flat_options(&path);
+    options.flush_interval = Duration::from_millis(20);
+    options.chunk_events = 4096;
+    let mut writer = NexusWriter::create(&options).unwrap();
+    command.arg("follow").arg(&path).args(["--events", "200000"]);
+    let mut follower = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    let mut time = 0;
+    while follower.try_wait().unwrap().is_none() {
+        let events: Vec<(u64, u32)> = (0..500).map(|n| (time + n * 10_000, n as u32 % 48 + 1)).collect();
+        time += 5_000_000;
+        writer.take(&batch(&events)).unwrap();
+        writer.observe(&DetectorLedger::default()).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        if begin.elapsed() > Duration::from_secs(100) {
+            follower.kill().unwrap();
+        }
+    }
+    writer.finish(&DetectorLedger::default()).unwrap();
+    let output = follower.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}

@@ -1,0 +1,168 @@
+"""Reads event files of evforge as their users do, with h5py and scippnexus, and compares with what was written.
+
+    test_nexus_readback.py whole FILE EXPECTED.json     a finished file
+    test_nexus_readback.py follow FILE --events N       a file that grows until it has N events
+
+EXPECTED.json:
+    shape     sides of detector_number, slowest first
+    pitch     [x, y] in metres
+    detector  name of the detector
+    times     of all events, in nanoseconds since 1970, in the order of the file
+    pixels    of all events
+    pulses    starts of all pulses, in nanoseconds since 1970
+    ledger    {name: [values]}
+    state     what recording/state begins with
+
+Exit status 0 and one line if all is as expected. `cargo test -p evforge-stream` runs it (crates/stream/tests/python.rs).
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+
+import h5py
+import numpy as np
+import scipp as sc
+import scippnexus as snx
+
+
+def text(dataset):
+    return dataset[()].decode("utf-8")
+
+
+def with_h5py(path, expected):
+    with h5py.File(path, "r") as file:
+        entry = file["entry"]
+        for group, name in [(file, "NXroot"), (entry, "NXentry"), (entry["instrument"], "NXinstrument"),
+                            (entry["sample"], "NXsample"), (entry["instrument/source"], "NXsource")]:
+            assert group.attrs["NX_class"] == name, (group.name, group.attrs["NX_class"])
+        assert text(entry["recording/state"]).startswith(expected["state"])
+        report = json.loads(text(entry["recording/report"]))
+        assert isinstance(report, dict)
+
+        detector = entry["instrument"][expected["detector"]]
+        number = detector["detector_number"]
+        assert number.dtype == np.int32 and list(number.shape) == expected["shape"]
+        assert np.array_equal(number[()].ravel(), np.arange(1, number.size + 1))
+        for axis, name in [(-1, "x_pixel_offset"), (-2, "y_pixel_offset")]:
+            offset = detector[name]
+            assert offset.dtype == np.float64 and offset.shape == number.shape
+            steps = np.diff(offset[()], axis=axis)
+            assert np.allclose(steps, expected["pitch"][-1 - axis]) and abs(offset[()].mean()) < 1e-12
+        assert file[text(detector["depends_on"])].attrs["transformation_type"] == "translation"
+
+        events = detector[expected["detector"] + "_events"]
+        assert events.attrs["NX_class"] == "NXevent_data"
+        types = {"event_id": "int32", "event_time_offset": "int32", "event_time_zero": "uint64",
+                 "event_index": "int64", "cue_index": "int64", "cue_timestamp_zero": "int64"}
+        for name, dtype in types.items():
+            assert events[name].dtype == dtype, (name, events[name].dtype)
+        for name, origin in [("event_time_zero", "offset"), ("cue_timestamp_zero", "start")]:
+            attributes = events[name].attrs
+            assert attributes["units"] == "ns" and attributes[origin] == "1970-01-01T00:00:00Z"
+        assert events["total_counts"][()] == len(expected["times"])
+        assert np.array_equal(events["event_id"][()], expected["pixels"])
+        zero, index = events["event_time_zero"][()], events["event_index"][()]
+        assert np.array_equal(zero, np.array(expected["pulses"], dtype=np.uint64))
+        # The time of an event is that of its pulse and its offset.
+        count = np.diff(np.append(index, len(events["event_id"])))
+        assert np.array_equal(np.repeat(zero, count) + events["event_time_offset"][()].astype(np.uint64),
+                              np.array(expected["times"], dtype=np.uint64))
+        cues, cue_times = events["cue_index"][()], events["cue_timestamp_zero"][()]
+        assert len(cues) == len(cue_times) > 0
+        for cue, cue_time in zip(cues, cue_times):
+            assert cue in index[zero == cue_time]
+        for name, values in expected["ledger"].items():
+            log = entry["ledger"][name]
+            assert log.attrs["NX_class"] == "NXlog" and list(log["value"][()]) == values, name
+            assert len(log["time"]) == len(values)
+
+
+def with_scippnexus(path, expected):
+    with warnings.catch_warnings():
+        # A file that loads with complaints is not a good file.
+        warnings.simplefilter("error", UserWarning)
+        with snx.File(path) as file:
+            entry = file["entry"]
+            loaded = entry["instrument"][expected["detector"]][...]
+            ledger = entry["ledger"][...]
+            whole = snx.load(path)
+    events = loaded[expected["detector"] + "_events"]
+    assert list(events.shape) == expected["shape"]
+    pixels = np.array(expected["pixels"])
+    inside = pixels[(pixels >= 1) & (pixels <= events.size)]
+    counts = np.bincount(inside - 1, minlength=events.size)
+    assert np.array_equal(events.bins.size().values.ravel(), counts), "the same events in every pixel"
+    assert events.bins.size().sum().value == len(inside)
+
+    # Pulse times as instants, and the times of the events of one pixel.
+    zeros = events.bins.constituents["data"].coords["event_time_zero"]
+    assert zeros.dtype == sc.DType.datetime64 and zeros.unit == "ns"
+    busiest = int(np.argmax(counts))
+    one = sc.flatten(events, to="pixel")["pixel", busiest].value
+    seconds = one.coords["event_time_zero"].values.astype("int64") + one.coords["event_time_offset"].values
+    assert np.array_equal(np.sort(seconds), np.sort(np.array(expected["times"])[pixels == busiest + 1]))
+
+    for name, values in expected["ledger"].items():
+        log = ledger[name]
+        assert isinstance(log, sc.DataArray) and list(log.values) == values, name
+        assert log.coords["time"].dtype == sc.DType.datetime64
+    placed = snx.compute_positions(whole)
+    position = placed["entry"]["instrument"][expected["detector"]][expected["detector"] + "_events"].coords["position"]
+    assert list(position.shape) == expected["shape"] and position.unit == "m"
+
+
+def follow(path, wanted, patience=60.0):
+    """Opens a growing file and sees it grow to `wanted` events, never inconsistent."""
+    deadline = time.monotonic() + patience
+    seen, sizes = -1, []
+    with h5py.File(path, "r", swmr=True) as file:
+        events = next(detector[name + "_events"] for name, detector in file["entry/instrument"].items()
+                      if name + "_events" in detector)
+        while seen < wanted:
+            assert time.monotonic() < deadline, f"only {seen} of {wanted} events after {patience} s"
+            # First how much there is, then the arrays: by then they can only be longer.
+            events["total_counts"].refresh()
+            total = int(events["total_counts"][()])
+            for name in ("event_index", "event_time_zero", "event_time_offset", "event_id"):
+                events[name].refresh()
+            assert total >= max(seen, 0), f"the file has shrunk from {seen} to {total}"
+            assert len(events["event_id"]) >= total and len(events["event_time_offset"]) >= total
+            if total > seen:
+                index = events["event_index"][()]
+                pulses = min(len(index), len(events["event_time_zero"]))
+                assert np.all(np.diff(index) >= 0)
+                assert pulses == 0 or index[pulses - 1] <= len(events["event_id"]), "a pulse beyond the events"
+                assert np.all(events["event_id"][:total] >= 1), "an event that is not there yet"
+                seen = total
+                sizes.append(total)
+            time.sleep(0.01)
+    assert len(sizes) >= 3, f"the file did not grow: {sizes}"
+    return sizes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    modes = parser.add_subparsers(dest="mode", required=True)
+    whole = modes.add_parser("whole")
+    whole.add_argument("file")
+    whole.add_argument("expected")
+    following = modes.add_parser("follow")
+    following.add_argument("file")
+    following.add_argument("--events", type=int, required=True)
+    options = parser.parse_args()
+    if options.mode == "follow":
+        sizes = follow(options.file, options.events)
+        print(f"{options.file}: seen to grow in {len(sizes)} steps to {sizes[-1]} events")
+        return
+    with open(options.expected, encoding="utf-8") as file:
+        expected = json.load(file)
+    with_h5py(options.file, expected)
+    with_scippnexus(options.file, expected)
+    print(f"{options.file}: {len(expected['times'])} events as written, with h5py and scippnexus")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
