@@ -150,6 +150,7 @@ fn options_that_make_no_sense_are_refused_by_name() {
         NexusWriter::create(&options).unwrap_err().to_string()
     };
     assert!(refusal(&|o| o.detector = "a/b".into()).contains("`a/b`"));
+    assert!(refusal(&|o| o.title = "a\0b".into()).contains("zero byte"));
     assert!(refusal(&|o| o.pitch_x = 0.0).contains("pitch in x"));
     assert!(refusal(&|o| o.compression = Compression::Deflate(10)).contains("level 10"));
     assert!(refusal(&|o| o.pulses = PulseTrain::from_millihertz(400, 0).unwrap()).contains("too long"));

@@ -91,6 +91,12 @@ fn a_file_that_was_cut_is_said_to_be_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.nxs");
     let bytes = killed(folder.path());
+    let whole = folder.path().join("whole.nxs");
+    NexusWriter::create(&flat_options(&whole)).unwrap().finish(&DetectorLedger::default()).unwrap();
+    let half = std::fs::metadata(&whole).unwrap().len() / 2;
+    std::fs::OpenOptions::new().write(true).open(&whole).unwrap().set_len(half).unwrap();
+    assert!(recover(&whole).unwrap_err().to_string().contains("it was cut"));
+    assert_eq!(std::fs::metadata(&whole).unwrap().len(), half);
     for length in [0, 7, 8, 47, 48, 1000, bytes.len() / 2, bytes.len() - 1] {
         std::fs::write(&path, &bytes[..length]).unwrap();
         let error = recover(&path).unwrap_err();

@@ -155,6 +155,19 @@ impl NexusOptions {
                 self.detector
             ));
         }
+        for (name, text) in [
+            ("title", &self.title),
+            ("instrument", &self.instrument),
+            ("detector", &self.detector),
+            ("configuration", &self.configuration),
+            ("clock", &self.anchor.clock),
+        ] {
+            if text.contains('\0') {
+                return complain(format!(
+                    "the {name} contains a zero byte, at which the text in the file would end"
+                ));
+            }
+        }
         for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y)] {
             if !(pitch.is_finite() && pitch > 0.0) {
                 return complain(format!(

@@ -78,7 +78,7 @@ pub fn needs_recovery(path: &Path) -> Result<bool, NexusError> {
 ///
 /// # Errors
 /// If the file cannot be read or written, is not an HDF5 file of evforge, is damaged, or is being written at
-/// this moment. The file is then as it was.
+/// this moment. The file is then as it was, unless the disk failed in the middle of the repair.
 pub fn recover(path: &Path) -> Result<Recovered, NexusError> {
     let needed = needs_recovery(path)?;
     let superblock = superblock_of(path)?;
