@@ -111,7 +111,7 @@ impl StripFormer {
 
     /// Everything before this is closed or about to be: hits before it are late.
     #[inline]
-    pub fn closed(&self) -> DataTime {
+    pub fn closed_before(&self) -> DataTime {
         self.target
     }
 

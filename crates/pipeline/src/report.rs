@@ -80,9 +80,8 @@ impl RunReport {
             "unaccounted": ledger.unaccounted(),
             "counters": counters_json(&ledger.counters),
         });
-        let total = value("packets_received");
-        stream["packets"]["handed_over"] = json!(total);
-        stream["packets"]["unattributed"] = json!(total.saturating_sub(packets.received));
+        stream["packets"]["handed_over"] = json!(value("packets_received"));
+        stream["packets"]["without_number"] = json!(value("packets_without_number"));
         stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
         if let Some(bound) = packets.loss_upper_bound() {
             stream["loss_upper_bound"] = json!(bound);

@@ -16,6 +16,7 @@ evforge_core::counters! {
         packets_without_readouts: Discarded(Packets), Packets, "Packets that end after their header.";
         packets_ragged: Discarded(Packets), Packets, "Packets whose content is not a whole number of readouts.";
         packets_duplicated: Discarded(Packets), Packets, "Packets whose number had been received before.";
+        packets_without_number: Information, Packets, "Packets that carry no number of a configured FEC, so that no sequence follows them.";
         bytes_received: Information, Bytes, "Bytes of all packets received.";
         bytes_discarded: Information, Bytes, "Bytes of all packets discarded.";
         end_of_frame_packets: Information, Packets, "Packets that only end a frame (VMM2).";

@@ -172,6 +172,7 @@ impl<F: ReadoutFilter> GdGem<F> {
         let arrival = place.and_then(|(place, number)| {
             self.fecs.get_mut(place).map(|fec| fec.sequence.observe(u64::from(number)))
         });
+        self.counters.packets_without_number += u64::from(arrival.is_none());
         if packet.is_cut() {
             return Err(|counters| &mut counters.packets_cut);
         }
@@ -207,7 +208,7 @@ impl<F: ReadoutFilter> GdGem<F> {
     fn force_closing(&mut self) {
         self.counters.forced_closings += 1;
         let leader = self.fecs.iter().filter_map(|fec| fec.clock.watermark()).max().unwrap_or((0, 0));
-        let target = if leader > self.former.closed() {
+        let target = if leader > self.former.closed_before() {
             leader
         } else {
             self.former.latest_pending().map_or(leader, |(epoch, time)| (epoch, time.saturating_add(1)))

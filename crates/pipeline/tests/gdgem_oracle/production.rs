@@ -18,7 +18,7 @@ pub(crate) fn form(capture: &Capture, overrides: &[&str]) -> (Vec<Event>, Detect
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(capture.configuration);
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let config = Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
-    let mut detector = config.build_detector().unwrap();
+    let mut detector = config.build_detector().expect("a checked configuration");
     let mut slab = PacketSlab::new(capture.payloads.len(), capture.payloads.iter().map(Vec::len).sum());
     for payload in &capture.payloads {
         assert!(slab.push(payload, payload.len(), PacketOrigin::default()));

@@ -1,0 +1,106 @@
+//! A small Gd-GEM and packets for it, shared by the tests of this folder.
+
+use evforge_core::detector::Detector;
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_detect::gdgem::settings::{
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SortingSettings,
+    TimeConvention, TimeSettings,
+};
+use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
+
+/// The physical VMM3a detector: FEC 2 reads x, FEC 1 reads y, 128 x 128 strips.
+pub(crate) fn settings() -> GdGemSettings {
+    let clustering =
+        ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+    let chip = |fec, chip, plane, strip_offset| ChipMapping { fec, chip, plane, strip_offset };
+    GdGemSettings {
+        format: ReadoutFormat::Vmm3a,
+        time: TimeSettings {
+            convention: TimeConvention::SignedOffset,
+            bunch_crossing: 22_500,
+            tac_range: 60_000,
+            marker_tick: 22_500,
+            trigger_tick: 3_125,
+        },
+        sorting: SortingSettings {
+            window: 500_000_000,
+            leap: 2_000_000_000,
+            restart: 1_000_000_000_000,
+            source_lag: 60_000_000_000_000,
+            max_held_hits: 8192,
+            max_group_hits: 512,
+        },
+        clustering: [clustering; 2],
+        max_end_difference: 200_000,
+        position: PositionSettings {
+            weighted: true,
+            time_bins: 3,
+            lower_uncertainty_limit: None,
+            upper_uncertainty_limit: None,
+            minimum_hits: None,
+        },
+        mapping: vec![
+            chip(2, 0, Plane::X, 0),
+            chip(2, 1, Plane::X, 64),
+            chip(1, 0, Plane::Y, 0),
+            chip(1, 1, Plane::Y, 64),
+        ],
+        geometry: LogicalGeometry::flat(128, 128).unwrap(),
+    }
+}
+
+/// A packet of readouts of chip 0, after a marker: (run of 65536 crossings, crossing in it, channel).
+#[allow(dead_code)]
+pub(crate) fn packet(fec: u16, frame_counter: u32, readouts: &[(u64, u16, u8)]) -> Vec<u8> {
+    let mut encoder = Vmm3Encoder::new(Vmm3Variant::Vmm3a);
+    encoder.begin(frame_counter, fec, 0);
+    let mut marked = None;
+    for &(run, crossing, channel) in readouts {
+        if marked != Some(run) {
+            assert!(encoder.push_marker(&TimeMarker { chip: 0, stamp: run * 65_536 }));
+            marked = Some(run);
+        }
+        assert!(encoder.push_readout(&VmmReadout {
+            chip: 0,
+            channel,
+            bunch_crossing: crossing % 4096,
+            trigger_offset: (crossing / 4096) as u8,
+            tdc: 100,
+            adc: 50,
+            over_threshold: true,
+        }));
+    }
+    encoder.packet().to_vec()
+}
+
+/// Feeds packets one slab each and closes: the events.
+#[allow(dead_code)]
+pub(crate) fn form(detector: &mut dyn Detector, packets: &[Vec<u8>]) -> Vec<Event> {
+    let mut batch = EventBatch::new(64);
+    let mut events = Vec::new();
+    let mut slab = PacketSlab::new(1, 0);
+    for packet in packets {
+        slab.clear();
+        assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
+        let mut taken = 0;
+        loop {
+            let progress = detector.ingest(&slab.batch(), taken, &mut batch);
+            taken = progress.taken;
+            events.extend(batch.iter());
+            batch.clear();
+            if !progress.full {
+                break;
+            }
+        }
+    }
+    loop {
+        let more = detector.close(&mut batch);
+        events.extend(batch.iter());
+        batch.clear();
+        if !more {
+            return events;
+        }
+    }
+}

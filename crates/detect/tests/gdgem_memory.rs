@@ -1,0 +1,75 @@
+//! The memory of a pipeline is bounded whatever it is fed, and forming events does not allocate.
+
+mod common;
+
+use common::{packet, settings};
+use evforge_core::detector::Detector;
+use evforge_core::event::EventBatch;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_detect::gdgem::GdGem;
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+/// Streams that try to make the pipeline hold more and more: (name, packet of a FEC by number).
+type Hostile = (&'static str, fn(u64) -> Vec<u8>);
+
+const STREAMS: &[Hostile] = &[
+    ("time stands still", |number| {
+        packet(2, number as u32, &(0..1400).map(|n| (5, 100, (n % 64) as u8)).collect::<Vec<_>>())
+    }),
+    ("one source is silent", |number| {
+        packet(2, number as u32, &(0..1000).map(|n| (number, n * 60, (n % 64) as u8)).collect::<Vec<_>>())
+    }),
+    ("time leaps with every packet", |number| {
+        packet(2, number as u32, &(0..700).map(|n| (number * 100_000, n, 3)).collect::<Vec<_>>())
+    }),
+    ("time leaps with every hit", |number| {
+        let hits: Vec<_> = (0..700).map(|n| ((number * 700 + n) * 300, 7, 3)).collect();
+        packet(2, number as u32, &hits)
+    }),
+    ("time runs back", |number| {
+        packet(2, number as u32, &(0..700).map(|n| (3_000_000 - number * 1000, n, 3)).collect::<Vec<_>>())
+    }),
+    ("one endless group", |number| {
+        let hits: Vec<_> = (0..1300).map(|n| (number, n * 50, (n % 64) as u8)).collect();
+        packet(if number % 2 == 0 { 1 } else { 2 }, (number / 2) as u32, &hits)
+    }),
+];
+
+#[test]
+fn hostile_streams_stay_within_the_bound_and_allocate_nothing() {
+    let _profiler = dhat::Profiler::builder().testing().build();
+    for (name, stream) in STREAMS {
+        let before = dhat::HeapStats::get();
+        let mut detector = GdGem::new(&settings()).unwrap();
+        let built = dhat::HeapStats::get();
+        let used = built.curr_bytes - before.curr_bytes;
+        assert!(used <= detector.memory_bound(), "{name}: {used} bytes, bound {}", detector.memory_bound());
+        let mut batch = EventBatch::new(16);
+        let mut slab = PacketSlab::new(1, 0);
+        for number in 0..300 {
+            slab.clear();
+            let bytes = stream(number);
+            assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
+            drop(bytes);
+            let before = dhat::HeapStats::get().total_blocks;
+            let mut taken = 0;
+            loop {
+                let progress = detector.ingest(&slab.batch(), taken, &mut batch);
+                batch.clear();
+                taken = progress.taken;
+                if !progress.full {
+                    break;
+                }
+            }
+            assert_eq!(dhat::HeapStats::get().total_blocks, before, "{name}: packet {number} allocated");
+        }
+        while detector.close(&mut batch) {
+            batch.clear();
+        }
+        let ledger = detector.ledger();
+        assert_eq!(ledger.unaccounted(), 0, "{name}");
+        assert_eq!(ledger.counters.value("held"), Some(0), "{name}");
+    }
+}

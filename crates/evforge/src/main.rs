@@ -1,0 +1,60 @@
+//! The command line of evforge. Each command has a module of its own; here is only the choice between them.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod demo;
+mod inspect;
+mod output;
+mod picture;
+mod progress;
+mod run;
+mod simulate;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Software data acquisition for detectors: readouts in, neutron events out.
+#[derive(Parser)]
+#[command(name = "evforge", version, about, max_term_width = 100, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// A simulated Gd-GEM from packets to a picture, without any hardware
+    Demo(demo::DemoArguments),
+    /// Form events from readouts
+    Run(run::RunArguments),
+    /// Simulate a detector with known truth into a capture file
+    Simulate(simulate::SimulateArguments),
+    /// Decode a capture and print or count what is in it
+    Inspect(inspect::InspectArguments),
+    /// Measure how fast events are formed from memory
+    Bench(bench::BenchArguments),
+}
+
+/// Why a command failed, in words for a person.
+type CommandError = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let result = match CommandLine::parse().command {
+        Command::Demo(arguments) => demo::demo(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Simulate(arguments) => simulate::simulate(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
+        Err(error) if output::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("evforge: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
