@@ -139,12 +139,16 @@ impl PlaneSorter {
     pub fn prepare(&mut self, epoch: u32, goal: u64) -> u64 {
         self.sorted.drain(..self.cursor);
         self.cursor = 0;
-        if self.first_far < (epoch, goal) {
+        let first_key = self.sorted.first().or(self.near.first());
+        let base_is_old = epoch == self.epoch && first_key.is_some_and(|key| key.time() > KEY_TIME_LIMIT / 2);
+        if base_is_old || self.first_far < (epoch, goal) {
             self.move_base(epoch);
         }
-        if epoch != self.epoch || self.first_far.0 > epoch && self.near.is_empty() && self.sorted.is_empty() {
+        if epoch != self.epoch || self.near.is_empty() && self.sorted.is_empty() {
+            // Nothing that is held lies before the goal.
             return goal;
         }
+        // Beyond what is closed already: the first hit held is less than half the span behind that.
         goal.min(self.base.saturating_add(KEY_TIME_LIMIT))
     }
 
