@@ -1,0 +1,151 @@
+//! The counts of one stream: one writer, the sink; any number of readers, who never hold it up.
+//!
+//! All counters are atomic and written by one thread only, so that adding is a plain load and store. A
+//! reader sees each counter as it is at some moment during its reading; the counts of a picture may
+//! therefore be some events apart from the total beside it, but nothing is lost and the next picture has it.
+
+use evforge_core::ledger::DetectorLedger;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// How far the input of a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum InputState {
+    /// It has been used up.
+    Ended = 0,
+    /// It runs or has not begun.
+    Running = 1,
+    /// It failed before its end.
+    Failed = 2,
+}
+
+/// A ledger and when it was taken note of.
+#[derive(Clone, Debug)]
+pub(crate) struct ObservedLedger {
+    pub(crate) ledger: DetectorLedger,
+    pub(crate) at: Instant,
+}
+
+/// What a sink has counted and seen.
+#[derive(Debug)]
+pub(crate) struct Accumulator {
+    /// Name of the stream; empty if there is only one.
+    pub(crate) stream: String,
+    /// Zero of `last_event_ms`.
+    started: Instant,
+    pixels: Box<[AtomicU64]>,
+    spectrum: Box<[AtomicU64]>,
+    events: AtomicU64,
+    outside_geometry: AtomicU64,
+    before_first_pulse: AtomicU64,
+    /// Milliseconds from `started` to the newest batch with events; means nothing unless `has_events`.
+    last_event_ms: AtomicU64,
+    has_events: AtomicBool,
+    input: AtomicU8,
+    ledger: Mutex<Option<Arc<ObservedLedger>>>,
+}
+
+/// Adds to a counter that no other thread writes.
+#[inline]
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Relaxed) + by, Relaxed);
+}
+
+fn zeros(count: usize) -> Box<[AtomicU64]> {
+    (0..count).map(|_| AtomicU64::new(0)).collect()
+}
+
+impl Accumulator {
+    pub(crate) fn new(stream: String, pixels: usize, bins: usize) -> Self {
+        Self {
+            stream,
+            started: Instant::now(),
+            pixels: zeros(pixels),
+            spectrum: zeros(bins),
+            events: AtomicU64::new(0),
+            outside_geometry: AtomicU64::new(0),
+            before_first_pulse: AtomicU64::new(0),
+            last_event_ms: AtomicU64::new(0),
+            has_events: AtomicBool::new(false),
+            input: AtomicU8::new(InputState::Running as u8),
+            ledger: Mutex::new(None),
+        }
+    }
+
+    /// Counts an event in pixel `pixel_id` (from 1).
+    #[inline]
+    pub(crate) fn count_pixel(&self, pixel_id: u32) {
+        // Id 0 wraps to an index that is not there.
+        match self.pixels.get((pixel_id as usize).wrapping_sub(1)) {
+            Some(count) => bump(count, 1),
+            None => bump(&self.outside_geometry, 1),
+        }
+    }
+
+    /// Counts an event in a bin of the spectrum; none is an event before the first pulse.
+    #[inline]
+    pub(crate) fn count_bin(&self, bin: Option<usize>) {
+        match bin.and_then(|bin| self.spectrum.get(bin)) {
+            Some(count) => bump(count, 1),
+            None => bump(&self.before_first_pulse, 1),
+        }
+    }
+
+    /// Closes a batch of so many events.
+    pub(crate) fn count_events(&self, count: u64) {
+        if count > 0 {
+            bump(&self.events, count);
+            self.last_event_ms.store(self.started.elapsed().as_millis() as u64, Relaxed);
+            self.has_events.store(true, Relaxed);
+        }
+    }
+
+    pub(crate) fn set_input(&self, state: InputState) {
+        self.input.store(state as u8, Relaxed);
+    }
+
+    pub(crate) fn set_ledger(&self, ledger: &DetectorLedger) {
+        let observed = Arc::new(ObservedLedger { ledger: ledger.clone(), at: Instant::now() });
+        // Held for the exchange of one pointer, here and by readers.
+        *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
+    }
+
+    pub(crate) fn ledger(&self) -> Option<Arc<ObservedLedger>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn pixels(&self) -> impl Iterator<Item = u64> + '_ {
+        self.pixels.iter().map(|count| count.load(Relaxed))
+    }
+
+    pub(crate) fn spectrum(&self) -> impl Iterator<Item = u64> + '_ {
+        self.spectrum.iter().map(|count| count.load(Relaxed))
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.events.load(Relaxed)
+    }
+
+    pub(crate) fn outside_geometry(&self) -> u64 {
+        self.outside_geometry.load(Relaxed)
+    }
+
+    pub(crate) fn before_first_pulse(&self) -> u64 {
+        self.before_first_pulse.load(Relaxed)
+    }
+
+    /// When the newest event came, or none before the first.
+    pub(crate) fn last_event_at(&self) -> Option<Instant> {
+        let after = std::time::Duration::from_millis(self.last_event_ms.load(Relaxed));
+        self.has_events.load(Relaxed).then(|| self.started + after)
+    }
+
+    pub(crate) fn input(&self) -> InputState {
+        match self.input.load(Relaxed) {
+            0 => InputState::Ended,
+            1 => InputState::Running,
+            _ => InputState::Failed,
+        }
+    }
+}

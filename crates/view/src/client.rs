@@ -1,0 +1,200 @@
+//! One browser at the WebSocket.
+
+use crate::pictures::Update;
+use crate::protocol::Status;
+use crate::shared::{Shared, lock};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+use tokio::sync::watch;
+use tokio::time::{sleep_until, timeout};
+
+/// Why a browser's connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Farewell {
+    /// It left, or the network did.
+    Gone,
+    /// It read or acknowledged nothing for too long.
+    TooSlow,
+    /// It said what it should not.
+    Misspoke,
+    /// The view is shut down.
+    Shutdown,
+}
+
+struct Client {
+    shared: Arc<Shared>,
+    socket: WebSocket,
+    /// Numbers of the updates that wait for an acknowledgement, and when they were sent.
+    unacknowledged: VecDeque<(u64, Instant)>,
+    last_number: u64,
+    last_picture: u32,
+    next_point: u64,
+    skipped: u64,
+}
+
+/// Counts a browser in, and out when dropped.
+pub(crate) struct Seat(Arc<Shared>);
+
+impl Seat {
+    /// None, and counted, if all seats are taken.
+    pub(crate) fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let clients = &shared.clients;
+        if clients.connected.fetch_add(1, Relaxed) >= shared.options.most_clients as u64 {
+            clients.connected.fetch_sub(1, Relaxed);
+            clients.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        Some(Self(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.clients.connected.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Serves a browser until it leaves, is dropped or the view is shut down.
+pub(crate) async fn serve(
+    seat: Seat,
+    socket: WebSocket,
+    mut updates: watch::Receiver<Update>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let mut client = Client {
+        shared: Arc::clone(&seat.0),
+        socket,
+        unacknowledged: VecDeque::new(),
+        last_number: updates.borrow().number,
+        last_picture: 0,
+        next_point: 0,
+        skipped: 0,
+    };
+    let farewell = match client.greet().await {
+        Ok(()) => client.run(&mut updates, &mut shutdown).await,
+        Err(farewell) => farewell,
+    };
+    client.part(farewell).await;
+}
+
+impl Client {
+    async fn greet(&mut self) -> Result<(), Farewell> {
+        let (hello, next_point) = self.shared.hello();
+        self.next_point = next_point;
+        self.send(text(&hello)?).await
+    }
+
+    async fn run(
+        &mut self,
+        updates: &mut watch::Receiver<Update>,
+        shutdown: &mut watch::Receiver<bool>,
+    ) -> Farewell {
+        loop {
+            let patience = self.shared.options.client_timeout;
+            let oldest = self.unacknowledged.front().map(|&(_, sent)| sent + patience);
+            let room = self.unacknowledged.len() < self.shared.options.window;
+            let result = tokio::select! {
+                () = stopped(shutdown) => Err(Farewell::Shutdown),
+                message = self.socket.recv() => self.hear(message),
+                changed = updates.changed(), if room => match changed {
+                    Ok(()) => {
+                        let update = updates.borrow_and_update().clone();
+                        self.show(update).await
+                    }
+                    Err(_) => Err(Farewell::Shutdown),
+                },
+                () = sleep_until(oldest.unwrap_or_else(Instant::now).into()), if oldest.is_some() => {
+                    Err(Farewell::TooSlow)
+                }
+            };
+            if let Err(farewell) = result {
+                return farewell;
+            }
+        }
+    }
+
+    fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), Farewell> {
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                let number: Option<u64> = text.strip_prefix("ack ").and_then(|number| number.parse().ok());
+                let number = number.filter(|&number| number <= self.last_number).ok_or(Farewell::Misspoke)?;
+                while self.unacknowledged.front().is_some_and(|&(sent, _)| sent <= number) {
+                    self.unacknowledged.pop_front();
+                }
+                Ok(())
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Ok(Message::Binary(_))) => Err(Farewell::Misspoke),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => Err(Farewell::Gone),
+        }
+    }
+
+    async fn show(&mut self, update: Update) -> Result<(), Farewell> {
+        let Some(now) = update.now else { return Ok(()) };
+        let missed = update.number.saturating_sub(self.last_number + 1);
+        self.skipped += missed;
+        self.shared.clients.skipped.fetch_add(missed, Relaxed);
+        let points = {
+            let history = lock(&self.shared.history);
+            let points = history.since(self.next_point);
+            self.next_point = history.next_number();
+            points
+        };
+        let frame = update.picture != self.last_picture;
+        let status = Status {
+            r#type: "status",
+            number: update.number,
+            frame,
+            skipped: self.skipped,
+            points,
+            now: &now,
+        };
+        (self.last_number, self.last_picture) = (update.number, update.picture);
+        // Before the sending: a browser that does not read must not stay for ever.
+        self.unacknowledged.push_back((update.number, Instant::now()));
+        self.send(text(&status)?).await?;
+        if frame {
+            self.send(Message::Binary(update.frame)).await?;
+        }
+        self.shared.clients.sent.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Farewell> {
+        match timeout(self.shared.options.client_timeout, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Farewell::Gone),
+            Err(_) => Err(Farewell::TooSlow),
+        }
+    }
+
+    async fn part(mut self, farewell: Farewell) {
+        let (code, reason) = match farewell {
+            Farewell::Gone => return,
+            Farewell::TooSlow => {
+                self.shared.clients.dropped.fetch_add(1, Relaxed);
+                (close_code::POLICY, "no update was acknowledged in time")
+            }
+            Farewell::Misspoke => {
+                self.shared.clients.dropped.fetch_add(1, Relaxed);
+                (close_code::PROTOCOL, "expected `ack` and the number of an update that was sent")
+            }
+            Farewell::Shutdown => (close_code::AWAY, "the live view has been shut down"),
+        };
+        let close = Message::Close(Some(CloseFrame { code, reason: Utf8Bytes::from_static(reason) }));
+        // A browser that does not read does not get its reason either.
+        let _ = timeout(std::time::Duration::from_millis(200), self.socket.send(close)).await;
+    }
+}
+
+async fn stopped(shutdown: &mut watch::Receiver<bool>) {
+    let _ = shutdown.wait_for(|&stop| stop).await;
+}
+
+/// A message of plain structs: their JSON cannot fail.
+fn text(message: &impl serde::Serialize) -> Result<Message, Farewell> {
+    serde_json::to_string(message).map(|json| Message::Text(json.into())).map_err(|_| Farewell::Gone)
+}

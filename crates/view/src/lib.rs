@@ -1,0 +1,46 @@
+//! The live view: what a detector sees, in a browser, while it sees it.
+//!
+//! ```text
+//! events ──► LiveSink ──► counts per pixel, spectrum ──► pictures ──► WebSocket ──► page
+//!               (never waits)                        (at most 5 a second)   (window of 3)
+//! ```
+//!
+//! [`LiveView::start`] serves the page in `web/` (embedded in this crate) from a thread of its own.
+//! [`LiveView::sink`] gives the [`EventSink`](evforge_core::sink::EventSink) that a pipeline feeds. The sink
+//! only adds to counters: pictures are made by the server's thread, and a browser that is slow, stuck or
+//! gone costs the pipeline nothing. It gets fewer pictures, never a queue of old ones.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | starting and stopping, the sink | [`LiveView`], [`LiveSink`] |
+//! | address, picture rate, time-outs | [`ViewOptions`] |
+//! | what travels between server and page, HTTP paths for scripts | [`protocol`] |
+//! | the picture as bytes | [`frame`] |
+//! | how pixels of any geometry become a flat image | [`projection`] |
+//! | bins of the time-of-flight spectrum | [`spectrum`] |
+
+#![forbid(unsafe_code)]
+
+mod accumulator;
+mod client;
+mod error;
+pub mod frame;
+mod guard;
+mod history;
+mod ledger;
+mod live_view;
+mod options;
+mod page;
+mod pictures;
+pub mod projection;
+pub mod protocol;
+mod server;
+mod shared;
+mod sink;
+pub mod spectrum;
+
+pub use error::ViewError;
+pub use live_view::{ClientCounts, LiveView};
+pub use options::ViewOptions;
+pub use protocol::LocatedLoss;
+pub use sink::LiveSink;

@@ -1,0 +1,114 @@
+//! How a live view is set up.
+
+use crate::error::ViewError;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pulse::PulseTrain;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// The most pixels that are pictured: beyond that, each stream would take more than 256 MB for its counts.
+const MOST_PIXELS: u32 = 1 << 25;
+
+/// The options of a live view. Start from [`ViewOptions::new`] and change what differs.
+#[derive(Clone, Debug)]
+pub struct ViewOptions {
+    /// Where to listen; port 0 takes any free port. Default: 127.0.0.1:8080, which only browsers on this
+    /// host can reach.
+    pub address: SocketAddr,
+    /// What the page is headed: the instrument or the run.
+    pub title: String,
+    /// The pixels: up to 2^25 (33 million).
+    pub geometry: LogicalGeometry,
+    /// The pulses from which time of flight counts.
+    pub pulses: PulseTrain,
+    /// Width of a bin of the time-of-flight spectrum in nanoseconds, at least 1. None (the default) takes
+    /// the widest round width that gives 500 bins or more; for the ESS that is 100 µs and 715 bins. A width
+    /// that would give more than 10 000 bins is doubled until it does not.
+    pub time_of_flight_bin_ns: Option<u64>,
+    /// Time between pictures, 50 ms to 10 s. Default: 200 ms.
+    pub picture_interval: Duration,
+    /// How many updates a browser may leave unacknowledged before it gets no more: 1 to 16. Default: 3.
+    pub window: usize,
+    /// A browser that leaves an update unacknowledged for so long is dropped: at least 100 ms. Default: 20 s.
+    pub client_timeout: Duration,
+    /// How many browsers may watch at once: 1 to 1000. Default: 32.
+    pub most_clients: usize,
+    /// Names, besides its addresses, its own host name and `localhost`, by which browsers may call this
+    /// server. A request by any other name is refused, so that a page from elsewhere cannot reach the server
+    /// under a name of its own (DNS rebinding).
+    pub host_names: Vec<String>,
+}
+
+impl ViewOptions {
+    /// The defaults for an instrument.
+    pub fn new(title: impl Into<String>, geometry: LogicalGeometry, pulses: PulseTrain) -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            title: title.into(),
+            geometry,
+            pulses,
+            time_of_flight_bin_ns: None,
+            picture_interval: Duration::from_millis(200),
+            window: 3,
+            client_timeout: Duration::from_secs(20),
+            most_clients: 32,
+            host_names: Vec::new(),
+        }
+    }
+
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// With the first option that is outside its range.
+    pub(crate) fn check(&self) -> Result<(), ViewError> {
+        let refuse = |option, found: String, expected: String| {
+            Err(ViewError::Option { option, found, expected: expected.replace("..=", " to ") })
+        };
+        let pixels = self.geometry.pixel_count();
+        if pixels > MOST_PIXELS {
+            let found = format!("a grid of {pixels} pixels");
+            return refuse("geometry", found, format!("one of at most {MOST_PIXELS} pixels"));
+        }
+        if self.time_of_flight_bin_ns == Some(0) {
+            return refuse("time-of-flight bin", "0 ns".into(), "at least 1 ns".into());
+        }
+        let interval = Duration::from_millis(50)..=Duration::from_secs(10);
+        if !interval.contains(&self.picture_interval) {
+            return refuse(
+                "picture interval",
+                format!("{:?}", self.picture_interval),
+                format!("{interval:?}"),
+            );
+        }
+        if self.client_timeout < Duration::from_millis(100) {
+            let found = format!("{:?}", self.client_timeout);
+            return refuse("browser time-out", found, "at least 100ms".into());
+        }
+        for (option, found, range) in
+            [("window", self.window, 1..=16), ("number of browsers", self.most_clients, 1..=1000)]
+        {
+            if !range.contains(&found) {
+                return refuse(option, found.to_string(), format!("{range:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_outside_their_range_are_named_with_the_range() {
+        let good = ViewOptions::new("x", LogicalGeometry::flat(4, 4).unwrap(), PulseTrain::ess());
+        assert!(good.check().is_ok());
+        let message = |options: ViewOptions| options.check().unwrap_err().to_string();
+        let text = message(ViewOptions { window: 0, ..good.clone() });
+        assert_eq!(text, "the live view's window is 0; it must be 1 to 16");
+        let text = message(ViewOptions { picture_interval: Duration::from_millis(1), ..good.clone() });
+        assert_eq!(text, "the live view's picture interval is 1ms; it must be 50ms to 10s");
+        let huge = LogicalGeometry::flat(1 << 13, 1 << 13).unwrap();
+        assert!(message(ViewOptions { geometry: huge, ..good }).contains("67108864 pixels"));
+    }
+}

@@ -1,0 +1,242 @@
+//! What travels between the server and the page, and what scripts can ask for.
+//!
+//! # WebSocket, `/api/live`
+//! 1. The server sends a [`Hello`] (JSON text): who it is, the geometry, the bins, the rate so far.
+//! 2. Then updates, at most one per picture interval. An update is a [`Status`] (JSON text); if its `frame`
+//!    is true, a picture follows as a binary message (see [`frame`](crate::frame)), otherwise the picture
+//!    has not changed since the last one sent here.
+//! 3. The page acknowledges an update once it has drawn it: the text `ack 17` for number 17, which covers
+//!    all before it.
+//!
+//! Flow control: at most [`ViewOptions::window`](crate::ViewOptions::window) updates are unacknowledged at
+//! a time. While the window is full, updates are **skipped**, not queued; `skipped` says how many. A page
+//! that acknowledges nothing for [`ViewOptions::client_timeout`](crate::ViewOptions::client_timeout) is
+//! dropped. A page whose new [`Hello`] has another `instance` than before talks to a server that has been
+//! restarted, and must forget what it has.
+//!
+//! # HTTP
+//! | path | answer |
+//! |---|---|
+//! | `/api/health` | `{"status":"ok","instance":"…"}` |
+//! | `/api/state.json` | a [`State`]: totals and ledgers, of all streams together and of each |
+//! | `/api/image.json` | `{"number":…,"nx":…,"ny":…,"counts":[…]}`, row by row from y = 0 |
+//! | `/api/image.bin` | the picture as a [`frame`](crate::frame) |
+//! | `/api/spectrum.json` | `{"bin_ns":…,"counts":[…]}` |
+//! | everything else | the page |
+
+use serde::Serialize;
+
+pub use crate::history::RatePoint;
+
+/// The first message to a browser.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hello {
+    /// Always "hello".
+    pub r#type: &'static str,
+    /// Version of this protocol: 1.
+    pub protocol: u32,
+    /// Changes with every start of a server.
+    pub instance: String,
+    /// Version of evforge.
+    pub version: &'static str,
+    /// The instrument or run.
+    pub title: String,
+    /// Start of the server: milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    /// Pixels per panel and panels.
+    pub geometry: GeometryState,
+    /// Bins of the time-of-flight spectrum.
+    pub spectrum: SpectrumState,
+    /// Milliseconds between pictures.
+    pub interval_ms: u64,
+    /// Updates that may be unacknowledged.
+    pub window: usize,
+    /// The rate of the last ten minutes.
+    pub points: Vec<RatePoint>,
+}
+
+/// The logical geometry.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GeometryState {
+    /// Columns per panel.
+    pub nx: u32,
+    /// Rows per panel.
+    pub ny: u32,
+    /// Layers per panel.
+    pub nz: u32,
+    /// Panels.
+    pub panels: u32,
+}
+
+/// The bins of the time-of-flight spectrum.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SpectrumState {
+    /// Width of a bin in nanoseconds.
+    pub bin_ns: u64,
+    /// Number of bins.
+    pub bins: usize,
+    /// Pulse period in nanoseconds.
+    pub period_ns: u64,
+}
+
+/// An update for one browser.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status<'a> {
+    /// Always "status".
+    pub r#type: &'static str,
+    /// Number of the update; numbers that are missing were skipped.
+    pub number: u64,
+    /// True if a picture follows.
+    pub frame: bool,
+    /// Updates that this browser has missed because it was slow.
+    pub skipped: u64,
+    /// Points of the rate that are new to this browser.
+    pub points: Vec<RatePoint>,
+    /// What is the same for all browsers.
+    #[serde(flatten)]
+    pub now: &'a Now,
+}
+
+/// The state of things at one moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Now {
+    /// Milliseconds since the Unix epoch, by the server's clock.
+    pub time_ms: u64,
+    /// "waiting" (nothing has come yet), "running", "ended" or "failed".
+    pub input: &'static str,
+    /// Events counted in the picture and outside it.
+    pub events: u64,
+    /// Events whose pixel is not one of the geometry.
+    pub outside_geometry: u64,
+    /// Events before the first pulse: in the image, not in the spectrum.
+    pub before_first_pulse: u64,
+    /// Milliseconds since the newest event came; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event_ms: Option<u64>,
+    /// The ledger; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerState>,
+    /// What needs a person, in words.
+    pub alarms: Vec<String>,
+    /// Browsers watching now.
+    pub clients: u64,
+}
+
+/// The answer to `/api/state.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct State {
+    /// Changes with every start of a server.
+    pub instance: String,
+    /// The instrument or run.
+    pub title: String,
+    /// Start of the server: milliseconds since the Unix epoch.
+    pub started_ms: u64,
+    /// All streams together.
+    #[serde(flatten)]
+    pub now: Now,
+    /// Each stream.
+    pub streams: Vec<StreamState>,
+    /// The browsers: watching, dropped, turned away, updates sent and skipped.
+    pub browsers: crate::ClientCounts,
+}
+
+/// One stream.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamState {
+    /// Its name; empty if there is only one.
+    pub name: String,
+    /// As [`Now::input`].
+    pub input: &'static str,
+    /// Events counted.
+    pub events: u64,
+    /// Its ledger; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerState>,
+}
+
+/// A ledger, as in the report at the end of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LedgerState {
+    /// Milliseconds since it was taken note of (the oldest one, for several streams).
+    pub age_ms: u64,
+    /// Packets of all sources.
+    pub packets: PacketState,
+    /// Packets handed to the pipelines, those of no known source included.
+    pub handed_over: u64,
+    /// Each source.
+    pub sources: Vec<SourceState>,
+    /// Where packets were lost, as far as it is known.
+    pub places: Vec<LocatedLoss>,
+    /// Lost packets whose place is not known.
+    pub unlocated: u64,
+    /// Readouts in the packets used.
+    pub readouts: u64,
+    /// Hits made of readouts.
+    pub hits: u64,
+    /// Events formed.
+    pub events: u64,
+    /// Hits held back at this moment.
+    pub held: u64,
+    /// What was thrown away, by reason; reasons that did not occur are left out.
+    pub discarded: Vec<DiscardState>,
+    /// What the laws leave over: 0 unless something vanished.
+    pub unaccounted: u64,
+}
+
+/// Packets of one source or all.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PacketState {
+    /// Packets sent; absent where the format has no sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Packets received.
+    pub received: u64,
+    /// Packets missing.
+    pub lost: u64,
+    /// Packets that came after a later one.
+    pub reordered: u64,
+    /// Packets that came again.
+    pub duplicated: u64,
+    /// How often the numbering started over.
+    pub restarts: u64,
+    /// Upper bound (95 %) of the true share lost; absent where the format has no sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_upper_bound: Option<f64>,
+}
+
+/// One source of packets.
+#[derive(Clone, Debug, Serialize)]
+pub struct SourceState {
+    /// As people call it; with its stream in front if there are several.
+    pub name: String,
+    /// Its packets.
+    pub packets: PacketState,
+    /// The first few gaps in its numbers that are still open: first number missing, and how many.
+    pub gaps: Vec<(u64, u64)>,
+    /// How many more gaps there are.
+    pub gaps_not_listed: u64,
+}
+
+/// A reason for which something was thrown away.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiscardState {
+    /// The counter's name.
+    pub name: &'static str,
+    /// "packets", "readouts" or "hits".
+    pub of: &'static str,
+    /// How many.
+    pub count: u64,
+    /// One sentence for people.
+    pub help: &'static str,
+}
+
+/// Packets whose place of loss is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LocatedLoss {
+    /// The place: "input", "socket buffer", "NIC ring", …
+    pub place: String,
+    /// Packets lost there.
+    pub packets: u64,
+    /// True if the place was concluded from other counters and not counted there.
+    pub inferred: bool,
+}

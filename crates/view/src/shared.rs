@@ -1,0 +1,201 @@
+//! What the sinks, the server and the owner of a view share.
+
+use crate::accumulator::{Accumulator, InputState, ObservedLedger};
+use crate::frame::Picture;
+use crate::history::{History, Totals};
+use crate::ledger;
+use crate::live_view::ClientCounts;
+use crate::options::ViewOptions;
+use crate::projection::Image;
+use crate::protocol::{GeometryState, Hello, LocatedLoss, Now, SpectrumState, State, StreamState};
+use crate::spectrum::SpectrumBins;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Everything but the sockets. No lock is held while waiting for anything.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: ViewOptions,
+    pub(crate) bins: SpectrumBins,
+    pub(crate) instance: String,
+    started_ms: u64,
+    streams: Mutex<Vec<Arc<Accumulator>>>,
+    losses: Mutex<Vec<LocatedLoss>>,
+    alarms: Mutex<Vec<String>>,
+    pub(crate) history: Mutex<History>,
+    pub(crate) clients: ClientCounters,
+}
+
+/// Counters of the browsers.
+#[derive(Debug, Default)]
+pub(crate) struct ClientCounters {
+    pub(crate) connected: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) sent: AtomicU64,
+    pub(crate) skipped: AtomicU64,
+}
+
+impl ClientCounters {
+    pub(crate) fn snapshot(&self) -> ClientCounts {
+        ClientCounts {
+            connected: self.connected.load(Relaxed),
+            dropped: self.dropped.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+            updates_sent: self.sent.load(Relaxed),
+            updates_skipped: self.skipped.load(Relaxed),
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+impl Shared {
+    pub(crate) fn new(options: ViewOptions) -> Self {
+        let bins = SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns);
+        let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        Self {
+            bins,
+            instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
+            started_ms: unix_ms(),
+            streams: Mutex::default(),
+            losses: Mutex::default(),
+            alarms: Mutex::default(),
+            history: Mutex::new(History::new(Instant::now())),
+            clients: ClientCounters::default(),
+            options,
+        }
+    }
+
+    pub(crate) fn add_stream(&self, name: &str) -> Arc<Accumulator> {
+        let pixels = self.options.geometry.pixel_count() as usize;
+        let accumulator = Arc::new(Accumulator::new(name.to_owned(), pixels, self.bins.count));
+        lock(&self.streams).push(Arc::clone(&accumulator));
+        accumulator
+    }
+
+    pub(crate) fn set_losses(&self, losses: Vec<LocatedLoss>) {
+        *lock(&self.losses) = losses;
+    }
+
+    pub(crate) fn set_alarms(&self, alarms: Vec<String>) {
+        *lock(&self.alarms) = alarms;
+    }
+
+    fn streams(&self) -> Vec<Arc<Accumulator>> {
+        lock(&self.streams).clone()
+    }
+
+    /// Events counted by all sinks.
+    pub(crate) fn events(&self) -> u64 {
+        self.streams().iter().map(|stream| stream.events()).sum()
+    }
+
+    /// The picture now.
+    pub(crate) fn picture(&self, number: u32) -> Picture {
+        let geometry = &self.options.geometry;
+        let mut image = Image::for_geometry(geometry);
+        let mut spectrum = vec![0; self.bins.count];
+        for stream in self.streams() {
+            image.add_pixels(geometry, stream.pixels());
+            for (count, more) in spectrum.iter_mut().zip(stream.spectrum()) {
+                *count += more;
+            }
+        }
+        Picture { number, image, spectrum }
+    }
+
+    /// Numbers, ages and ledger now.
+    pub(crate) fn now(&self) -> Now {
+        let streams = self.streams();
+        let now = Instant::now();
+        let observed: Vec<(&str, Arc<ObservedLedger>)> = streams
+            .iter()
+            .filter_map(|stream| stream.ledger().map(|ledger| (stream.stream.as_str(), ledger)))
+            .collect();
+        let ledgers: Vec<_> = observed.iter().map(|(name, ledger)| (*name, &**ledger)).collect();
+        let last_event = streams.iter().filter_map(|stream| stream.last_event_at()).max();
+        Now {
+            time_ms: unix_ms(),
+            input: input_name(&streams),
+            events: streams.iter().map(|stream| stream.events()).sum(),
+            outside_geometry: streams.iter().map(|stream| stream.outside_geometry()).sum(),
+            before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
+            last_event_ms: last_event.map(|at| now.saturating_duration_since(at).as_millis() as u64),
+            ledger: ledger::join(&ledgers, &lock(&self.losses), now),
+            alarms: lock(&self.alarms).clone(),
+            clients: self.clients.connected.load(Relaxed),
+        }
+    }
+
+    /// The totals from which the rate is made.
+    pub(crate) fn totals(&self, now: &Now) -> Totals {
+        Totals { events: now.events, lost: now.ledger.as_ref().map_or(0, |ledger| ledger.packets.lost) }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let now = Instant::now();
+        let streams = self.streams();
+        let stream_state = |stream: &Arc<Accumulator>| StreamState {
+            name: stream.stream.clone(),
+            input: input_name(std::slice::from_ref(stream)),
+            events: stream.events(),
+            ledger: stream.ledger().and_then(|ledger| ledger::join(&[("", &ledger)], &[], now)),
+        };
+        State {
+            instance: self.instance.clone(),
+            title: self.options.title.clone(),
+            started_ms: self.started_ms,
+            now: self.now(),
+            streams: streams.iter().map(stream_state).collect(),
+            browsers: self.clients.snapshot(),
+        }
+    }
+
+    /// The greeting, and the number of the first point of the rate that is not in it.
+    pub(crate) fn hello(&self) -> (Hello, u64) {
+        let options = &self.options;
+        let geometry = &options.geometry;
+        let history = lock(&self.history);
+        let hello = Hello {
+            r#type: "hello",
+            protocol: 1,
+            instance: self.instance.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            title: options.title.clone(),
+            started_ms: self.started_ms,
+            geometry: GeometryState {
+                nx: geometry.nx(),
+                ny: geometry.ny(),
+                nz: geometry.nz(),
+                panels: geometry.panels(),
+            },
+            spectrum: SpectrumState {
+                bin_ns: self.bins.width_ns,
+                bins: self.bins.count,
+                period_ns: self.bins.period_ns,
+            },
+            interval_ms: options.picture_interval.as_millis() as u64,
+            window: options.window,
+            points: history.since(0),
+        };
+        (hello, history.next_number())
+    }
+}
+
+/// The state of the input of several streams: the worst of them.
+fn input_name(streams: &[Arc<Accumulator>]) -> &'static str {
+    match streams.iter().map(|stream| stream.input()).max() {
+        Some(InputState::Failed) => "failed",
+        Some(InputState::Ended) => "ended",
+        _ if streams.iter().all(|stream| stream.events() == 0 && stream.ledger().is_none()) => "waiting",
+        _ => "running",
+    }
+}

@@ -1,0 +1,61 @@
+//! The sink that a pipeline feeds.
+
+use crate::accumulator::{Accumulator, InputState};
+use crate::spectrum::{FlightClock, SpectrumBins};
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::{EventSink, SinkError};
+use std::sync::Arc;
+
+/// Counts events for the pictures of a [`LiveView`](crate::LiveView). Never fails and never waits for a
+/// browser; it goes on counting after the view has been shut down.
+#[derive(Debug)]
+pub struct LiveSink {
+    counts: Arc<Accumulator>,
+    clock: FlightClock,
+    bins: SpectrumBins,
+    name: String,
+}
+
+impl LiveSink {
+    pub(crate) fn new(
+        counts: Arc<Accumulator>,
+        clock: FlightClock,
+        bins: SpectrumBins,
+        name: String,
+    ) -> Self {
+        Self { counts, clock, bins, name }
+    }
+}
+
+impl EventSink for LiveSink {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        for event in events.iter() {
+            self.counts.count_pixel(event.pixel_id);
+            let flight = self.clock.time_of_flight_ns(event.time_ns);
+            self.counts.count_bin(flight.map(|ns| (ns / self.bins.width_ns) as usize));
+        }
+        self.counts.count_events(events.len() as u64);
+        Ok(())
+    }
+
+    fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        self.counts.set_ledger(ledger);
+        Ok(())
+    }
+
+    fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        self.counts.set_ledger(ledger);
+        self.counts.set_input(InputState::Ended);
+        Ok(())
+    }
+
+    fn abandon(&mut self) -> Option<String> {
+        self.counts.set_input(InputState::Failed);
+        Some("the page shows the events up to there".into())
+    }
+}

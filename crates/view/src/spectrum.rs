@@ -1,0 +1,116 @@
+//! Bins of the time-of-flight spectrum.
+
+use evforge_core::pulse::PulseTrain;
+
+/// A width chosen by default gives at least so many bins.
+const FEWEST_BINS: u64 = 500;
+/// No spectrum has more bins than this.
+const MOST_BINS: u64 = 10_000;
+
+/// Equal bins over one pulse period; the last one may be cut short by the next pulse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpectrumBins {
+    /// Width of a bin in nanoseconds, at least 1.
+    pub width_ns: u64,
+    /// Number of bins, 1 to 10 000.
+    pub count: usize,
+    /// The pulse period in nanoseconds, rounded up.
+    pub period_ns: u64,
+}
+
+impl SpectrumBins {
+    /// Bins for `pulses`, `width_ns` wide if that is given (see
+    /// [`ViewOptions::time_of_flight_bin_ns`](crate::ViewOptions::time_of_flight_bin_ns)).
+    pub fn new(pulses: &PulseTrain, width_ns: Option<u64>) -> Self {
+        let start = pulses.start_ns(0).unwrap_or(0);
+        let period_ns = pulses.start_ns(1).map_or(u64::MAX, |next| next - start).max(1);
+        let mut width_ns = width_ns.unwrap_or_else(|| round_down(period_ns / FEWEST_BINS)).max(1);
+        while period_ns.div_ceil(width_ns) > MOST_BINS {
+            width_ns *= 2;
+        }
+        Self { width_ns, count: period_ns.div_ceil(width_ns) as usize, period_ns }
+    }
+}
+
+/// The largest of 1, 2, 5, 10, 20, 50, … that is not above `value`; 1 for 0.
+fn round_down(value: u64) -> u64 {
+    let decade = 10_u64.pow(value.max(1).ilog10());
+    match value / decade {
+        5.. => 5 * decade,
+        2..=4 => 2 * decade,
+        _ => decade,
+    }
+}
+
+/// Finds the time of flight of events that come roughly in the order of time: the pulse is looked up anew
+/// only when an event lies outside the previous one's.
+#[derive(Clone, Debug)]
+pub(crate) struct FlightClock {
+    pulses: PulseTrain,
+    /// Start of the pulse of the previous event, and nanoseconds from there to the next pulse.
+    start_ns: u64,
+    length_ns: u64,
+}
+
+impl FlightClock {
+    pub(crate) fn new(pulses: PulseTrain) -> Self {
+        Self { pulses, start_ns: 0, length_ns: 0 }
+    }
+
+    /// Nanoseconds since the pulse, or none before the first pulse.
+    #[inline]
+    pub(crate) fn time_of_flight_ns(&mut self, time_ns: u64) -> Option<u64> {
+        let since = time_ns.wrapping_sub(self.start_ns);
+        if since < self.length_ns {
+            return Some(since);
+        }
+        self.look_up(time_ns)
+    }
+
+    fn look_up(&mut self, time_ns: u64) -> Option<u64> {
+        let at = self.pulses.locate(time_ns)?;
+        self.start_ns = at.start_ns;
+        self.length_ns =
+            self.pulses.start_ns(at.pulse.saturating_add(1)).map_or(1, |next| next - at.start_ns);
+        Some(at.time_of_flight_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bins_of_the_sources_are_round() {
+        let ess = SpectrumBins::new(&PulseTrain::ess(), None);
+        assert_eq!((ess.width_ns, ess.count, ess.period_ns), (100_000, 715, 71_428_572));
+        let xfel = SpectrumBins::new(&PulseTrain::european_xfel(), None);
+        assert_eq!((xfel.width_ns, xfel.count), (200_000, 500));
+        let fast = PulseTrain::from_millihertz(1_000_000_000_000, 7).unwrap();
+        assert_eq!(SpectrumBins::new(&fast, None), SpectrumBins { width_ns: 1, count: 1, period_ns: 1 });
+    }
+
+    #[test]
+    fn too_many_bins_become_wider() {
+        let bins = SpectrumBins::new(&PulseTrain::ess(), Some(1_000));
+        assert_eq!((bins.width_ns, bins.count), (8_000, 8_929));
+        let endless = PulseTrain::from_millihertz(1, u64::MAX).unwrap();
+        assert!(SpectrumBins::new(&endless, None).count <= MOST_BINS as usize);
+    }
+
+    proptest! {
+        #[test]
+        fn the_clock_agrees_with_the_train(times in proptest::collection::vec(0..1_000_000_000_u64, 1..100),
+                                           millihertz in 1..10_000_000_u64, offset in 0..2_000_000_u64) {
+            let pulses = PulseTrain::from_millihertz(millihertz, offset).unwrap();
+            let mut clock = FlightClock::new(pulses);
+            let bins = SpectrumBins::new(&pulses, None);
+            for time in times {
+                let expected = pulses.locate(time).map(|at| at.time_of_flight_ns);
+                prop_assert_eq!(clock.time_of_flight_ns(time), expected);
+                prop_assert!(expected.is_none_or(|tof| ((tof / bins.width_ns) as usize) < bins.count));
+            }
+        }
+    }
+}

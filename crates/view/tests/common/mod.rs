@@ -1,0 +1,117 @@
+//! A small live view, events for it, and a browser's side of the WebSocket.
+// Each test program uses a part of this.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pulse::PulseTrain;
+use evforge_core::sink::EventSink;
+use evforge_view::frame::Picture;
+use evforge_view::{LiveSink, LiveView, ViewOptions};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+/// Nothing here takes so long unless it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Options for a detector of `nx` x `ny` pixels at the ESS, any port, pictures every 50 ms.
+pub(crate) fn options(nx: u32, ny: u32) -> ViewOptions {
+    let geometry = LogicalGeometry::flat(nx, ny).unwrap();
+    ViewOptions {
+        address: "127.0.0.1:0".parse().unwrap(),
+        picture_interval: Duration::from_millis(50),
+        ..ViewOptions::new("Test detector", geometry, PulseTrain::ess())
+    }
+}
+
+pub(crate) fn start(options: ViewOptions) -> (LiveView, LiveSink) {
+    let view = LiveView::start(options).unwrap();
+    let sink = view.sink();
+    (view, sink)
+}
+
+/// Gives events (time, pixel id) to a sink.
+pub(crate) fn feed(sink: &mut LiveSink, events: &[(u64, u32)]) {
+    let mut batch = EventBatch::new(events.len());
+    for &(time_ns, pixel_id) in events {
+        assert!(batch.push(Event { time_ns, pixel_id }));
+    }
+    sink.take(&batch).unwrap();
+}
+
+/// A browser that does what it is told.
+pub(crate) struct Browser {
+    pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub(crate) hello: Value,
+    /// The newest picture.
+    pub(crate) picture: Option<Picture>,
+}
+
+impl Browser {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        let (mut socket, _) = connect_async(format!("ws://{address}/api/live")).await.unwrap();
+        let hello = match receive(&mut socket).await {
+            Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
+            other => panic!("expected a greeting, found {other:?}"),
+        };
+        Self { socket, hello, picture: None }
+    }
+
+    /// The next update, without acknowledging it; its picture, if it has one, is then in `picture`.
+    pub(crate) async fn update(&mut self) -> Value {
+        let Some(Message::Text(text)) = receive(&mut self.socket).await else { panic!("expected a status") };
+        let status: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(status["type"], "status");
+        if status["frame"] == true {
+            match receive(&mut self.socket).await {
+                Some(Message::Binary(bytes)) => self.picture = Some(Picture::decode(&bytes).unwrap()),
+                other => panic!("expected a picture, found {other:?}"),
+            }
+        }
+        status
+    }
+
+    pub(crate) async fn acknowledge(&mut self, status: &Value) {
+        self.say(format!("ack {}", status["number"])).await;
+    }
+
+    pub(crate) async fn say(&mut self, text: String) {
+        self.socket.send(Message::text(text)).await.unwrap();
+    }
+
+    /// Takes and acknowledges updates until `wanted`.
+    pub(crate) async fn update_until(&mut self, wanted: impl Fn(&Value, Option<&Picture>) -> bool) -> Value {
+        let search = async {
+            loop {
+                let status = self.update().await;
+                self.acknowledge(&status).await;
+                if wanted(&status, self.picture.as_ref()) {
+                    return status;
+                }
+            }
+        };
+        timeout(PATIENCE, search).await.expect("the update never came")
+    }
+
+    /// The code with which the server closes, whatever it sends before.
+    pub(crate) async fn close_code(&mut self) -> Option<u16> {
+        loop {
+            match receive(&mut self.socket).await {
+                Some(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+    }
+}
+
+/// The next message, or none at the end of the connection.
+async fn receive(socket: &mut WebSocketStream<MaybeTlsStream<TcpStream>>) -> Option<Message> {
+    timeout(PATIENCE, socket.next()).await.expect("the server is silent")?.ok()
+}

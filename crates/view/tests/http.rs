@@ -1,0 +1,124 @@
+//! What scripts get, and who gets nothing.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Browser, feed, options, start};
+use evforge_view::frame::Picture;
+use evforge_view::{LiveView, ViewError, ViewOptions};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+fn ask(address: SocketAddr, path: &str, host: &str, more: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n").unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_lowercase(), body: bytes[end + 4..].to_vec() }
+}
+
+fn get(address: SocketAddr, path: &str) -> Answer {
+    ask(address, path, &address.to_string(), "")
+}
+
+#[test]
+fn scripts_get_state_and_counts() {
+    let (view, mut sink) = start(options(3, 2));
+    feed(&mut sink, &[(50_000, 1), (250_000, 6), (250_000, 6)]);
+    let address = view.address();
+    assert_eq!(get(address, "/api/health").json()["status"], "ok");
+    let state = get(address, "/api/state.json").json();
+    assert_eq!((&state["events"], &state["title"]), (&3.into(), &"Test detector".into()));
+    assert_eq!((&state["streams"][0]["events"], &state["browsers"]["connected"]), (&3.into(), &0.into()));
+    let image = get(address, "/api/image.json").json();
+    assert_eq!(image, json!({ "number": 3, "nx": 3, "ny": 2, "counts": [1, 0, 0, 0, 0, 2] }));
+    let frame = Picture::decode(&get(address, "/api/image.bin").body).unwrap();
+    assert_eq!(frame.image.counts, [1, 0, 0, 0, 0, 2]);
+    let spectrum = get(address, "/api/spectrum.json").json();
+    assert_eq!((&spectrum["bin_ns"], &spectrum["counts"][2]), (&100_000.into(), &2.into()));
+}
+
+#[test]
+fn several_streams_add_up() {
+    let view = LiveView::start(options(2, 1)).unwrap();
+    let (mut left, mut right) = (view.sink_for("left"), view.sink_for("right"));
+    feed(&mut left, &[(1, 1)]);
+    feed(&mut right, &[(1, 1), (1, 2)]);
+    assert_eq!(get(view.address(), "/api/image.json").json()["counts"], json!([2, 1]));
+    let state = get(view.address(), "/api/state.json").json();
+    assert_eq!((&state["events"], &state["streams"][1]["name"]), (&3.into(), &"right".into()));
+}
+
+#[test]
+fn the_page_is_served_from_the_program() {
+    let (view, _sink) = start(options(2, 2));
+    let page = get(view.address(), "/");
+    assert!(page.status == 200 && page.head.contains("content-type: text/html"));
+    assert!(page.text().contains("evforge"));
+    // Every file that the page names is there, with its type.
+    for name in page.text().split('"').filter(|part| part.starts_with('/')) {
+        let file = get(view.address(), name);
+        assert_eq!(file.status, 200, "{name}");
+        assert!(!file.head.contains("text/plain"), "{name}: {}", file.head);
+    }
+    let tag = page.head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let host = view.address().to_string();
+    let again = ask(view.address(), "/", &host, &format!("If-None-Match: {tag}\r\n"));
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    let missing = get(view.address(), "/nonsense");
+    assert!(missing.status == 404 && missing.text().contains("no page /nonsense"));
+}
+
+#[test]
+fn foreign_names_and_pages_are_refused() {
+    let (view, _sink) = start(ViewOptions { host_names: vec!["view.example.org".into()], ..options(2, 2) });
+    let address = view.address();
+    let refused = ask(address, "/api/state.json", "evil.example:8080", "");
+    assert!(refused.status == 403 && refused.text().contains("not called evil.example"));
+    assert_eq!(ask(address, "/api/health", "view.example.org", "").status, 200);
+    let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                     Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nOrigin: http://evil.example\r\n";
+    assert_eq!(ask(address, "/api/live", &address.to_string(), handshake).status, 403);
+}
+
+#[tokio::test]
+async fn one_browser_too_many_is_turned_away() {
+    let (view, _sink) = start(ViewOptions { most_clients: 1, ..options(2, 2) });
+    let _first = Browser::open(view.address()).await;
+    let url = format!("ws://{}/api/live", view.address());
+    let error = tokio_tungstenite::connect_async(url).await.unwrap_err().to_string();
+    assert!(error.contains("503"), "{error}");
+    assert_eq!((view.clients().connected, view.clients().refused), (1, 1));
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_what_to_do() {
+    let (view, _sink) = start(options(2, 2));
+    let error = LiveView::start(ViewOptions { address: view.address(), ..options(2, 2) }).unwrap_err();
+    assert!(matches!(error, ViewError::Listen { .. }));
+    let (text, port) = (error.to_string(), view.address().port());
+    assert!(text.contains(&format!("another program has TCP port {port}")) && text.contains("ss -ltnp"));
+    let elsewhere = ViewOptions { address: "192.0.2.1:0".parse().unwrap(), ..options(2, 2) };
+    let text = LiveView::start(elsewhere).unwrap_err().to_string();
+    assert!(text.contains("this host has no address 192.0.2.1"), "{text}");
+}

@@ -1,0 +1,39 @@
+/** What the two charts share: size, colours and axes of uPlot. */
+
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { onThemeChange, themeColour } from "./canvas";
+import { tick } from "./numbers";
+
+const font = "12px system-ui, sans-serif";
+
+/** An axis in the page's colours. */
+export function axis(label: string | null, more: uPlot.Axis = {}): uPlot.Axis {
+  return {
+    font,
+    labelFont: font,
+    ...(label === null ? {} : { label, labelSize: 18, labelGap: 0 }),
+    stroke: () => themeColour("--muted"),
+    grid: { stroke: () => themeColour("--grid"), width: 1 },
+    ticks: { stroke: () => themeColour("--grid"), width: 1, size: 4 },
+    gap: 4,
+    values: (_, values) => values.map((value) => (value === null ? "" : tick(value))),
+    ...more,
+  };
+}
+
+/** A chart that fills `holder` and follows its size and the system's light and dark. */
+export function makeChart(
+  holder: HTMLElement, options: Omit<uPlot.Options, "width" | "height">, data: uPlot.AlignedData,
+): uPlot {
+  const size = () => ({ width: Math.max(80, holder.clientWidth), height: Math.max(60, holder.clientHeight) });
+  const chart = new uPlot({ legend: { show: false }, padding: [8, 8, 0, 0], ...options, ...size() }, data, holder);
+  new ResizeObserver(() => chart.setSize(size())).observe(holder);
+  onThemeChange(() => chart.redraw(false));
+  return chart;
+}
+
+/** Colours that follow the theme. */
+export function stroke(name: string): () => string {
+  return () => themeColour(name);
+}

@@ -1,0 +1,139 @@
+/** The ledger: what was sent, received and lost, where, and what became of the rest. */
+
+import type { Model } from "./model";
+import { duration, grouped, scaled, share } from "./numbers";
+import type { Ledger, Packets, Source } from "./protocol";
+
+type Tone = "" | "bad" | "good" | "minor";
+
+export class LedgerPanel {
+  private readonly holder = document.getElementById("ledger")!;
+  private readonly age = document.getElementById("ledger-age")!;
+
+  constructor(private readonly model: Model) {}
+
+  update(): void {
+    const { status } = this.model;
+    const ledger = status?.ledger;
+    this.age.textContent = ledger ? `${duration(ledger.age_ms)} old` : "";
+    const rows = document.createDocumentFragment();
+    if (ledger) {
+      packetRows(rows, ledger);
+      yieldRows(rows, ledger);
+      sourceRows(rows, ledger.sources);
+    } else {
+      rows.append(text("p", "empty", status ? "No counters have come yet." : ""));
+    }
+    this.viewRows(rows);
+    this.holder.replaceChildren(rows);
+  }
+
+  /** What this page shows of it: the view drops what it cannot keep up with, and says so. */
+  private viewRows(rows: DocumentFragment): void {
+    const { status } = this.model;
+    if (!status) return;
+    const table = group(rows, "This view");
+    row(table, "events in the picture", grouped(status.events));
+    if (status.outside_geometry > 0) row(table, "outside the geometry", grouped(status.outside_geometry), "bad");
+    if (status.before_first_pulse > 0) row(table, "before the first pulse", grouped(status.before_first_pulse), "minor");
+    row(table, "updates", `${this.model.updatesPerSecond().toFixed(1)}\u202f/s`, "minor");
+    row(table, "skipped, page too slow", grouped(status.skipped), "minor");
+  }
+}
+
+function packetRows(rows: DocumentFragment, ledger: Ledger): void {
+  const { packets } = ledger;
+  const table = group(rows, "Packets");
+  row(table, "sent", packets.sent === undefined ? "not known" : grouped(packets.sent));
+  row(table, "received", grouped(packets.received));
+  row(table, "lost", packets.sent === undefined ? "not known" : grouped(packets.lost), packets.lost > 0 ? "bad" : "");
+  if (packets.lost > 0) {
+    for (const place of ledger.places) {
+      const name = `at: ${place.place}${place.inferred ? " (inferred)" : ""}`;
+      row(table, name, grouped(place.packets), "minor");
+    }
+    if (ledger.unlocated > 0) row(table, "at: unlocated", grouped(ledger.unlocated), "minor");
+  }
+  note(table, bound(packets));
+  row(table, "reordered", grouped(packets.reordered), "minor");
+  row(table, "duplicated", grouped(packets.duplicated), "minor");
+  if (packets.restarts > 0) row(table, "restarts of the numbering", grouped(packets.restarts), "minor");
+  if (ledger.handed_over > packets.received) {
+    row(table, "of no known source", grouped(ledger.handed_over - packets.received), "minor");
+  }
+}
+
+/** The upper bound of the true share lost, in words. */
+function bound(packets: Packets): string {
+  if (packets.sent === undefined) return "packets have no numbers: loss cannot be seen";
+  if (packets.loss_upper_bound === undefined) return "no packets yet";
+  return `true share lost below ${share(packets.loss_upper_bound)} (95\u202f%)`;
+}
+
+function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
+  const table = group(rows, "From readouts to events");
+  row(table, "readouts", grouped(ledger.readouts));
+  row(table, "hits", grouped(ledger.hits));
+  row(table, "events", grouped(ledger.events));
+  row(table, "held", grouped(ledger.held), "minor");
+  const unaccounted = ledger.unaccounted;
+  row(table, "unaccounted", grouped(unaccounted), unaccounted > 0 ? "bad" : "good");
+  for (const kind of ["packets", "readouts", "hits"]) {
+    const reasons = ledger.discarded.filter(({ of }) => of === kind).sort((a, b) => b.count - a.count);
+    if (reasons.length === 0) continue;
+    const discarded = group(rows, `Discarded ${kind}`);
+    for (const { name, count, help } of reasons) {
+      // "packets_too_short" stands under "Discarded packets": once is enough.
+      const reason = name.startsWith(`${kind}_`) ? name.slice(kind.length + 1) : name;
+      row(discarded, reason.replaceAll("_", " "), grouped(count), "minor").title = help;
+    }
+  }
+}
+
+function sourceRows(rows: DocumentFragment, sources: Source[]): void {
+  if (sources.length === 0) return;
+  const table = group(rows, sources.length === 1 ? "Source" : `${sources.length} sources`);
+  // Those with losses first: that is what one looks for.
+  const sorted = [...sources].sort((a, b) => b.packets.lost - a.packets.lost);
+  for (const source of sorted) {
+    const { received, lost } = source.packets;
+    const value = `${scaled(received)}, ${lost > 0 ? `lost ${scaled(lost)}` : "none lost"}`;
+    row(table, source.name, value, lost > 0 ? "bad" : "").title = missing(source);
+  }
+}
+
+function missing(source: Source): string {
+  if (source.gaps.length === 0) return "no packet number is missing";
+  const gaps = source.gaps.map(([first, count]) => (count === 1 ? `${first}` : `${first} to ${first + count - 1}`));
+  const more = source.gaps_not_listed > 0 ? ` and ${source.gaps_not_listed} more gaps` : "";
+  return `missing packet numbers: ${gaps.join(", ")}${more}`;
+}
+
+function group(rows: DocumentFragment, title: string): HTMLElement {
+  rows.append(text("h3", "", title));
+  const table = document.createElement("dl");
+  rows.append(table);
+  return table;
+}
+
+function row(table: HTMLElement, name: string, value: string, tone: Tone = ""): HTMLElement {
+  const line = document.createElement("div");
+  line.className = tone;
+  line.append(text("dt", "", name), text("dd", "", value));
+  table.append(line);
+  return line;
+}
+
+function note(table: HTMLElement, content: string): void {
+  const line = document.createElement("div");
+  line.className = "note";
+  line.append(text("dd", "", content));
+  table.append(line);
+}
+
+function text(tag: string, className: string, content: string): HTMLElement {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.textContent = content;
+  return made;
+}

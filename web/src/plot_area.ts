@@ -1,0 +1,52 @@
+/** Where things are in the image's canvas: plot, axes and colour bar. All in CSS pixels. */
+
+import type { Region } from "./cells";
+
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+const margin = { left: 48, top: 18, right: 90, bottom: 40 };
+const barWidth = 14;
+/** Square pixels would leave so much of the height or width empty that they are stretched instead. */
+const emptiest = 0.4;
+
+export interface Layout {
+  plot: Box;
+  bar: Box;
+  /** True if pixels are as wide as high. */
+  square: boolean;
+}
+
+/** Lays out a canvas of `width` x `height` for `region`. */
+export function layOut(width: number, height: number, region: Region): Layout {
+  const room = {
+    width: Math.max(20, width - margin.left - margin.right),
+    height: Math.max(20, height - margin.top - margin.bottom),
+  };
+  const [across, up] = [region.x1 - region.x0, region.y1 - region.y0];
+  const scale = Math.min(room.width / across, room.height / up);
+  const fitted = { width: across * scale, height: up * scale };
+  const square = fitted.width >= emptiest * room.width && fitted.height >= emptiest * room.height;
+  const size = square ? fitted : room;
+  const plot = { left: margin.left, top: margin.top, ...size };
+  // In a canvas higher than the image, the image sits in the middle.
+  plot.top += (room.height - size.height) / 2;
+  plot.left += (room.width - size.width) / 2;
+  const bar = { left: plot.left + plot.width + 16, top: plot.top, width: barWidth, height: plot.height };
+  return { plot, bar, square };
+}
+
+/** The pixel at a place of the canvas, or null outside the plot. Row 0 is at the bottom. */
+export function pixelAt(plot: Box, region: Region, left: number, top: number): { x: number; y: number } | null {
+  const across = (left - plot.left) / plot.width;
+  const up = 1 - (top - plot.top) / plot.height;
+  if (across < 0 || across >= 1 || up < 0 || up >= 1) return null;
+  return {
+    x: region.x0 + Math.floor(across * (region.x1 - region.x0)),
+    y: region.y0 + Math.floor(up * (region.y1 - region.y0)),
+  };
+}

@@ -1,0 +1,57 @@
+/** `window.evforge`: what tests and people at the browser's console can ask the page. */
+
+import type { Connection, Phase } from "./connection";
+import type { ImagePanel } from "./image_panel";
+import type { Model } from "./model";
+import type { Box } from "./plot_area";
+import type { Hello, Status } from "./protocol";
+
+export interface Probe {
+  /** Counts as they are drawn, row by row from y = 0 (the bottom). */
+  image(): { nx: number; ny: number; counts: number[] };
+  /** Counts as they are drawn, and the width of a bin. */
+  spectrum(): { bin_ns: number; counts: number[] };
+  /** Where the image is drawn in its canvas, in CSS pixels; null before the first picture. */
+  plot(): Box | null;
+  state(): {
+    phase: Phase;
+    hello: Hello | null;
+    status: Status | null;
+    /** Pictures received since the page was loaded, and updates per second. */
+    pictures: number;
+    updatesPerSecond: number;
+    /** Restarts of the server seen by this page. */
+    restarts: number;
+    /** Unix milliseconds of the last "Clear", or null. */
+    clearedAt: number | null;
+    points: number;
+  };
+}
+
+declare global {
+  interface Window {
+    evforge: Probe;
+  }
+}
+
+export function installProbe(model: Model, connection: Connection, panel: ImagePanel): void {
+  window.evforge = {
+    image: () => ({
+      nx: model.picture?.nx ?? 0,
+      ny: model.picture?.ny ?? 0,
+      counts: Array.from(model.shownCounts()),
+    }),
+    spectrum: () => ({ bin_ns: model.hello?.spectrum.bin_ns ?? 0, counts: model.shownSpectrum() }),
+    plot: () => panel.plot(),
+    state: () => ({
+      phase: connection.phase,
+      hello: model.hello,
+      status: model.status,
+      pictures: model.pictures,
+      updatesPerSecond: model.updatesPerSecond(),
+      restarts: model.restarts,
+      clearedAt: model.clearedAt(),
+      points: model.points.length,
+    }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The JSON messages of the server; described in crates/view/src/protocol.rs. */
+
+export interface RatePoint {
+  time_ms: number;
+  events_per_second: number;
+  packets_lost?: number;
+}
+
+export interface Hello {
+  type: "hello";
+  protocol: number;
+  /** Changes with every start of a server. */
+  instance: string;
+  version: string;
+  title: string;
+  started_ms: number;
+  geometry: { nx: number; ny: number; nz: number; panels: number };
+  spectrum: { bin_ns: number; bins: number; period_ns: number };
+  interval_ms: number;
+  window: number;
+  points: RatePoint[];
+}
+
+export interface Packets {
+  sent?: number;
+  received: number;
+  lost: number;
+  reordered: number;
+  duplicated: number;
+  restarts: number;
+  loss_upper_bound?: number;
+}
+
+export interface Source {
+  name: string;
+  packets: Packets;
+  /** First number missing, and how many. */
+  gaps: [number, number][];
+  gaps_not_listed: number;
+}
+
+export interface Ledger {
+  age_ms: number;
+  packets: Packets;
+  handed_over: number;
+  sources: Source[];
+  places: { place: string; packets: number; inferred: boolean }[];
+  unlocated: number;
+  readouts: number;
+  hits: number;
+  events: number;
+  held: number;
+  discarded: { name: string; of: string; count: number; help: string }[];
+  unaccounted: number;
+}
+
+export interface Status {
+  type: "status";
+  number: number;
+  /** True if a picture follows. */
+  frame: boolean;
+  /** Updates this page has missed because it was slow. */
+  skipped: number;
+  points: RatePoint[];
+  time_ms: number;
+  input: "waiting" | "running" | "ended" | "failed";
+  events: number;
+  outside_geometry: number;
+  before_first_pulse: number;
+  last_event_ms?: number;
+  ledger?: Ledger;
+  alarms: string[];
+  clients: number;
+}
+
+export type Message = Hello | Status;

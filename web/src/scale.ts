@@ -1,0 +1,70 @@
+/** From counts to colours, and the numbers beside the colour bar. */
+
+import { colours, emptyWord, steps } from "./colours";
+import { roundStep } from "./numbers";
+
+export interface Scale {
+  logarithmic: boolean;
+  /** Counts at the bottom and top of the colour bar; bottom < top, and bottom > 0 if logarithmic. */
+  bottom: number;
+  top: number;
+}
+
+/** The scale for values up to `top`; `smallest` is the smallest value above 0 that can occur. */
+export function makeScale(logarithmic: boolean, top: number, smallest: number): Scale {
+  if (!logarithmic) return { logarithmic, bottom: 0, top: top > 0 ? top : 1 };
+  const highest = Math.max(top, smallest * 10);
+  // More than five decades would leave the interesting ones pale.
+  return { logarithmic, bottom: Math.max(smallest, highest / 1e5), top: highest };
+}
+
+/** Where `value` lies on the colour bar: 0 at the bottom, 1 at the top. */
+export function position(scale: Scale, value: number): number {
+  if (!scale.logarithmic) return (value - scale.bottom) / (scale.top - scale.bottom);
+  return Math.log(value / scale.bottom) / Math.log(scale.top / scale.bottom);
+}
+
+/** Colours `values` into `words`. Values of 0 and below have a colour of their own. */
+export function paint(scale: Scale, values: Float32Array, words: Uint32Array): void {
+  const last = steps - 1;
+  const factor = last / (scale.logarithmic ? Math.log(scale.top / scale.bottom) : scale.top - scale.bottom);
+  const offset = scale.logarithmic ? Math.log(scale.bottom) : scale.bottom;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at];
+    if (value <= 0) {
+      words[at] = emptyWord;
+      continue;
+    }
+    const step = ((scale.logarithmic ? Math.log(value) : value) - offset) * factor;
+    words[at] = colours[step <= 0 ? 0 : step >= last ? last : step | 0];
+  }
+}
+
+/** Round values for numbers beside the colour bar, at most about `most`. */
+export function ticks(scale: Scale, most: number): number[] {
+  const values: number[] = [];
+  if (!scale.logarithmic) {
+    const step = roundStep(scale.top - scale.bottom, most);
+    for (let value = 0; value <= scale.top * 1.000001; value += step) values.push(value);
+    return values;
+  }
+  const decades = Math.log10(scale.top / scale.bottom);
+  const factors = decades * 3 <= most ? [1, 2, 5] : [1];
+  for (let power = Math.floor(Math.log10(scale.bottom)); power <= Math.log10(scale.top); power++) {
+    for (const factor of factors) {
+      const value = factor * 10 ** power;
+      if (value >= scale.bottom * 0.999 && value <= scale.top * 1.001) values.push(value);
+    }
+  }
+  return values;
+}
+
+/** The value that `share` of the values above 0 do not exceed, from a sample of them. */
+export function quantile(values: Float32Array, share: number): number {
+  const stride = Math.max(1, Math.floor(values.length / 50_000));
+  const sample: number[] = [];
+  for (let at = 0; at < values.length; at += stride) if (values[at] > 0) sample.push(values[at]);
+  if (sample.length === 0) return 0;
+  sample.sort((a, b) => a - b);
+  return sample[Math.min(sample.length - 1, Math.floor(sample.length * share))];
+}
