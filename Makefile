@@ -1,0 +1,73 @@
+# The front door of evforge. The first two commands a newcomer gives:
+#
+#   make demo   see a simulated detector (installs what is missing, builds, runs)
+#   make test   run every test there is (what continuous integration runs)
+#
+# Then: make check (before every commit), make bench, make coverage, make deny.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+# What the program needs to be built, and what its tests need on top.
+BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
+TEST_PACKAGES := chromium python3-venv iproute2 util-linux
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## Install what the build needs and build in release mode
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
+	$(CARGO) build --release --locked -p evforge
+
+.PHONY: demo
+demo: build ## A simulated Gd-GEM, from packets to a picture
+	./target/release/evforge demo
+
+.PHONY: check
+check: ## Format, lints and unit tests: for every commit
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --workspace --lib --bins --locked
+
+.PHONY: test
+test: test-tools ## Everything, on a fresh machine too
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	EVFORGE_PYTHON=$(CURDIR)/.venv/bin/python $(CARGO) test --workspace --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+.PHONY: test-tools
+test-tools: .venv/installed
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
+	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
+
+.venv/installed: tests/python/requirements.txt
+	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	touch $@
+
+.PHONY: bench
+bench: ## Event formation from memory, checked against the oracle, with the ratio to the reference
+	$(CARGO) bench --locked -p evforge-pipeline --bench gdgem
+
+.PHONY: coverage
+coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
+	@command -v cargo-tarpaulin >/dev/null || \
+	  { echo "cargo-tarpaulin is missing: installing it takes some minutes"; $(CARGO) install --locked cargo-tarpaulin; }
+	EVFORGE_PYTHON=$(CURDIR)/.venv/bin/python $(CARGO) tarpaulin --engine ptrace --workspace --out Stdout --out Html \
+	  --output-dir target/coverage --target-dir target/tarpaulin --skip-clean
+
+.PHONY: deny
+deny: ## Licences and advisories of the dependencies (needs cargo-deny)
+	@command -v cargo-deny >/dev/null || \
+	  { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny"; exit 1; }
+	$(CARGO) deny check
+
+.PHONY: counters
+counters: ## Write docs/counters.md anew from the declarations
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-pipeline --test counter_table

@@ -1,0 +1,219 @@
+//! Events are a function of the packet sequence of each source alone: not of the sizes of slabs and batches,
+//! of the number of threads, or of how the packets of the sources interleave (design, section 3).
+
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_core::sink::{EventSink, SinkError};
+use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
+use evforge_pipeline::capture_run::CaptureRun;
+use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_testkit::{shared_folder, skip};
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, Mutex};
+
+fn config(overrides: &[String]) -> Config {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/gdgem-srs.toml");
+    Config::read(&path, overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Packets of each FEC, in its own order.
+type Sources = [Vec<Vec<u8>>; 2];
+
+fn split_by_fec(packets: impl IntoIterator<Item = Vec<u8>>) -> Sources {
+    let mut sources = Sources::default();
+    for packet in packets {
+        sources[usize::from(packet[7] >> 4) % 2].push(packet);
+    }
+    sources
+}
+
+/// A simulated detector at a low rate, so that packets are long in time, and at a high one.
+static SIMULATED: LazyLock<Vec<Sources>> = LazyLock::new(|| {
+    let DetectorSettings::GdGem(settings) = config(&[]).detector;
+    [300.0, 60_000.0]
+        .map(|neutrons_per_second| {
+            let options =
+                GdGemSimulationOptions { neutrons_per_second, seed: 7, ..GdGemSimulationOptions::default() };
+            let mut simulation = GdGemSimulation::new(&settings, options).expect("a VMM3a detector");
+            let pulses = if neutrons_per_second < 1000.0 { 40 } else { 3 };
+            split_by_fec((0..pulses).flat_map(|_| simulation.next_pulse().packets).map(|packet| packet.bytes))
+        })
+        .into()
+});
+
+/// The recorded VMM3a capture, or none.
+static RECORDED: LazyLock<Option<Sources>> = LazyLock::new(|| {
+    let mut reader = CaptureReader::open(&shared_folder().join("captures/gdgem/vmm3a_srs.pcapng")).ok()?;
+    let mut slab = PacketSlab::new(1000, 4 << 20);
+    assert_eq!(reader.fill(&mut slab).ok()?, Fill::End);
+    let packets: Vec<_> = slab.batch().iter().map(|packet| packet.bytes.to_vec()).collect();
+    Some(split_by_fec(packets))
+});
+
+/// Forms events of packets cut into slabs of `slab_packets` with batches of `batch_events`.
+fn form(config: &Config, packets: &[&Vec<u8>], slab_packets: usize, batch_events: usize) -> Vec<Event> {
+    let mut detector = config.build_detector().expect("a checked configuration");
+    let mut events = Vec::new();
+    let mut batch = EventBatch::new(batch_events);
+    for chunk in packets.chunks(slab_packets) {
+        let mut slab = PacketSlab::new(chunk.len(), chunk.iter().map(|packet| packet.len()).sum());
+        for packet in chunk {
+            assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
+        }
+        let mut taken = 0;
+        loop {
+            let progress = detector.ingest(&slab.batch(), taken, &mut batch);
+            taken = progress.taken;
+            events.extend(batch.iter());
+            batch.clear();
+            if !progress.full {
+                break;
+            }
+        }
+        // Publishing early must not change anything either.
+        if slab_packets % 2 == 1 {
+            while detector.publish_closed(&mut batch) {
+                events.extend(batch.iter());
+                batch.clear();
+            }
+        }
+    }
+    loop {
+        let more = detector.close(&mut batch);
+        events.extend(batch.iter());
+        batch.clear();
+        if !more {
+            let ledger = detector.ledger();
+            assert_eq!((ledger.unaccounted(), ledger.counters.value("late")), (0, Some(0)));
+            return events;
+        }
+    }
+}
+
+/// The packets of both sources, interleaved as `choices` says: each takes a run of one source.
+fn interleave<'a>(sources: &'a Sources, choices: &[(bool, u8)]) -> Vec<&'a Vec<u8>> {
+    let mut rest = [&sources[0][..], &sources[1][..]];
+    let mut packets = Vec::new();
+    for &(first, run) in choices.iter().cycle() {
+        let side = usize::from(!first);
+        let count = usize::from(run).min(rest[side].len());
+        packets.extend(&rest[side][..count]);
+        rest[side] = &rest[side][count..];
+        if rest.iter().all(|packets| packets.is_empty()) || choices.iter().all(|choice| choice.1 == 0) {
+            break;
+        }
+        if rest[side].is_empty() {
+            packets.extend(rest[1 - side]);
+            break;
+        }
+    }
+    packets
+}
+
+fn check(sources: &Sources, choices: &[(bool, u8)], slab_packets: usize, batch_events: usize) {
+    let config = config(&[]);
+    let in_turn: Vec<_> = interleave(sources, &[(true, 1), (false, 1)]);
+    let expected = form(&config, &in_turn, 1000, 100_000);
+    assert!(!expected.is_empty());
+    let mixed = interleave(sources, choices);
+    assert_eq!(mixed.len(), in_turn.len());
+    let events = form(&config, &mixed, slab_packets, batch_events);
+    assert!(events == expected, "{} events, {} expected", events.len(), expected.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn events_do_not_depend_on_slabs_batches_or_interleaving(
+        choices in proptest::collection::vec((any::<bool>(), 1..9_u8), 1..12),
+        slab_packets in 1..40_usize,
+        batch_events in 1..300_usize,
+        which in 0..2_usize,
+    ) {
+        check(&SIMULATED[which], &choices, slab_packets, batch_events);
+    }
+
+    #[test]
+    fn recorded_events_do_not_depend_on_slabs_batches_or_interleaving(
+        choices in proptest::collection::vec((any::<bool>(), 1..30_u8), 1..12),
+        slab_packets in 1..120_usize,
+        batch_events in 1..3000_usize,
+    ) {
+        match &*RECORDED {
+            Some(sources) => check(sources, &choices, slab_packets, batch_events),
+            None => {
+                skip("recorded_events_do_not_depend_on_slabs_batches_or_interleaving", "no recorded capture");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// One FEC's packets all before the other's: as far apart as can be.
+#[test]
+fn one_source_wholly_before_the_other_gives_the_same_events() {
+    for sources in SIMULATED.iter().chain(&*RECORDED) {
+        check(sources, &[(true, 255), (true, 255), (true, 255), (false, 255)], 7, 11);
+        check(sources, &[(false, 255), (false, 255), (false, 255), (true, 255)], 8, 1);
+    }
+}
+
+/// Keeps all events.
+#[derive(Clone, Default)]
+struct Keep(Arc<Mutex<Vec<Event>>>);
+
+impl EventSink for Keep {
+    fn name(&self) -> String {
+        "events in memory".into()
+    }
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        self.0.lock().map_err(|error| error.to_string())?.extend(events.iter());
+        Ok(())
+    }
+    fn finish(&mut self, _: &evforge_core::ledger::DetectorLedger) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn events_do_not_depend_on_the_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("simulated.pkts");
+    let packets = interleave(&SIMULATED[1], &[(true, 3), (false, 2)]);
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|packet| packet.len()).sum());
+    for packet in &packets {
+        assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
+    }
+    let mut writer = PktsWriter::create(&path).unwrap();
+    for packet in slab.batch().iter() {
+        writer.write(&packet).unwrap();
+    }
+    writer.finish().unwrap();
+    let events = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        let kept = Keep::default();
+        let run = CaptureRun {
+            config: &config(&overrides),
+            input: path.clone(),
+            port: None,
+            sinks: vec![Box::new(kept.clone())],
+            stop: &AtomicBool::new(false),
+        };
+        let report = run.run(|_| {}).unwrap();
+        assert!(report.is_success());
+        assert_eq!(report.ledger.unaccounted(), 0);
+        let events = kept.0.lock().unwrap();
+        events.clone()
+    };
+    let expected = events(&[]);
+    assert!(expected.len() > 5000);
+    assert!(events(&["input.threads=2"]) == expected);
+    assert!(
+        events(&["input.threads=2", "input.packets_per_slab=3", "input.events_per_batch=17"]) == expected
+    );
+    assert!(events(&["input.packets_per_slab=1", "input.events_per_batch=1"]) == expected);
+}
