@@ -27,9 +27,7 @@ const inputs: Record<Status["input"], State> = {
 export class Header {
   private notices = "";
 
-  constructor(private readonly model: Model, private readonly connection: Connection) {
-    setInterval(() => this.update(), 500);
-  }
+  constructor(private readonly model: Model, private readonly connection: Connection) {}
 
   update(): void {
     const { hello, status } = this.model;
@@ -44,6 +42,8 @@ export class Header {
     const age = document.getElementById("age")!;
     age.textContent = status ? this.ages(status) : "";
     age.classList.toggle("old", this.isOld());
+    // What is no longer true must not look as if it were.
+    document.body.classList.toggle("stale", this.sinceUpdate() > stale);
     const cleared = this.model.clearedAt();
     set("since", cleared !== null ? `counts since ${clock(cleared)}` : hello ? `since ${clock(hello.started_ms)}` : "");
     document.getElementById("show-all")!.hidden = cleared === null;

@@ -12,10 +12,17 @@ export class LedgerPanel {
 
   constructor(private readonly model: Model) {}
 
+  /** Says how old the ledger is: also while no updates come. */
+  updateAge(): void {
+    const { status, statusAt } = this.model;
+    const since = performance.now() - statusAt;
+    this.age.textContent = status?.ledger ? `${duration(status.ledger.age_ms + since)} old` : "";
+  }
+
   update(): void {
     const { status } = this.model;
     const ledger = status?.ledger;
-    this.age.textContent = ledger ? `${duration(ledger.age_ms)} old` : "";
+    this.updateAge();
     const rows = document.createDocumentFragment();
     if (ledger) {
       packetRows(rows, ledger);

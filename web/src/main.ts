@@ -45,6 +45,10 @@ const connection = new Connection({
 });
 const header = new Header(model, connection);
 installProbe(model, connection, image);
+setInterval(() => {
+  header.update();
+  ledger.updateAge();
+}, 500);
 header.update();
 
 document.addEventListener("visibilitychange", drawAll);

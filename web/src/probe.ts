@@ -20,6 +20,8 @@ export interface Probe {
     /** Pictures received since the page was loaded, and updates per second. */
     pictures: number;
     updatesPerSecond: number;
+    /** Events in the picture since the start or the last "Clear". */
+    total: number;
     /** Restarts of the server seen by this page. */
     restarts: number;
     /** Unix milliseconds of the last "Clear", or null. */
@@ -49,6 +51,7 @@ export function installProbe(model: Model, connection: Connection, panel: ImageP
       status: model.status,
       pictures: model.pictures,
       updatesPerSecond: model.updatesPerSecond(),
+      total: model.picture ? model.shownEvents() : 0,
       restarts: model.restarts,
       clearedAt: model.clearedAt(),
       points: model.points.length,

@@ -230,6 +230,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let ledger =
                 DetectorLedger { sources: sources.collect(), counters: CounterSnapshot::of(&snapshot) };
             sink.observe(&ledger).map_err(|error| error.to_string())?;
+            if arguments.swallow > 0 {
+                view.set_alarms(vec![format!("{} readouts are unaccounted for", arguments.swallow)]);
+            }
             view.set_losses(vec![LocatedLoss {
                 place: "socket buffer".into(),
                 packets: lost - lost / 4,
