@@ -5,6 +5,7 @@
 //! | configuration files, their checks and their errors | [`config`] |
 //! | forming the events of a capture file | [`capture_run`] |
 //! | what a run reports at its end | [`report`] |
+//! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
@@ -17,5 +18,6 @@
 
 pub mod capture_run;
 pub mod config;
+pub mod counter_table;
 pub mod report;
 pub mod sinks;

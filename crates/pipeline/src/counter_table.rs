@@ -1,0 +1,41 @@
+//! The table of counters in `docs/counters.md`, made from their declarations.
+
+use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
+use evforge_detect::gdgem::GdGemCounters;
+use evforge_net::capture::CaptureCounters;
+use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::socket::ReceiverCounters;
+use std::fmt::Write as _;
+
+/// Markdown: a section with a table for each stage.
+pub fn counter_table() -> String {
+    let mut text = String::new();
+    add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
+    add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
+    add_stage::<KernelCounters>(&mut text, "What the kernel lost");
+    add_stage::<GdGemCounters>(&mut text, "Forming events of a Gd-GEM");
+    text
+}
+
+fn add_stage<C: CounterSet>(text: &mut String, title: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "\n## {title} (`{}`)\n", C::STAGE);
+    text.push_str("| counter | unit | part in the laws | meaning |\n|---|---|---|---|\n");
+    for CounterInfo { name, unit, help, role } in C::infos() {
+        let help = help.replace('|', "\\|");
+        let _ = writeln!(text, "| `{name}` | {} | {} | {help} |", unit.name(), part(*role));
+    }
+}
+
+/// A counter's part in the laws, in words.
+fn part(role: Role) -> String {
+    let side = |law: Law, side: &str| format!("{}: {side}", law.name());
+    match role {
+        Role::Enters(law) => side(law, "in"),
+        Role::Leaves(law) => side(law, "out"),
+        Role::Joins(before, after) => format!("{}, {}", side(before, "out"), side(after, "in")),
+        Role::Discarded(law) => side(law, "discarded"),
+        Role::Held(law) => side(law, "held"),
+        Role::Information => "–".to_owned(),
+    }
+}
