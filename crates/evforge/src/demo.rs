@@ -7,6 +7,7 @@ use crate::simulate::write_capture;
 use clap::Args;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
+use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::sinks::{CsvSink, PixelCounts};
 use evforge_sim::gdgem::GdGemSimulationOptions;
 use std::path::{Path, PathBuf};
@@ -41,8 +42,8 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         input: capture.clone(),
         port: None,
         sinks: vec![
-            Box::new(CsvSink::create(&events).map_err(|error| error.to_string())?),
-            Box::new(counts.clone()),
+            SinkPlan::complete(Box::new(CsvSink::create(&events).map_err(|error| error.to_string())?)),
+            SinkPlan::complete(Box::new(counts.clone())),
         ],
         stop: &AtomicBool::new(false),
     };

@@ -5,9 +5,9 @@ use crate::output::{check_writable, print, write_file};
 use crate::picture::png_of_counts;
 use crate::progress::ProgressDisplay;
 use clap::Args;
-use evforge_core::sink::EventSink;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
+use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::sinks::{CsvSink, PixelCounts};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,9 +52,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         return print(&summary(&config)?).map(|()| true);
     }
     let input = arguments.input.clone().ok_or("nothing to read: give --input FILE")?;
-    let mut sinks: Vec<Box<dyn EventSink>> = Vec::new();
+    let mut sinks: Vec<SinkPlan> = Vec::new();
     if let Some(path) = &arguments.events {
-        sinks.push(Box::new(CsvSink::create(path).map_err(|error| error.to_string())?));
+        sinks.push(SinkPlan::complete(Box::new(CsvSink::create(path).map_err(|error| error.to_string())?)));
     }
     for (what, path) in [("the report", &arguments.report), ("the image", &arguments.image)] {
         if let Some(path) = path {
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
     }
     let counts = PixelCounts::new(config.build_detector()?.geometry());
     if arguments.image.is_some() {
-        sinks.push(Box::new(counts.clone()));
+        sinks.push(SinkPlan::complete(Box::new(counts.clone())));
     }
     let stop = stop_on_signals()?;
     let mut display = ProgressDisplay::new(arguments.quiet);

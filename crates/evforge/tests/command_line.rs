@@ -36,14 +36,14 @@ fn simulated(folder: &Path, name: &str) -> PathBuf {
         "--pulses",
         "3",
         "--output",
-        path.to_str().unwrap(),
+        path.to_str().expect("a path that is text"),
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     path
 }
 
 fn lines(path: &Path) -> Vec<String> {
-    std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
+    std::fs::read_to_string(path).expect("the file is there").lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -200,7 +200,10 @@ fn errors_say_what_where_and_how_to_mend_it() {
         (vec!["run", "--config", bad, "--input", path], vec!["bad.toml:", "found `500`", "22.5ns"]),
         (vec!["run", "--config", "none.toml", "--input", path], vec!["none.toml", "configs/"]),
         (vec!["run", "--config", &config_path, "--input", "none.pcapng"], vec!["none.pcapng"]),
-        (vec!["run", "--config", &config_path, "--input", folder], vec!["is a directory", "Name a file in it"]),
+        (
+            vec!["run", "--config", &config_path, "--input", folder],
+            vec!["is a directory", "Name a file in it"],
+        ),
         (vec!["run", "--config", &config_path], vec!["--input"]),
         (
             vec!["run", "--config", &config_path, "--input", path, "--events", nowhere],

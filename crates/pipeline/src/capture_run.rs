@@ -1,16 +1,50 @@
 //! Forms the events of a capture file, as fast as it can.
 
 use crate::config::{Config, InputSettings};
+use crate::fan_out::{FanOut, SinkPlan, WhenFull};
+use crate::loss_places::LossPlaces;
 use crate::report::{Ending, RunReport};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
 use evforge_core::event::EventBatch;
 use evforge_core::packet::PacketSlab;
-use evforge_core::sink::EventSink;
 use evforge_net::capture::{CaptureCounters, CaptureError, CaptureReader, Fill};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::Instant;
+
+/// Why a run cannot begin.
+#[derive(Debug)]
+pub enum RunError {
+    /// The capture cannot be opened.
+    Capture(CaptureError),
+    /// The system gives no more threads.
+    Threads(std::io::Error),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Capture(error) => error.fmt(f),
+            Self::Threads(error) => write!(f, "the threads of the sinks cannot be started: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<CaptureError> for RunError {
+    fn from(error: CaptureError) -> Self {
+        Self::Capture(error)
+    }
+}
+
+impl From<std::io::Error> for RunError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Threads(error)
+    }
+}
 
 /// How far a run is, for a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +68,16 @@ pub struct CaptureRun<'a> {
     /// Take only packets to this UDP port.
     pub port: Option<u16>,
     /// Where the events go.
-    pub sinks: Vec<Box<dyn EventSink>>,
+    pub sinks: Vec<SinkPlan>,
     /// Set from outside to end the run in good order.
     pub stop: &'a AtomicBool,
 }
 
-/// Forms events from slabs and hands them to the sinks; keeps note of sinks that fail.
+/// Forms events from slabs and hands them on.
 struct Forming {
     detector: Box<dyn Detector>,
     events: EventBatch,
-    formed: u64,
-    sinks: Vec<Box<dyn EventSink>>,
-    failed: Vec<(String, String)>,
+    sinks: FanOut,
 }
 
 impl Forming {
@@ -59,44 +91,16 @@ impl Forming {
             if !progress.full {
                 return;
             }
-            self.deliver();
+            self.sinks.deliver(&mut self.events);
         }
     }
 
     /// Closes the detector and delivers what is left.
     fn close(&mut self) {
         while self.detector.close(&mut self.events) {
-            self.deliver();
+            self.sinks.deliver(&mut self.events);
         }
-        self.deliver();
-    }
-
-    /// Hands the events so far to every sink. One that fails is dropped, and the others go on.
-    fn deliver(&mut self) {
-        self.formed += self.events.len() as u64;
-        let Self { sinks, events, failed, .. } = self;
-        sinks.retain_mut(|sink| match sink.take(events) {
-            Ok(()) => true,
-            Err(error) => {
-                failed.push((sink.name(), error.to_string()));
-                false
-            }
-        });
-        events.clear();
-    }
-
-    /// Ends all sinks.
-    fn finish(&mut self, ending: &Ending) -> Vec<String> {
-        let ledger = self.detector.ledger();
-        let mut notes = Vec::new();
-        for mut sink in std::mem::take(&mut self.sinks) {
-            if matches!(ending, Ending::InputFailed(_)) {
-                notes.extend(sink.abandon());
-            } else if let Err(error) = sink.finish(&ledger) {
-                self.failed.push((sink.name(), error.to_string()));
-            }
-        }
-        notes
+        self.sinks.deliver(&mut self.events);
     }
 }
 
@@ -104,9 +108,9 @@ impl CaptureRun<'_> {
     /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
     ///
     /// # Errors
-    /// If the capture cannot be opened. A capture that fails further on is told in the report, which then is
-    /// not a success.
-    pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, CaptureError> {
+    /// If the capture cannot be opened, or the system gives no threads. A capture that fails further on is told
+    /// in the report, which then is not a success.
+    pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
         let started = Instant::now();
         let mut reader = CaptureReader::open(&self.input)?;
         if let Some(port) = self.port {
@@ -115,12 +119,11 @@ impl CaptureRun<'_> {
         let detector = self.config.build_detector();
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
+        let events_per_batch = self.config.input.events_per_batch;
         let mut forming = Forming {
             detector,
-            events: EventBatch::new(self.config.input.events_per_batch),
-            formed: 0,
-            sinks: self.sinks,
-            failed: Vec::new(),
+            events: EventBatch::new(events_per_batch),
+            sinks: FanOut::start(self.sinks, events_per_batch, WhenFull::Wait)?,
         };
         let input = &self.config.input;
         let mut ending = if input.threads == 1 {
@@ -129,11 +132,13 @@ impl CaptureRun<'_> {
             run_side_by_side(&mut reader, &mut forming, input, self.stop, &mut progress)
         };
         forming.close();
-        let notes = forming.finish(&ending);
+        let ledger = forming.detector.ledger();
+        let complete = !matches!(ending, Ending::InputFailed(_));
+        let sinks = forming.sinks.end(ledger.clone(), complete);
         if let Ending::InputFailed(error) = &mut ending {
-            for note in notes {
+            for note in sinks.iter().filter_map(|sink| sink.note.as_ref()) {
                 error.push_str("; ");
-                error.push_str(&note);
+                error.push_str(note);
             }
         }
         Ok(RunReport {
@@ -141,9 +146,10 @@ impl CaptureRun<'_> {
             input: display(reader.path()),
             elapsed: started.elapsed(),
             ending,
-            ledger: forming.detector.ledger(),
-            capture: *reader.counters(),
-            failed_sinks: forming.failed,
+            losses: LossPlaces::in_the_input(ledger.packets().lost),
+            ledger,
+            counters: vec![("capture", CounterSnapshot::of(reader.counters()))],
+            sinks,
         })
     }
 }
@@ -181,7 +187,7 @@ fn run_in_turn(
         slab.clear();
         let fill = reader.fill(&mut slab);
         forming.take(&slab);
-        progress(progress_of(reader, reader.counters(), forming.formed));
+        progress(progress_of(reader, reader.counters(), forming.sinks.handed_over()));
         match fill {
             Ok(Fill::More) => {}
             Ok(Fill::End) => return Ending::Complete,
@@ -227,7 +233,7 @@ fn run_side_by_side(
         });
         while let Ok((slab, at)) = take_filled.recv() {
             forming.take(&slab);
-            progress(RunProgress { events: forming.formed, ..at });
+            progress(RunProgress { events: forming.sinks.handed_over(), ..at });
             // After its last slab the reader does not wait for empty ones any more.
             let _ = give_empty.send(slab);
         }

@@ -19,5 +19,7 @@
 pub mod capture_run;
 pub mod config;
 pub mod counter_table;
+pub mod fan_out;
+pub mod loss_places;
 pub mod report;
 pub mod sinks;

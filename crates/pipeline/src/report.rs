@@ -3,27 +3,13 @@
 //! The JSON has at least the fields of the design's section 6; `sent` is absent where the format has no
 //! sequence, and losses that were already in a capture have the place `input`.
 
+use crate::fan_out::SinkOutcome;
+use crate::loss_places::LossPlaces;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
-use evforge_net::capture::CaptureCounters;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
-
-/// Where packets that are missing were lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossPlace {
-    /// They were not in the capture that was read.
-    Input,
-}
-
-impl LossPlace {
-    fn name(self) -> &'static str {
-        match self {
-            LossPlace::Input => "input",
-        }
-    }
-}
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,17 +35,19 @@ pub struct RunReport {
     pub ending: Ending,
     /// Sources, sequences and counters.
     pub ledger: DetectorLedger,
-    /// What was read from the capture.
-    pub capture: CaptureCounters,
-    /// Sinks that failed, and why.
-    pub failed_sinks: Vec<(String, String)>,
+    /// Where packets were lost.
+    pub losses: LossPlaces,
+    /// Further counters: of the capture or of the receiver, each with the name of its stage.
+    pub counters: Vec<(&'static str, CounterSnapshot)>,
+    /// What became of the events handed to each sink.
+    pub sinks: Vec<SinkOutcome>,
 }
 
 impl RunReport {
     /// True if nothing went wrong: the input was whole or the run was stopped on purpose, and all sinks have
     /// everything.
     pub fn is_success(&self) -> bool {
-        !matches!(self.ending, Ending::InputFailed(_)) && self.failed_sinks.is_empty()
+        !matches!(self.ending, Ending::InputFailed(_)) && self.sinks.iter().all(|sink| sink.failure.is_none())
     }
 
     /// The report as JSON.
@@ -69,8 +57,8 @@ impl RunReport {
         let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
         let mut stream = json!({
             "name": self.stream,
-            "sources": ledger.sources.iter().map(source_json).collect::<Vec<_>>(),
-            "packets": packets_json(&packets),
+            "sources": ledger.sources.iter().map(|s| source_json(s, self.losses.unlocated)).collect::<Vec<_>>(),
+            "packets": self.all_packets_json(&packets),
             "readouts": value("readouts"),
             "markers": value("markers"),
             "hits": value("hits"),
@@ -91,17 +79,41 @@ impl RunReport {
             Ending::Stopped => ("stopped", None),
             Ending::InputFailed(error) => ("input failed", Some(error)),
         };
-        json!({
+        let mut report = json!({
             "evforge": env!("CARGO_PKG_VERSION"),
             "input": self.input,
             "ending": ending,
             "error": error,
             "elapsed_s": self.elapsed.as_secs_f64(),
             "streams": [stream],
-            "capture": counters_json(&CounterSnapshot::of(&self.capture)),
-            "failed_sinks": self.failed_sinks.iter()
-                .map(|(sink, error)| json!({ "sink": sink, "error": error })).collect::<Vec<_>>(),
-        })
+            "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
+        });
+        for (stage, counters) in &self.counters {
+            report[stage] = counters_json(counters);
+        }
+        report
+    }
+
+    /// The packets of all sources, with the places of the losses.
+    fn all_packets_json(&self, packets: &PacketLedger) -> Value {
+        let mut json = packets_json(packets);
+        json["unlocated"] = json!(self.losses.unlocated);
+        let after = self.losses.after_the_last;
+        if after > 0 {
+            // A sequence cannot see what was lost after its last number; the socket's counter can.
+            json["lost"] = json!(packets.lost + after);
+            json["lost_after_the_last"] = json!(after);
+            if let Some(sent) = packets.sent {
+                json["sent"] = json!(sent + after);
+            }
+        }
+        let place = |inferred: bool| -> Map<String, Value> {
+            let places = self.losses.places.iter().filter(|loss| loss.inferred == inferred);
+            places.map(|loss| (loss.place.name().to_owned(), json!(loss.packets))).collect()
+        };
+        json["places"] = Value::Object(place(false));
+        json["inferred_places"] = Value::Object(place(true));
+        json
     }
 
     /// The report as text of some twenty lines.
@@ -122,8 +134,23 @@ impl RunReport {
         }
         let packets = ledger.packets();
         line("packets", packets_text(&packets));
+        // With a single place it can be said of each source.
+        let place = match &self.losses.places[..] {
+            [loss] if self.losses.unlocated == 0 => format!("; place: {}", loss.place.name()),
+            _ => String::new(),
+        };
         for source in &ledger.sources {
-            line(&format!("  {}", source.name), source_text(source));
+            line(&format!("  {}", source.name), source_text(source, &place));
+        }
+        for loss in &self.losses.places {
+            let how = if loss.inferred { " (inferred)" } else { "" };
+            line("  lost", format!("{} in the {}{how}", grouped(loss.packets), loss.place.name()));
+        }
+        if self.losses.after_the_last > 0 {
+            line("  of these", format!("{} after the last received", grouped(self.losses.after_the_last)));
+        }
+        if self.losses.unlocated > 0 {
+            line("  lost", format!("{} unlocated", grouped(self.losses.unlocated)));
         }
         if let Some(bound) = packets.loss_upper_bound() {
             let lost = if packets.lost == 0 { "nothing lost; " } else { "" };
@@ -143,8 +170,19 @@ impl RunReport {
         }
         line("held", grouped(value("held")));
         line("unaccounted", grouped(ledger.unaccounted()));
-        for (sink, error) in &self.failed_sinks {
-            line("FAILED SINK", format!("{sink}: {error}"));
+        for sink in &self.sinks {
+            if sink.dropped > 0 {
+                line(
+                    "ALARM",
+                    format!("{}: {} events dropped, it is too slow", sink.name, grouped(sink.dropped)),
+                );
+            }
+            if let Some(failure) = &sink.failure {
+                line(
+                    "FAILED SINK",
+                    format!("{}: {failure} ({} events missed)", sink.name, grouped(sink.missed)),
+                );
+            }
         }
         text
     }
@@ -157,24 +195,31 @@ fn packets_json(packets: &PacketLedger) -> Value {
         "reordered": packets.reordered,
         "duplicated": packets.duplicated,
         "restarts": packets.restarts,
-        // What a capture lacks was lost before it was made: its place is known.
-        "unlocated": 0,
     });
     if let Some(sent) = packets.sent {
         json["sent"] = json!(sent);
     }
-    if packets.lost > 0 {
-        json["places"] = json!({ LossPlace::Input.name(): packets.lost });
-    }
     json
 }
 
-fn source_json(source: &SourceLedger) -> Value {
+fn sink_json(sink: &SinkOutcome) -> Value {
+    json!({
+        "name": sink.name,
+        "taken": sink.taken,
+        "dropped": sink.dropped,
+        "missed": sink.missed,
+        "failure": sink.failure,
+    })
+}
+
+fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
     let gaps: Vec<Value> =
         source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
+    let mut packets = packets_json(&source.packets);
+    packets["unlocated"] = json!(unlocated.min(source.packets.lost));
     json!({
         "name": source.name,
-        "packets": packets_json(&source.packets),
+        "packets": packets,
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
     })
@@ -208,7 +253,7 @@ fn packets_text(packets: &PacketLedger) -> String {
     text
 }
 
-fn source_text(source: &SourceLedger) -> String {
+fn source_text(source: &SourceLedger, place: &str) -> String {
     let mut text = packets_text(&source.packets);
     if source.gaps.is_empty() {
         return text;
@@ -227,7 +272,7 @@ fn source_text(source: &SourceLedger) -> String {
     if more > 0 {
         let _ = write!(text, " and {more} more gaps");
     }
-    let _ = write!(text, "; place: {})", LossPlace::Input.name());
+    let _ = write!(text, "{place})");
     text
 }
 

@@ -7,6 +7,7 @@ use evforge_core::sink::{EventSink, SinkError};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_pipeline::fan_out::SinkPlan;
 use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
@@ -200,7 +201,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
             config: &config(&overrides),
             input: path.clone(),
             port: None,
-            sinks: vec![Box::new(kept.clone())],
+            sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],
             stop: &AtomicBool::new(false),
         };
         let report = run.run(|_| {}).unwrap();

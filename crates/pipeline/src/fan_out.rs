@@ -1,0 +1,337 @@
+//! Events to several sinks, each on a thread of its own.
+//!
+//! The forming thread fills a batch and hands it, shared, to a queue per sink. When all sinks have let go of
+//! a batch it is filled again: the batches are a fixed pool, and nothing is allocated per batch.
+//!
+//! # What happens when a sink is slow or fails
+//! | input | a full queue |
+//! |---|---|
+//! | a capture file | waits: nothing is ever dropped |
+//! | live | drops the newest batch for this sink only, counts its events, and goes on |
+//!
+//! A sink that reports an error gets no more events; what it misses is counted, the other sinks go on, and
+//! the report names it. The pool has a batch for every place in every queue, so it cannot be empty while
+//! there is something to fill.
+
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::EventSink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+/// What to do when the queue of a sink is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Wait until there is room: for input that waits as well.
+    Wait,
+    /// Drop the newest batch for this sink and count its events: for live input.
+    Drop,
+}
+
+/// A sink and the length of its queue.
+pub struct SinkPlan {
+    /// The sink.
+    pub sink: Box<dyn EventSink>,
+    /// Batches that may wait for it.
+    pub queue: usize,
+}
+
+impl SinkPlan {
+    /// A sink that must have everything: files and messages. It may fall behind by 256 batches.
+    pub fn complete(sink: Box<dyn EventSink>) -> Self {
+        Self { sink, queue: 256 }
+    }
+
+    /// A sink that only needs to be up to date: pictures. It may fall behind by 8 batches.
+    pub fn picture(sink: Box<dyn EventSink>) -> Self {
+        Self { sink, queue: 8 }
+    }
+}
+
+/// What became of the events handed to one sink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinkOutcome {
+    /// The sink, as it calls itself.
+    pub name: String,
+    /// Events it has taken.
+    pub taken: u64,
+    /// Events dropped because its queue was full.
+    pub dropped: u64,
+    /// Events it did not get, or did not keep, because it had failed.
+    pub missed: u64,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// What it left behind after the input had failed.
+    pub note: Option<String>,
+}
+
+enum Message {
+    Events(Arc<EventBatch>),
+    Ledger(Arc<DetectorLedger>),
+    Finish(Arc<DetectorLedger>),
+    Abandon,
+}
+
+#[derive(Default)]
+struct Counts {
+    taken: AtomicU64,
+    missed: AtomicU64,
+}
+
+struct Branch {
+    name: String,
+    queue: SyncSender<Message>,
+    thread: JoinHandle<(Option<String>, Option<String>)>,
+    counts: Arc<Counts>,
+    dropped: u64,
+}
+
+/// Hands batches to sinks.
+pub struct FanOut {
+    branches: Vec<Branch>,
+    pool: Vec<Arc<EventBatch>>,
+    when_full: WhenFull,
+    handed_over: u64,
+}
+
+impl FanOut {
+    /// Starts a thread for each sink. Batches hold `batch_events` events each.
+    ///
+    /// # Errors
+    /// If the system gives no more threads.
+    pub fn start(plans: Vec<SinkPlan>, batch_events: usize, when_full: WhenFull) -> std::io::Result<Self> {
+        // A batch in every place of every queue, one in the hands of every sink, one being filled.
+        let batches = plans.iter().map(|plan| plan.queue + 1).sum::<usize>() + 1;
+        let branches = plans.into_iter().map(start_branch).collect::<std::io::Result<Vec<_>>>()?;
+        let pool = (0..batches).map(|_| Arc::new(EventBatch::new(batch_events))).collect();
+        Ok(Self { branches, pool, when_full, handed_over: 0 })
+    }
+
+    /// Events handed over so far.
+    pub fn handed_over(&self) -> u64 {
+        self.handed_over
+    }
+
+    /// Hands the events of `batch` to every sink and gives it back empty (or another empty one in its place).
+    pub fn deliver(&mut self, batch: &mut EventBatch) {
+        if batch.is_empty() {
+            return;
+        }
+        self.handed_over += batch.len() as u64;
+        // One of the pool is free: see `start`. `swap_remove` and `push` keep the pool's length.
+        let Some(free) = self.pool.iter_mut().position(|batch| Arc::get_mut(batch).is_some()) else {
+            unreachable!("the pool has a batch for every place there is");
+        };
+        let mut shared = self.pool.swap_remove(free);
+        if let Some(empty) = Arc::get_mut(&mut shared) {
+            empty.clear();
+            std::mem::swap(empty, batch);
+        }
+        for branch in &mut self.branches {
+            branch.deliver(&shared, self.when_full);
+        }
+        self.pool.push(shared);
+    }
+
+    /// Lets every sink take note of the state of the input.
+    pub fn observe(&self, ledger: &Arc<DetectorLedger>) {
+        for branch in &self.branches {
+            // A sink that is behind will see the next state.
+            let _ = branch.queue.try_send(Message::Ledger(Arc::clone(ledger)));
+        }
+    }
+
+    /// Events that sinks have dropped or missed so far, over all sinks.
+    pub fn lost_to_sinks(&self) -> u64 {
+        let lost = |branch: &Branch| branch.dropped + branch.counts.missed.load(Ordering::Relaxed);
+        self.branches.iter().map(lost).sum()
+    }
+
+    /// Ends all sinks and waits for them: `complete` if the input came to its end, otherwise they leave
+    /// nothing behind that looks whole.
+    pub fn end(self, ledger: DetectorLedger, complete: bool) -> Vec<SinkOutcome> {
+        let ledger = Arc::new(ledger);
+        for branch in &self.branches {
+            let message = if complete { Message::Finish(Arc::clone(&ledger)) } else { Message::Abandon };
+            // Fails only if the sink's thread has panicked, which joining it reports.
+            let _ = branch.queue.send(message);
+        }
+        self.branches.into_iter().map(Branch::end).collect()
+    }
+}
+
+impl Branch {
+    fn deliver(&mut self, batch: &Arc<EventBatch>, when_full: WhenFull) {
+        let message = Message::Events(Arc::clone(batch));
+        let events = batch.len() as u64;
+        match when_full {
+            WhenFull::Wait => {
+                if self.queue.send(message).is_err() {
+                    self.counts.missed.fetch_add(events, Ordering::Relaxed);
+                }
+            }
+            WhenFull::Drop => match self.queue.try_send(message) {
+                Ok(()) => {}
+                Err(TrySendError::Full(_)) => self.dropped += events,
+                Err(TrySendError::Disconnected(_)) => {
+                    self.counts.missed.fetch_add(events, Ordering::Relaxed);
+                }
+            },
+        }
+    }
+
+    fn end(self) -> SinkOutcome {
+        drop(self.queue);
+        let (failure, note) = self
+            .thread
+            .join()
+            .unwrap_or_else(|_| (Some("its thread panicked: please report this".to_owned()), None));
+        SinkOutcome {
+            name: self.name,
+            taken: self.counts.taken.load(Ordering::Relaxed),
+            dropped: self.dropped,
+            missed: self.counts.missed.load(Ordering::Relaxed),
+            failure,
+            note,
+        }
+    }
+}
+
+fn start_branch(plan: SinkPlan) -> std::io::Result<Branch> {
+    let name = plan.sink.name();
+    let counts = Arc::new(Counts::default());
+    let (queue, messages) = sync_channel(plan.queue);
+    let thread_counts = Arc::clone(&counts);
+    let thread = std::thread::Builder::new()
+        .name("sink".into())
+        .spawn(move || serve(plan.sink, &messages, &thread_counts))?;
+    Ok(Branch { name, queue, thread, counts, dropped: 0 })
+}
+
+/// Serves a sink until it is ended: why it failed, and what it left behind.
+fn serve(
+    mut sink: Box<dyn EventSink>,
+    messages: &Receiver<Message>,
+    counts: &Counts,
+) -> (Option<String>, Option<String>) {
+    let mut failure: Option<String> = None;
+    while let Ok(message) = messages.recv() {
+        let result = match message {
+            Message::Events(batch) if failure.is_some() => {
+                counts.missed.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                continue;
+            }
+            Message::Events(batch) => {
+                let result = sink.take(&batch);
+                let counter = if result.is_ok() { &counts.taken } else { &counts.missed };
+                counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                result
+            }
+            Message::Ledger(ledger) if failure.is_none() => sink.observe(&ledger),
+            Message::Ledger(_) => continue,
+            Message::Finish(ledger) => {
+                if failure.is_none() {
+                    failure = sink.finish(&ledger).err().map(|error| error.to_string());
+                }
+                return (failure, None);
+            }
+            Message::Abandon => return (failure, sink.abandon()),
+        };
+        if let Err(error) = result {
+            failure = Some(error.to_string());
+        }
+    }
+    (failure, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::event::Event;
+    use evforge_core::sink::SinkError;
+    use std::sync::Mutex;
+
+    /// Takes events as slowly as `gate` lets it, and fails after `fails_after` batches.
+    struct Slow {
+        gate: Arc<Mutex<()>>,
+        seen: Arc<Mutex<Vec<u64>>>,
+        fails_after: usize,
+    }
+
+    impl EventSink for Slow {
+        fn name(&self) -> String {
+            "slow".into()
+        }
+        fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+            drop(self.gate.lock());
+            if self.fails_after == 0 {
+                return Err("full disk".into());
+            }
+            self.fails_after -= 1;
+            self.seen.lock().unwrap().extend(events.times_ns());
+            Ok(())
+        }
+        fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+            Ok(())
+        }
+    }
+
+    type Seen = Arc<Mutex<Vec<u64>>>;
+
+    fn slow(fails_after: usize, queue: usize) -> (SinkPlan, Arc<Mutex<()>>, Seen) {
+        let (gate, seen) = (Arc::new(Mutex::new(())), Seen::default());
+        let sink = Slow { gate: Arc::clone(&gate), seen: Arc::clone(&seen), fails_after };
+        (SinkPlan { sink: Box::new(sink), queue }, gate, seen)
+    }
+
+    fn deliver(fan_out: &mut FanOut, times: std::ops::Range<u64>) {
+        let mut batch = EventBatch::new(2);
+        for time_ns in times {
+            assert!(batch.push(Event { time_ns, pixel_id: 1 }));
+            if batch.is_full() {
+                fan_out.deliver(&mut batch);
+                assert!(batch.is_empty() && batch.capacity() == 2);
+            }
+        }
+    }
+
+    #[test]
+    fn live_input_drops_for_the_slow_sink_only_and_counts_it() {
+        let (slow_plan, gate, slow_seen) = slow(usize::MAX, 3);
+        let (fast_plan, _open, fast_seen) = slow(usize::MAX, 1000);
+        let held = gate.lock().unwrap();
+        let mut fan_out = FanOut::start(vec![slow_plan, fast_plan], 2, WhenFull::Drop).unwrap();
+        deliver(&mut fan_out, 0..200);
+        drop(held);
+        let outcomes = fan_out.end(DetectorLedger::default(), true);
+        let slow = &outcomes[0];
+        assert!(slow.dropped >= 190 && slow.taken + slow.dropped == 200, "{slow:?}");
+        assert_eq!(slow_seen.lock().unwrap().len() as u64, slow.taken);
+        assert_eq!((outcomes[1].taken, outcomes[1].dropped), (200, 0));
+        assert_eq!(*fast_seen.lock().unwrap(), (0..200).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn file_input_waits_and_loses_nothing() {
+        let (plan, _gate, seen) = slow(usize::MAX, 1);
+        let mut fan_out = FanOut::start(vec![plan], 2, WhenFull::Wait).unwrap();
+        deliver(&mut fan_out, 0..500);
+        let outcomes = fan_out.end(DetectorLedger::default(), true);
+        assert_eq!((outcomes[0].taken, outcomes[0].dropped, outcomes[0].missed), (500, 0, 0));
+        assert_eq!(seen.lock().unwrap().len(), 500);
+    }
+
+    #[test]
+    fn a_sink_that_fails_is_named_and_the_others_go_on() {
+        let (failing, _gate, _) = slow(3, 4);
+        let (working, _open, seen) = slow(usize::MAX, 4);
+        let mut fan_out = FanOut::start(vec![failing, working], 2, WhenFull::Wait).unwrap();
+        deliver(&mut fan_out, 0..100);
+        let outcomes = fan_out.end(DetectorLedger::default(), true);
+        assert_eq!(outcomes[0].failure.as_deref(), Some("full disk"));
+        assert_eq!((outcomes[0].taken, outcomes[0].missed), (6, 94));
+        assert_eq!((outcomes[1].failure.as_deref(), seen.lock().unwrap().len()), (None, 100));
+    }
+}
