@@ -77,6 +77,8 @@ pub(crate) async fn serve(
         Ok(()) => client.run(&mut updates, &mut shutdown).await,
         Err(farewell) => farewell,
     };
+    // The seat is free before the browser hears of it.
+    drop(seat);
     client.part(farewell).await;
 }
 
