@@ -4,6 +4,9 @@
 //! |---|---|
 //! | configuration files, their checks and their errors | [`config`] |
 //! | forming the events of a capture file | [`capture_run`] |
+//! | forming the events of packets as they come in | [`live_run`] |
+//! | handing events to several sinks | [`fan_out`] |
+//! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
@@ -20,6 +23,7 @@ pub mod capture_run;
 pub mod config;
 pub mod counter_table;
 pub mod fan_out;
+pub mod live_run;
 pub mod loss_places;
 pub mod report;
 pub mod sinks;

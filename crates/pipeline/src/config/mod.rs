@@ -7,6 +7,12 @@
 //! packets_per_slab = 256
 //! threads = 1                     # 1: read and form in turn; 2: a thread for each
 //!
+//! [receive]                       # optional: live packets
+//! address = "0.0.0.0:6006"
+//!
+//! [cores]                         # optional: pin threads by name
+//! receive = 1
+//!
 //! [gdgem]                         # the detector: exactly one such section
 //! readout = "vmm3a"
 //! ```
@@ -17,8 +23,10 @@
 mod document;
 mod gdgem;
 mod quantity;
+mod receive;
 
 pub use quantity::{ByteSize, Duration, QuantityError};
+pub use receive::{CoreSettings, ReceiveSettings};
 
 use evforge_core::detector::Detector;
 use evforge_detect::gdgem::{GdGem, GdGemSettings, SettingsError};
@@ -130,6 +138,10 @@ struct File {
     name: String,
     #[serde(default)]
     input: InputSettings,
+    #[serde(default)]
+    receive: ReceiveSettings,
+    #[serde(default)]
+    cores: CoreSettings,
     gdgem: GdGemSection,
 }
 
@@ -140,6 +152,10 @@ pub struct Config {
     pub name: String,
     /// How packets travel.
     pub input: InputSettings,
+    /// How packets come in live.
+    pub receive: ReceiveSettings,
+    /// Which core each thread is kept on.
+    pub cores: CoreSettings,
     /// The detector.
     pub detector: DetectorSettings,
     /// The configuration as TOML text, overrides included.
@@ -196,11 +212,13 @@ impl Config {
 
     fn of(file: File, text: String) -> Result<Self, SettingsError> {
         file.input.check()?;
+        file.receive.check()?;
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
         }
         let detector = file.gdgem.settings().map(DetectorSettings::GdGem).map_err(in_section)?;
-        let config = Self { name: file.name, input: file.input, detector, text };
+        let File { name, input, receive, cores, .. } = file;
+        let config = Self { name, input, receive, cores, detector, text };
         config.build_detector()?;
         Ok(config)
     }

@@ -1,0 +1,398 @@
+//! Forms the events of packets as they come in.
+//!
+//! With one thread, receiving and forming take turns on one core, run to completion. With two, one thread
+//! only receives: slabs travel to the forming thread and come back to be filled again. Receiving never
+//! waits: if no slab is free, packets are received into a spare one, dropped, and counted as lost in our own
+//! queue.
+//!
+//! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
+//! published. Events themselves depend on the packets alone.
+
+use crate::config::{Config, InputSettings};
+use crate::fan_out::{FanOut, SinkPlan, WhenFull};
+use crate::loss_places::{LossCounts, LossPlaces};
+use crate::report::{Ending, RunReport};
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::detector::Detector;
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::packet::PacketSlab;
+use evforge_net::affinity::pin_current_thread;
+use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest wait for packets before the thread looks at anything else.
+const RECEIVE_PATIENCE: Duration = Duration::from_millis(20);
+/// Time between publications of what is closed.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
+/// Time between states of the ledger.
+const STATUS_INTERVAL: Duration = Duration::from_secs(1);
+/// Longest time to fetch what the socket still holds at the end.
+const LAST_FETCH: Duration = Duration::from_millis(500);
+
+/// What a live run needs.
+pub struct LiveRun<'a> {
+    /// The instrument.
+    pub config: &'a Config,
+    /// Where the events go.
+    pub sinks: Vec<SinkPlan>,
+    /// Set from outside to end the run in good order.
+    pub stop: &'a AtomicBool,
+    /// End after so long, if set.
+    pub ends_after: Option<Duration>,
+    /// End when so long no packet has come, once there were some, if set.
+    pub idle_limit: Option<Duration>,
+}
+
+/// The state of a live run, about once a second.
+#[derive(Clone, Debug)]
+pub struct LiveStatus {
+    /// Time since the start.
+    pub elapsed: Duration,
+    /// Sources, sequences and counters.
+    pub ledger: Arc<DetectorLedger>,
+    /// Where packets were lost so far.
+    pub losses: LossPlaces,
+    /// Bytes received so far.
+    pub bytes: u64,
+    /// Events dropped or missed by sinks so far.
+    pub lost_to_sinks: u64,
+}
+
+/// What the receiving side knows, shared with the forming side.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReceiveState {
+    counters: ReceiverCounters,
+    drops: SocketDrops,
+    own_queue: u64,
+}
+
+/// What a run tells while it is under way.
+pub trait LiveObserver {
+    /// The socket is open: packets may be sent to `address`. `warnings` are for people.
+    fn ready(&mut self, address: SocketAddr, warnings: &[String]);
+    /// The state, about once a second.
+    fn status(&mut self, status: &LiveStatus);
+}
+
+/// Forms events and hands them on in time.
+struct Forming {
+    detector: Box<dyn Detector>,
+    events: EventBatch,
+    sinks: FanOut,
+    published: Instant,
+}
+
+impl Forming {
+    fn take(&mut self, slab: &PacketSlab) {
+        let packets = slab.batch();
+        let mut taken = 0;
+        loop {
+            let progress = self.detector.ingest(&packets, taken, &mut self.events);
+            taken = progress.taken;
+            if !progress.full {
+                return;
+            }
+            self.sinks.deliver(&mut self.events);
+        }
+    }
+
+    /// Publishes what is closed, if it is time to.
+    fn publish_in_time(&mut self) {
+        if self.published.elapsed() < PUBLISH_INTERVAL {
+            return;
+        }
+        self.published = Instant::now();
+        while self.detector.publish_closed(&mut self.events) {
+            self.sinks.deliver(&mut self.events);
+        }
+        self.sinks.deliver(&mut self.events);
+    }
+
+    fn close(&mut self) {
+        while self.detector.close(&mut self.events) {
+            self.sinks.deliver(&mut self.events);
+        }
+        self.sinks.deliver(&mut self.events);
+    }
+}
+
+/// Decides when a run is over, and tells its state.
+struct Watch<'a, O> {
+    started: Instant,
+    shown: Instant,
+    last_packet: Option<Instant>,
+    stop: &'a AtomicBool,
+    ends_after: Option<Duration>,
+    idle_limit: Option<Duration>,
+    kernel_before: Option<KernelCounters>,
+    observer: &'a mut O,
+}
+
+impl<O: LiveObserver> Watch<'_, O> {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.ends_after.is_some_and(|limit| self.started.elapsed() >= limit)
+            || self.idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| last.elapsed() >= limit)
+    }
+
+    fn note(&mut self, packets: usize) {
+        if packets > 0 {
+            self.last_packet = Some(Instant::now());
+        }
+    }
+
+    fn show_in_time(&mut self, forming: &Forming, state: &ReceiveState) {
+        if self.shown.elapsed() < STATUS_INTERVAL {
+            return;
+        }
+        self.shown = Instant::now();
+        let ledger = Arc::new(forming.detector.ledger());
+        forming.sinks.observe(&ledger);
+        self.observer.status(&LiveStatus {
+            elapsed: self.started.elapsed(),
+            losses: self.losses(&ledger, state),
+            ledger,
+            bytes: state.counters.bytes,
+            lost_to_sinks: forming.sinks.lost_to_sinks(),
+        });
+    }
+
+    /// What the kernel has counted since the start; zero where it cannot be read.
+    fn kernel(&self) -> KernelCounters {
+        self.kernel_before
+            .and_then(|before| KernelCounters::read().ok().map(|now| now.since(&before)))
+            .unwrap_or_default()
+    }
+
+    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState) -> LossPlaces {
+        LossPlaces::join(&LossCounts {
+            sequence: ledger.packets().lost,
+            own_queue: state.own_queue,
+            socket: state.drops.count,
+            socket_counts_pieces: state.drops.is_lower_bound,
+            backlog: self.kernel().backlog_drops,
+            numbered: !ledger.sources.is_empty(),
+        })
+    }
+}
+
+impl LiveRun<'_> {
+    /// Receives until it is over.
+    ///
+    /// # Errors
+    /// If the socket cannot be opened or a thread cannot be pinned. A receive error further on is told in the
+    /// report, which then is not a success.
+    pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
+        let config = self.config;
+        let receive = &config.receive;
+        let options = ReceiverOptions {
+            receive_buffer: usize::try_from(receive.buffer.bytes)?,
+            coalesce: receive.coalesce,
+            slot: usize::try_from(receive.slot.bytes)?,
+            spin: receive.spin.to_std(),
+            ..ReceiverOptions::new(receive.address)
+        };
+        let mut receiver = UdpReceiver::open(&options)?;
+        let address = receiver.local_address();
+        let mut warnings = receiver.warnings().to_vec();
+        warnings.extend(receiver.buffer().warning(address.port()));
+        let events_per_batch = config.input.events_per_batch;
+        let mut forming = Forming {
+            detector: config.build_detector()?,
+            events: EventBatch::new(events_per_batch),
+            sinks: FanOut::start(self.sinks, events_per_batch, WhenFull::Drop)?,
+            published: Instant::now(),
+        };
+        let started = Instant::now();
+        let mut watch = Watch {
+            started,
+            shown: started,
+            last_packet: None,
+            stop: self.stop,
+            ends_after: self.ends_after,
+            idle_limit: self.idle_limit,
+            kernel_before: KernelCounters::read().ok(),
+            observer,
+        };
+        let two_threads = config.input.threads == 2;
+        pin(if two_threads { config.cores.form } else { config.cores.receive })?;
+        watch.observer.ready(address, &warnings);
+        let (state, failure) = if two_threads {
+            run_side_by_side(receiver, &mut forming, config, &mut watch)?
+        } else {
+            run_in_turn(&mut receiver, &mut forming, &config.input, &mut watch)
+        };
+        forming.close();
+        let ledger = forming.detector.ledger();
+        let losses = watch.losses(&ledger, &state);
+        let kernel = watch.kernel();
+        let sinks = forming.sinks.end(ledger.clone(), true);
+        Ok(RunReport {
+            stream: config.name.clone(),
+            input: format!("UDP {address}"),
+            elapsed: started.elapsed(),
+            ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
+            ledger,
+            losses,
+            counters: vec![
+                ("receive", CounterSnapshot::of(&state.counters)),
+                ("kernel", CounterSnapshot::of(&kernel)),
+            ],
+            sinks,
+        })
+    }
+}
+
+fn pin(core: Option<usize>) -> Result<(), Box<dyn std::error::Error>> {
+    core.map_or(Ok(()), |core| Ok(pin_current_thread(core)?))
+}
+
+/// A slab for what the kernel hands over at once: with UDP_GRO its pieces are large.
+fn new_slab(input: &InputSettings) -> PacketSlab {
+    const LARGEST_PIECES: usize = 8 << 20;
+    let bytes = usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX);
+    PacketSlab::new(input.packets_per_slab.max(4096), bytes.max(LARGEST_PIECES))
+}
+
+fn state_of(receiver: &UdpReceiver, own_queue: u64) -> ReceiveState {
+    // Reading the socket's own counter does not fail on an open socket; the zero would only leave a loss
+    // without its place.
+    let drops = receiver.drops().unwrap_or_default();
+    ReceiveState { counters: *receiver.counters(), drops, own_queue }
+}
+
+type Ended = (ReceiveState, Option<ReceiveError>);
+
+/// One thread receives and forms in turn.
+fn run_in_turn<O: LiveObserver>(
+    receiver: &mut UdpReceiver,
+    forming: &mut Forming,
+    input: &InputSettings,
+    watch: &mut Watch<'_, O>,
+) -> Ended {
+    let mut slab = new_slab(input);
+    let mut over: Option<Instant> = None;
+    loop {
+        if over.is_none() && watch.is_over() {
+            over = Some(Instant::now());
+        }
+        slab.clear();
+        // At the end only what the socket holds already is fetched.
+        let patience = if over.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
+        let packets = match receiver.receive(&mut slab, Instant::now() + patience) {
+            Ok(packets) => packets,
+            Err(error) => return (state_of(receiver, 0), Some(error)),
+        };
+        watch.note(packets);
+        forming.take(&slab);
+        if over.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
+            return (state_of(receiver, 0), None);
+        }
+        forming.publish_in_time();
+        if watch.shown.elapsed() >= STATUS_INTERVAL {
+            watch.show_in_time(forming, &state_of(receiver, 0));
+        }
+    }
+}
+
+/// One thread receives while this one forms.
+fn run_side_by_side<O: LiveObserver>(
+    mut receiver: UdpReceiver,
+    forming: &mut Forming,
+    config: &Config,
+    watch: &mut Watch<'_, O>,
+) -> Result<Ended, Box<dyn std::error::Error>> {
+    let (give_filled, take_filled) = sync_channel::<PacketSlab>(InputSettings::SLABS);
+    let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS);
+    for _ in 0..InputSettings::SLABS {
+        give_empty.send(new_slab(&config.input))?;
+    }
+    let over = AtomicBool::new(false);
+    let shared = Mutex::new(ReceiveState::default());
+    let side = ReceivingSide { take_empty, give_filled, spare: new_slab(&config.input), own_queue: 0 };
+    std::thread::scope(|scope| {
+        let (over, shared) = (&over, &shared);
+        let receiving =
+            std::thread::Builder::new().name("receive".into()).spawn_scoped(scope, move || {
+                pin(config.cores.receive).map_err(|error| error.to_string())?;
+                Ok::<Ended, String>(side.receive(&mut receiver, over, shared))
+            })?;
+        // The receiving thread ends by itself, and with it the queue that it fills.
+        loop {
+            match take_filled.recv_timeout(RECEIVE_PATIENCE) {
+                Ok(slab) => {
+                    watch.note(slab.len());
+                    forming.take(&slab);
+                    // There is a place for every slab.
+                    let _ = give_empty.send(slab);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            forming.publish_in_time();
+            let state = *shared.lock().unwrap_or_else(PoisonError::into_inner);
+            watch.show_in_time(forming, &state);
+            if watch.is_over() {
+                over.store(true, Ordering::Relaxed);
+            }
+        }
+        match receiving.join() {
+            Ok(ended) => Ok(ended?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The receiving thread's ends of the queues.
+struct ReceivingSide {
+    take_empty: Receiver<PacketSlab>,
+    give_filled: SyncSender<PacketSlab>,
+    /// Where packets go when no slab is free: they are dropped.
+    spare: PacketSlab,
+    own_queue: u64,
+}
+
+impl ReceivingSide {
+    /// Receives until it is told that it is over, and what the socket still holds then.
+    fn receive(
+        mut self,
+        receiver: &mut UdpReceiver,
+        over: &AtomicBool,
+        shared: &Mutex<ReceiveState>,
+    ) -> Ended {
+        let mut told = Instant::now();
+        let mut since: Option<Instant> = None;
+        loop {
+            if since.is_none() && over.load(Ordering::Relaxed) {
+                since = Some(Instant::now());
+            }
+            let mut free = self.take_empty.try_recv().ok();
+            let slab = free.as_mut().unwrap_or(&mut self.spare);
+            slab.clear();
+            let patience = if since.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
+            let received = receiver.receive(slab, Instant::now() + patience);
+            let packets = slab.len();
+            match free {
+                // There is a place for every slab, and the forming thread outlives this one.
+                Some(slab) => drop(self.give_filled.send(slab)),
+                None => self.own_queue += packets as u64,
+            }
+            if told.elapsed() >= RECEIVE_PATIENCE {
+                told = Instant::now();
+                *shared.lock().unwrap_or_else(PoisonError::into_inner) = state_of(receiver, self.own_queue);
+            }
+            if let Err(error) = received {
+                return (state_of(receiver, self.own_queue), Some(error));
+            }
+            if since.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
+                return (state_of(receiver, self.own_queue), None);
+            }
+        }
+    }
+}
