@@ -5,11 +5,16 @@
 mod bench;
 mod demo;
 mod inspect;
+mod nexus_sink;
 mod output;
+mod outputs;
 mod picture;
 mod progress;
+mod replay;
 mod run;
 mod simulate;
+mod status_line;
+mod write;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -24,12 +29,16 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// A simulated Gd-GEM from packets to a picture, without any hardware
+    /// A simulated Gd-GEM, live in the browser and into a NeXus file, without any hardware
     Demo(demo::DemoArguments),
     /// Form events from readouts
     Run(run::RunArguments),
     /// Simulate a detector with known truth into a capture file
     Simulate(simulate::SimulateArguments),
+    /// Send a capture over UDP, with its own timing or at a rate
+    Replay(replay::ReplayArguments),
+    /// Care for NeXus files: --recover what a killed run has left
+    Write(write::WriteArguments),
     /// Decode a capture and print or count what is in it
     Inspect(inspect::InspectArguments),
     /// Measure how fast events are formed from memory
@@ -44,6 +53,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::simulate(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
     };

@@ -1,15 +1,19 @@
-//! `evforge run`: form events from readouts.
+//! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
-use crate::picture::png_of_counts;
+use crate::output::print;
+use crate::outputs::{OutputArguments, Outputs};
 use crate::progress::ProgressDisplay;
+use crate::status_line::StatusLine;
 use clap::Args;
+use evforge_core::packet::{ArrivalClock, PacketSlab};
+use evforge_net::capture::CaptureReader;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::Config;
-use evforge_pipeline::fan_out::SinkPlan;
-use evforge_pipeline::sinks::{CsvSink, PixelCounts};
-use std::path::PathBuf;
+use evforge_pipeline::config::{Config, Duration};
+use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus};
+use evforge_pipeline::report::RunReport;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,21 +23,23 @@ pub(crate) struct RunArguments {
     /// Configuration of the instrument (TOML; examples are in configs/)
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     config: PathBuf,
-    /// Read this capture (pcap, pcapng or .pkts), as fast as it can be
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE", required_unless_present = "check")]
+    /// Read this capture (pcap, pcapng or .pkts) as fast as it can be, and not the network
+    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Take only packets of the capture that were sent to this UDP port
+    /// Receive at this local address [configuration: receive.address]
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS")]
+    address: Option<IpAddr>,
+    /// Receive at this UDP port [configuration: receive.address]; of a capture, take only what was sent to it
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
     port: Option<u16>,
-    /// Write the events as CSV: time_ns,pixel_id in the order of emission
-    #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
-    events: Option<PathBuf>,
-    /// Write the end-of-run report as JSON
-    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// Write the detector image as PNG
-    #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE")]
-    image: Option<PathBuf>,
+    /// End after so long (60s, 2h); of a live run only
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// End when no packet has come for so long, once there were some; of a live run only
+    #[arg(long, value_name = "TIME")]
+    idle: Option<Duration>,
+    #[command(flatten)]
+    outputs: OutputArguments,
     /// Override a key of the configuration, as in gdgem.sorting.window=1ms; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -47,27 +53,55 @@ pub(crate) struct RunArguments {
 
 /// Runs the command. True if everything went well.
 pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let mut config = Config::read(&arguments.config, &arguments.overrides)?;
     if arguments.check {
         return print(&summary(&config)?).map(|()| true);
     }
-    let input = arguments.input.clone().ok_or("nothing to read: give --input FILE")?;
-    let mut sinks: Vec<SinkPlan> = Vec::new();
-    if let Some(path) = &arguments.events {
-        sinks.push(SinkPlan::complete(Box::new(CsvSink::create(path).map_err(|error| error.to_string())?)));
-    }
-    for (what, path) in [("the report", &arguments.report), ("the image", &arguments.image)] {
-        if let Some(path) = path {
-            check_writable(what, path)?;
-        }
-    }
-    let counts = PixelCounts::new(config.build_detector()?.geometry());
-    if arguments.image.is_some() {
-        sinks.push(SinkPlan::complete(Box::new(counts.clone())));
-    }
     let stop = stop_on_signals()?;
+    let report = if let Some(input) = &arguments.input {
+        let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input)?)?;
+        let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
+        outputs.finish(&arguments.outputs, &report)?;
+        report
+    } else {
+        let address = arguments.address.unwrap_or(config.receive.address.ip());
+        let port = arguments.port.unwrap_or(config.receive.address.port());
+        config.receive.address = SocketAddr::new(address, port);
+        let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
+        let run = LiveRun {
+            config: &config,
+            sinks: std::mem::take(&mut outputs.sinks),
+            stop: &stop,
+            ends_after: arguments.ends_after.map(Duration::to_std),
+            idle_limit: arguments.idle.map(Duration::to_std),
+        };
+        let report = run_live(run, &outputs, arguments.quiet)?;
+        outputs.finish(&arguments.outputs, &report)?;
+        report
+    };
+    if !arguments.quiet {
+        print(&report.to_text())?;
+    } else if !report.is_success() {
+        eprint!("{}", report.to_text());
+    }
+    Ok(report.is_success())
+}
+
+fn run_capture(
+    arguments: &RunArguments,
+    config: &Config,
+    input: &Path,
+    outputs: &mut Outputs,
+    stop: &AtomicBool,
+) -> Result<RunReport, CommandError> {
     let mut display = ProgressDisplay::new(arguments.quiet);
-    let run = CaptureRun { config: &config, input, port: arguments.port, sinks, stop: &stop };
+    let run = CaptureRun {
+        config,
+        input: input.to_owned(),
+        port: arguments.port,
+        sinks: std::mem::take(&mut outputs.sinks),
+        stop,
+    };
     let report = run.run(|progress| {
         if let Some(display) = &mut display {
             display.show(progress);
@@ -76,23 +110,55 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
     if let Some(display) = display {
         display.finish();
     }
-    if !arguments.quiet {
-        print(&report.to_text())?;
+    Ok(report)
+}
+
+/// When the first packet of a capture was recorded, if it says so. A pipe is not looked into.
+fn first_stamp(input: &Path) -> Result<Option<u64>, CommandError> {
+    if !input.is_file() {
+        return Ok(None);
     }
-    if let Some(path) = &arguments.report {
-        let mut json = serde_json::to_vec_pretty(&report.to_json())?;
-        json.push(b'\n');
-        write_file("the report", path, &json)?;
+    let mut slab = PacketSlab::new(1, 0);
+    CaptureReader::open(input)?.fill(&mut slab)?;
+    let origin = slab.batch().get(0).map(|packet| packet.origin);
+    Ok(origin.filter(|origin| origin.arrival_clock != ArrivalClock::None).map(|origin| origin.arrival_ns))
+}
+
+/// Runs live with a status line, warnings, and the page kept up to date.
+pub(crate) fn run_live(run: LiveRun<'_>, outputs: &Outputs, quiet: bool) -> Result<RunReport, CommandError> {
+    let mut observer = Observer { outputs, line: StatusLine::new(quiet), quiet, ready: |_| {} };
+    let report = run.run(&mut observer);
+    observer.line.finish();
+    report
+}
+
+/// Shows what a live run tells, and passes on the address that it receives at.
+pub(crate) struct Observer<'a, F> {
+    pub(crate) outputs: &'a Outputs,
+    pub(crate) line: StatusLine,
+    pub(crate) quiet: bool,
+    /// Called with the address once packets can be sent to it.
+    pub(crate) ready: F,
+}
+
+impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
+    fn ready(&mut self, address: SocketAddr, warnings: &[String]) {
+        for warning in warnings {
+            eprintln!("warning: {warning}");
+        }
+        if !self.quiet {
+            eprintln!("receiving at UDP {address}");
+            if let Some(view) = self.outputs.view() {
+                eprintln!("live view at http://{}", view.address());
+            }
+        }
+        (self.ready)(address);
     }
-    if let Some(path) = &arguments.image
-        && report.is_success()
-    {
-        write_file("the image", path, &png_of_counts(&counts.geometry(), &counts.snapshot())?)?;
+
+    fn status(&mut self, status: &LiveStatus) {
+        self.outputs.show(status);
+        self.line.show(status);
     }
-    if arguments.quiet && !report.is_success() {
-        eprint!("{}", report.to_text());
-    }
-    Ok(report.is_success())
 }
 
 /// A flag that SIGINT and SIGTERM set; the second signal of a kind ends the process at once.
@@ -111,16 +177,14 @@ fn summary(config: &Config) -> Result<String, CommandError> {
     let geometry = detector.geometry();
     let input = &config.input;
     let slabs = if input.threads == 1 { 1 } else { evforge_pipeline::config::InputSettings::SLABS };
-    let slab = evforge_core::packet::PacketSlab::new(
-        input.packets_per_slab,
-        usize::try_from(input.bytes_per_slab.bytes)?,
-    );
+    let slab = PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes)?);
     let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
     let pipeline = detector.memory_bound();
     let transport = slabs * slab.memory_bound() + batch.memory_bound();
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
+         receives at   UDP {}\n\
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way\n",
         config.name,
@@ -129,6 +193,7 @@ fn summary(config: &Config) -> Result<String, CommandError> {
         geometry.nz(),
         geometry.panels(),
         geometry.pixel_count(),
+        config.receive.address,
         input.threads,
         (pipeline + transport) as f64 / 1e6,
         pipeline as f64 / 1e6,

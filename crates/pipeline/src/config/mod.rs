@@ -25,7 +25,7 @@ mod gdgem;
 mod quantity;
 mod receive;
 
-pub use quantity::{ByteSize, Duration, QuantityError};
+pub use quantity::{ByteSize, Duration, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
 use evforge_core::detector::Detector;
@@ -216,17 +216,18 @@ impl Config {
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
         }
-        let detector = file.gdgem.settings().map(DetectorSettings::GdGem).map_err(in_section)?;
+        let settings = file.gdgem.settings().map_err(in_section)?;
+        // Checked and not built: a configuration can ask for more memory than there is.
+        settings.check().map_err(in_section)?;
+        let detector = DetectorSettings::GdGem(settings);
         let File { name, input, receive, cores, .. } = file;
-        let config = Self { name, input, receive, cores, detector, text };
-        config.build_detector()?;
-        Ok(config)
+        Ok(Self { name, input, receive, cores, detector, text })
     }
 
     /// A fresh detector.
     ///
     /// # Errors
-    /// Does not fail for a configuration that was read: reading builds one already.
+    /// Does not fail for a configuration that was read: its settings have been checked.
     pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
         match &self.detector {
             DetectorSettings::GdGem(settings) => Ok(Box::new(GdGem::new(settings).map_err(in_section)?)),
@@ -296,6 +297,16 @@ strip_offset = 0
         assert!(error.contains("with --set gdgem.sorting.leap=1us: gdgem.sorting.leap: must be"), "{error}");
         let error = parse(GOOD, &["gdgem.sortin.leap=1us"]).unwrap_err();
         assert!(error.contains("unknown field `sortin`"), "{error}");
+    }
+
+    /// Found by fuzzing: reading a configuration took the memory that it asked for.
+    #[test]
+    fn reading_a_configuration_takes_no_memory_for_its_detector() {
+        let config = parse(GOOD, &["gdgem.sorting.max_held_hits=1073741824"]).unwrap();
+        let DetectorSettings::GdGem(settings) = &config.detector;
+        assert_eq!(settings.sorting.max_held_hits, 1 << 30);
+        let error = parse(GOOD, &["gdgem.sorting.max_held_hits=1073741825"]).unwrap_err();
+        assert!(error.contains("gdgem.sorting.max_held_hits: 1073741825 is not in 8192..=2^30"), "{error}");
     }
 
     #[test]

@@ -99,6 +99,31 @@ impl std::str::FromStr for ByteSize {
     }
 }
 
+/// A rate of packets or of payload bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// Packets per second.
+    Packets(u64),
+    /// Bits of payload per second.
+    Bits(u64),
+}
+
+impl std::str::FromStr for Rate {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const PACKETS: &[(&str, u64)] = &[("pps", 1), ("kpps", 1_000), ("Mpps", 1_000_000)];
+        const BITS: &[(&str, u64)] = &[
+            ("bit/s", 1),
+            ("kbit/s", 1_000),
+            ("Mbit/s", 1_000_000),
+            ("Gbit/s", 1_000_000_000),
+        ];
+        let expected = "a rate such as 500pps, 1.2Mpps, 800Mbit/s or 10Gbit/s";
+        exact(text, PACKETS, expected).map(Self::Packets).or_else(|_| exact(text, BITS, expected).map(Self::Bits))
+    }
+}
+
 /// Makes a quantity readable from TOML strings.
 macro_rules! from_toml_string {
     ($($quantity:ty),+) => {$(
@@ -127,6 +152,13 @@ mod tests {
             let error = parse(wrong).unwrap_err();
             assert!(error.to_string().contains(&format!("`{wrong}`")), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn rates_are_of_packets_or_bits() {
+        assert_eq!("1.2Mpps".parse(), Ok(Rate::Packets(1_200_000)));
+        assert_eq!("10 Gbit/s".parse(), Ok(Rate::Bits(10_000_000_000)));
+        assert!("10".parse::<Rate>().is_err() && "10Hz".parse::<Rate>().is_err());
     }
 
     #[test]

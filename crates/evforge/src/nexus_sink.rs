@@ -1,0 +1,97 @@
+//! A NeXus file that is anchored to the wall clock when the first events come.
+//!
+//! A detector's clock counts from when its electronics were started. What has to be added to reach the Unix
+//! epoch is known only with the first event: the time at which its packet arrived. So the file is made then;
+//! whether it can be made is checked before the run.
+
+use crate::CommandError;
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::{EventSink, SinkError};
+use evforge_stream::nexus::{EpochAnchor, ExistingFile, NexusOptions, NexusWriter, needs_recovery, recover};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A NeXus writer that begins with the first events.
+pub(crate) struct AnchoredNexus {
+    options: NexusOptions,
+    /// Nanoseconds since the Unix epoch at which the first packet was recorded; none for live input.
+    recorded_ns: Option<u64>,
+    writer: Option<NexusWriter>,
+}
+
+impl AnchoredNexus {
+    /// A sink for the file that `options` describe. A file that an earlier, killed run has left there is
+    /// recovered first, and the user is told.
+    ///
+    /// # Errors
+    /// If there is a file that must not be replaced, or no file can be made there.
+    pub(crate) fn new(options: NexusOptions, recorded_ns: Option<u64>) -> Result<Self, CommandError> {
+        let path = &options.path;
+        if path.exists() {
+            if needs_recovery(path).unwrap_or(false) {
+                eprintln!("{}", recover(path)?);
+            }
+            if options.existing == ExistingFile::Refuse {
+                return Err(format!(
+                    "the file {} exists already: choose another name, or say --if-exists overwrite or number",
+                    path.display()
+                )
+                .into());
+            }
+        }
+        crate::output::check_writable("the NeXus file", path)?;
+        Ok(Self { options, recorded_ns, writer: None })
+    }
+
+    /// The writer; begun if this is the first call.
+    fn writer(&mut self, first_event_ns: Option<u64>) -> Result<&mut NexusWriter, SinkError> {
+        if self.writer.is_none() {
+            self.options.anchor = anchor(self.recorded_ns, first_event_ns);
+            self.writer = Some(NexusWriter::create(&self.options)?);
+        }
+        self.writer.as_mut().ok_or_else(|| "the NeXus file could not be begun".into())
+    }
+
+    /// The file, or the one that will be asked for.
+    fn path(&self) -> &Path {
+        self.writer.as_ref().map_or(&self.options.path, |writer| writer.path())
+    }
+}
+
+/// What to add to detector times, and who says so.
+fn anchor(recorded_ns: Option<u64>, first_event_ns: Option<u64>) -> EpochAnchor {
+    let first_event = first_event_ns.unwrap_or(0);
+    let (epoch_ns, clock) = match recorded_ns {
+        Some(recorded) => (recorded, "arrival stamp of the first packet in the capture"),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            (u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), "wall clock at the first events")
+        }
+    };
+    // Both are far below 2^63 nanoseconds, the year 2262.
+    EpochAnchor { nanoseconds: epoch_ns as i64 - first_event as i64, clock: clock.to_owned() }
+}
+
+impl EventSink for AnchoredNexus {
+    fn name(&self) -> String {
+        format!("NeXus file {}", self.path().display())
+    }
+
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        let first = events.times_ns().first().copied();
+        self.writer(first)?.take(events)
+    }
+
+    fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.observe(ledger))
+    }
+
+    fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
+        self.writer(None)?.finish(ledger)
+    }
+
+    fn abandon(&mut self) -> Option<String> {
+        self.writer.as_mut().and_then(|writer| writer.abandon())
+    }
+}

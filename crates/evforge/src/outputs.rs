@@ -1,0 +1,152 @@
+//! Where a run's events go: the options that commands share, and the sinks made of them.
+
+use crate::CommandError;
+use crate::nexus_sink::AnchoredNexus;
+use crate::output::{check_writable, write_file};
+use crate::picture::png_of_counts;
+use clap::{Args, ValueEnum};
+use evforge_core::pulse::PulseTrain;
+use evforge_pipeline::config::Config;
+use evforge_pipeline::fan_out::SinkPlan;
+use evforge_pipeline::live_run::LiveStatus;
+use evforge_pipeline::report::RunReport;
+use evforge_pipeline::sinks::{CsvSink, PixelCounts};
+use evforge_stream::nexus::{ExistingFile, NexusOptions};
+use evforge_view::{LiveView, LocatedLoss, ViewOptions};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What to do with an existing NeXus file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IfExists {
+    /// Do not begin
+    Refuse,
+    /// Replace it
+    Overwrite,
+    /// Write run-1.nxs and so on instead
+    Number,
+}
+
+/// Options of where events go.
+#[derive(Args)]
+pub(crate) struct OutputArguments {
+    /// Write the events as CSV: time_ns,pixel_id in the order of emission
+    #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Write the events as a NeXus file, which can be read while it grows
+    #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
+    pub(crate) nexus: Option<PathBuf>,
+    /// What to do if the NeXus file exists
+    #[arg(long, value_enum, default_value = "refuse")]
+    pub(crate) if_exists: IfExists,
+    /// Show the events live in the browser, at this address (127.0.0.1:8080)
+    #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
+    pub(crate) view: Option<SocketAddr>,
+    /// Write the end-of-run report as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write the detector image as PNG
+    #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE")]
+    pub(crate) image: Option<PathBuf>,
+}
+
+/// The sinks of a run, and what is made of them at its end.
+pub(crate) struct Outputs {
+    /// The sinks, to be handed to the run.
+    pub(crate) sinks: Vec<SinkPlan>,
+    counts: Option<PixelCounts>,
+    view: Option<LiveView>,
+}
+
+impl Outputs {
+    /// Opens what the arguments ask for. `recorded_ns` is when the first packet of a capture was recorded.
+    ///
+    /// # Errors
+    /// The first output that cannot be written.
+    pub(crate) fn open(
+        arguments: &OutputArguments,
+        config: &Config,
+        recorded_ns: Option<u64>,
+    ) -> Result<Self, CommandError> {
+        let detector = config.build_detector()?;
+        let geometry = detector.geometry();
+        let mut sinks = Vec::new();
+        if let Some(path) = &arguments.events {
+            let sink = CsvSink::create(path).map_err(|error| error.to_string())?;
+            sinks.push(SinkPlan::complete(Box::new(sink)));
+        }
+        for (what, path) in [("the report", &arguments.report), ("the image", &arguments.image)] {
+            if let Some(path) = path {
+                check_writable(what, path)?;
+            }
+        }
+        if let Some(path) = &arguments.nexus {
+            let options = NexusOptions {
+                title: format!("{} run", config.name),
+                existing: match arguments.if_exists {
+                    IfExists::Refuse => ExistingFile::Refuse,
+                    IfExists::Overwrite => ExistingFile::Overwrite,
+                    IfExists::Number => ExistingFile::Number,
+                },
+                pulses: PulseTrain::ess(),
+                configuration: config.text.clone(),
+                ..NexusOptions::new(path, &config.name, geometry)
+            };
+            let options = options.with_counters(&detector.ledger().counters);
+            sinks.push(SinkPlan::complete(Box::new(AnchoredNexus::new(options, recorded_ns)?)));
+        }
+        let view = match arguments.view {
+            Some(address) => {
+                let options = ViewOptions {
+                    address,
+                    ..ViewOptions::new(config.name.clone(), geometry, PulseTrain::ess())
+                };
+                let view = LiveView::start(options)?;
+                sinks.push(SinkPlan::picture(Box::new(view.sink())));
+                Some(view)
+            }
+            None => None,
+        };
+        let counts = arguments.image.is_some().then(|| PixelCounts::new(geometry));
+        sinks.extend(counts.clone().map(|counts| SinkPlan::complete(Box::new(counts))));
+        Ok(Self { sinks, counts, view })
+    }
+
+    /// The live view, if there is one.
+    pub(crate) fn view(&self) -> Option<&LiveView> {
+        self.view.as_ref()
+    }
+
+    /// Tells the page what is not in the ledger: places of losses, alarms.
+    pub(crate) fn show(&self, status: &LiveStatus) {
+        let Some(view) = &self.view else { return };
+        let located = status.losses.places.iter().map(|loss| LocatedLoss {
+            place: loss.place.name().to_owned(),
+            packets: loss.packets,
+            inferred: loss.inferred,
+        });
+        view.set_losses(located.collect());
+        let alarms = if status.lost_to_sinks > 0 {
+            vec![format!("{} events have not reached every file", status.lost_to_sinks)]
+        } else {
+            Vec::new()
+        };
+        view.set_alarms(alarms);
+    }
+
+    /// Writes what is written at the end.
+    ///
+    /// # Errors
+    /// If the report or the image cannot be written.
+    pub(crate) fn finish(self, arguments: &OutputArguments, report: &RunReport) -> Result<(), CommandError> {
+        if let Some(path) = &arguments.report {
+            let mut json = serde_json::to_vec_pretty(&report.to_json())?;
+            json.push(b'\n');
+            write_file("the report", path, &json)?;
+        }
+        if let (Some(path), Some(counts), true) = (&arguments.image, &self.counts, report.is_success()) {
+            write_file("the image", path, &png_of_counts(&counts.geometry(), &counts.snapshot())?)?;
+        }
+        Ok(())
+    }
+}

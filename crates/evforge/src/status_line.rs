@@ -1,0 +1,83 @@
+//! One line a second about a live run.
+
+use evforge_core::ledger::DetectorLedger;
+use evforge_pipeline::live_run::LiveStatus;
+use evforge_pipeline::report::{grouped, scaled};
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// Lines between those that are shown where nobody watches a terminal.
+const PLAIN_EVERY: u32 = 10;
+
+/// Shows the state of a live run on standard error: on a terminal one line that changes every second,
+/// elsewhere a line every ten seconds.
+pub(crate) struct StatusLine {
+    quiet: bool,
+    terminal: bool,
+    lines: u32,
+    before: Totals,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    elapsed: Duration,
+    packets: u64,
+    bytes: u64,
+    readouts: u64,
+    events: u64,
+}
+
+impl Totals {
+    fn of(status: &LiveStatus) -> Self {
+        let value = |ledger: &DetectorLedger, name: &str| ledger.counters.value(name).unwrap_or(0);
+        Self {
+            elapsed: status.elapsed,
+            packets: value(&status.ledger, "packets_received"),
+            bytes: status.bytes,
+            readouts: value(&status.ledger, "readouts"),
+            events: value(&status.ledger, "events"),
+        }
+    }
+}
+
+impl StatusLine {
+    /// A display; `quiet` shows nothing.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, terminal: std::io::stderr().is_terminal(), lines: 0, before: Totals::default() }
+    }
+
+    /// Shows a state.
+    pub(crate) fn show(&mut self, status: &LiveStatus) {
+        let now = Totals::of(status);
+        let seconds = (now.elapsed - self.before.elapsed).as_secs_f64().max(1e-3);
+        let rate = |now: u64, before: u64| scaled((now - before.min(now)) as f64 / seconds);
+        let before = self.before;
+        self.before = now;
+        self.lines += 1;
+        if self.quiet || !self.terminal && !self.lines.is_multiple_of(PLAIN_EVERY) {
+            return;
+        }
+        let lost = status.ledger.packets().lost + status.losses.after_the_last;
+        let line = format!(
+            "{:6.0} s  {} packets/s  {}bit/s  {} readouts/s  {} events/s  lost {}  unaccounted {}",
+            now.elapsed.as_secs_f64(),
+            rate(now.packets, before.packets),
+            rate(8 * now.bytes, 8 * before.bytes),
+            rate(now.readouts, before.readouts),
+            rate(now.events, before.events),
+            grouped(lost),
+            grouped(status.ledger.unaccounted()),
+        );
+        let mut error = std::io::stderr().lock();
+        // A terminal that has gone away is no reason to stop a run.
+        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
+        let _ = error.flush();
+    }
+
+    /// Ends the line.
+    pub(crate) fn finish(&self) {
+        if self.terminal && !self.quiet && self.lines > 0 {
+            eprintln!();
+        }
+    }
+}
