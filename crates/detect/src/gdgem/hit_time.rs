@@ -11,6 +11,10 @@ use evforge_wire::srs_vmm::{BUNCH_CROSSINGS, VmmReadout};
 /// Largest time in ticks that clocks are extended to. What lies above is refused by the settings.
 const LARGEST_TIME: u128 = 1 << 61;
 
+/// Base times stay below this: a clock that gets there starts over. Every setting leaves at least two turns
+/// of the electronics' clock below it, and room above it for the offset and the chip's own time.
+const BASE_TIME_LIMIT: u64 = 1 << 62;
+
 /// Steps of the TDC per `tac_range`.
 const TDC_STEPS: u128 = 255;
 
@@ -130,13 +134,13 @@ impl HitTime {
     /// Base time of a marker's stamp that has been extended to 64 bits.
     #[inline]
     pub fn of_marker(&self, stamp: u64) -> i64 {
-        stamp.wrapping_mul(self.marker) as i64
+        (stamp.wrapping_mul(self.marker) % BASE_TIME_LIMIT) as i64
     }
 
     /// Base time of a trigger stamp that has been extended to 64 bits.
     #[inline]
     pub fn of_trigger(&self, stamp: u64) -> i64 {
-        stamp.wrapping_mul(self.trigger) as i64
+        (stamp.wrapping_mul(self.trigger) % BASE_TIME_LIMIT) as i64
     }
 
     /// Ticks of a raw trigger offset.
@@ -152,5 +156,33 @@ impl HitTime {
     #[inline]
     pub fn of_chip(&self, readout: &VmmReadout) -> i64 {
         i64::from(readout.bunch_crossing) * self.crossing + i64::from(readout.tdc) * self.tdc + self.constant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by fuzzing: the time of a readout overflowed after hundreds of years, or a few forged markers.
+    #[test]
+    fn the_latest_base_time_leaves_room_for_offset_and_chip() {
+        let time = HitTime {
+            ticks_per_ns: 68,
+            marker: 340_000,
+            trigger: 68_000_000,
+            crossing: 1530,
+            tdc: -16,
+            constant: 2295,
+            offsets: [Ok(15 * 4096 * 1530); 32],
+        };
+        let readout = VmmReadout { bunch_crossing: BUNCH_CROSSINGS - 1, ..VmmReadout::default() };
+        for turns in [1, 2, 3, 6] {
+            let latest = turns * (1_u64 << 61);
+            for base in [time.of_marker(latest / time.marker), time.of_trigger(latest / time.trigger)] {
+                assert!((0..1 << 62).contains(&base), "{base}");
+                assert!(time.of_offset(15).is_ok_and(|offset| (base + offset).is_positive()));
+                assert!((base + time.of_chip(&readout)).is_positive());
+            }
+        }
     }
 }

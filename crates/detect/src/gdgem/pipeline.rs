@@ -61,7 +61,6 @@ impl<F: ReadoutFilter> GdGem<F> {
     pub fn with_filter(settings: &GdGemSettings, filter: F) -> Result<Self, SettingsError> {
         settings.check()?;
         let time = HitTime::new(settings)?;
-        settings.check_group_span(time.ticks_per_ns())?;
         let mut numbers: Vec<u16> = settings.mapping.iter().map(|entry| entry.fec).collect();
         numbers.sort_unstable();
         numbers.dedup();

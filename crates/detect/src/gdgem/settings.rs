@@ -1,5 +1,6 @@
 //! Everything about a Gd-GEM that can be configured, and its checks.
 
+use super::hit_time::HitTime;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
 use evforge_core::geometry::LogicalGeometry;
@@ -162,11 +163,17 @@ pub const SMALLEST_HELD_HITS: usize = 8192;
 const MOST_CHIPS: usize = 256 * 16;
 
 impl GdGemSettings {
-    /// Checks every setting.
+    /// Checks every setting, alone and with the others. Settings that pass make a detector; checking them takes
+    /// no memory, however much of it they ask for.
     ///
     /// # Errors
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
+        self.check_each()?;
+        self.check_group_span(HitTime::new(self)?.ticks_per_ns())
+    }
+
+    fn check_each(&self) -> Result<(), SettingsError> {
         self.check_time()?;
         self.check_sorting()?;
         for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
@@ -233,7 +240,7 @@ impl GdGemSettings {
     }
 
     /// A group must fit the span of the sort keys, whatever its hits.
-    pub(super) fn check_group_span(&self, ticks_per_ns: u64) -> Result<(), SettingsError> {
+    fn check_group_span(&self, ticks_per_ns: u64) -> Result<(), SettingsError> {
         for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
             let ticks = u128::from(plane.max_time_gap) * u128::from(ticks_per_ns) / 1000;
             let hits = self.sorting.max_group_hits as u128 + 1;

@@ -46,6 +46,15 @@ impl CaptureReader {
         Self::over(path, Box::new(file), about.is_file().then_some(about.len()))
     }
 
+    /// Reads a capture from any input, such as one in memory; `path` is for the messages and for the name of a
+    /// `.pkts` file, and how long the input is cannot be told.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::open`].
+    pub fn from_reader(path: &Path, input: impl Read + Send + 'static) -> Result<Self, CaptureError> {
+        Self::over(path, Box::new(input), None)
+    }
+
     /// Reads from any input; `path` is for the messages and for the name of a `.pkts` file.
     fn over(
         path: &Path,

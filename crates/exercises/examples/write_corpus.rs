@@ -1,0 +1,19 @@
+//! Writes what the encoders make today into `fuzz/corpus`: `cargo run -p evforge-exercises --example write_corpus`.
+//!
+//! Only the files that the encoders make are written; inputs that were found by fuzzing stay as they are.
+
+use evforge_exercises::{TARGETS, corpus};
+
+fn main() -> std::io::Result<()> {
+    for target in TARGETS {
+        let folder = corpus::folder().join(target.name);
+        std::fs::create_dir_all(&folder)?;
+        let seeds = (target.seeds)();
+        for seed in &seeds {
+            std::fs::write(folder.join(&seed.name), &seed.bytes)?;
+        }
+        let bytes: usize = seeds.iter().map(|seed| seed.bytes.len()).sum();
+        println!("{}: {} inputs, {bytes} bytes", target.name, seeds.len());
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Inputs to begin with, made by our own encoders, writers and simulators.
+//!
+//! They are committed in `fuzz/corpus/<target>/<name>`. After a change of the encoders they are written again
+//! with `cargo run -p evforge-exercises --example write_corpus`; a test fails as long as that is due.
+
+pub mod capture;
+pub mod configuration;
+pub mod gdgem;
+mod packets;
+pub mod srs_vmm;
+
+use std::path::{Path, PathBuf};
+
+/// An input with the name of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// What it is, in a few words joined by `-`.
+    pub name: String,
+    /// The input.
+    pub bytes: Vec<u8>,
+}
+
+impl Seed {
+    /// An input with a name.
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), bytes: bytes.into() }
+    }
+}
+
+/// The folder of the committed corpora, one folder in it for each target.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}

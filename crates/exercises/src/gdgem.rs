@@ -1,0 +1,200 @@
+//! Streams of packets into a Gd-GEM pipeline.
+
+use evforge_core::detector::Detector;
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::packet::{LARGEST_PAYLOAD, PacketBatch, PacketOrigin, PacketSlab};
+use evforge_detect::gdgem::GdGem;
+use evforge_detect::gdgem::settings::{
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SortingSettings,
+    TimeConvention, TimeSettings,
+};
+
+/// Bits of the first byte of an input: which settings its packets are formed with.
+pub mod choice {
+    /// VMM2; the usual settings.
+    pub const VMM2: u8 = 0;
+    /// VMM3 in the layout of 2018.
+    pub const VMM3_OF_2018: u8 = 1;
+    /// VMM3a.
+    pub const VMM3A: u8 = 2;
+    /// The other time convention than is usual for the format.
+    pub const OTHER_CONVENTION: u8 = 1 << 2;
+    /// All limits of the position are set.
+    pub const LIMITS: u8 = 1 << 3;
+    /// A window of 1 us, leaps of 2 us, restarts of 10 us, and groups of 16 hits.
+    pub const NARROW: u8 = 1 << 4;
+    /// Stamps that tick so slowly that a few of their turns reach the end of 64 bits.
+    pub const COARSE: u8 = 1 << 5;
+    /// What is closed is published after every packet.
+    pub const PUBLISH: u8 = 1 << 6;
+    /// Thresholds, clusters of one hit, no gaps, plain weights.
+    pub const PLAIN: u8 = 1 << 7;
+}
+
+/// More memory than the small settings of this exercise can need.
+const MOST_MEMORY: usize = 64 << 20;
+
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then packets, each
+/// behind its length (u16, little-endian). The last packet may be cut.
+///
+/// # Panics
+/// If something is unaccounted for after any packet, if something is held after the end, if a pixel lies
+/// outside the geometry, or if the events depend on how the packets are handed over.
+pub fn gdgem(bytes: &[u8]) {
+    let Some((&choice, rest)) = bytes.split_first() else { return };
+    let packets = packets(rest);
+    let one_by_one = one_by_one(choice, &packets);
+    let at_once = at_once(choice, &packets);
+    assert_eq!(one_by_one, at_once, "the events depend on how the packets were handed over");
+}
+
+/// The packets of an input: bytes, and how many there were on the wire.
+fn packets(mut bytes: &[u8]) -> Vec<(&[u8], usize)> {
+    let mut packets = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
+        let original = usize::from(u16::from_le_bytes(*length)).min(LARGEST_PAYLOAD);
+        let (packet, rest) = rest.split_at(original.min(rest.len()));
+        packets.push((packet, original));
+        bytes = rest;
+    }
+    packets
+}
+
+fn one_by_one(choice: u8, packets: &[(&[u8], usize)]) -> Vec<Event> {
+    let mut detector = detector(choice);
+    let mut slab = PacketSlab::new(1, 0);
+    let mut batch = EventBatch::new(3);
+    let mut events = Vec::new();
+    for (number, &(bytes, original)) in packets.iter().enumerate() {
+        slab.clear();
+        assert!(slab.push(bytes, original, PacketOrigin::default()));
+        ingest(&mut detector, &slab.batch(), &mut batch, &mut events);
+        let ledger = detector.ledger();
+        assert_eq!(ledger.unaccounted(), 0, "after packet {number}");
+        assert_eq!(ledger.counters.value("packets_received"), Some(number as u64 + 1));
+        while choice & choice::PUBLISH != 0 && detector.publish_closed(&mut batch) {
+            take(&mut batch, &mut events);
+        }
+        take(&mut batch, &mut events);
+    }
+    close(&mut detector, &mut batch, &mut events);
+    events
+}
+
+fn at_once(choice: u8, packets: &[(&[u8], usize)]) -> Vec<Event> {
+    let mut detector = detector(choice);
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|(bytes, _)| bytes.len()).sum());
+    for &(bytes, original) in packets {
+        assert!(slab.push(bytes, original, PacketOrigin::default()));
+    }
+    let mut batch = EventBatch::new(256);
+    let mut events = Vec::new();
+    ingest(&mut detector, &slab.batch(), &mut batch, &mut events);
+    close(&mut detector, &mut batch, &mut events);
+    events
+}
+
+fn ingest(detector: &mut GdGem, packets: &PacketBatch<'_>, batch: &mut EventBatch, events: &mut Vec<Event>) {
+    let mut taken = 0;
+    loop {
+        let progress = detector.ingest(packets, taken, batch);
+        assert!((taken..=packets.len()).contains(&progress.taken), "{progress:?}");
+        taken = progress.taken;
+        take(batch, events);
+        if !progress.full {
+            assert_eq!(taken, packets.len(), "packets are left though there is room for events");
+            return;
+        }
+    }
+}
+
+fn close(detector: &mut GdGem, batch: &mut EventBatch, events: &mut Vec<Event>) {
+    let bound = detector.memory_bound();
+    assert!(bound < MOST_MEMORY, "a bound of {bound} bytes");
+    while detector.close(batch) {
+        assert_eq!(detector.ledger().unaccounted(), 0, "while closing");
+        take(batch, events);
+    }
+    take(batch, events);
+    let ledger = detector.ledger();
+    assert_eq!(ledger.unaccounted(), 0, "after the end");
+    assert_eq!(ledger.counters.value("held"), Some(0), "held after the end");
+    assert_eq!(ledger.counters.value("events"), Some(events.len() as u64));
+    let geometry = detector.geometry();
+    let outside = events.iter().find(|event| !geometry.is_valid(event.pixel_id));
+    assert_eq!(outside, None, "an event outside the geometry");
+}
+
+fn take(batch: &mut EventBatch, events: &mut Vec<Event>) {
+    events.extend(batch.iter());
+    batch.clear();
+}
+
+fn detector(choice: u8) -> GdGem {
+    GdGem::new(&settings(choice)).expect("the settings of the exercise are sound")
+}
+
+/// A small Gd-GEM of 128 x 128 strips: FEC 2 (VMM2: chips 2, 3) reads x, FEC 1 reads y.
+pub fn settings(choice: u8) -> GdGemSettings {
+    let has = |bit: u8| choice & bit != 0;
+    let either = |bit: u8, set: u64, unset: u64| if has(bit) { set } else { unset };
+    let format = match choice & 3 {
+        choice::VMM2 => ReadoutFormat::Vmm2,
+        choice::VMM3_OF_2018 => ReadoutFormat::Vmm3Of2018,
+        _ => ReadoutFormat::Vmm3a,
+    };
+    let vmm3a = format == ReadoutFormat::Vmm3a;
+    let convention = if vmm3a != has(choice::OTHER_CONVENTION) {
+        TimeConvention::SignedOffset
+    } else {
+        TimeConvention::TriggerPeriod2018
+    };
+    let clustering = ClusteringSettings {
+        adc_threshold: either(choice::PLAIN, 60, 0) as u16,
+        max_time_gap: 200_000,
+        max_strip_gap: either(choice::PLAIN, 0, 2) as u16,
+        min_hits: either(choice::PLAIN, 1, 3) as u32,
+    };
+    GdGemSettings {
+        format,
+        time: TimeSettings {
+            convention,
+            bunch_crossing: if vmm3a { 22_500 } else { 50_000 },
+            tac_range: 60_000,
+            marker_tick: either(choice::COARSE, 5_000_000, if vmm3a { 22_500 } else { 25_000 }),
+            trigger_tick: either(choice::COARSE, 1_000_000_000, 3_125),
+        },
+        sorting: SortingSettings {
+            window: either(choice::NARROW, 1_000_000, 500_000_000),
+            leap: either(choice::NARROW, 2_000_000, 2_000_000_000),
+            restart: either(choice::NARROW, 10_000_000, 1_000_000_000_000),
+            source_lag: either(choice::NARROW, 50_000_000, 60_000_000_000_000),
+            max_held_hits: 8192,
+            max_group_hits: either(choice::NARROW, 16, 512) as usize,
+        },
+        clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
+        max_end_difference: 200_000,
+        position: PositionSettings {
+            weighted: !has(choice::PLAIN),
+            time_bins: 3,
+            lower_uncertainty_limit: has(choice::LIMITS).then_some(4),
+            upper_uncertainty_limit: has(choice::LIMITS).then_some(6),
+            minimum_hits: has(choice::LIMITS).then_some(4),
+        },
+        mapping: mapping(format),
+        geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
+    }
+}
+
+/// The last strips of y lie outside the geometry, which is 120 rows high.
+fn mapping(format: ReadoutFormat) -> Vec<ChipMapping> {
+    let chip = |fec, chip, plane, strip_offset| ChipMapping { fec, chip, plane, strip_offset };
+    let (x, y) = if format == ReadoutFormat::Vmm2 { ((1, 2), (1, 0)) } else { ((2, 0), (1, 0)) };
+    vec![
+        chip(x.0, x.1, Plane::X, 0),
+        chip(x.0, x.1 + 1, Plane::X, 64),
+        chip(y.0, y.1, Plane::Y, 0),
+        chip(y.0, y.1 + 1, Plane::Y, 64),
+    ]
+}

@@ -1,0 +1,46 @@
+//! Every parser of evforge, exercised with arbitrary bytes.
+//!
+//! An exercise takes any bytes, feeds them to a parser and panics if something does not hold that must hold
+//! whatever the input is. The fuzz targets in `fuzz/` call the exercises, and so does `cargo test`, with every
+//! file of `fuzz/corpus`. Part of that corpus is made by our own encoders and simulators ([`corpus`]); the
+//! rest are inputs that once broke something.
+//!
+//! | exercise | parser | what must hold |
+//! |---|---|---|
+//! | [`srs_vmm`](srs_vmm::srs_vmm) | packets of SRS front-end cards | numbering agrees; encoding again gives the same content |
+//! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
+//! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
+//! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
+
+#![forbid(unsafe_code)]
+
+pub mod capture;
+pub mod configuration;
+pub mod corpus;
+pub mod gdgem;
+pub mod srs_vmm;
+
+use corpus::Seed;
+
+/// An exercise with its corpus. Fuzz target and corpus folder have its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name.
+    pub name: &'static str,
+    /// Takes any bytes; panics if something does not hold.
+    pub exercise: fn(&[u8]),
+    /// Makes the inputs to begin with.
+    pub seeds: fn() -> Vec<Seed>,
+}
+
+/// All exercises.
+pub const TARGETS: [Target; 4] = [
+    Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
+    Target { name: "gdgem", exercise: gdgem::gdgem, seeds: corpus::gdgem::seeds },
+    Target { name: "capture", exercise: capture::capture, seeds: corpus::capture::seeds },
+    Target {
+        name: "configuration",
+        exercise: configuration::configuration,
+        seeds: corpus::configuration::seeds,
+    },
+];

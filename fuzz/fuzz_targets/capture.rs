@@ -1,0 +1,5 @@
+//! Fuzz target: capture files. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::capture::capture(bytes));

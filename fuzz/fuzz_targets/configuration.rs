@@ -1,0 +1,5 @@
+//! Fuzz target: configuration files and `--set`. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::configuration::configuration(bytes));
