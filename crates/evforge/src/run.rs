@@ -10,6 +10,7 @@ use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_net::capture::CaptureReader;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, Duration};
+use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
@@ -181,12 +182,14 @@ fn summary(config: &Config) -> Result<String, CommandError> {
     let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
     let pipeline = detector.memory_bound();
     let transport = slabs * slab.memory_bound() + batch.memory_bound();
+    let file = SinkPlan::memory_bound(SinkPlan::COMPLETE_EVENTS);
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
          receives at   UDP {}\n\
          threads       {}\n\
-         memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way\n",
+         memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
+         {:14}and up to {:.1} MB of events that wait for each file that is slow\n",
         config.name,
         geometry.nx(),
         geometry.ny(),
@@ -198,5 +201,7 @@ fn summary(config: &Config) -> Result<String, CommandError> {
         (pipeline + transport) as f64 / 1e6,
         pipeline as f64 / 1e6,
         transport as f64 / 1e6,
+        "",
+        file as f64 / 1e6,
     ))
 }

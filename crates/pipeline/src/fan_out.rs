@@ -1,7 +1,7 @@
 //! Events to several sinks, each on a thread of its own.
 //!
-//! The forming thread fills a batch and hands it, shared, to a queue per sink. When all sinks have let go of
-//! a batch it is filled again: the batches are a fixed pool, and nothing is allocated per batch.
+//! The forming thread fills a batch and hands it, shared, to a queue per sink. When the last sink has let go
+//! of a batch, it comes home and is filled again: there are never more batches than places in the queues.
 //!
 //! # What happens when a sink is slow or fails
 //! | input | a full queue |
@@ -10,15 +10,14 @@
 //! | live | drops the newest batch for this sink only, counts its events, and goes on |
 //!
 //! A sink that reports an error gets no more events; what it misses is counted, the other sinks go on, and
-//! the report names it. The pool has a batch for every place in every queue, so it cannot be empty while
-//! there is something to fill.
+//! the report names it.
 
-use evforge_core::event::EventBatch;
+use evforge_core::event::{EventBatch, PixelId};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::EventSink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 
 /// What to do when the queue of a sink is full.
@@ -34,19 +33,33 @@ pub enum WhenFull {
 pub struct SinkPlan {
     /// The sink.
     pub sink: Box<dyn EventSink>,
-    /// Batches that may wait for it.
-    pub queue: usize,
+    /// Events that may wait for it.
+    pub queued_events: usize,
 }
 
 impl SinkPlan {
-    /// A sink that must have everything: files and messages. It may fall behind by 256 batches.
+    /// Events that may wait for a sink that must have everything.
+    pub const COMPLETE_EVENTS: usize = 1 << 21;
+
+    /// A sink that must have everything: files and messages. It may fall behind by two million events
+    /// (25 MB).
     pub fn complete(sink: Box<dyn EventSink>) -> Self {
-        Self { sink, queue: 256 }
+        Self { sink, queued_events: Self::COMPLETE_EVENTS }
     }
 
-    /// A sink that only needs to be up to date: pictures. It may fall behind by 8 batches.
+    /// A sink that only needs to be up to date: pictures. It may fall behind by 65 536 events.
     pub fn picture(sink: Box<dyn EventSink>) -> Self {
-        Self { sink, queue: 8 }
+        Self { sink, queued_events: 1 << 16 }
+    }
+
+    /// Batches of `batch_events` that may wait.
+    fn batches(&self, batch_events: usize) -> usize {
+        (self.queued_events / batch_events.max(1)).max(1)
+    }
+
+    /// Upper bound of the memory of what waits, in bytes.
+    pub fn memory_bound(queued_events: usize) -> usize {
+        queued_events * (size_of::<u64>() + size_of::<PixelId>())
     }
 }
 
@@ -67,8 +80,21 @@ pub struct SinkOutcome {
     pub note: Option<String>,
 }
 
+/// A batch on its way, which goes home when the last sink has let go of it.
+struct SharedBatch {
+    events: EventBatch,
+    home: Sender<EventBatch>,
+}
+
+impl Drop for SharedBatch {
+    fn drop(&mut self) {
+        // At the end nobody is at home any more, and the batch is simply gone.
+        let _ = self.home.send(std::mem::take(&mut self.events));
+    }
+}
+
 enum Message {
-    Events(Arc<EventBatch>),
+    Events(Arc<SharedBatch>),
     Ledger(Arc<DetectorLedger>),
     Finish(Arc<DetectorLedger>),
     Abandon,
@@ -91,7 +117,8 @@ struct Branch {
 /// Hands batches to sinks.
 pub struct FanOut {
     branches: Vec<Branch>,
-    pool: Vec<Arc<EventBatch>>,
+    home: Sender<EventBatch>,
+    come_home: Receiver<EventBatch>,
     when_full: WhenFull,
     handed_over: u64,
 }
@@ -102,11 +129,10 @@ impl FanOut {
     /// # Errors
     /// If the system gives no more threads.
     pub fn start(plans: Vec<SinkPlan>, batch_events: usize, when_full: WhenFull) -> std::io::Result<Self> {
-        // A batch in every place of every queue, one in the hands of every sink, one being filled.
-        let batches = plans.iter().map(|plan| plan.queue + 1).sum::<usize>() + 1;
-        let branches = plans.into_iter().map(start_branch).collect::<std::io::Result<Vec<_>>>()?;
-        let pool = (0..batches).map(|_| Arc::new(EventBatch::new(batch_events))).collect();
-        Ok(Self { branches, pool, when_full, handed_over: 0 })
+        let start = |plan: SinkPlan| start_branch(plan, batch_events);
+        let branches = plans.into_iter().map(start).collect::<std::io::Result<Vec<_>>>()?;
+        let (home, come_home) = channel();
+        Ok(Self { branches, home, come_home, when_full, handed_over: 0 })
     }
 
     /// Events handed over so far.
@@ -120,19 +146,13 @@ impl FanOut {
             return;
         }
         self.handed_over += batch.len() as u64;
-        // One of the pool is free: see `start`. `swap_remove` and `push` keep the pool's length.
-        let Some(free) = self.pool.iter_mut().position(|batch| Arc::get_mut(batch).is_some()) else {
-            unreachable!("the pool has a batch for every place there is");
-        };
-        let mut shared = self.pool.swap_remove(free);
-        if let Some(empty) = Arc::get_mut(&mut shared) {
-            empty.clear();
-            std::mem::swap(empty, batch);
-        }
+        let mut empty = self.come_home.try_recv().unwrap_or_else(|_| EventBatch::new(batch.capacity()));
+        empty.clear();
+        let events = std::mem::replace(batch, empty);
+        let shared = Arc::new(SharedBatch { events, home: self.home.clone() });
         for branch in &mut self.branches {
             branch.deliver(&shared, self.when_full);
         }
-        self.pool.push(shared);
     }
 
     /// Lets every sink take note of the state of the input.
@@ -163,9 +183,9 @@ impl FanOut {
 }
 
 impl Branch {
-    fn deliver(&mut self, batch: &Arc<EventBatch>, when_full: WhenFull) {
+    fn deliver(&mut self, batch: &Arc<SharedBatch>, when_full: WhenFull) {
         let message = Message::Events(Arc::clone(batch));
-        let events = batch.len() as u64;
+        let events = batch.events.len() as u64;
         match when_full {
             WhenFull::Wait => {
                 if self.queue.send(message).is_err() {
@@ -199,10 +219,10 @@ impl Branch {
     }
 }
 
-fn start_branch(plan: SinkPlan) -> std::io::Result<Branch> {
+fn start_branch(plan: SinkPlan, batch_events: usize) -> std::io::Result<Branch> {
     let name = plan.sink.name();
     let counts = Arc::new(Counts::default());
-    let (queue, messages) = sync_channel(plan.queue);
+    let (queue, messages) = sync_channel(plan.batches(batch_events));
     let thread_counts = Arc::clone(&counts);
     let thread = std::thread::Builder::new()
         .name("sink".into())
@@ -220,13 +240,13 @@ fn serve(
     while let Ok(message) = messages.recv() {
         let result = match message {
             Message::Events(batch) if failure.is_some() => {
-                counts.missed.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                counts.missed.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
                 continue;
             }
             Message::Events(batch) => {
-                let result = sink.take(&batch);
+                let result = sink.take(&batch.events);
                 let counter = if result.is_ok() { &counts.taken } else { &counts.missed };
-                counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                counter.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
                 result
             }
             Message::Ledger(ledger) if failure.is_none() => sink.observe(&ledger),
@@ -283,7 +303,7 @@ mod tests {
     fn slow(fails_after: usize, queue: usize) -> (SinkPlan, Arc<Mutex<()>>, Seen) {
         let (gate, seen) = (Arc::new(Mutex::new(())), Seen::default());
         let sink = Slow { gate: Arc::clone(&gate), seen: Arc::clone(&seen), fails_after };
-        (SinkPlan { sink: Box::new(sink), queue }, gate, seen)
+        (SinkPlan { sink: Box::new(sink), queued_events: 2 * queue }, gate, seen)
     }
 
     fn deliver(fan_out: &mut FanOut, times: std::ops::Range<u64>) {

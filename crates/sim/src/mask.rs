@@ -1,4 +1,4 @@
-//! The picture in the simulated beam: a plate with a letter F and a hole, in front of a broad beam.
+//! The picture in the simulated beam: a plate with a letter F and two holes, in front of a broad beam.
 //!
 //! It has no symmetry: mirrored or turned it is another picture, so that a wrong orientation of an axis
 //! shows at once.
@@ -9,20 +9,20 @@ use rand::{Rng, RngExt};
 /// Drawn from the top row down; `#` is open, `+` half open, anything else stops nearly all neutrons.
 const PICTURE: [&[u8; 16]; 16] = [
     b"................",
-    b"..##########....",
-    b"..##########....",
-    b"..##########....",
-    b"..###...........",
-    b"..###...........",
-    b"..########......",
-    b"..########......",
-    b"..########......",
-    b"..###........++.",
-    b"..###.......++++",
-    b"..###.......++++",
-    b"..###........++.",
-    b"..###...........",
-    b"..###.....#.....",
+    b".########.......",
+    b".########.......",
+    b".###............",
+    b".###............",
+    b".######.........",
+    b".######.........",
+    b".###............",
+    b".###............",
+    b".###........++..",
+    b"...........++++.",
+    b"............++..",
+    b"................",
+    b".......#........",
+    b"................",
     b"................",
 ];
 
@@ -117,7 +117,7 @@ mod tests {
             ("transposed", mirrored(|x, y| (y, x))),
         ] {
             let correlation = correlation(picture, &other);
-            assert!(correlation < 0.35, "{name}: {correlation}");
+            assert!(correlation < 0.25, "{name}: {correlation}");
         }
         assert!((correlation(picture, picture) - 1.0).abs() < 1e-12);
     }

@@ -113,14 +113,12 @@ impl std::str::FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         const PACKETS: &[(&str, u64)] = &[("pps", 1), ("kpps", 1_000), ("Mpps", 1_000_000)];
-        const BITS: &[(&str, u64)] = &[
-            ("bit/s", 1),
-            ("kbit/s", 1_000),
-            ("Mbit/s", 1_000_000),
-            ("Gbit/s", 1_000_000_000),
-        ];
+        const BITS: &[(&str, u64)] =
+            &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
         let expected = "a rate such as 500pps, 1.2Mpps, 800Mbit/s or 10Gbit/s";
-        exact(text, PACKETS, expected).map(Self::Packets).or_else(|_| exact(text, BITS, expected).map(Self::Bits))
+        exact(text, PACKETS, expected)
+            .map(Self::Packets)
+            .or_else(|_| exact(text, BITS, expected).map(Self::Bits))
     }
 }
 
