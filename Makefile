@@ -24,7 +24,7 @@ build: ## Install what the build needs and build in release mode
 	$(CARGO) build --release --locked -p evforge
 
 .PHONY: demo
-demo: build ## A simulated Gd-GEM, from packets to a picture
+demo: build ## A simulated Gd-GEM, live in the browser and into a file, until Ctrl-C
 	./target/release/evforge demo
 
 .PHONY: check
@@ -37,11 +37,12 @@ check: ## Format, lints and unit tests: for every commit
 test: test-tools ## Everything, on a fresh machine too
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cd web && npm run --silent check && npm run --silent check-dist
 	EVFORGE_PYTHON=$(CURDIR)/.venv/bin/python $(CARGO) test --workspace --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 .PHONY: test-tools
-test-tools: .venv/installed
+test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 
@@ -49,6 +50,10 @@ test-tools: .venv/installed
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	touch $@
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 .PHONY: bench

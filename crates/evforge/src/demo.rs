@@ -125,7 +125,6 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         };
         let report = run.run(&mut observer);
         observer.line.finish();
-        drop(observer);
         drop(tell);
         (report, electronics.join())
     });
