@@ -24,6 +24,7 @@
 //! A quarantine that is still open at the end of the input is released: nothing follows that it could harm.
 
 use crate::hit::Hit;
+use std::cmp::Ordering;
 
 /// Counts of one source clock, to be added up over the sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct SourceClock {
     /// First time of the epoch.
     epoch_start: u64,
     front: u64,
+    /// What has been closed over all sources: (epoch, time).
+    closed: (u32, u64),
     /// Nothing below this time of the current epoch is accepted any more: it has been closed.
     floor: u64,
     /// Hits before this take the slow path: the floor, or any hit until the first one of a packet has decided.
@@ -86,6 +89,7 @@ impl SourceClock {
             epoch: 0,
             epoch_start: 0,
             front: 0,
+            closed: (0, 0),
             floor: 0,
             fast_from: u64::MAX,
             undecided: false,
@@ -97,7 +101,8 @@ impl SourceClock {
     /// Begins a packet. `closed` is what has been closed over all sources: (epoch, time).
     #[inline]
     pub fn begin_packet(&mut self, closed: (u32, u64)) {
-        self.floor = if self.epoch == closed.0 { closed.1 } else { 0 };
+        self.closed = closed;
+        self.find_floor();
         self.undecided = !self.quarantine.is_empty();
         self.fast_from = if self.started && !self.undecided { self.floor } else { u64::MAX };
     }
@@ -159,6 +164,16 @@ impl SourceClock {
         packet_hits * size_of::<(usize, Hit)>()
     }
 
+    /// Other sources can have come to later epochs, and closed those before.
+    fn find_floor(&mut self) {
+        let (epoch, time) = self.closed;
+        self.floor = match self.epoch.cmp(&epoch) {
+            Ordering::Less => u64::MAX,
+            Ordering::Equal => time,
+            Ordering::Greater => 0,
+        };
+    }
+
     fn relation(&self, time: u64) -> Relation {
         if time > self.front.saturating_add(self.leap) {
             Relation::Ahead
@@ -216,7 +231,7 @@ impl SourceClock {
                 self.epoch = self.epoch.saturating_add(1);
                 self.epoch_start = hit.time;
                 self.front = hit.time;
-                self.floor = 0;
+                self.find_floor();
             }
             let of_a_line = match beginning {
                 Some(beginning) => index < beginning || hit.time <= latest,
@@ -318,6 +333,23 @@ mod tests {
         let (line, counts) = judge(&[&[100, 9_000]]);
         assert_eq!(line, [(0, 100), (0, 9_000)]);
         assert_eq!(counts.leaps, 1);
+    }
+
+    /// Found by fuzzing: such hits were accepted and then held for ever.
+    #[test]
+    fn a_source_that_stays_in_an_epoch_that_others_have_left_is_late_until_it_follows() {
+        let mut clock = SourceClock::new(10, 100, 1000, 100);
+        let mut line = Line::default();
+        let packets: [(_, &[u64]); 4] =
+            [((0, 0), &[5000]), ((1, 40), &[5001, 9000]), ((1, 40), &[9001, 7]), ((1, 50), &[49, 51])];
+        for (closed, packet) in packets {
+            clock.begin_packet(closed);
+            for &time in packet {
+                clock.judge(0, Hit { time, strip: 0, adc: 0 }, &mut line);
+            }
+        }
+        assert_eq!(line.0, [(0, 5000), (1, 51)]);
+        assert_eq!((clock.counts().late, clock.counts().restarts, clock.held()), (5, 1, 0));
     }
 
     #[test]

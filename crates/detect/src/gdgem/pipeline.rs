@@ -244,7 +244,8 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         if former.room() >= ROOM_FOR_A_PACKET {
             // Quarantines are released one by one as long as there is room; the next call goes on.
             for fec in fecs.iter_mut().filter(|fec| fec.clock.held() > 0) {
-                fec.clock.begin_packet(self.watermark);
+                // Earlier calls have closed more than the watermark.
+                fec.clock.begin_packet(self.watermark.max(former.closed_before()));
                 fec.clock.close(former);
                 if former.room() < ROOM_FOR_A_PACKET {
                     break;

@@ -30,7 +30,7 @@ impl Window {
     }
 
     /// Reads until `count` bytes are in the window or the input ends; says how many there are. Memory grows
-    /// with `count`: the caller bounds it.
+    /// with what there is, not with what a damaged length asks for; the caller bounds `count`.
     pub(super) fn require(&mut self, count: usize) -> io::Result<usize> {
         if self.end - self.start >= count {
             return Ok(self.end - self.start);
@@ -38,10 +38,10 @@ impl Window {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.buffer.len() < count {
-            self.buffer.resize(count.next_power_of_two(), 0);
-        }
         while self.end < count {
+            if self.end == self.buffer.len() {
+                self.buffer.resize(2 * self.buffer.len(), 0);
+            }
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
@@ -79,6 +79,16 @@ mod tests {
             buffer[0] = self.0 as u8;
             Ok(1)
         }
+    }
+
+    /// Found by fuzzing: a length that is not true cost as much memory and time as if it were.
+    #[test]
+    fn memory_grows_with_the_input_and_not_with_what_is_asked_for() {
+        let input = std::io::repeat(7).take(3 * READ_AHEAD as u64);
+        let mut window = Window::new(Box::new(input));
+        assert_eq!(window.require(64 * READ_AHEAD).unwrap(), 3 * READ_AHEAD);
+        assert_eq!(window.buffer.len(), 4 * READ_AHEAD);
+        assert!(window.bytes().iter().all(|&byte| byte == 7));
     }
 
     #[test]
