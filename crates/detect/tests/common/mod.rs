@@ -47,7 +47,7 @@ pub(crate) fn settings() -> GdGemSettings {
             chip(1, 0, Plane::Y, 0),
             chip(1, 1, Plane::Y, 64),
         ],
-        geometry: LogicalGeometry::flat(128, 128).unwrap(),
+        geometry: LogicalGeometry::flat(128, 128).expect("a geometry"),
     }
 }
 
