@@ -216,15 +216,15 @@ impl StripClusterer {
         if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
         }
-        if self.has_only_small_clusters(group) {
-            return (&[], group.len() as u64);
-        }
         let (mut first, mut last) = (u16::MAX, 0);
         for key in group {
             first = first.min(key.strip());
             last = last.max(key.strip());
         }
         if !self.is_one_cluster(group, first, last) {
+            if self.has_only_small_clusters(group) {
+                return (&[], group.len() as u64);
+            }
             self.number_strips(group, first, last);
             return self.several_clusters(group, base);
         }

@@ -91,7 +91,10 @@ impl PlaneSorter {
     /// Takes a hit. The caller has made sure that there is room.
     #[inline]
     pub fn push(&mut self, epoch: u32, hit: Hit) {
-        if epoch == self.epoch && hit.time.wrapping_sub(self.base) < KEY_TIME_LIMIT {
+        // There is capacity whenever there is room; asking for it keeps the code that would grow the vector out
+        // of the hot path.
+        let fits = epoch == self.epoch && hit.time.wrapping_sub(self.base) < KEY_TIME_LIMIT;
+        if fits && self.near.len() < self.near.capacity() {
             self.near.push(TimeKey::new(hit, self.base));
         } else {
             self.push_far(epoch, hit);
