@@ -204,7 +204,6 @@ fn errors_say_what_where_and_how_to_mend_it() {
             vec!["run", "--config", &config_path, "--input", folder],
             vec!["is a directory", "Name a file in it"],
         ),
-        (vec!["run", "--config", &config_path], vec!["--input"]),
         (
             vec!["run", "--config", &config_path, "--input", path, "--events", nowhere],
             vec!["no-such-folder", "does the folder exist"],

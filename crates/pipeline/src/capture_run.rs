@@ -1,12 +1,11 @@
 //! Forms the events of a capture file, as fast as it can.
 
 use crate::config::{Config, InputSettings};
-use crate::fan_out::{FanOut, SinkPlan, WhenFull};
+use crate::fan_out::{SinkPlan, WhenFull};
+use crate::forming::Forming;
 use crate::loss_places::LossPlaces;
 use crate::report::{Ending, RunReport};
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::Detector;
-use evforge_core::event::EventBatch;
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::{CaptureCounters, CaptureError, CaptureReader, Fill};
 use std::path::{Path, PathBuf};
@@ -73,37 +72,6 @@ pub struct CaptureRun<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Forms events from slabs and hands them on.
-struct Forming {
-    detector: Box<dyn Detector>,
-    events: EventBatch,
-    sinks: FanOut,
-}
-
-impl Forming {
-    /// Takes all packets of a slab.
-    fn take(&mut self, slab: &PacketSlab) {
-        let packets = slab.batch();
-        let mut taken = 0;
-        loop {
-            let progress = self.detector.ingest(&packets, taken, &mut self.events);
-            taken = progress.taken;
-            if !progress.full {
-                return;
-            }
-            self.sinks.deliver(&mut self.events);
-        }
-    }
-
-    /// Closes the detector and delivers what is left.
-    fn close(&mut self) {
-        while self.detector.close(&mut self.events) {
-            self.sinks.deliver(&mut self.events);
-        }
-        self.sinks.deliver(&mut self.events);
-    }
-}
-
 impl CaptureRun<'_> {
     /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
     ///
@@ -120,11 +88,7 @@ impl CaptureRun<'_> {
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
         let events_per_batch = self.config.input.events_per_batch;
-        let mut forming = Forming {
-            detector,
-            events: EventBatch::new(events_per_batch),
-            sinks: FanOut::start(self.sinks, events_per_batch, WhenFull::Wait)?,
-        };
+        let mut forming = Forming::start(detector, self.sinks, events_per_batch, WhenFull::Wait)?;
         let input = &self.config.input;
         let mut ending = if input.threads == 1 {
             run_in_turn(&mut reader, &mut forming, input, self.stop, &mut progress)
@@ -132,9 +96,9 @@ impl CaptureRun<'_> {
             run_side_by_side(&mut reader, &mut forming, input, self.stop, &mut progress)
         };
         forming.close();
-        let ledger = forming.detector.ledger();
+        let ledger = forming.ledger();
         let complete = !matches!(ending, Ending::InputFailed(_));
-        let sinks = forming.sinks.end(ledger.clone(), complete);
+        let sinks = forming.end(ledger.clone(), complete);
         if let Ending::InputFailed(error) = &mut ending {
             for note in sinks.iter().filter_map(|sink| sink.note.as_ref()) {
                 error.push_str("; ");
@@ -187,7 +151,7 @@ fn run_in_turn(
         slab.clear();
         let fill = reader.fill(&mut slab);
         forming.take(&slab);
-        progress(progress_of(reader, reader.counters(), forming.sinks.handed_over()));
+        progress(progress_of(reader, reader.counters(), forming.sinks().handed_over()));
         match fill {
             Ok(Fill::More) => {}
             Ok(Fill::End) => return Ending::Complete,
@@ -233,7 +197,7 @@ fn run_side_by_side(
         });
         while let Ok((slab, at)) = take_filled.recv() {
             forming.take(&slab);
-            progress(RunProgress { events: forming.sinks.handed_over(), ..at });
+            progress(RunProgress { events: forming.sinks().handed_over(), ..at });
             // After its last slab the reader does not wait for empty ones any more.
             let _ = give_empty.send(slab);
         }

@@ -23,6 +23,7 @@ pub mod capture_run;
 pub mod config;
 pub mod counter_table;
 pub mod fan_out;
+mod forming;
 pub mod live_run;
 pub mod loss_places;
 pub mod report;

@@ -9,12 +9,11 @@
 //! published. Events themselves depend on the packets alone.
 
 use crate::config::{Config, InputSettings};
-use crate::fan_out::{FanOut, SinkPlan, WhenFull};
+use crate::fan_out::{SinkPlan, WhenFull};
+use crate::forming::Forming;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::report::{Ending, RunReport};
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::detector::Detector;
-use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
@@ -80,52 +79,11 @@ pub trait LiveObserver {
     fn status(&mut self, status: &LiveStatus);
 }
 
-/// Forms events and hands them on in time.
-struct Forming {
-    detector: Box<dyn Detector>,
-    events: EventBatch,
-    sinks: FanOut,
-    published: Instant,
-}
-
-impl Forming {
-    fn take(&mut self, slab: &PacketSlab) {
-        let packets = slab.batch();
-        let mut taken = 0;
-        loop {
-            let progress = self.detector.ingest(&packets, taken, &mut self.events);
-            taken = progress.taken;
-            if !progress.full {
-                return;
-            }
-            self.sinks.deliver(&mut self.events);
-        }
-    }
-
-    /// Publishes what is closed, if it is time to.
-    fn publish_in_time(&mut self) {
-        if self.published.elapsed() < PUBLISH_INTERVAL {
-            return;
-        }
-        self.published = Instant::now();
-        while self.detector.publish_closed(&mut self.events) {
-            self.sinks.deliver(&mut self.events);
-        }
-        self.sinks.deliver(&mut self.events);
-    }
-
-    fn close(&mut self) {
-        while self.detector.close(&mut self.events) {
-            self.sinks.deliver(&mut self.events);
-        }
-        self.sinks.deliver(&mut self.events);
-    }
-}
-
 /// Decides when a run is over, and tells its state.
 struct Watch<'a, O> {
     started: Instant,
     shown: Instant,
+    published: Instant,
     last_packet: Option<Instant>,
     stop: &'a AtomicBool,
     ends_after: Option<Duration>,
@@ -147,19 +105,27 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
     }
 
+    /// Publishes what is closed, if it is time to.
+    fn publish_in_time(&mut self, forming: &mut Forming) {
+        if self.published.elapsed() >= PUBLISH_INTERVAL {
+            self.published = Instant::now();
+            forming.publish();
+        }
+    }
+
     fn show_in_time(&mut self, forming: &Forming, state: &ReceiveState) {
         if self.shown.elapsed() < STATUS_INTERVAL {
             return;
         }
         self.shown = Instant::now();
-        let ledger = Arc::new(forming.detector.ledger());
-        forming.sinks.observe(&ledger);
+        let ledger = Arc::new(forming.ledger());
+        forming.sinks().observe(&ledger);
         self.observer.status(&LiveStatus {
             elapsed: self.started.elapsed(),
             losses: self.losses(&ledger, state),
             ledger,
             bytes: state.counters.bytes,
-            lost_to_sinks: forming.sinks.lost_to_sinks(),
+            lost_to_sinks: forming.sinks().lost_to_sinks(),
         });
     }
 
@@ -203,16 +169,13 @@ impl LiveRun<'_> {
         let mut warnings = receiver.warnings().to_vec();
         warnings.extend(receiver.buffer().warning(address.port()));
         let events_per_batch = config.input.events_per_batch;
-        let mut forming = Forming {
-            detector: config.build_detector()?,
-            events: EventBatch::new(events_per_batch),
-            sinks: FanOut::start(self.sinks, events_per_batch, WhenFull::Drop)?,
-            published: Instant::now(),
-        };
+        let mut forming =
+            Forming::start(config.build_detector()?, self.sinks, events_per_batch, WhenFull::Drop)?;
         let started = Instant::now();
         let mut watch = Watch {
             started,
             shown: started,
+            published: started,
             last_packet: None,
             stop: self.stop,
             ends_after: self.ends_after,
@@ -229,10 +192,10 @@ impl LiveRun<'_> {
             run_in_turn(&mut receiver, &mut forming, &config.input, &mut watch)
         };
         forming.close();
-        let ledger = forming.detector.ledger();
+        let ledger = forming.ledger();
         let losses = watch.losses(&ledger, &state);
         let kernel = watch.kernel();
-        let sinks = forming.sinks.end(ledger.clone(), true);
+        let sinks = forming.end(ledger.clone(), true);
         Ok(RunReport {
             stream: config.name.clone(),
             input: format!("UDP {address}"),
@@ -294,7 +257,7 @@ fn run_in_turn<O: LiveObserver>(
         if over.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
             return (state_of(receiver, 0), None);
         }
-        forming.publish_in_time();
+        watch.publish_in_time(forming);
         if watch.shown.elapsed() >= STATUS_INTERVAL {
             watch.show_in_time(forming, &state_of(receiver, 0));
         }
@@ -335,7 +298,7 @@ fn run_side_by_side<O: LiveObserver>(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            forming.publish_in_time();
+            watch.publish_in_time(forming);
             let state = *shared.lock().unwrap_or_else(PoisonError::into_inner);
             watch.show_in_time(forming, &state);
             if watch.is_over() {

@@ -1,0 +1,75 @@
+//! The forming side of a run: slabs in, batches of events out to the sinks.
+
+use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
+use evforge_core::detector::Detector;
+use evforge_core::event::EventBatch;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::packet::PacketSlab;
+
+/// A detector with the batch that it fills and the sinks that the batch goes to.
+pub(crate) struct Forming {
+    detector: Box<dyn Detector>,
+    events: EventBatch,
+    sinks: FanOut,
+}
+
+impl Forming {
+    /// Starts the sinks.
+    ///
+    /// # Errors
+    /// If the system gives no more threads.
+    pub(crate) fn start(
+        detector: Box<dyn Detector>,
+        sinks: Vec<SinkPlan>,
+        batch_events: usize,
+        when_full: WhenFull,
+    ) -> std::io::Result<Self> {
+        let sinks = FanOut::start(sinks, batch_events, when_full)?;
+        Ok(Self { detector, events: EventBatch::new(batch_events), sinks })
+    }
+
+    /// Takes all packets of a slab.
+    pub(crate) fn take(&mut self, slab: &PacketSlab) {
+        let packets = slab.batch();
+        let mut taken = 0;
+        loop {
+            let progress = self.detector.ingest(&packets, taken, &mut self.events);
+            taken = progress.taken;
+            if !progress.full {
+                return;
+            }
+            self.sinks.deliver(&mut self.events);
+        }
+    }
+
+    /// Hands on everything that is closed already.
+    pub(crate) fn publish(&mut self) {
+        while self.detector.publish_closed(&mut self.events) {
+            self.sinks.deliver(&mut self.events);
+        }
+        self.sinks.deliver(&mut self.events);
+    }
+
+    /// End of the input: closes the detector and hands on what is left.
+    pub(crate) fn close(&mut self) {
+        while self.detector.close(&mut self.events) {
+            self.sinks.deliver(&mut self.events);
+        }
+        self.sinks.deliver(&mut self.events);
+    }
+
+    /// The state of the input.
+    pub(crate) fn ledger(&self) -> DetectorLedger {
+        self.detector.ledger()
+    }
+
+    /// The sinks.
+    pub(crate) fn sinks(&self) -> &FanOut {
+        &self.sinks
+    }
+
+    /// Ends the sinks, as [`FanOut::end`] does.
+    pub(crate) fn end(self, ledger: DetectorLedger, complete: bool) -> Vec<SinkOutcome> {
+        self.sinks.end(ledger, complete)
+    }
+}
