@@ -160,6 +160,8 @@ pub struct ClusterRule {
 
 /// Strips per word of the strip map.
 const WORD: usize = 64;
+/// Strips there can be.
+const STRIPS: usize = STRIP_LIMIT as usize;
 
 /// Splits time groups into clusters.
 ///
@@ -168,10 +170,11 @@ const WORD: usize = 64;
 #[derive(Debug)]
 pub struct StripClusterer {
     rule: ClusterRule,
-    /// One bit per strip, all clear between groups.
-    marks: Vec<u64>,
+    /// One bit per strip, all clear between groups. Arrays as long as strips can be numbered: indexing them
+    /// by a strip needs no check.
+    marks: Box<[u64; STRIPS / WORD]>,
     /// Cluster number of each marked strip.
-    numbers: Vec<u16>,
+    numbers: Box<[u16; STRIPS]>,
     /// One for each cluster of the group, large enough or not.
     tallies: Vec<Tally>,
     /// The clusters of the group that are large enough.
@@ -191,20 +194,18 @@ struct Tally {
 impl StripClusterer {
     /// A clusterer for any group.
     pub fn new(rule: ClusterRule) -> Self {
-        let strips = usize::from(STRIP_LIMIT);
         Self {
             rule,
-            marks: vec![0; strips / WORD],
-            numbers: vec![0; strips],
-            tallies: Vec::with_capacity(strips),
-            clusters: Vec::with_capacity(strips),
+            marks: Box::new([0; STRIPS / WORD]),
+            numbers: Box::new([0; STRIPS]),
+            tallies: Vec::with_capacity(STRIPS),
+            clusters: Vec::with_capacity(STRIPS),
         }
     }
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound() -> usize {
-        let strips = usize::from(STRIP_LIMIT);
-        strips / 8 + strips * (size_of::<u16>() + size_of::<Tally>() + size_of::<Cluster>())
+        STRIPS / 8 + STRIPS * (size_of::<u16>() + size_of::<Tally>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group in order of their end, and how many hits are in none because their
@@ -274,7 +275,10 @@ impl StripClusterer {
         if self.clusters.is_empty() {
             return (&[], too_small);
         }
-        for key in group {
+        // Going back from the end, nothing before the earliest end of a cluster is among anybody's latest.
+        let earliest_end = self.clusters.iter().map(|cluster| cluster.time_end - base).min().unwrap_or(0);
+        let wanted_from = if time_bins > 0 { 0 } else { earliest_end };
+        for key in group.iter().rev().take_while(|key| key.time() >= wanted_from) {
             let tally = &self.tallies[number(key)];
             let Some(cluster) = self.clusters.get_mut(tally.cluster as usize) else { continue };
             if key.time() == tally.end {

@@ -77,7 +77,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     let targets = OutputArguments {
         events: None,
         nexus: Some(folder.join("demo.nxs")),
-        if_exists: IfExists::Number,
+        if_exists: IfExists::Overwrite,
         view: Some(arguments.view),
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),

@@ -68,8 +68,9 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
             break;
         }
     }
-    print(&text(&sender.report(), arguments.to))?;
-    Ok(true)
+    let report = sender.report();
+    print(&text(&report, arguments.to))?;
+    Ok(report.refused == 0)
 }
 
 /// Sends a slab, looking at `stop` now and then.

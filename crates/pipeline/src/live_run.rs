@@ -166,8 +166,7 @@ impl LiveRun<'_> {
         };
         let mut receiver = UdpReceiver::open(&options)?;
         let address = receiver.local_address();
-        let mut warnings = receiver.warnings().to_vec();
-        warnings.extend(receiver.buffer().warning(address.port()));
+        let warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
         let mut forming =
             Forming::start(config.build_detector()?, self.sinks, events_per_batch, WhenFull::Drop)?;
