@@ -90,6 +90,9 @@ impl Layout {
 
         let recording = class(&entry, "recording", "NXcollection")?;
         let state = create_text(&recording, "state", "writing", STATE_ROOM)?;
+        // The version once more, as text of fixed length: reading an attribute of variable length from a damaged
+        // file can keep HDF5 1.10 busy for ever, so recovery must not.
+        create_text(&recording, "layout_version", LAYOUT_VERSION, 0)?;
         create_text(&recording, "clock", &options.anchor.clock, 0)?;
         let anchor = scalar(&recording, "clock_anchor", options.anchor.nanoseconds)?;
         set_attribute(&anchor, "units", "ns")?;

@@ -41,6 +41,7 @@
 //!   │ └ one NXlog for each counter of the detector
 //!   ├ configuration/toml            text        the configuration of the run
 //!   └ recording                     NXcollection
+//!     ├ layout_version              text        "1": the version of this layout
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …"
 //!     ├ committed                   u64 [2]     events and pulses that are there for certain
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock

@@ -192,15 +192,14 @@ fn check_ours(path: &Path, file: &File) -> Result<(), NexusError> {
             return not_ours(format!("it has no {DEFINITION_PATH} that says \"{DEFINITION}\" ({CREATOR})"));
         }
     }
-    let version = file
-        .dataset(DEFINITION_PATH)
-        .and_then(|dataset| dataset.attr("version")?.read_scalar::<hdf5_metno::types::VarLenUnicode>());
-    match version {
-        Ok(version) if version.as_str() == LAYOUT_VERSION => Ok(()),
-        Ok(version) => not_ours(format!(
-            "its layout has version \"{version}\", this program knows version \"{LAYOUT_VERSION}\""
+    let version =
+        file.group(RECORDING).and_then(|recording| read_text(&recording.dataset("layout_version")?));
+    match version.as_deref() {
+        Ok(LAYOUT_VERSION) => Ok(()),
+        Ok(other) => not_ours(format!(
+            "its layout has version \"{other}\", this program knows version \"{LAYOUT_VERSION}\""
         )),
-        Err(_) => not_ours(format!("{DEFINITION_PATH} has no version")),
+        Err(_) => not_ours("it does not say the version of its layout".to_owned()),
     }
 }
 
