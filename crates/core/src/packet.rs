@@ -178,6 +178,11 @@ impl PacketSlab {
         }
     }
 
+    /// True if another packet of `bytes` bytes fits.
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        self.records.len() < self.packet_capacity && self.used + bytes <= self.memory.len()
+    }
+
     /// Forgets all packets and keeps the memory.
     pub fn clear(&mut self) {
         self.used = 0;

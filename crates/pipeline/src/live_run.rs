@@ -2,8 +2,8 @@
 //!
 //! With one thread, receiving and forming take turns on one core, run to completion. With two, one thread
 //! only receives: slabs travel to the forming thread and come back to be filled again. Receiving never
-//! waits: if no slab is free, packets are received into a spare one, dropped, and counted as lost in our own
-//! queue.
+//! waits: if no slab has come back and the current one is full, packets are received into a spare one,
+//! dropped, and counted as lost in our own queue.
 //!
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
@@ -270,14 +270,21 @@ fn run_side_by_side<O: LiveObserver>(
     config: &Config,
     watch: &mut Watch<'_, O>,
 ) -> Result<Ended, Box<dyn std::error::Error>> {
-    let (give_filled, take_filled) = sync_channel::<PacketSlab>(InputSettings::SLABS);
-    let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS);
+    // A place for every slab there is: the four that go round, and the one that is being filled.
+    let (give_filled, take_filled) = sync_channel::<PacketSlab>(InputSettings::SLABS + 1);
+    let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS + 1);
     for _ in 0..InputSettings::SLABS {
         give_empty.send(new_slab(&config.input))?;
     }
     let over = AtomicBool::new(false);
     let shared = Mutex::new(ReceiveState::default());
-    let side = ReceivingSide { take_empty, give_filled, spare: new_slab(&config.input), own_queue: 0 };
+    let side = ReceivingSide {
+        take_empty,
+        give_filled,
+        current: new_slab(&config.input),
+        spare: new_slab(&config.input),
+        own_queue: 0,
+    };
     std::thread::scope(|scope| {
         let (over, shared) = (&over, &shared);
         let receiving =
@@ -315,7 +322,10 @@ fn run_side_by_side<O: LiveObserver>(
 struct ReceivingSide {
     take_empty: Receiver<PacketSlab>,
     give_filled: SyncSender<PacketSlab>,
-    /// Where packets go when no slab is free: they are dropped.
+    /// Filled until an empty slab comes back in its place: a forming thread that is behind gets fuller slabs,
+    /// not more of them.
+    current: PacketSlab,
+    /// Where packets go when the current slab is full: they are dropped.
     spare: PacketSlab,
     own_queue: u64,
 }
@@ -334,27 +344,42 @@ impl ReceivingSide {
             if since.is_none() && over.load(Ordering::Relaxed) {
                 since = Some(Instant::now());
             }
-            let mut free = self.take_empty.try_recv().ok();
-            let slab = free.as_mut().unwrap_or(&mut self.spare);
-            slab.clear();
+            if !self.current.is_empty()
+                && let Ok(empty) = self.take_empty.try_recv()
+            {
+                self.hand_over(empty);
+            }
             let patience = if since.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
-            let received = receiver.receive(slab, Instant::now() + patience);
-            let packets = slab.len();
-            match free {
-                // There is a place for every slab, and the forming thread outlives this one.
-                Some(slab) => drop(self.give_filled.send(slab)),
-                None => self.own_queue += packets as u64,
+            let deadline = Instant::now() + patience;
+            // The largest piece that the kernel may hand over.
+            let has_room = self.current.has_room_for(1 << 16);
+            let slab = if has_room { &mut self.current } else { &mut self.spare };
+            if !has_room {
+                slab.clear();
+            }
+            let before = slab.len();
+            let received = receiver.receive(slab, deadline);
+            let packets = slab.len() - before;
+            if !has_room {
+                self.own_queue += packets as u64;
             }
             if told.elapsed() >= RECEIVE_PATIENCE {
                 told = Instant::now();
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = state_of(receiver, self.own_queue);
             }
-            if let Err(error) = received {
-                return (state_of(receiver, self.own_queue), Some(error));
-            }
-            if since.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
-                return (state_of(receiver, self.own_queue), None);
+            let failure = received.err();
+            if failure.is_some() || since.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
+                self.hand_over(PacketSlab::new(1, 0));
+                return (state_of(receiver, self.own_queue), failure);
             }
         }
+    }
+
+    /// Gives the current slab to the forming thread, which outlives this one and has a place for it.
+    fn hand_over(&mut self, next: PacketSlab) {
+        let mut next = next;
+        next.clear();
+        // Fails only if the forming thread has panicked.
+        let _ = self.give_filled.send(std::mem::replace(&mut self.current, next));
     }
 }
