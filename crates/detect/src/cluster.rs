@@ -170,11 +170,11 @@ const STRIPS: usize = STRIP_LIMIT as usize;
 #[derive(Debug)]
 pub struct StripClusterer {
     rule: ClusterRule,
-    /// One bit per strip, all clear between groups. Arrays as long as strips can be numbered: indexing them
-    /// by a strip needs no check.
+    /// One bit per strip with a hit, all clear between groups. As long as strips can be numbered: indexing by
+    /// a strip needs no check.
     marks: Box<[u64; STRIPS / WORD]>,
-    /// Cluster number of each marked strip.
-    numbers: Box<[u16; STRIPS]>,
+    /// Where clusters begin in each word of the marks, and how many begin before it.
+    starts: Box<[(u64, u32); STRIPS / WORD]>,
     /// One for each cluster of the group, large enough or not.
     tallies: Vec<Tally>,
     /// The clusters of the group that are large enough.
@@ -197,7 +197,7 @@ impl StripClusterer {
         Self {
             rule,
             marks: Box::new([0; STRIPS / WORD]),
-            numbers: Box::new([0; STRIPS]),
+            starts: Box::new([(0, 0); STRIPS / WORD]),
             tallies: Vec::with_capacity(STRIPS),
             clusters: Vec::with_capacity(STRIPS),
         }
@@ -205,7 +205,8 @@ impl StripClusterer {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound() -> usize {
-        STRIPS / 8 + STRIPS * (size_of::<u16>() + size_of::<Tally>() + size_of::<Cluster>())
+        STRIPS / WORD * (size_of::<u64>() + size_of::<(u64, u32)>())
+            + STRIPS * (size_of::<Tally>() + size_of::<Cluster>())
     }
 
     /// The clusters of a time group in order of their end, and how many hits are in none because their
@@ -251,7 +252,14 @@ impl StripClusterer {
     #[inline]
     fn several_clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
         let ClusterRule { min_hits, time_bins, .. } = self.rule;
-        let number = |key: &TimeKey| usize::from(self.numbers[usize::from(key.strip())]);
+        let starts = &self.starts;
+        // A strip's cluster is the last one that begins at it or before.
+        let number = |key: &TimeKey| {
+            let strip = usize::from(key.strip());
+            let (starts, before) = starts[strip / WORD];
+            let up_to_here = starts & (u64::MAX >> (WORD - 1 - strip % WORD));
+            (before + up_to_here.count_ones()) as usize - 1
+        };
         for key in group {
             let tally = &mut self.tallies[number(key)];
             tally.hits += 1;
@@ -331,28 +339,65 @@ impl StripClusterer {
         reached & all == all
     }
 
-    /// Gives each strip of the group the number of its cluster, and makes that many tallies.
+    /// Finds where the clusters of the group begin, and makes as many tallies.
     #[inline]
     fn number_strips(&mut self, group: &[TimeKey], first: u16, last: u16) {
         for key in group {
             let strip = key.strip();
             self.marks[usize::from(strip) / WORD] |= 1 << (strip % WORD as u16);
         }
-        let furthest = self.rule.max_strip_gap + 1;
-        let mut previous = first;
-        let mut number = 0;
-        for index in usize::from(first) / WORD..=usize::from(last) / WORD {
+        let furthest = u32::from(self.rule.max_strip_gap) + 1;
+        let words = usize::from(first) / WORD..=usize::from(last) / WORD;
+        let count = if furthest < u64::BITS {
+            self.find_starts(words, furthest)
+        } else {
+            self.find_starts_far_apart(words, first, furthest)
+        };
+        self.tallies.clear();
+        self.tallies.resize(count as usize, Tally { hits: 0, cluster: u32::MAX, end: 0 });
+    }
+
+    /// A cluster begins at a mark that has no mark on the `furthest` strips before it: shifting the marks over
+    /// one another finds them all at once. Clears the marks and returns how many clusters there are.
+    #[inline]
+    fn find_starts(&mut self, words: std::ops::RangeInclusive<usize>, furthest: u32) -> u32 {
+        let (mut previous, mut count) = (0, 0);
+        for index in words {
+            let word = std::mem::take(&mut self.marks[index]);
+            let reached = (1..=furthest)
+                .fold(0, |reached, step| reached | word << step | previous >> (u64::BITS - step));
+            let starts = word & !reached;
+            self.starts[index] = (starts, count);
+            count += starts.count_ones();
+            previous = word;
+        }
+        count
+    }
+
+    /// As [`StripClusterer::find_starts`] for gaps of more than a word, mark by mark.
+    #[cold]
+    fn find_starts_far_apart(
+        &mut self,
+        words: std::ops::RangeInclusive<usize>,
+        first: u16,
+        furthest: u32,
+    ) -> u32 {
+        let (mut previous, mut count) = (None, 0);
+        for index in words {
             let mut word = std::mem::take(&mut self.marks[index]);
+            self.starts[index] = (0, count);
             while word != 0 {
-                let strip = (index * WORD) as u16 + word.trailing_zeros() as u16;
+                let strip = (index * WORD) as u32 + word.trailing_zeros();
+                if previous.is_none_or(|previous| strip - previous > furthest) {
+                    self.starts[index].0 |= word & word.wrapping_neg();
+                    count += 1;
+                }
+                previous = Some(strip);
                 word &= word - 1;
-                number += u16::from(strip - previous > furthest);
-                previous = strip;
-                self.numbers[usize::from(strip)] = number;
             }
         }
-        self.tallies.clear();
-        self.tallies.resize(usize::from(number) + 1, Tally { hits: 0, cluster: u32::MAX, end: 0 });
+        debug_assert!(previous >= Some(u32::from(first)));
+        count
     }
 }
 
