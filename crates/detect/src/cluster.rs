@@ -210,18 +210,14 @@ impl StripClusterer {
     }
 
     /// The clusters of a time group in order of their end, and how many hits are in none because their
-    /// cluster would be too small. The group is in order of time, counted from `base`.
+    /// cluster would be too small. The group is in order of time, counted from `base`; its strips lie from
+    /// `first` to `last`.
     #[inline]
-    pub fn clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
+    pub fn clusters(&mut self, group: &[TimeKey], base: u64, (first, last): (u16, u16)) -> (&[Cluster], u64) {
         self.clusters.clear();
         let Some(end) = group.last().map(|key| key.time()) else { return (&[], 0) };
         if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
-        }
-        let (mut first, mut last) = (u16::MAX, 0);
-        for key in group {
-            first = first.min(key.strip());
-            last = last.max(key.strip());
         }
         if !self.is_one_cluster(group, first, last) {
             if self.has_only_small_clusters(group) {
@@ -406,6 +402,17 @@ mod tests {
     use super::*;
     use crate::hit::Hit;
 
+    /// The clusters of a group and its hits that are in none.
+    fn clusters_of<'a>(
+        clusterer: &'a mut StripClusterer,
+        group: &[TimeKey],
+        base: u64,
+    ) -> (&'a [Cluster], u64) {
+        let first = group.iter().map(|key| key.strip()).min().unwrap();
+        let last = group.iter().map(|key| key.strip()).max().unwrap();
+        clusterer.clusters(group, base, (first, last))
+    }
+
     fn keys(hits: &[(u64, u16, u16)]) -> Vec<TimeKey> {
         let mut keys: Vec<_> =
             hits.iter().map(|&(time, strip, adc)| TimeKey::new(Hit { time, strip, adc }, 0)).collect();
@@ -418,7 +425,7 @@ mod tests {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 2, time_bins: 0 };
         let mut clusterer = StripClusterer::new(rule);
         let group = keys(&[(5, 10, 1), (1, 13, 1), (2, 17, 1), (3, 18, 1), (4, 40, 1)]);
-        let (clusters, too_small) = clusterer.clusters(&group, 100);
+        let (clusters, too_small) = clusters_of(&mut clusterer, &group, 100);
         let ends: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
         assert_eq!((ends, too_small), (vec![(103, 2), (105, 2)], 1));
     }
@@ -453,7 +460,7 @@ mod tests {
                 }
             }
             let mut clusterer = StripClusterer::new(rule);
-            let (clusters, too_small) = clusterer.clusters(&keys(&hits), 0);
+            let (clusters, too_small) = clusters_of(&mut clusterer, &keys(&hits), 0);
             let mut found: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
             assert!(found.is_sorted_by_key(|cluster| cluster.0));
             found.sort_unstable();
@@ -467,13 +474,13 @@ mod tests {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 1, time_bins: 2 };
         let mut clusterer = StripClusterer::new(rule);
         let group = keys(&[(1, 4, 900), (7, 5, 100), (9, 6, 10), (9, 7, 30), (9, 8, 0)]);
-        let (clusters, _) = clusterer.clusters(&group, 0);
+        let (clusters, _) = clusters_of(&mut clusterer, &group, 0);
         let cluster = clusters[0];
         assert_eq!(cluster.centre(true), 7, "(60 + 210) / 40 = 6.75");
         assert_eq!(cluster.centre(false), 7);
         assert_eq!(cluster.lower_uncertainty(), 3);
         assert_eq!(cluster.bins.strip_span(), 4, "times 9 and 7: strips 5 to 8");
-        let silent = clusterer.clusters(&keys(&[(1, 4, 0), (1, 5, 0)]), 0).0[0];
+        let silent = clusters_of(&mut clusterer, &keys(&[(1, 4, 0), (1, 5, 0)]), 0).0[0];
         assert_eq!(silent.centre(true), 5, "no charge: the plain mean 4.5, rounded half up");
     }
 
@@ -481,7 +488,7 @@ mod tests {
     fn merging_keeps_the_latest_and_adds_what_is_as_late() {
         let rule = ClusterRule { max_strip_gap: 0, min_hits: 1, time_bins: 2 };
         let mut clusterer = StripClusterer::new(rule);
-        let clusters = clusterer.clusters(&keys(&[(9, 1, 4), (8, 10, 4), (9, 20, 4)]), 0).0.to_vec();
+        let clusters = clusters_of(&mut clusterer, &keys(&[(9, 1, 4), (8, 10, 4), (9, 20, 4)]), 0).0.to_vec();
         let mut merged = clusters[0];
         merged.merge(&clusters[1], 2);
         merged.merge(&clusters[2], 2);

@@ -41,6 +41,8 @@ pub struct PlaneSorter {
     time_sort: TimeSort,
     max_time_gap: u64,
     max_group: usize,
+    /// Lowest and highest strip of the group that was found last.
+    strips: (u16, u16),
     /// Last time of a group that has grown too large and is being discarded.
     discarding_since: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl PlaneSorter {
             time_sort: TimeSort::new(capacity),
             max_time_gap,
             max_group,
+            strips: (0, 0),
             discarding_since: None,
         }
     }
@@ -231,12 +234,14 @@ impl PlaneSorter {
         let Some(first) = hits.first() else { return NextGroup::None };
         let mut last = first.time();
         let mut length = 1;
+        let mut strips = (first.strip(), first.strip());
         for key in &hits[1..] {
             if key.time() - last > self.max_time_gap {
                 break;
             }
             last = key.time();
             length += 1;
+            strips = (strips.0.min(key.strip()), strips.1.max(key.strip()));
         }
         let ended = length < hits.len() || closed.saturating_sub(self.base + last) > self.max_time_gap;
         if length > self.max_group {
@@ -251,6 +256,7 @@ impl PlaneSorter {
         }
         let start = self.cursor;
         self.cursor += length;
+        self.strips = strips;
         NextGroup::Complete(start..start + length)
     }
 
@@ -258,6 +264,12 @@ impl PlaneSorter {
     #[inline]
     pub fn group(&self, range: std::ops::Range<usize>) -> (&[TimeKey], u64) {
         (&self.sorted[range], self.base)
+    }
+
+    /// Lowest and highest strip of the group that [`PlaneSorter::next_group`] gave last.
+    #[inline]
+    pub fn strips(&self) -> (u16, u16) {
+        self.strips
     }
 
     /// The rest of a group that is being discarded.

@@ -181,7 +181,8 @@ impl StripFormer {
             }
             NextGroup::Complete(range) => {
                 let (group, base) = sorter.group(range);
-                let (clusters, too_small) = self.clusterers[plane].clusters(group, base);
+                let strips = sorter.strips();
+                let (clusters, too_small) = self.clusterers[plane].clusters(group, base, strips);
                 self.counts.cluster_too_small += too_small;
                 self.counts.clusters[plane] += clusters.len() as u64;
                 for cluster in clusters {
