@@ -347,7 +347,7 @@ impl StripClusterer {
         let count = if furthest < u64::BITS {
             self.find_starts(words, furthest)
         } else {
-            self.find_starts_far_apart(words, first, furthest)
+            self.find_starts_far_apart(words, furthest)
         };
         self.tallies.clear();
         self.tallies.resize(count as usize, Tally { hits: 0, cluster: u32::MAX, end: 0 });
@@ -372,12 +372,7 @@ impl StripClusterer {
 
     /// As [`StripClusterer::find_starts`] for gaps of more than a word, mark by mark.
     #[cold]
-    fn find_starts_far_apart(
-        &mut self,
-        words: std::ops::RangeInclusive<usize>,
-        first: u16,
-        furthest: u32,
-    ) -> u32 {
+    fn find_starts_far_apart(&mut self, words: std::ops::RangeInclusive<usize>, furthest: u32) -> u32 {
         let (mut previous, mut count) = (None, 0);
         for index in words {
             let mut word = std::mem::take(&mut self.marks[index]);
@@ -392,7 +387,6 @@ impl StripClusterer {
                 word &= word - 1;
             }
         }
-        debug_assert!(previous >= Some(u32::from(first)));
         count
     }
 }

@@ -376,8 +376,7 @@ impl ReceivingSide {
     }
 
     /// Gives the current slab to the forming thread, which outlives this one and has a place for it.
-    fn hand_over(&mut self, next: PacketSlab) {
-        let mut next = next;
+    fn hand_over(&mut self, mut next: PacketSlab) {
         next.clear();
         // Fails only if the forming thread has panicked.
         let _ = self.give_filled.send(std::mem::replace(&mut self.current, next));
