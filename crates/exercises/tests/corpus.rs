@@ -31,6 +31,16 @@ fn srs_vmm_replays_its_corpus() {
 }
 
 #[test]
+fn mesytec_replays_its_corpus() {
+    replay("mesytec");
+}
+
+#[test]
+fn cncs_replays_its_corpus() {
+    replay("cncs");
+}
+
+#[test]
 fn gdgem_replays_its_corpus() {
     replay("gdgem");
 }
@@ -55,7 +65,7 @@ fn all_settings_of_the_gdgem_exercise_are_sound() {
 #[test]
 fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let names: HashSet<_> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
-    let replayed = ["srs_vmm", "gdgem", "capture", "configuration"].map(str::to_owned);
+    let replayed = ["srs_vmm", "mesytec", "cncs", "gdgem", "capture", "configuration"].map(str::to_owned);
     assert_eq!(names, HashSet::from(replayed));
     let entries = std::fs::read_dir(corpus::folder()).unwrap();
     let folders: HashSet<_> =

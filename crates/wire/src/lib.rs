@@ -3,6 +3,8 @@
 //! | protocol | module | detectors |
 //! |---|---|---|
 //! | SRS front-end cards with VMM2, VMM3 (2018) and VMM3a chips | [`srs_vmm`] | Gd-GEM |
+//! | Mesytec VMMR modules behind a Struck SIS3153 | [`mesytec`] | Multi-Grid |
+//! | groups of ten words of the demonstrator at CNCS, 2016 | [`cncs`] | Multi-Grid |
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
@@ -11,4 +13,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cncs;
+pub mod mesytec;
 pub mod srs_vmm;

@@ -4,8 +4,10 @@
 //! with `cargo run -p evforge-exercises --example write_corpus`; a test fails as long as that is due.
 
 pub mod capture;
+pub mod cncs;
 pub mod configuration;
 pub mod gdgem;
+pub mod mesytec;
 mod packets;
 pub mod srs_vmm;
 
