@@ -150,36 +150,35 @@ pub trait CounterSet {
     }
 }
 
-/// A consistent copy of a counter set, free of its type.
+/// A consistent copy of one or more counter sets, free of their types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterSnapshot {
-    infos: &'static [CounterInfo],
+    infos: Vec<&'static CounterInfo>,
     values: Vec<u64>,
 }
 
 impl CounterSnapshot {
-    /// An all-zero snapshot for counters of type `C`, to be filled by [`CounterSnapshot::take`].
-    pub fn for_set<C: CounterSet>() -> Self {
-        Self { infos: C::infos(), values: vec![0; C::infos().len()] }
-    }
-
     /// A snapshot of `counters`.
     pub fn of<C: CounterSet>(counters: &C) -> Self {
-        let mut snapshot = Self::for_set::<C>();
-        counters.copy_values(&mut snapshot.values);
-        snapshot
+        Self::default().and(counters)
     }
 
-    /// Takes the values of `counters`; allocates only if the snapshot was made for another set.
-    pub fn take<C: CounterSet>(&mut self, counters: &C) {
-        self.infos = C::infos();
+    /// This snapshot with `counters` added behind. A pipeline whose stages count for themselves joins their
+    /// sets; the laws then hold over all of them.
+    #[must_use]
+    pub fn and<C: CounterSet>(mut self, counters: &C) -> Self {
+        let first = self.values.len();
+        self.infos.extend(C::infos());
         self.values.resize(self.infos.len(), 0);
-        counters.copy_values(&mut self.values);
+        if let Some(values) = self.values.get_mut(first..) {
+            counters.copy_values(values);
+        }
+        self
     }
 
     /// Declarations and values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static CounterInfo, u64)> + '_ {
-        self.infos.iter().zip(self.values.iter().copied())
+        self.infos.iter().copied().zip(self.values.iter().copied())
     }
 
     /// The value of the counter called `name`, or none.
@@ -267,10 +266,25 @@ mod tests {
         assert_eq!(made_up.unaccounted(), 1);
     }
 
+    counters! {
+        /// A stage before [`Stage`].
+        struct Before: "before" {
+            seen: Enters(Readouts), Readouts, "In.";
+            readouts_passed: Leaves(Readouts), Readouts, "Out.";
+        }
+    }
+
+    #[test]
+    fn the_laws_hold_over_joined_sets() {
+        let stage = Stage { readouts: 2, hits: 2, in_events: 2, ..Stage::default() };
+        let joined = CounterSnapshot::of(&Before { seen: 3, readouts_passed: 2 }).and(&stage);
+        assert_eq!((joined.value("seen"), joined.value("in_events")), (Some(3), Some(2)));
+        assert_eq!(joined.imbalance(Law::Readouts), 1);
+    }
+
     #[test]
     fn a_snapshot_knows_names_and_values() {
-        let mut snapshot = CounterSnapshot::default();
-        snapshot.take(&Stage { markers: 7, ..Stage::default() });
+        let snapshot = CounterSnapshot::of(&Stage { markers: 7, ..Stage::default() });
         assert_eq!(snapshot.value("markers"), Some(7));
         assert_eq!(snapshot.value("nonsense"), None);
         assert_eq!(Stage::STAGE, "stage");

@@ -3,6 +3,7 @@
 use crate::event::EventBatch;
 use crate::geometry::LogicalGeometry;
 use crate::ledger::DetectorLedger;
+use crate::monitor::MonitorData;
 use crate::packet::PacketBatch;
 
 /// How far [`Detector::ingest`] came.
@@ -38,6 +39,44 @@ pub trait Detector: Send {
     /// The pixels of this detector.
     fn geometry(&self) -> LogicalGeometry;
 
-    /// Upper bound of the memory this detector uses, in bytes, whatever it is fed.
+    /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data.
     fn memory_bound(&self) -> usize;
+
+    /// Begins to collect monitor data, or stops and forgets it. May be switched at any time between packets;
+    /// it never changes the events. This call may allocate.
+    fn set_monitoring(&mut self, on: bool);
+
+    /// What has been collected since monitoring was switched on; none while it is off.
+    fn monitor(&self) -> Option<&MonitorData>;
+}
+
+/// Takes all `packets`, and calls `deliver` whenever `events` is full; `deliver` empties it. Events that are
+/// left in `events` at the end wait for the next call.
+pub fn form<D: Detector + ?Sized>(
+    detector: &mut D,
+    packets: &PacketBatch<'_>,
+    events: &mut EventBatch,
+    mut deliver: impl FnMut(&mut EventBatch),
+) {
+    let mut taken = 0;
+    loop {
+        let progress = detector.ingest(packets, taken, events);
+        taken = progress.taken;
+        if !progress.full {
+            return;
+        }
+        deliver(events);
+    }
+}
+
+/// End of the input: closes `detector` and delivers everything that is left, as [`form`] does.
+pub fn form_rest<D: Detector + ?Sized>(
+    detector: &mut D,
+    events: &mut EventBatch,
+    mut deliver: impl FnMut(&mut EventBatch),
+) {
+    while detector.close(events) {
+        deliver(events);
+    }
+    deliver(events);
 }

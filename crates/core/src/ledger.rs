@@ -91,6 +91,24 @@ impl SourceLedger {
     }
 }
 
+impl SourceLedger {
+    /// The ledger of a source whose packets carry no number: nothing can be said of what it has lost.
+    pub fn unnumbered(name: String, received: u64) -> Self {
+        Self { name, packets: PacketLedger { received, ..PacketLedger::default() }, ..Self::default() }
+    }
+}
+
+/// A channel that the configuration masks, and what it would have sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskedChannel {
+    /// The channel as people call it: "digitizer 143, channel 47".
+    pub channel: String,
+    /// Why it is masked, in the words of the configuration.
+    pub reason: String,
+    /// Its readouts, which were left out.
+    pub readouts: u64,
+}
+
 /// Everything a detector pipeline can say about its input at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DetectorLedger {
@@ -98,6 +116,8 @@ pub struct DetectorLedger {
     pub sources: Vec<SourceLedger>,
     /// The counters, bound by the laws of [`counter`](crate::counter).
     pub counters: CounterSnapshot,
+    /// The channels that the configuration masks, in order of their number.
+    pub masked: Vec<MaskedChannel>,
 }
 
 impl DetectorLedger {

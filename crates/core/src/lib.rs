@@ -31,6 +31,7 @@ pub mod detector;
 pub mod event;
 pub mod geometry;
 pub mod ledger;
+pub mod monitor;
 pub mod packet;
 pub mod pulse;
 pub mod sequence;

@@ -25,17 +25,63 @@ pub const ADC_LIMIT: u16 = 1 << ADC_BITS;
 /// Times in keys are below this, counted from the base of the keys.
 pub const KEY_TIME_LIMIT: u64 = 1 << TIME_BITS;
 
-/// A hit in one word that sorts by time: 41 bits of time since a base, 13 bits of strip, 10 of amplitude.
+/// Something with a time, small enough to be packed with it into one sortable word.
+pub trait Timed: Copy + std::fmt::Debug {
+    /// Its time in ticks.
+    fn time(&self) -> u64;
+
+    /// Everything but the time, below [`PAYLOAD_LIMIT`].
+    fn payload(&self) -> u32;
+
+    /// The same from its parts.
+    fn of(time: u64, payload: u32) -> Self;
+}
+
+/// Payloads are below this.
+pub const PAYLOAD_LIMIT: u32 = 1 << PAYLOAD_BITS;
+
+impl Timed for Hit {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+
+    #[inline]
+    fn payload(&self) -> u32 {
+        u32::from(self.strip) << ADC_BITS | u32::from(self.adc)
+    }
+
+    #[inline]
+    fn of(time: u64, payload: u32) -> Self {
+        let strip = (payload >> ADC_BITS) as u16 & (STRIP_LIMIT - 1);
+        Self { time, strip, adc: payload as u16 & (ADC_LIMIT - 1) }
+    }
+}
+
+/// A time and a payload in one word that sorts by time, and by payload where times are equal: 41 bits of time
+/// since a base, 23 bits of payload. The payload of a hit is 13 bits of strip and 10 of amplitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeKey(u64);
 
 impl TimeKey {
-    /// Packs a hit whose time lies less than [`KEY_TIME_LIMIT`] after `base`.
+    /// Packs something whose time lies less than [`KEY_TIME_LIMIT`] after `base`.
     #[inline]
-    pub fn new(hit: Hit, base: u64) -> Self {
-        debug_assert!(hit.time >= base && hit.time - base < KEY_TIME_LIMIT);
-        let payload = u64::from(hit.strip) << ADC_BITS | u64::from(hit.adc);
-        Self((hit.time - base) << PAYLOAD_BITS | payload)
+    pub fn new<T: Timed>(item: T, base: u64) -> Self {
+        debug_assert!(item.time() >= base && item.time() - base < KEY_TIME_LIMIT);
+        debug_assert!(item.payload() < PAYLOAD_LIMIT);
+        Self((item.time() - base) << PAYLOAD_BITS | u64::from(item.payload()))
+    }
+
+    /// What was packed with `base`.
+    #[inline]
+    pub fn unpack<T: Timed>(self, base: u64) -> T {
+        T::of(base + self.time(), self.payload())
+    }
+
+    /// The payload.
+    #[inline]
+    pub fn payload(self) -> u32 {
+        self.0 as u32 & (PAYLOAD_LIMIT - 1)
     }
 
     /// Ticks since the base.

@@ -2,14 +2,20 @@
 //!
 //! What detectors share lives at the top of this crate; a detector's own folder holds only what is its own.
 //!
-//! | step | module | used by |
-//! |---|---|---|
-//! | judge the times of each source | [`source_clock`] | Gd-GEM |
-//! | sort the hits of a plane, cut them into time groups | [`plane_sorter`] | Gd-GEM |
-//! | sort times that are spread | [`time_sort`] | Gd-GEM |
-//! | split groups into clusters | [`cluster`] | Gd-GEM |
-//! | match the clusters of two planes | [`plane_matching`] | Gd-GEM |
-//! | all of that for one detector of two strip planes | [`strip_former`] | Gd-GEM |
+//! | step | module |
+//! |---|---|
+//! | count packets, turn away the unusable ones | [`packet_gate`] |
+//! | leave out masked channels, and count them | [`channel_mask`] |
+//! | judge the times of each source | [`source_clock`] |
+//! | join the sources' times, close time step by step | [`joint_time`] |
+//! | put what is nearly in order into order | [`time_order`], [`time_sort`] |
+//! | whole events of several sources into order | [`event_order`] |
+//! | cut the hits of a plane into time groups | [`plane_sorter`] |
+//! | split groups into clusters | [`cluster`] |
+//! | match the clusters of two planes | [`plane_matching`] |
+//! | all of that for two planes of strips | [`strip_former`] |
+//! | ticks to nanoseconds | [`tick`] |
+//! | what all settings share | [`settings`] |
 //!
 //! | detector | module | readout |
 //! |---|---|---|
@@ -22,12 +28,19 @@
 
 #![forbid(unsafe_code)]
 
+pub mod channel_mask;
 pub mod cluster;
+pub mod event_order;
 pub mod gdgem;
 pub mod hit;
+pub mod joint_time;
 mod memory;
+pub mod packet_gate;
 pub mod plane_matching;
 pub mod plane_sorter;
+pub mod settings;
 pub mod source_clock;
 pub mod strip_former;
+pub mod tick;
+pub mod time_order;
 pub mod time_sort;

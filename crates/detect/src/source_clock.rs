@@ -23,7 +23,7 @@
 //!
 //! A quarantine that is still open at the end of the input is released: nothing follows that it could harm.
 
-use crate::hit::Hit;
+use crate::hit::{Hit, Timed};
 use std::cmp::Ordering;
 
 /// Counts of one source clock, to be added up over the sources.
@@ -39,6 +39,19 @@ pub struct ClockCounts {
     pub restarts: u64,
 }
 
+impl std::ops::Add for ClockCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            late: self.late + other.late,
+            refuted: self.refuted + other.refuted,
+            leaps: self.leaps + other.leaps,
+            restarts: self.restarts + other.restarts,
+        }
+    }
+}
+
 /// How a hit lies to the front.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
@@ -49,14 +62,14 @@ enum Relation {
 }
 
 /// Where accepted hits go.
-pub trait AcceptedHits {
+pub trait AcceptedHits<T = Hit> {
     /// Takes a hit of `plane` in `epoch`.
-    fn accept(&mut self, plane: usize, epoch: u32, hit: Hit);
+    fn accept(&mut self, plane: usize, epoch: u32, hit: T);
 }
 
 /// A source's hits after it has been judged, up to (epoch, front).
 #[derive(Debug)]
-pub struct SourceClock {
+pub struct SourceClock<T = Hit> {
     window: u64,
     leap: u64,
     restart: u64,
@@ -73,11 +86,11 @@ pub struct SourceClock {
     fast_from: u64,
     /// True until the first hit of the packet after the one that opened the quarantine.
     undecided: bool,
-    quarantine: Vec<(usize, Hit)>,
+    quarantine: Vec<(usize, T)>,
     counts: ClockCounts,
 }
 
-impl SourceClock {
+impl<T: Timed> SourceClock<T> {
     /// A clock with the given window, leap and restart in ticks. `packet_hits` is the largest number of hits in a
     /// packet, which is all that a quarantine can ever hold.
     pub fn new(window: u64, leap: u64, restart: u64, packet_hits: usize) -> Self {
@@ -111,14 +124,14 @@ impl SourceClock {
     ///
     /// Times must be below 2^62, which the settings of every detector make sure of.
     #[inline(always)]
-    pub fn judge(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
+    pub fn judge(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         // Times and settings stay far below 2^63: the sums cannot overflow. One branch for all three, and none
         // for the front, because nearly sorted hits would be hard to predict.
-        let on_line = (hit.time >= self.fast_from)
-            & (hit.time + self.window >= self.front)
-            & (hit.time <= self.front + self.leap);
+        let on_line = (hit.time() >= self.fast_from)
+            & (hit.time() + self.window >= self.front)
+            & (hit.time() <= self.front + self.leap);
         if on_line {
-            self.front = self.front.max(hit.time);
+            self.front = self.front.max(hit.time());
             accepted.accept(plane, self.epoch, hit);
         } else {
             self.judge_slowly(plane, hit, accepted);
@@ -126,9 +139,9 @@ impl SourceClock {
     }
 
     /// End of the input: releases what is in quarantine.
-    pub fn close(&mut self, accepted: &mut impl AcceptedHits) {
+    pub fn close(&mut self, accepted: &mut impl AcceptedHits<T>) {
         let Some(&(_, first)) = self.quarantine.first() else { return };
-        let restarted = self.relation(first.time) == Relation::Behind;
+        let restarted = self.relation(first.time()) == Relation::Behind;
         self.release(restarted, u64::MAX, accepted);
     }
 
@@ -161,7 +174,7 @@ impl SourceClock {
 
     /// Memory of the quarantine in bytes.
     pub fn memory_bound(packet_hits: usize) -> usize {
-        packet_hits * size_of::<(usize, Hit)>()
+        packet_hits * size_of::<(usize, T)>()
     }
 
     /// Other sources can have come to later epochs, and closed those before.
@@ -187,21 +200,21 @@ impl SourceClock {
     }
 
     #[cold]
-    fn judge_slowly(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
+    fn judge_slowly(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         if !self.started {
             self.started = true;
-            self.epoch_start = hit.time;
-            self.front = hit.time;
+            self.epoch_start = hit.time();
+            self.front = hit.time();
             self.fast_from = self.floor;
             self.take(plane, hit, accepted);
             return;
         }
         if std::mem::take(&mut self.undecided) {
-            let restarted = self.relation(hit.time) == Relation::Behind;
-            self.release(restarted, hit.time.saturating_add(self.window), accepted);
+            let restarted = self.relation(hit.time()) == Relation::Behind;
+            self.release(restarted, hit.time().saturating_add(self.window), accepted);
             self.fast_from = self.floor;
         }
-        match self.relation(hit.time) {
+        match self.relation(hit.time()) {
             Relation::OnLine => self.take(plane, hit, accepted),
             Relation::Late => self.counts.late += 1,
             Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
@@ -209,9 +222,9 @@ impl SourceClock {
     }
 
     /// Accepts a hit that is in time, unless its time has been closed meanwhile.
-    fn take(&mut self, plane: usize, hit: Hit, accepted: &mut impl AcceptedHits) {
-        self.front = self.front.max(hit.time);
-        if hit.time < self.floor {
+    fn take(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
+        self.front = self.front.max(hit.time());
+        if hit.time() < self.floor {
             self.counts.late += 1;
         } else {
             accepted.accept(plane, self.epoch, hit);
@@ -220,29 +233,29 @@ impl SourceClock {
 
     /// Empties the quarantine: what the decision confirms continues the line, up to `latest`; the rest is
     /// refuted.
-    fn release(&mut self, restarted: bool, latest: u64, accepted: &mut impl AcceptedHits) {
+    fn release(&mut self, restarted: bool, latest: u64, accepted: &mut impl AcceptedHits<T>) {
         let behind = self.front.saturating_sub(self.restart);
-        let beginning = self.quarantine.iter().position(|(_, hit)| hit.time < behind).filter(|_| restarted);
+        let beginning = self.quarantine.iter().position(|(_, hit)| hit.time() < behind).filter(|_| restarted);
         let mut leapt = false;
         for index in 0..self.quarantine.len() {
             let (plane, hit) = self.quarantine[index];
             if beginning == Some(index) {
                 self.counts.restarts += 1;
                 self.epoch = self.epoch.saturating_add(1);
-                self.epoch_start = hit.time;
-                self.front = hit.time;
+                self.epoch_start = hit.time();
+                self.front = hit.time();
                 self.find_floor();
             }
             let of_a_line = match beginning {
-                Some(beginning) => index < beginning || hit.time <= latest,
-                None => !restarted && hit.time >= behind && hit.time <= latest,
+                Some(beginning) => index < beginning || hit.time() <= latest,
+                None => !restarted && hit.time() >= behind && hit.time() <= latest,
             };
             if !of_a_line {
                 self.counts.refuted += 1;
-            } else if hit.time < self.front.saturating_sub(self.window) {
+            } else if hit.time() < self.front.saturating_sub(self.window) {
                 self.counts.late += 1;
             } else {
-                leapt |= hit.time > self.front.saturating_add(self.leap);
+                leapt |= hit.time() > self.front.saturating_add(self.leap);
                 self.take(plane, hit, accepted);
             }
         }
@@ -266,7 +279,7 @@ mod tests {
 
     /// Judges packets of times with window 10, leap 100 and restart 1000.
     fn judge(packets: &[&[u64]]) -> (Vec<(u32, u64)>, ClockCounts) {
-        let mut clock = SourceClock::new(10, 100, 1000, 100);
+        let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
         let mut line = Line::default();
         for packet in packets {
             clock.begin_packet((0, 0));
@@ -338,7 +351,7 @@ mod tests {
     /// Found by fuzzing: such hits were accepted and then held for ever.
     #[test]
     fn a_source_that_stays_in_an_epoch_that_others_have_left_is_late_until_it_follows() {
-        let mut clock = SourceClock::new(10, 100, 1000, 100);
+        let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
         let mut line = Line::default();
         let packets: [(_, &[u64]); 4] =
             [((0, 0), &[5000]), ((1, 40), &[5001, 9000]), ((1, 40), &[9001, 7]), ((1, 50), &[49, 51])];
@@ -354,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_has_been_closed_over_all_sources_is_late() {
-        let mut clock = SourceClock::new(10, 100, 1000, 100);
+        let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
         let mut line = Line::default();
         clock.begin_packet((0, 0));
         clock.judge(0, Hit { time: 100, strip: 0, adc: 0 }, &mut line);

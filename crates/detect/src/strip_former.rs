@@ -6,6 +6,7 @@
 
 use crate::cluster::{ClusterRule, StripClusterer};
 use crate::hit::Hit;
+use crate::joint_time::{Closing, DataTime};
 use crate::plane_matching::{MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::source_clock::AcceptedHits;
@@ -38,26 +39,15 @@ pub struct FormerCounts {
     pub matching_full: u64,
 }
 
-/// A point in the data: epoch and time.
-pub type DataTime = (u32, u64);
-
 /// Sorting, clustering and matching for two planes.
 #[derive(Debug)]
 pub struct StripFormer {
     sorters: [PlaneSorter; PLANES],
     clusterers: [StripClusterer; PLANES],
     matcher: PlaneMatcher,
-    /// What callers have asked to close.
-    target: DataTime,
-    /// What is closed: sorted and being read off.
-    closed: DataTime,
-    /// Pending hits at which closing is worth while.
-    worthwhile: usize,
+    closing: Closing,
     counts: FormerCounts,
 }
-
-/// Hits that must have come in since the last closing before the next is worth while.
-const SMALLEST_STEP: usize = 4096;
 
 impl AcceptedHits for StripFormer {
     #[inline]
@@ -79,9 +69,7 @@ impl StripFormer {
                 rules.cluster[0].time_bins.max(rules.cluster[1].time_bins),
                 rules.max_group,
             ),
-            target: (0, 0),
-            closed: (0, 0),
-            worthwhile: SMALLEST_STEP,
+            closing: Closing::default(),
             counts: FormerCounts::default(),
         }
     }
@@ -101,18 +89,18 @@ impl StripFormer {
     /// True once enough hits wait to make closing worth while.
     #[inline]
     pub fn is_closing_worthwhile(&self) -> bool {
-        self.sorters.iter().map(PlaneSorter::pending).sum::<usize>() >= self.worthwhile
+        self.closing.is_worthwhile(self.sorters.iter().map(PlaneSorter::pending).sum())
     }
 
     /// Says that no source will send hits before `target` any more. Going back has no effect.
     pub fn advance(&mut self, target: DataTime) {
-        self.target = self.target.max(target);
+        self.closing.advance(target);
     }
 
     /// Everything before this is closed or about to be: hits before it are late.
     #[inline]
     pub fn closed_before(&self) -> DataTime {
-        self.target
+        self.closing.target()
     }
 
     /// The latest hit that waits.
@@ -140,22 +128,21 @@ impl StripFormer {
             if self.form_next_group() {
                 continue;
             }
-            if self.closed.1 == u64::MAX {
+            if self.closing.ends_epoch() {
                 // Nothing of this epoch is left but what is under way.
                 if let Some(matched) = self.matcher.finish() {
                     return Some(matched);
                 }
-                self.closed = (self.closed.0 + 1, 0);
+                self.closing.begin_epoch();
             }
-            if self.closed >= self.target {
+            if !self.closing.step(&mut self.sorters) {
                 return None;
             }
-            self.close_next_step();
         }
     }
 
     fn earliest_future_end(&self) -> u64 {
-        let closed = self.closed.1;
+        let closed = self.closing.closed();
         let [x, y] = &self.sorters;
         x.earliest_future_end(closed).min(y.earliest_future_end(closed))
     }
@@ -163,7 +150,7 @@ impl StripFormer {
     /// Clusters the next complete time group of the plane that is behind. False if there is none.
     #[inline]
     fn form_next_group(&mut self) -> bool {
-        let closed = self.closed.1;
+        let closed = self.closing.closed();
         let [x, y] = &self.sorters;
         let x_first = x.earliest_future_end(closed) <= y.earliest_future_end(closed);
         let order = if x_first { [0, 1] } else { [1, 0] };
@@ -173,7 +160,7 @@ impl StripFormer {
     #[inline]
     fn form_group_of(&mut self, plane: usize) -> bool {
         let sorter = &mut self.sorters[plane];
-        match sorter.next_group(self.closed.1) {
+        match sorter.next_group(self.closing.closed()) {
             NextGroup::None => false,
             NextGroup::TooLarge(hits) => {
                 self.counts.group_too_large += hits as u64;
@@ -195,19 +182,5 @@ impl StripFormer {
                 true
             }
         }
-    }
-
-    /// Closes as far towards the target as one step of the sorters can span.
-    fn close_next_step(&mut self) {
-        let epoch = self.closed.0;
-        let goal = if epoch < self.target.0 { u64::MAX } else { self.target.1 };
-        let horizon = self.sorters.iter_mut().fold(goal, |goal, sorter| sorter.prepare(epoch, goal));
-        for sorter in &mut self.sorters {
-            sorter.close(epoch, horizon);
-        }
-        self.closed.1 = horizon;
-        // What stays is looked at again by the next closing: let at least as much come in before.
-        let stays: usize = self.sorters.iter().map(PlaneSorter::pending).sum();
-        self.worthwhile = 2 * stays + SMALLEST_STEP;
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{packet, settings};
-use evforge_core::detector::Detector;
+use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::GdGem;
@@ -54,20 +54,11 @@ fn hostile_streams_stay_within_the_bound_and_allocate_nothing() {
             assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
             drop(bytes);
             let before = dhat::HeapStats::get().total_blocks;
-            let mut taken = 0;
-            loop {
-                let progress = detector.ingest(&slab.batch(), taken, &mut batch);
-                batch.clear();
-                taken = progress.taken;
-                if !progress.full {
-                    break;
-                }
-            }
+            form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
+            batch.clear();
             assert_eq!(dhat::HeapStats::get().total_blocks, before, "{name}: packet {number} allocated");
         }
-        while detector.close(&mut batch) {
-            batch.clear();
-        }
+        form_rest(&mut detector, &mut batch, EventBatch::clear);
         let ledger = detector.ledger();
         assert_eq!(ledger.unaccounted(), 0, "{name}");
         assert_eq!(ledger.counters.value("held"), Some(0), "{name}");

@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::output::print;
 use clap::Args;
+use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::{CaptureReader, Fill};
@@ -33,33 +34,20 @@ fn pass(config: &Config, slabs: &[PacketSlab]) -> Result<(Duration, u64, Vec<Eve
     let mut detector = config.build_detector()?;
     let mut batch = EventBatch::new(1 << 16);
     let mut events = Vec::new();
-    let mut elapsed = Duration::ZERO;
+    // Copying the events out of the batch is not part of forming them.
+    let mut copying = Duration::ZERO;
+    let started = Instant::now();
     let mut keep = |batch: &mut EventBatch| {
+        let began = Instant::now();
         events.extend(batch.iter());
         batch.clear();
+        copying += began.elapsed();
     };
     for slab in slabs {
-        let mut taken = 0;
-        loop {
-            let started = Instant::now();
-            let progress = detector.ingest(&slab.batch(), taken, &mut batch);
-            elapsed += started.elapsed();
-            taken = progress.taken;
-            if !progress.full {
-                break;
-            }
-            keep(&mut batch);
-        }
+        form(detector.as_mut(), &slab.batch(), &mut batch, &mut keep);
     }
-    loop {
-        let started = Instant::now();
-        let more = detector.close(&mut batch);
-        elapsed += started.elapsed();
-        keep(&mut batch);
-        if !more {
-            break;
-        }
-    }
+    form_rest(detector.as_mut(), &mut batch, &mut keep);
+    let elapsed = started.elapsed().saturating_sub(copying);
     let ledger = detector.ledger();
     if ledger.unaccounted() != 0 {
         return Err(format!("{} readouts or hits are unaccounted for", ledger.unaccounted()).into());

@@ -6,9 +6,10 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::packet::{LARGEST_PAYLOAD, PacketBatch, PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SortingSettings,
-    TimeConvention, TimeSettings,
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
+    TimeSettings,
 };
+use evforge_detect::settings::SortingSettings;
 
 /// Bits of the first byte of an input: which settings its packets are formed with.
 pub mod choice {

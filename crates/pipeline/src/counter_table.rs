@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::gdgem::GdGemCounters;
+use evforge_detect::packet_gate::PacketCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::socket::ReceiverCounters;
@@ -13,6 +14,7 @@ pub fn counter_table() -> String {
     add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
+    add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<GdGemCounters>(&mut text, "Forming events of a Gd-GEM");
     text
 }

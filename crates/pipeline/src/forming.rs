@@ -1,7 +1,7 @@
 //! The forming side of a run: slabs in, batches of events out to the sinks.
 
 use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
-use evforge_core::detector::Detector;
+use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
@@ -30,16 +30,8 @@ impl Forming {
 
     /// Takes all packets of a slab.
     pub(crate) fn take(&mut self, slab: &PacketSlab) {
-        let packets = slab.batch();
-        let mut taken = 0;
-        loop {
-            let progress = self.detector.ingest(&packets, taken, &mut self.events);
-            taken = progress.taken;
-            if !progress.full {
-                return;
-            }
-            self.sinks.deliver(&mut self.events);
-        }
+        let Self { detector, events, sinks } = self;
+        form(detector.as_mut(), &slab.batch(), events, |events| sinks.deliver(events));
     }
 
     /// Hands on everything that is closed already.
@@ -52,10 +44,8 @@ impl Forming {
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
-        while self.detector.close(&mut self.events) {
-            self.sinks.deliver(&mut self.events);
-        }
-        self.sinks.deliver(&mut self.events);
+        let Self { detector, events, sinks } = self;
+        form_rest(detector.as_mut(), events, |events| sinks.deliver(events));
     }
 
     /// The state of the input.

@@ -1,6 +1,7 @@
 //! Events are a function of the packet sequence of each source alone: not of the sizes of slabs and batches,
 //! of the number of threads, or of how the packets of the sources interleave (design, section 3).
 
+use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_core::sink::{EventSink, SinkError};
@@ -59,39 +60,28 @@ fn form(config: &Config, packets: &[&Vec<u8>], slab_packets: usize, batch_events
     let mut detector = config.build_detector().expect("a checked configuration");
     let mut events = Vec::new();
     let mut batch = EventBatch::new(batch_events);
+    let mut keep = |batch: &mut EventBatch| {
+        events.extend(batch.iter());
+        batch.clear();
+    };
     for chunk in packets.chunks(slab_packets) {
         let mut slab = PacketSlab::new(chunk.len(), chunk.iter().map(|packet| packet.len()).sum());
         for packet in chunk {
             assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
         }
-        let mut taken = 0;
-        loop {
-            let progress = detector.ingest(&slab.batch(), taken, &mut batch);
-            taken = progress.taken;
-            events.extend(batch.iter());
-            batch.clear();
-            if !progress.full {
-                break;
-            }
-        }
+        detector::form(detector.as_mut(), &slab.batch(), &mut batch, &mut keep);
         // Publishing early must not change anything either.
         if slab_packets % 2 == 1 {
             while detector.publish_closed(&mut batch) {
-                events.extend(batch.iter());
-                batch.clear();
+                keep(&mut batch);
             }
+            keep(&mut batch);
         }
     }
-    loop {
-        let more = detector.close(&mut batch);
-        events.extend(batch.iter());
-        batch.clear();
-        if !more {
-            let ledger = detector.ledger();
-            assert_eq!((ledger.unaccounted(), ledger.counters.value("late")), (0, Some(0)));
-            return events;
-        }
-    }
+    detector::form_rest(detector.as_mut(), &mut batch, &mut keep);
+    let ledger = detector.ledger();
+    assert_eq!((ledger.unaccounted(), ledger.counters.value("late")), (0, Some(0)));
+    events
 }
 
 /// The packets of both sources, interleaved as `choices` says: each takes a run of one source.

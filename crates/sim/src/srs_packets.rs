@@ -2,7 +2,8 @@
 
 use crate::track::ChargeOnStrip;
 use evforge_core::packet::{ArrivalClock, PacketOrigin};
-use evforge_detect::gdgem::settings::{ChipMapping, Picoseconds, Plane};
+use evforge_detect::gdgem::settings::{ChipMapping, Plane};
+use evforge_detect::settings::Picoseconds;
 use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

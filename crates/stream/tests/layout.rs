@@ -98,8 +98,9 @@ fn the_ledger_is_a_time_series() {
             ..SourceLedger::default()
         }],
         counters: CounterSnapshot::of(&ToyCounters { readouts, hits }),
+        masked: Vec::new(),
     };
-    let options = flat_options(&path).with_counters(&CounterSnapshot::for_set::<ToyCounters>());
+    let options = flat_options(&path).with_counters(&CounterSnapshot::of(&ToyCounters::default()));
     let mut writer = NexusWriter::create(&options).unwrap();
     writer.observe(&ledger(1, 1, None)).unwrap();
     writer.finish(&ledger(5, 4, Some(10))).unwrap();

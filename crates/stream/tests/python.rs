@@ -79,6 +79,7 @@ fn ledger(step: u64) -> DetectorLedger {
             ..SourceLedger::default()
         }],
         counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100 }),
+        masked: Vec::new(),
     }
 }
 
@@ -100,7 +101,7 @@ fn h5py_and_scippnexus_see_what_was_written() {
     ] {
         let path = folder.path().join(format!("{name}.nxs"));
         let mut options = NexusOptions::new(&path, "demo", geometry)
-            .with_counters(&CounterSnapshot::for_set::<ToyCounters>());
+            .with_counters(&CounterSnapshot::of(&ToyCounters::default()));
         options.detector = "banana".into();
         options.title = "Bananen: ½ reif".into();
         options.configuration = "[detector]\nname = \"banana\"\n".into();

@@ -227,8 +227,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .iter()
                 .enumerate()
                 .map(|(fec, tracker)| SourceLedger::of_sequence(format!("FEC {}", fec + 1), tracker));
-            let ledger =
-                DetectorLedger { sources: sources.collect(), counters: CounterSnapshot::of(&snapshot) };
+            let ledger = DetectorLedger {
+                sources: sources.collect(),
+                counters: CounterSnapshot::of(&snapshot),
+                masked: Vec::new(),
+            };
             sink.observe(&ledger).map_err(|error| error.to_string())?;
             if arguments.swallow > 0 {
                 view.set_alarms(vec![format!("{} readouts are unaccounted for", arguments.swallow)]);

@@ -134,7 +134,7 @@ mod tests {
             [] => Vec::new(),
             _ => vec![SourceLedger::of_sequence("FEC 1".into(), &tracker)],
         };
-        let ledger = DetectorLedger { sources, counters: CounterSnapshot::of(&toy) };
+        let ledger = DetectorLedger { sources, counters: CounterSnapshot::of(&toy), masked: Vec::new() };
         ObservedLedger { ledger, at: Instant::now() }
     }
 

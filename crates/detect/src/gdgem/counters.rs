@@ -4,10 +4,6 @@
 evforge_core::counters! {
     /// Counters of a Gd-GEM pipeline.
     pub struct GdGemCounters: "gdgem" {
-        packets_received: Enters(Packets), Packets, "Packets handed to the pipeline.";
-        packets_formed_from: Leaves(Packets), Packets, "Packets whose content was used: readouts, markers or a sign of life.";
-        packets_cut: Discarded(Packets), Packets, "Packets that are shorter here than they were on the wire (snap length, receive slot).";
-        packets_oversized: Discarded(Packets), Packets, "Packets larger than a frame of 9000 bytes can carry.";
         packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
         packets_unexpected_end_of_frame: Discarded(Packets), Packets, "End-of-frame packets in a format that has none.";
         packets_wrong_data_id: Discarded(Packets), Packets, "Packets whose data id is not that of the configured format.";
@@ -15,10 +11,6 @@ evforge_core::counters! {
         packets_unmapped_fec: Discarded(Packets), Packets, "Packets of a FEC that the configuration does not mention.";
         packets_without_readouts: Discarded(Packets), Packets, "Packets that end after their header.";
         packets_ragged: Discarded(Packets), Packets, "Packets whose content is not a whole number of readouts.";
-        packets_duplicated: Discarded(Packets), Packets, "Packets whose number had been received before.";
-        packets_without_number: Information, Packets, "Packets that carry no number of a configured FEC, so that no sequence follows them.";
-        bytes_received: Information, Bytes, "Bytes of all packets received.";
-        bytes_discarded: Information, Bytes, "Bytes of all packets discarded.";
         end_of_frame_packets: Information, Packets, "Packets that only end a frame (VMM2).";
         no_data_packets: Information, Packets, "Packets that say that there is no data (VMM2).";
         markers: Information, Times, "Time markers of chips (VMM3, VMM3a).";

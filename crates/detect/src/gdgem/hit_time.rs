@@ -5,7 +5,8 @@
 //! the clocks of 2018 (EFU formats of 2018, section 4.4), 1/68 ns with those of VMM3a (section 4.3). All
 //! sums are exact; a time is rounded (down, to nanoseconds) only when an event leaves.
 
-use super::settings::{GdGemSettings, Picoseconds, ReadoutFormat, SettingsError, TimeConvention};
+use super::settings::{GdGemSettings, ReadoutFormat, TimeConvention};
+use crate::settings::{Picoseconds, SettingsError};
 use evforge_wire::srs_vmm::{BUNCH_CROSSINGS, VmmReadout};
 
 /// Largest time in ticks that clocks are extended to. What lies above is refused by the settings.

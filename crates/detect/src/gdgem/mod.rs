@@ -30,4 +30,4 @@ pub mod settings;
 
 pub use counters::GdGemCounters;
 pub use pipeline::GdGem;
-pub use settings::{GdGemSettings, SettingsError};
+pub use settings::GdGemSettings;

@@ -4,16 +4,20 @@ use super::counters::GdGemCounters;
 use super::hit_time::HitTime;
 use super::position::locate;
 use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, PassAll, ReadoutFilter, ReadoutRules};
-use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat, SettingsError};
+use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat};
 use crate::cluster::ClusterRule;
-use crate::strip_former::{DataTime, StripFormer, StripRules};
+use crate::joint_time::JointTime;
+use crate::packet_gate::{Discard, PacketGate};
+use crate::settings::SettingsError;
+use crate::source_clock::{ClockCounts, SourceClock};
+use crate::strip_former::{StripFormer, StripRules};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
-use evforge_core::sequence::Arrival;
 use evforge_wire::srs_vmm::{
     LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant,
 };
@@ -31,14 +35,13 @@ pub struct GdGem<F = PassAll> {
     rules: ReadoutRules,
     position: PositionSettings,
     geometry: LogicalGeometry,
-    source_lag: u64,
     fecs: Vec<Fec>,
     /// Place of each FEC number in `fecs`.
     fec_places: Vec<Option<u8>>,
     former: StripFormer,
-    /// No source will send hits before this.
-    watermark: DataTime,
+    time: JointTime,
     filter: F,
+    gate: PacketGate,
     counters: GdGemCounters,
     memory_bound: usize,
 }
@@ -81,12 +84,12 @@ impl<F: ReadoutFilter> GdGem<F> {
             format: settings.format,
             position: settings.position,
             geometry: settings.geometry,
-            source_lag: time.ticks(settings.sorting.source_lag),
             fecs: numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits)).collect(),
             fec_places,
             former: StripFormer::new(&rules),
-            watermark: (0, 0),
+            time: JointTime::new(time.ticks(settings.sorting.source_lag)),
             filter,
+            gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),
             memory_bound,
             rules: ReadoutRules { time, thresholds: settings.clustering.map(|plane| plane.adc_threshold) },
@@ -113,33 +116,39 @@ impl<F: ReadoutFilter> GdGem<F> {
     }
 
     fn take_packet(&mut self, packet: &Packet<'_>) {
-        self.counters.packets_received += 1;
-        self.counters.bytes_received += packet.bytes.len() as u64;
-        let problem = match self.format {
-            ReadoutFormat::Vmm2 => self.take_vmm2(packet),
-            ReadoutFormat::Vmm3Of2018 => self.take_vmm3(packet, Vmm3Variant::Of2018),
-            ReadoutFormat::Vmm3a => self.take_vmm3(packet, Vmm3Variant::Vmm3a),
-        };
-        match problem {
-            Ok(()) => self.counters.packets_formed_from += 1,
-            Err(counter) => {
-                *counter(&mut self.counters) += 1;
-                self.counters.bytes_discarded += packet.bytes.len() as u64;
+        let numbering = match self.format {
+            ReadoutFormat::Vmm2 => {
+                Vmm2Packet::numbering(packet.bytes).map(|numbering| Numbering { fec: 1, ..numbering })
             }
+            ReadoutFormat::Vmm3Of2018 => Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Of2018),
+            ReadoutFormat::Vmm3a => Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Vmm3a),
+        };
+        let place = numbering
+            .and_then(|numbering| self.fec_places.get(usize::from(numbering.fec)).copied().flatten())
+            .map(usize::from);
+        let arrival = place.zip(numbering).and_then(|(place, numbering)| {
+            let fec = self.fecs.get_mut(place)?;
+            Some(fec.sequence.observe(u64::from(numbering.frame_counter)))
+        });
+        if !self.gate.admit(packet, arrival) {
+            return;
         }
+        let outcome = match self.format {
+            ReadoutFormat::Vmm2 => self.take_vmm2(packet, place),
+            ReadoutFormat::Vmm3Of2018 => self.take_vmm3(packet, place, Vmm3Variant::Of2018),
+            ReadoutFormat::Vmm3a => self.take_vmm3(packet, place, Vmm3Variant::Vmm3a),
+        };
+        self.gate.settle(packet, outcome, &mut self.counters);
     }
 
-    fn take_vmm2(&mut self, packet: &Packet<'_>) -> Result<(), Discard> {
-        let numbering =
-            Vmm2Packet::numbering(packet.bytes).map(|numbering| Numbering { fec: 1, ..numbering });
-        let place = self.follow_sequence(packet, numbering)?;
+    fn take_vmm2(&mut self, packet: &Packet<'_>, place: Option<usize>) -> Result<(), OwnDiscard> {
         match Vmm2Packet::parse(packet.bytes).map_err(reason)? {
             Vmm2Content::EndOfFrame => self.counters.end_of_frame_packets += 1,
             Vmm2Content::NoData => self.counters.no_data_packets += 1,
             Vmm2Content::Readouts(readouts) => {
-                let Self { fecs, rules, filter, former, counters, watermark, .. } = self;
+                let Self { fecs, rules, filter, former, counters, time, .. } = self;
                 let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
-                fec.clock.begin_packet(*watermark);
+                fec.clock.begin_packet(time.watermark());
                 fec.take_vmm2(&readouts, rules, filter, former, counters);
                 self.follow_time();
             }
@@ -147,73 +156,36 @@ impl<F: ReadoutFilter> GdGem<F> {
         Ok(())
     }
 
-    fn take_vmm3(&mut self, packet: &Packet<'_>, variant: Vmm3Variant) -> Result<(), Discard> {
-        let place = self.follow_sequence(packet, Vmm3Packet::numbering(packet.bytes, variant))?;
+    fn take_vmm3(
+        &mut self,
+        packet: &Packet<'_>,
+        place: Option<usize>,
+        variant: Vmm3Variant,
+    ) -> Result<(), OwnDiscard> {
         let readouts = Vmm3Packet::parse(packet.bytes, variant).map_err(reason)?;
-        let Self { fecs, rules, filter, former, counters, watermark, .. } = self;
+        let Self { fecs, rules, filter, former, counters, time, .. } = self;
         let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
-        fec.clock.begin_packet(*watermark);
+        fec.clock.begin_packet(time.watermark());
         fec.take_vmm3(&readouts, rules, filter, former, counters);
         self.follow_time();
         Ok(())
     }
 
-    /// Takes note of a packet's number, and discards what must not be formed from whatever it contains.
-    fn follow_sequence(
-        &mut self,
-        packet: &Packet<'_>,
-        numbering: Option<Numbering>,
-    ) -> Result<Option<usize>, Discard> {
-        let place = numbering.and_then(|numbering| {
-            let place = self.fec_places.get(usize::from(numbering.fec)).copied().flatten()?;
-            Some((usize::from(place), numbering.frame_counter))
-        });
-        let arrival = place.and_then(|(place, number)| {
-            self.fecs.get_mut(place).map(|fec| fec.sequence.observe(u64::from(number)))
-        });
-        self.counters.packets_without_number += u64::from(arrival.is_none());
-        if packet.is_cut() {
-            return Err(|counters| &mut counters.packets_cut);
-        }
-        if packet.bytes.len() > LARGEST_PACKET {
-            return Err(|counters| &mut counters.packets_oversized);
-        }
-        if arrival == Some(Arrival::Duplicated) {
-            return Err(|counters| &mut counters.packets_duplicated);
-        }
-        Ok(place.map(|(place, _)| place))
-    }
-
     /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
     fn follow_time(&mut self) {
-        let slowest = self.fecs.iter().map(|fec| fec.clock.watermark().unwrap_or((0, 0))).min();
-        let leader =
-            self.fecs.iter().filter(|fec| fec.clock.front().is_some()).max_by_key(|fec| fec.clock.front());
-        // Who lags too far behind the leader no longer holds the others back.
-        let patience = leader.and_then(|fec| {
-            let (epoch, front) = fec.clock.front()?;
-            (front - fec.clock.epoch_start().min(front) > self.source_lag)
-                .then(|| (epoch, front - self.source_lag))
-        });
-        self.watermark = self.watermark.max(slowest.unwrap_or((0, 0))).max(patience.unwrap_or((0, 0)));
+        let watermark = self.time.follow(self.fecs.iter().map(|fec| &fec.clock));
         if self.former.is_closing_worthwhile() {
-            self.former.advance(self.watermark);
+            self.former.advance(watermark);
         }
     }
 
-    /// Closes more than the watermark allows, because there is no room left: first as if only the leading
-    /// source mattered, then everything.
+    /// Closes more than the watermark allows, because there is no room left.
     #[cold]
     fn force_closing(&mut self) {
         self.counters.forced_closings += 1;
-        let leader = self.fecs.iter().filter_map(|fec| fec.clock.watermark()).max().unwrap_or((0, 0));
-        let target = if leader > self.former.closed_before() {
-            leader
-        } else {
-            self.former.latest_pending().map_or(leader, |(epoch, time)| (epoch, time.saturating_add(1)))
-        };
-        self.watermark = self.watermark.max(target);
-        self.former.advance(self.watermark);
+        let clocks = self.fecs.iter().map(|fec| &fec.clock);
+        let target = self.time.force(clocks, self.former.closed_before(), self.former.latest_pending());
+        self.former.advance(target);
     }
 }
 
@@ -235,7 +207,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
     }
 
     fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.former.advance(self.watermark);
+        self.former.advance(self.time.watermark());
         !self.drain(events)
     }
 
@@ -245,7 +217,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
             // Quarantines are released one by one as long as there is room; the next call goes on.
             for fec in fecs.iter_mut().filter(|fec| fec.clock.held() > 0) {
                 // Earlier calls have closed more than the watermark.
-                fec.clock.begin_packet(self.watermark.max(former.closed_before()));
+                fec.clock.begin_packet(self.time.watermark().max(former.closed_before()));
                 fec.clock.close(former);
                 if former.room() < ROOM_FOR_A_PACKET {
                     break;
@@ -255,7 +227,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         if let Some((epoch, _)) = former.latest_pending() {
             former.advance((epoch, u64::MAX));
         }
-        former.advance((self.watermark.0, u64::MAX));
+        former.advance((self.time.watermark().0, u64::MAX));
         if !self.drain(events) {
             return true;
         }
@@ -265,14 +237,13 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
     fn ledger(&self) -> DetectorLedger {
         let sources = self.fecs.iter().filter(|fec| fec.sequence.counts().received > 0);
         let mut counters = self.counters;
-        for fec in &self.fecs {
-            let counts = fec.clock.counts();
-            counters.late += counts.late;
-            counters.unconfirmed_leap += counts.refuted;
-            counters.leaps += counts.leaps;
-            counters.clock_restarts += counts.restarts;
-            counters.held += fec.clock.held();
-        }
+        let clocks = || self.fecs.iter().map(|fec| &fec.clock);
+        let counts = clocks().fold(ClockCounts::default(), |sum, clock| sum + clock.counts());
+        counters.late = counts.late;
+        counters.unconfirmed_leap = counts.refuted;
+        counters.leaps = counts.leaps;
+        counters.clock_restarts = counts.restarts;
+        counters.held = clocks().map(SourceClock::held).sum();
         let former = self.former.counts();
         counters.group_too_large = former.group_too_large;
         counters.cluster_too_small = former.cluster_too_small;
@@ -283,7 +254,8 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
             sources: sources
                 .map(|fec| SourceLedger::of_sequence(format!("FEC {}", fec.number), &fec.sequence))
                 .collect(),
-            counters: CounterSnapshot::of(&counters),
+            counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
+            masked: Vec::new(),
         }
     }
 
@@ -294,15 +266,20 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
     fn memory_bound(&self) -> usize {
         self.memory_bound
     }
+
+    fn set_monitoring(&mut self, _on: bool) {}
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        None
+    }
 }
 
-/// The counter that a discarded packet goes to.
-type Discard = fn(&mut GdGemCounters) -> &mut u64;
+type OwnDiscard = Discard<GdGemCounters>;
 
-const UNMAPPED_FEC: Discard = |counters| &mut counters.packets_unmapped_fec;
+const UNMAPPED_FEC: OwnDiscard = |counters| &mut counters.packets_unmapped_fec;
 
 /// The counter of a rejection by the decoder.
-fn reason(rejection: Rejection) -> Discard {
+fn reason(rejection: Rejection) -> OwnDiscard {
     match rejection {
         Rejection::TooShort => |counters| &mut counters.packets_too_short,
         Rejection::EndOfFrame => |counters| &mut counters.packets_unexpected_end_of_frame,

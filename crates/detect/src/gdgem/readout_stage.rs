@@ -86,7 +86,7 @@ impl Fec {
 
     /// Memory of a FEC in bytes.
     pub fn memory_bound() -> usize {
-        size_of::<Self>() + FecWiring::MEMORY + SourceClock::memory_bound(LARGEST_READOUT_COUNT)
+        size_of::<Self>() + FecWiring::MEMORY + SourceClock::<Hit>::memory_bound(LARGEST_READOUT_COUNT)
     }
 
     /// Takes a packet of VMM2 readouts.

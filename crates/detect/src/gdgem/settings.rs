@@ -3,11 +3,9 @@
 use super::hit_time::HitTime;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
+use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
-
-/// Picoseconds: all durations of the settings. Times of the electronics must be whole picoseconds.
-pub type Picoseconds = u64;
 
 /// One of the two planes of strips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,23 +56,6 @@ pub struct TimeSettings {
     pub marker_tick: Picoseconds,
     /// Tick of the VMM2 trigger stamp: 3.125 ns.
     pub trigger_tick: Picoseconds,
-}
-
-/// Time order: what is late, what is a jump, and how much may be held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SortingSettings {
-    /// How much older than the newest hit of its own source a hit may be.
-    pub window: Picoseconds,
-    /// A step ahead of a source's time by more than this must be confirmed by its next packet.
-    pub leap: Picoseconds,
-    /// A step back by more than this, confirmed by the next packet, is a restart of the source's clock.
-    pub restart: Picoseconds,
-    /// A source that is further than this behind the leading one no longer holds the others back.
-    pub source_lag: Picoseconds,
-    /// Hits per plane that may wait.
-    pub max_held_hits: usize,
-    /// Hits that a time group may have.
-    pub max_group_hits: usize,
 }
 
 /// What makes a cluster on one plane.
@@ -139,26 +120,6 @@ pub struct GdGemSettings {
     pub geometry: LogicalGeometry,
 }
 
-/// A setting that cannot be. Its name is the key of the configuration file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError {
-    /// The key, as `section.key`, or `mapping[n].key`.
-    pub key: String,
-    /// What was found, what is expected, and how to mend it.
-    pub problem: String,
-}
-
-impl std::fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.key, self.problem)
-    }
-}
-
-impl std::error::Error for SettingsError {}
-
-/// Room that one packet and a released quarantine can need: `max_held_hits` must be well above.
-pub const SMALLEST_HELD_HITS: usize = 8192;
-
 /// Most entries of the digital geometry: chips of 256 FECs.
 const MOST_CHIPS: usize = 256 * 16;
 
@@ -175,26 +136,26 @@ impl GdGemSettings {
 
     fn check_each(&self) -> Result<(), SettingsError> {
         self.check_time()?;
-        self.check_sorting()?;
+        self.sorting.check()?;
         for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
             let key = |key| format!("clustering.{name}.{key}");
             if plane.adc_threshold > LARGEST_ADC {
                 let problem = format!("{} is above the largest amplitude {LARGEST_ADC}", plane.adc_threshold);
-                return refuse(key("adc_threshold"), problem);
+                return SettingsError::refuse(key("adc_threshold"), problem);
             }
             if plane.max_strip_gap >= STRIP_LIMIT {
-                return refuse(key("max_strip_gap"), format!("at most {}", STRIP_LIMIT - 1));
+                return SettingsError::refuse(key("max_strip_gap"), format!("at most {}", STRIP_LIMIT - 1));
             }
             if plane.min_hits == 0 {
-                return refuse(key("min_hits"), "a cluster has at least 1 hit".into());
+                return SettingsError::refuse(key("min_hits"), "a cluster has at least 1 hit");
             }
         }
         if self.max_end_difference < 1000 {
-            return refuse("matching.max_end_difference".into(), "must be at least 1ns".into());
+            return SettingsError::refuse("matching.max_end_difference", "must be at least 1ns");
         }
         if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
             let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
-            return refuse("position.time_bins".into(), problem);
+            return SettingsError::refuse("position.time_bins", problem);
         }
         self.check_mapping()
     }
@@ -208,33 +169,8 @@ impl GdGemSettings {
             ("trigger_tick", time.trigger_tick),
         ] {
             if value == 0 || value > 1_000_000_000 {
-                return refuse(format!("time.{key}"), "must lie above 0 and at most at 1ms".into());
+                return SettingsError::refuse(format!("time.{key}"), "must lie above 0 and at most at 1ms");
             }
-        }
-        Ok(())
-    }
-
-    fn check_sorting(&self) -> Result<(), SettingsError> {
-        let sorting = &self.sorting;
-        if sorting.window == 0 || sorting.window > 1_000_000_000_000 {
-            return refuse("sorting.window".into(), "must lie above 0 and at most at 1s".into());
-        }
-        if sorting.leap < sorting.window {
-            return refuse("sorting.leap".into(), "must be at least as long as sorting.window".into());
-        }
-        if sorting.restart < sorting.window {
-            return refuse("sorting.restart".into(), "must be at least as long as sorting.window".into());
-        }
-        if sorting.source_lag < sorting.window {
-            return refuse("sorting.source_lag".into(), "must be at least as long as sorting.window".into());
-        }
-        if !(SMALLEST_HELD_HITS..=1 << 30).contains(&sorting.max_held_hits) {
-            let problem = format!("{} is not in {SMALLEST_HELD_HITS}..=2^30", sorting.max_held_hits);
-            return refuse("sorting.max_held_hits".into(), problem);
-        }
-        if !(1..=1 << 20).contains(&sorting.max_group_hits) {
-            let problem = format!("{} is not in 1..=2^20", sorting.max_group_hits);
-            return refuse("sorting.max_group_hits".into(), problem);
         }
         Ok(())
     }
@@ -250,7 +186,7 @@ impl GdGemSettings {
                      sorted at once: lower one of the two",
                     self.sorting.max_group_hits
                 );
-                return refuse(format!("clustering.{name}.max_time_gap"), problem);
+                return SettingsError::refuse(format!("clustering.{name}.max_time_gap"), problem);
             }
         }
         Ok(())
@@ -258,13 +194,13 @@ impl GdGemSettings {
 
     fn check_mapping(&self) -> Result<(), SettingsError> {
         if self.mapping.is_empty() {
-            return refuse(
-                "mapping".into(),
-                "no chip is mapped to the detector: add [[mapping]] entries".into(),
+            return SettingsError::refuse(
+                "mapping",
+                "no chip is mapped to the detector: add [[mapping]] entries",
             );
         }
         if self.mapping.len() > MOST_CHIPS {
-            return refuse("mapping".into(), format!("more than {MOST_CHIPS} entries"));
+            return SettingsError::refuse("mapping", format!("more than {MOST_CHIPS} entries"));
         }
         let largest_fec = match self.format {
             ReadoutFormat::Vmm2 => 1,
@@ -275,25 +211,21 @@ impl GdGemSettings {
             let key = |key| format!("mapping[{index}].{key}");
             if !(1..=largest_fec).contains(&entry.fec) {
                 let problem = format!("FEC {} is not in 1..={largest_fec} of this format", entry.fec);
-                return refuse(key("fec"), problem);
+                return SettingsError::refuse(key("fec"), problem);
             }
             if entry.chip > 15 {
-                return refuse(key("vmm"), format!("chip {} is not in 0..=15", entry.chip));
+                return SettingsError::refuse(key("vmm"), format!("chip {} is not in 0..=15", entry.chip));
             }
             if usize::from(entry.strip_offset) + CHANNELS > usize::from(STRIP_LIMIT) {
                 let problem = format!("at most {}", usize::from(STRIP_LIMIT) - CHANNELS);
-                return refuse(key("strip_offset"), problem);
+                return SettingsError::refuse(key("strip_offset"), problem);
             }
             let earlier = &self.mapping[..index];
             if earlier.iter().any(|other| (other.fec, other.chip) == (entry.fec, entry.chip)) {
                 let problem = format!("chip {} of FEC {} is mapped twice", entry.chip, entry.fec);
-                return refuse(key("vmm"), problem);
+                return SettingsError::refuse(key("vmm"), problem);
             }
         }
         Ok(())
     }
-}
-
-fn refuse(key: String, problem: String) -> Result<(), SettingsError> {
-    Err(SettingsError { key, problem })
 }

@@ -1,13 +1,14 @@
 //! A small Gd-GEM and packets for it, shared by the tests of this folder.
 
-use evforge_core::detector::Detector;
+use evforge_core::detector::{self, Detector};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SortingSettings,
-    TimeConvention, TimeSettings,
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
+    TimeSettings,
 };
+use evforge_detect::settings::SortingSettings;
 use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 
 /// The physical VMM3a detector: FEC 2 reads x, FEC 1 reads y, 128 x 128 strips.
@@ -81,26 +82,15 @@ pub(crate) fn form(detector: &mut dyn Detector, packets: &[Vec<u8>]) -> Vec<Even
     let mut batch = EventBatch::new(64);
     let mut events = Vec::new();
     let mut slab = PacketSlab::new(1, 0);
+    let mut keep = |batch: &mut EventBatch| {
+        events.extend(batch.iter());
+        batch.clear();
+    };
     for packet in packets {
         slab.clear();
         assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
-        let mut taken = 0;
-        loop {
-            let progress = detector.ingest(&slab.batch(), taken, &mut batch);
-            taken = progress.taken;
-            events.extend(batch.iter());
-            batch.clear();
-            if !progress.full {
-                break;
-            }
-        }
+        detector::form(detector, &slab.batch(), &mut batch, &mut keep);
     }
-    loop {
-        let more = detector.close(&mut batch);
-        events.extend(batch.iter());
-        batch.clear();
-        if !more {
-            return events;
-        }
-    }
+    detector::form_rest(detector, &mut batch, &mut keep);
+    events
 }

@@ -1,11 +1,13 @@
 //! The `[gdgem]` section of a configuration file.
 
 use super::quantity::Duration;
+use super::sorting::Sorting;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, SettingsError,
-    SortingSettings, TimeConvention, TimeSettings,
+    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
+    TimeSettings,
 };
+use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -67,31 +69,6 @@ impl Time {
     }
     fn trigger_tick() -> Duration {
         nanoseconds(3_125)
-    }
-}
-
-/// `[gdgem.sorting]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Sorting {
-    window: Duration,
-    leap: Duration,
-    restart: Duration,
-    source_lag: Duration,
-    max_held_hits: usize,
-    max_group_hits: usize,
-}
-
-impl Default for Sorting {
-    fn default() -> Self {
-        Self {
-            window: nanoseconds(500_000_000),
-            leap: nanoseconds(2_000_000_000),
-            restart: nanoseconds(1_000_000_000_000),
-            source_lag: nanoseconds(60_000_000_000_000),
-            max_held_hits: 1 << 18,
-            max_group_hits: 1 << 14,
-        }
     }
 }
 
@@ -215,14 +192,7 @@ impl GdGemSection {
                 marker_tick: self.time.marker_tick.picoseconds,
                 trigger_tick: self.time.trigger_tick.picoseconds,
             },
-            sorting: SortingSettings {
-                window: self.sorting.window.picoseconds,
-                leap: self.sorting.leap.picoseconds,
-                restart: self.sorting.restart.picoseconds,
-                source_lag: self.sorting.source_lag.picoseconds,
-                max_held_hits: self.sorting.max_held_hits,
-                max_group_hits: self.sorting.max_group_hits,
-            },
+            sorting: self.sorting.settings(),
             clustering: [clustering(&self.clustering.x), clustering(&self.clustering.y)],
             max_end_difference: self.matching.max_end_difference.picoseconds,
             position: PositionSettings {

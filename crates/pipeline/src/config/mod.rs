@@ -24,12 +24,14 @@ mod document;
 mod gdgem;
 mod quantity;
 mod receive;
+mod sorting;
 
 pub use quantity::{ByteSize, Duration, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
 use evforge_core::detector::Detector;
-use evforge_detect::gdgem::{GdGem, GdGemSettings, SettingsError};
+use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::settings::SettingsError;
 use gdgem::GdGemSection;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -142,7 +144,32 @@ struct File {
     receive: ReceiveSettings,
     #[serde(default)]
     cores: CoreSettings,
-    gdgem: GdGemSection,
+    gdgem: Option<GdGemSection>,
+}
+
+impl File {
+    /// The detectors' sections, with what those that are there say.
+    fn detectors(&self) -> [(&'static str, Option<Result<DetectorSettings, SettingsError>>); 1] {
+        [("gdgem", self.gdgem.as_ref().map(|section| section.settings().map(DetectorSettings::GdGem)))]
+    }
+
+    /// The name of the one section that is there, and its settings, checked but not built: a configuration
+    /// can ask for more memory than there is.
+    fn detector(&self) -> Result<(&'static str, DetectorSettings), SettingsError> {
+        let detectors = self.detectors();
+        let names: Vec<String> = detectors.iter().map(|(name, _)| format!("[{name}]")).collect();
+        let mut present = detectors.into_iter().filter_map(|(name, settings)| Some((name, settings?)));
+        let Some((name, settings)) = present.next() else {
+            let problem = format!("no detector: a configuration has one section of {}", names.join(", "));
+            return SettingsError::refuse("", problem);
+        };
+        if let Some((other, _)) = present.next() {
+            let problem = format!("a second detector beside [{name}]: take one of the two out");
+            return SettingsError::refuse(other, problem);
+        }
+        let settings = settings.and_then(|settings| settings.check().map(|()| settings));
+        Ok((name, settings.map_err(|error| in_section(name, error))?))
+    }
 }
 
 /// A valid configuration of one instrument.
@@ -156,6 +183,8 @@ pub struct Config {
     pub receive: ReceiveSettings,
     /// Which core each thread is kept on.
     pub cores: CoreSettings,
+    /// Name of the detector's section.
+    pub section: &'static str,
     /// The detector.
     pub detector: DetectorSettings,
     /// The configuration as TOML text, overrides included.
@@ -167,6 +196,22 @@ pub struct Config {
 pub enum DetectorSettings {
     /// A Gd-GEM.
     GdGem(GdGemSettings),
+}
+
+impl DetectorSettings {
+    /// Checks everything that can be checked without taking memory.
+    fn check(&self) -> Result<(), SettingsError> {
+        match self {
+            Self::GdGem(settings) => settings.check(),
+        }
+    }
+
+    /// A fresh detector.
+    fn build(&self) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(match self {
+            Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
+        })
+    }
 }
 
 impl Config {
@@ -216,12 +261,9 @@ impl Config {
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
         }
-        let settings = file.gdgem.settings().map_err(in_section)?;
-        // Checked and not built: a configuration can ask for more memory than there is.
-        settings.check().map_err(in_section)?;
-        let detector = DetectorSettings::GdGem(settings);
+        let (section, detector) = file.detector()?;
         let File { name, input, receive, cores, .. } = file;
-        Ok(Self { name, input, receive, cores, detector, text })
+        Ok(Self { name, input, receive, cores, section, detector, text })
     }
 
     /// A fresh detector.
@@ -229,14 +271,12 @@ impl Config {
     /// # Errors
     /// Does not fail for a configuration that was read: its settings have been checked.
     pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
-        match &self.detector {
-            DetectorSettings::GdGem(settings) => Ok(Box::new(GdGem::new(settings).map_err(in_section)?)),
-        }
+        self.detector.build().map_err(|error| in_section(self.section, error))
     }
 }
 
-fn in_section(error: SettingsError) -> SettingsError {
-    SettingsError { key: format!("gdgem.{}", error.key), ..error }
+fn in_section(section: &str, error: SettingsError) -> SettingsError {
+    SettingsError { key: format!("{section}.{}", error.key), ..error }
 }
 
 #[cfg(test)]
@@ -289,6 +329,12 @@ strip_offset = 0
             let error = parse(&text, &[]).unwrap_err();
             assert!(error.starts_with(expected), "{error}\n  expected {expected}");
         }
+    }
+
+    #[test]
+    fn a_configuration_has_exactly_one_detector() {
+        let error = parse("name = \"none\"\n", &[]).unwrap_err();
+        assert!(error.contains("no detector: a configuration has one section of [gdgem]"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The `[receive]` and `[cores]` sections: how packets come in live.
 
 use super::quantity::{ByteSize, Duration};
-use evforge_detect::gdgem::SettingsError;
+use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 use std::net::SocketAddr;
 

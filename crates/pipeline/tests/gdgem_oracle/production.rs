@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use evforge_core::counter::Law;
+use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
@@ -25,24 +26,13 @@ pub(crate) fn form(capture: &Capture, overrides: &[&str]) -> (Vec<Event>, Detect
     }
     let mut batch = EventBatch::new(1000);
     let mut events = Vec::new();
-    let mut taken = 0;
-    loop {
-        let progress = detector.ingest(&slab.batch(), taken, &mut batch);
-        taken = progress.taken;
+    let mut keep = |batch: &mut EventBatch| {
         events.extend(batch.iter());
         batch.clear();
-        if !progress.full {
-            break;
-        }
-    }
-    loop {
-        let more = detector.close(&mut batch);
-        events.extend(batch.iter());
-        batch.clear();
-        if !more {
-            return (events, detector.ledger());
-        }
-    }
+    };
+    detector::form(detector.as_mut(), &slab.batch(), &mut batch, &mut keep);
+    detector::form_rest(detector.as_mut(), &mut batch, &mut keep);
+    (events, detector.ledger())
 }
 
 fn model_events(capture: &Capture) -> (Vec<Event>, Counters) {

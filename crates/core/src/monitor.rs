@@ -1,0 +1,273 @@
+//! Monitor data: what a detector shows of its inside while it is being set up or looked after.
+//!
+//! Readouts per channel and their amplitudes, sizes of clusters, amplitudes of both planes against each other,
+//! clusters without a partner, and a few whole tracks. None of it is needed to form events: it is off unless
+//! somebody looks ([`Detector::set_monitoring`](crate::detector::Detector::set_monitoring)), and a detector
+//! that is not watched pays one branch per packet.
+//!
+//! All memory is taken when monitoring begins; collecting never allocates.
+
+/// Bins of an amplitude spectrum.
+pub const SPECTRUM_BINS: usize = 64;
+/// Bins of a multiplicity: clusters of 0, 1, … hits; the last bin also takes all larger ones.
+pub const MULTIPLICITY_BINS: usize = 33;
+/// Bins per axis of the correlation of both planes' amplitudes.
+pub const CORRELATION_BINS: usize = 64;
+/// Tracks that are kept; a new one replaces the oldest.
+pub const TRACKS: usize = 16;
+/// Hits that are kept of a track.
+pub const TRACK_HITS: usize = 128;
+/// Planes of a detector at most.
+pub const PLANES: usize = 2;
+
+/// Channels that belong together: a chip, a digitizer, a bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelGroup {
+    /// What people call it: "digitizer 143".
+    pub name: String,
+    /// Its channels, numbered from 0.
+    pub channels: usize,
+}
+
+/// What is to be collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MonitorPlan {
+    /// The channels. A channel's *index* counts through all groups in their order.
+    pub groups: Vec<ChannelGroup>,
+    /// Names of the planes, at most [`PLANES`].
+    pub planes: Vec<&'static str>,
+    /// Bits of an amplitude: spectra cover `0..2^amplitude_bits`.
+    pub amplitude_bits: u32,
+    /// Bits of the amplitude of a whole cluster: its spectra cover `0..2^cluster_amplitude_bits`.
+    pub cluster_amplitude_bits: u32,
+}
+
+impl MonitorPlan {
+    /// Channels in all groups.
+    pub fn channel_count(&self) -> usize {
+        self.groups.iter().map(|group| group.channels).sum()
+    }
+
+    /// What people call the channel at `index`: "digitizer 143, channel 47".
+    pub fn channel_name(&self, index: usize) -> Option<String> {
+        let mut first = 0;
+        for group in &self.groups {
+            if index - first < group.channels {
+                return Some(format!("{}, channel {}", group.name, index - first));
+            }
+            first += group.channels;
+        }
+        None
+    }
+}
+
+/// A hit of a sampled track.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackHit {
+    /// Its plane.
+    pub plane: u8,
+    /// Its strip.
+    pub strip: u16,
+    /// Its amplitude.
+    pub amplitude: u16,
+    /// Nanoseconds since the first hit of the track.
+    pub time_ns: u32,
+}
+
+/// The hits of one event, sampled for display.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Track {
+    /// Time of the event, as in the event itself.
+    pub time_ns: u64,
+    /// Its pixel.
+    pub pixel_id: u32,
+    /// Its hits, at most [`TRACK_HITS`].
+    pub hits: Vec<TrackHit>,
+}
+
+/// Clusters of one plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaneMonitor {
+    /// Clusters by their number of hits.
+    pub multiplicity: [u64; MULTIPLICITY_BINS],
+    /// Clusters without a partner on the other plane, by their number of hits.
+    pub lone_multiplicity: [u64; MULTIPLICITY_BINS],
+    /// Clusters without a partner by amplitude.
+    pub lone_spectrum: [u64; SPECTRUM_BINS],
+}
+
+impl Default for PlaneMonitor {
+    fn default() -> Self {
+        Self {
+            multiplicity: [0; MULTIPLICITY_BINS],
+            lone_multiplicity: [0; MULTIPLICITY_BINS],
+            lone_spectrum: [0; SPECTRUM_BINS],
+        }
+    }
+}
+
+/// What has been collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MonitorData {
+    plan: MonitorPlan,
+    readouts: Vec<u64>,
+    spectra: Vec<[u32; SPECTRUM_BINS]>,
+    planes: [PlaneMonitor; PLANES],
+    correlation: Vec<u64>,
+    tracks: Vec<Track>,
+    next_track: usize,
+}
+
+impl MonitorData {
+    /// Nothing collected yet. Allocates all that will be needed.
+    pub fn new(plan: MonitorPlan) -> Self {
+        let channels = plan.channel_count();
+        let track = || Track { hits: Vec::with_capacity(TRACK_HITS), ..Track::default() };
+        Self {
+            plan,
+            readouts: vec![0; channels],
+            spectra: vec![[0; SPECTRUM_BINS]; channels],
+            planes: Default::default(),
+            correlation: vec![0; CORRELATION_BINS * CORRELATION_BINS],
+            tracks: (0..TRACKS).map(|_| track()).collect(),
+            next_track: 0,
+        }
+    }
+
+    /// A readout of the channel at `index`. An index beyond the plan is ignored.
+    #[inline]
+    pub fn readout(&mut self, index: usize, amplitude: u16) {
+        if let (Some(count), Some(spectrum)) = (self.readouts.get_mut(index), self.spectra.get_mut(index)) {
+            *count += 1;
+            let bin = &mut spectrum[bin(u64::from(amplitude), self.plan.amplitude_bits, SPECTRUM_BINS)];
+            *bin = bin.saturating_add(1);
+        }
+    }
+
+    /// A readout of the channel at `index` that has no amplitude.
+    #[inline]
+    pub fn count(&mut self, index: usize) {
+        if let Some(count) = self.readouts.get_mut(index) {
+            *count += 1;
+        }
+    }
+
+    /// A cluster of `plane` with so many hits.
+    #[inline]
+    pub fn cluster(&mut self, plane: usize, hits: usize) {
+        self.planes[plane % PLANES].multiplicity[hits.min(MULTIPLICITY_BINS - 1)] += 1;
+    }
+
+    /// A cluster of `plane` that found no partner on the other plane.
+    pub fn lone_cluster(&mut self, plane: usize, hits: usize, amplitude: u64) {
+        let plane = &mut self.planes[plane % PLANES];
+        plane.lone_multiplicity[hits.min(MULTIPLICITY_BINS - 1)] += 1;
+        plane.lone_spectrum[bin(amplitude, self.plan.cluster_amplitude_bits, SPECTRUM_BINS)] += 1;
+    }
+
+    /// Amplitudes of the clusters of both planes that made an event.
+    #[inline]
+    pub fn pair(&mut self, first: u64, second: u64) {
+        let bits = self.plan.cluster_amplitude_bits;
+        let (x, y) = (bin(first, bits, CORRELATION_BINS), bin(second, bits, CORRELATION_BINS));
+        self.correlation[y * CORRELATION_BINS + x] += 1;
+    }
+
+    /// Keeps the hits of an event, in place of the oldest track. Hits beyond [`TRACK_HITS`] are left out.
+    pub fn track(&mut self, time_ns: u64, pixel_id: u32, hits: impl Iterator<Item = TrackHit>) {
+        let place = self.next_track % TRACKS;
+        self.next_track = self.next_track.wrapping_add(1);
+        let track = &mut self.tracks[place];
+        (track.time_ns, track.pixel_id) = (time_ns, pixel_id);
+        track.hits.clear();
+        track.hits.extend(hits.take(TRACK_HITS));
+    }
+
+    /// What is collected.
+    pub fn plan(&self) -> &MonitorPlan {
+        &self.plan
+    }
+
+    /// Readouts per channel.
+    pub fn readouts(&self) -> &[u64] {
+        &self.readouts
+    }
+
+    /// Amplitude spectrum of each channel; bin `i` begins at `i * 2^amplitude_bits / 64`.
+    pub fn spectra(&self) -> &[[u32; SPECTRUM_BINS]] {
+        &self.spectra
+    }
+
+    /// Clusters of each plane of the plan.
+    pub fn planes(&self) -> &[PlaneMonitor] {
+        &self.planes[..self.plan.planes.len().min(PLANES)]
+    }
+
+    /// Events by the amplitudes of both clusters: rows of the second plane, columns of the first.
+    pub fn correlation(&self) -> &[u64] {
+        &self.correlation
+    }
+
+    /// The sampled tracks, oldest first.
+    pub fn tracks(&self) -> impl Iterator<Item = &Track> {
+        let kept = self.next_track.min(TRACKS);
+        (self.next_track - kept..self.next_track).map(|number| &self.tracks[number % TRACKS])
+    }
+}
+
+/// Bin of `value` among `bins` equal ones over `0..2^bits`; the last one also takes what is above.
+#[inline]
+fn bin(value: u64, bits: u32, bins: usize) -> usize {
+    let last = bins as u64 - 1;
+    ((value * bins as u64) >> bits.min(48)).min(last) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn monitor() -> MonitorData {
+        let group = |name: &str, channels| ChannelGroup { name: name.into(), channels };
+        MonitorData::new(MonitorPlan {
+            groups: vec![group("digitizer 137", 64), group("digitizer 143", 64)],
+            planes: vec!["wires", "strips"],
+            amplitude_bits: 12,
+            cluster_amplitude_bits: 14,
+        })
+    }
+
+    #[test]
+    fn channels_are_named_through_their_groups() {
+        let monitor = monitor();
+        assert_eq!(monitor.plan().channel_name(64 + 47).as_deref(), Some("digitizer 143, channel 47"));
+        assert_eq!(monitor.plan().channel_name(128), None);
+    }
+
+    #[test]
+    fn amplitudes_fall_into_their_bins_and_the_largest_into_the_last() {
+        let mut monitor = monitor();
+        for amplitude in [0, 63, 64, 4095, u16::MAX] {
+            monitor.readout(3, amplitude);
+        }
+        monitor.readout(10_000, 1);
+        assert_eq!(monitor.readouts()[3], 5);
+        assert_eq!((monitor.spectra()[3][0], monitor.spectra()[3][1], monitor.spectra()[3][63]), (2, 1, 2));
+        monitor.pair(0, u64::from(u32::MAX));
+        assert_eq!(monitor.correlation()[63 * CORRELATION_BINS], 1);
+        monitor.lone_cluster(1, 1000, 256);
+        let strips = &monitor.planes()[1];
+        assert_eq!((strips.lone_multiplicity[MULTIPLICITY_BINS - 1], strips.lone_spectrum[1]), (1, 1));
+    }
+
+    #[test]
+    fn the_newest_tracks_are_kept() {
+        let mut monitor = monitor();
+        for time in 0..20 {
+            let hits = (0..200).map(|strip| TrackHit { strip, ..TrackHit::default() });
+            monitor.track(time, 1, hits);
+        }
+        let times: Vec<u64> = monitor.tracks().map(|track| track.time_ns).collect();
+        assert_eq!(times, (4..20).collect::<Vec<_>>());
+        assert!(monitor.tracks().all(|track| track.hits.len() == TRACK_HITS));
+    }
+}

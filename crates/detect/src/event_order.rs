@@ -1,0 +1,299 @@
+//! Puts the events of several sources into the order (time, pixel).
+//!
+//! For detectors whose electronics, or whose triggers, give whole events: each source sends them nearly in
+//! order. Every event is judged on its source's own clock ([`SourceClock`]), waits until no source can send an
+//! earlier one, and leaves in order. What leaves depends on each source's packets alone.
+
+use crate::hit::Timed;
+use crate::joint_time::{Closing, DataTime, JointTime};
+use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
+use crate::time_order::TimeOrder;
+use evforge_core::event::{Event, EventBatch, PixelId};
+
+/// An event with its time in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedEvent {
+    /// Ticks.
+    pub time: u64,
+    /// The pixel, below [`PAYLOAD_LIMIT`](crate::hit::PAYLOAD_LIMIT).
+    pub pixel_id: PixelId,
+}
+
+impl Timed for TimedEvent {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+
+    #[inline]
+    fn payload(&self) -> u32 {
+        self.pixel_id
+    }
+
+    #[inline]
+    fn of(time: u64, payload: u32) -> Self {
+        Self { time, pixel_id: payload }
+    }
+}
+
+/// How events are put into order. Times in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderRules {
+    /// How far behind the newest event of its source an event may be.
+    pub window: u64,
+    /// Steps ahead by more than this must be confirmed by the next packet.
+    pub leap: u64,
+    /// Steps back by more than this restart the source's clock, if they are confirmed.
+    pub restart: u64,
+    /// How far a source may be behind the leading one before it no longer holds the others back.
+    pub source_lag: u64,
+    /// Events that may wait.
+    pub max_held: usize,
+    /// Events that one packet can hold.
+    pub packet_events: usize,
+}
+
+#[derive(Debug)]
+struct Waiting(TimeOrder);
+
+impl AsMut<TimeOrder> for Waiting {
+    fn as_mut(&mut self) -> &mut TimeOrder {
+        &mut self.0
+    }
+}
+
+impl AcceptedHits<TimedEvent> for Waiting {
+    #[inline]
+    fn accept(&mut self, _: usize, epoch: u32, event: TimedEvent) {
+        self.0.push(epoch, event);
+    }
+}
+
+/// Events on their way out.
+#[derive(Debug)]
+pub struct EventOrder {
+    clocks: Vec<SourceClock<TimedEvent>>,
+    waiting: [Waiting; 1],
+    joint: JointTime,
+    closing: Closing,
+    room_for_a_packet: usize,
+    forced: u64,
+}
+
+impl EventOrder {
+    /// For `sources` sources, numbered from 0.
+    pub fn new(rules: &OrderRules, sources: usize) -> Self {
+        let room_for_a_packet = 2 * rules.packet_events;
+        let clock = || SourceClock::new(rules.window, rules.leap, rules.restart, rules.packet_events);
+        let capacity = rules.max_held.max(2 * room_for_a_packet);
+        Self {
+            clocks: (0..sources).map(|_| clock()).collect(),
+            waiting: [Waiting(TimeOrder::new(capacity, 0))],
+            joint: JointTime::new(rules.source_lag),
+            closing: Closing::default(),
+            room_for_a_packet,
+            forced: 0,
+        }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(rules: &OrderRules, sources: usize) -> usize {
+        let clock = size_of::<SourceClock<TimedEvent>>()
+            + SourceClock::<TimedEvent>::memory_bound(rules.packet_events);
+        sources * clock + TimeOrder::memory_bound(rules.max_held.max(4 * rules.packet_events), 0)
+    }
+
+    /// Makes sure that the events of one more packet fit, by closing more than the watermark allows if it must
+    /// be. False if closed events have to be drained first.
+    #[inline]
+    pub fn make_room(&mut self) -> bool {
+        if self.waiting[0].0.room() >= self.room_for_a_packet {
+            return true;
+        }
+        self.force_closing();
+        false
+    }
+
+    #[cold]
+    fn force_closing(&mut self) {
+        self.forced += 1;
+        let latest = self.waiting[0].0.latest_pending();
+        let target = self.joint.force(self.clocks.iter(), self.closing.target(), latest);
+        self.closing.advance(target);
+    }
+
+    /// Begins a packet of `source`. Call [`EventOrder::make_room`] before.
+    #[inline]
+    pub fn begin_packet(&mut self, source: usize) {
+        let watermark = self.joint.watermark();
+        if let Some(clock) = self.clocks.get_mut(source) {
+            clock.begin_packet(watermark);
+        }
+    }
+
+    /// Takes an event of the packet that `source` has begun.
+    #[inline]
+    pub fn push(&mut self, source: usize, event: TimedEvent) {
+        if let Some(clock) = self.clocks.get_mut(source) {
+            clock.judge(0, event, &mut self.waiting[0]);
+        }
+    }
+
+    /// Ends a packet: closes what no source can reach any more, if that is worth while.
+    #[inline]
+    pub fn end_packet(&mut self) {
+        let watermark = self.joint.follow(self.clocks.iter());
+        if self.closing.is_worthwhile(self.waiting[0].0.pending()) {
+            self.closing.advance(watermark);
+        }
+    }
+
+    /// Closes everything that the watermark allows.
+    pub fn publish_closed(&mut self) {
+        self.closing.advance(self.joint.watermark());
+    }
+
+    /// End of the input: closes everything. Call [`EventOrder::drain`] afterwards and this again, until there is
+    /// nothing left. Returns true if quarantined events wait for room.
+    pub fn close(&mut self) -> bool {
+        let [Waiting(order)] = &self.waiting;
+        if order.room() >= self.room_for_a_packet {
+            for clock in self.clocks.iter_mut().filter(|clock| clock.held() > 0) {
+                clock.begin_packet(self.joint.watermark().max(self.closing.target()));
+                clock.close(&mut self.waiting[0]);
+                if self.waiting[0].0.room() < self.room_for_a_packet {
+                    break;
+                }
+            }
+        }
+        let end = self.waiting[0].0.latest_pending().map_or(0, |(epoch, _)| epoch);
+        self.closing.advance((end.max(self.joint.watermark().0), u64::MAX));
+        self.clocks.iter().any(|clock| clock.held() > 0)
+    }
+
+    /// Appends the events of the time that is closed; `nanoseconds` converts ticks. False if the batch filled
+    /// up before the end.
+    #[inline]
+    pub fn drain(&mut self, events: &mut EventBatch, nanoseconds: impl Fn(u64) -> u64) -> bool {
+        loop {
+            let [Waiting(order)] = &mut self.waiting;
+            let room = events.capacity() - events.len();
+            let base = order.base();
+            let ready = order.closed().len().min(room);
+            let range = order.read_off(ready);
+            let keys = order.read(range);
+            for key in keys {
+                let event: TimedEvent = key.unpack(base);
+                // There is room for as many as have been read off.
+                let _has_room =
+                    events.push(Event { time_ns: nanoseconds(event.time), pixel_id: event.pixel_id });
+            }
+            if !order.closed().is_empty() {
+                return false;
+            }
+            if self.closing.ends_epoch() {
+                self.closing.begin_epoch();
+            }
+            if !self.closing.step(&mut self.waiting) {
+                return true;
+            }
+        }
+    }
+
+    /// Events held anywhere in here.
+    pub fn held(&self) -> u64 {
+        self.waiting[0].0.held() + self.clocks.iter().map(SourceClock::held).sum::<u64>()
+    }
+
+    /// How often events were closed early for want of room.
+    pub fn forced_closings(&self) -> u64 {
+        self.forced
+    }
+
+    /// What the clocks of all sources have counted.
+    pub fn clock_counts(&self) -> ClockCounts {
+        self.clocks.iter().fold(ClockCounts::default(), |sum, clock| sum + clock.counts())
+    }
+
+    /// Where time stands: nothing before this is waited for.
+    pub fn watermark(&self) -> DataTime {
+        self.joint.watermark()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RULES: OrderRules = OrderRules {
+        window: 50,
+        leap: 1000,
+        restart: 100_000,
+        source_lag: 500,
+        max_held: 64,
+        packet_events: 8,
+    };
+
+    /// Feeds packets (source, times) and returns what leaves, in order.
+    fn order(packets: &[(usize, Vec<u64>)], batch: usize) -> (Vec<(u64, u32)>, u64) {
+        let mut order = EventOrder::new(&RULES, 2);
+        let mut events = EventBatch::new(batch);
+        let mut out = Vec::new();
+        let mut drain = |order: &mut EventOrder| loop {
+            let done = order.drain(&mut events, |ticks| ticks);
+            out.extend(events.iter().map(|event| (event.time_ns, event.pixel_id)));
+            events.clear();
+            if done {
+                return;
+            }
+        };
+        for (source, times) in packets {
+            while !order.make_room() {
+                drain(&mut order);
+            }
+            order.begin_packet(*source);
+            for &time in times {
+                order.push(*source, TimedEvent { time, pixel_id: (time % 7) as u32 + 1 });
+            }
+            order.end_packet();
+            order.publish_closed();
+            drain(&mut order);
+        }
+        while order.close() {
+            drain(&mut order);
+        }
+        drain(&mut order);
+        assert_eq!(order.held(), 0);
+        let counts = order.clock_counts();
+        (out, counts.late + counts.refuted)
+    }
+
+    #[test]
+    fn events_leave_in_order_of_time_and_a_silent_source_is_not_waited_for_for_ever() {
+        let packets = [(0, vec![30, 10, 20]), (1, vec![25, 15]), (0, vec![900, 870])];
+        let (events, lost) = order(&packets, 3);
+        let times: Vec<u64> = events.iter().map(|&(time, _)| time).collect();
+        assert_eq!((times, lost), (vec![10, 15, 20, 25, 30, 870, 900], 0));
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_whatever_the_batch_and_nothing_vanishes(
+            steps in proptest::collection::vec((0..2_usize, proptest::collection::vec(0..40_u64, 1..8)), 1..60),
+        ) {
+            let packets: Vec<(usize, Vec<u64>)> = steps
+                .iter()
+                .enumerate()
+                .map(|(index, (source, offsets))| {
+                    (*source, offsets.iter().map(|offset| 100 + index as u64 * 5 + offset).collect())
+                })
+                .collect();
+            let sent: usize = packets.iter().map(|(_, times)| times.len()).sum();
+            let (events, lost) = order(&packets, 5);
+            prop_assert!(events.is_sorted());
+            prop_assert_eq!(events.len() as u64 + lost, sent as u64);
+            prop_assert_eq!(order(&packets, 1000), (events, lost));
+        }
+    }
+}

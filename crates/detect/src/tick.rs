@@ -1,0 +1,83 @@
+//! The length of a tick of the electronics' clock, as an exact fraction.
+
+use crate::settings::{Picoseconds, SettingsError};
+
+/// Converts ticks to nanoseconds when an event leaves: the only rounding of a time, always down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickLength {
+    /// Nanoseconds in `ticks` ticks, in lowest terms.
+    nanoseconds: u64,
+    ticks: u64,
+}
+
+impl TickLength {
+    /// Times stay in ticks.
+    pub const RAW: Self = Self { nanoseconds: 1, ticks: 1 };
+
+    /// A tick of so many picoseconds.
+    ///
+    /// # Errors
+    /// Under `key`, if it is zero or longer than 1 ms.
+    pub fn of(picoseconds: Picoseconds, key: &str) -> Result<Self, SettingsError> {
+        if picoseconds == 0 || picoseconds > 1_000_000_000 {
+            let problem = "must lie above 0 and at most at 1ms".into();
+            return Err(SettingsError { key: key.into(), problem });
+        }
+        let divisor = greatest_common_divisor(picoseconds, 1000);
+        Ok(Self { nanoseconds: picoseconds / divisor, ticks: 1000 / divisor })
+    }
+
+    /// The time of `ticks` ticks in nanoseconds.
+    #[inline]
+    pub fn nanoseconds(self, ticks: u64) -> u64 {
+        match ticks.checked_mul(self.nanoseconds) {
+            Some(product) => product / self.ticks,
+            None => self.slowly(ticks),
+        }
+    }
+
+    #[cold]
+    fn slowly(self, ticks: u64) -> u64 {
+        let exact = u128::from(ticks) * u128::from(self.nanoseconds) / u128::from(self.ticks);
+        u64::try_from(exact).unwrap_or(u64::MAX)
+    }
+
+    /// How many whole ticks lie in a duration; at least 1 for any duration above zero.
+    pub fn ticks_in(self, duration: Picoseconds) -> u64 {
+        if duration == 0 {
+            return 0;
+        }
+        let exact = u128::from(duration) * u128::from(self.ticks) / (u128::from(self.nanoseconds) * 1000);
+        u64::try_from(exact).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_clock_of_16_megahertz_is_exact() {
+        let tick = TickLength::of(62_500, "tick").unwrap();
+        assert_eq!(
+            [0, 1, 2, 3, 16_000_000].map(|ticks| tick.nanoseconds(ticks)),
+            [0, 62, 125, 187, 1_000_000_000]
+        );
+        assert_eq!((tick.ticks_in(1_000_000), tick.ticks_in(1), TickLength::RAW.nanoseconds(7)), (16, 1, 7));
+        assert!(TickLength::of(0, "tick").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nanoseconds_are_rounded_down_whatever_the_numbers(ticks: u64, picoseconds in 1..=1_000_000_000_u64) {
+            let exact = u128::from(ticks) * u128::from(picoseconds) / 1000;
+            let tick = TickLength::of(picoseconds, "tick").unwrap();
+            prop_assert_eq!(u128::from(tick.nanoseconds(ticks)), exact.min(u128::from(u64::MAX)));
+        }
+    }
+}

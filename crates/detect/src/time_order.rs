@@ -1,0 +1,238 @@
+//! Puts what arrives nearly in order of time into order.
+//!
+//! Items (hits, events) wait until their time is closed: no source will send an earlier one. Closing moves
+//! them, sorted, behind the ones sorted before; they are then read off in order. How often they are closed
+//! does not change that order.
+//!
+//! A waiting item is one word, a [`TimeKey`], whose time counts from a *base*. Keys span a quarter of a minute
+//! or more, which is all that a running detector ever needs; items beyond that span, and items of an epoch to
+//! come, wait *afar* with their full time until the base is moved to them.
+
+use crate::hit::{KEY_TIME_LIMIT, TimeKey, Timed};
+use crate::memory::touched;
+use crate::time_sort::TimeSort;
+
+/// An item with its full time and epoch.
+#[derive(Clone, Copy, Debug)]
+struct FarItem {
+    time: u64,
+    epoch: u32,
+    payload: u32,
+}
+
+impl Timed for FarItem {
+    fn time(&self) -> u64 {
+        self.time
+    }
+
+    fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    fn of(time: u64, payload: u32) -> Self {
+        Self { time, epoch: 0, payload }
+    }
+}
+
+/// Items between arrival and the closing of their time.
+#[derive(Debug)]
+pub struct TimeOrder {
+    /// Epoch of the keys.
+    epoch: u32,
+    /// Time of key 0.
+    base: u64,
+    /// Items that wait, in the order of their arrival.
+    near: Vec<TimeKey>,
+    /// Items that wait and do not fit a key.
+    far: Vec<FarItem>,
+    /// Epoch and time of the first item afar.
+    first_far: (u32, u64),
+    capacity: usize,
+    /// Closed items in order of time; those before `cursor` have been read off.
+    sorted: Vec<TimeKey>,
+    cursor: usize,
+    time_sort: TimeSort,
+}
+
+/// No item is later than this.
+const NEVER: (u32, u64) = (u32::MAX, u64::MAX);
+
+impl TimeOrder {
+    /// Holds at most `capacity` items that are not closed, and at most `unread` that are closed when more is
+    /// closed.
+    pub fn new(capacity: usize, unread: usize) -> Self {
+        let key = TimeKey::new(FarItem::of(1, 1), 0);
+        Self {
+            epoch: 0,
+            base: 0,
+            near: touched(key, capacity),
+            // Not touched: in a detector that runs as it should it stays empty.
+            far: Vec::with_capacity(capacity),
+            first_far: NEVER,
+            capacity,
+            sorted: touched(key, capacity + unread),
+            cursor: 0,
+            time_sort: TimeSort::new(capacity),
+        }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(capacity: usize, unread: usize) -> usize {
+        capacity * (size_of::<TimeKey>() + size_of::<FarItem>())
+            + (capacity + unread) * size_of::<TimeKey>()
+            + TimeSort::memory_bound(capacity)
+    }
+
+    /// Takes an item. The caller has made sure that there is room.
+    #[inline]
+    pub fn push<T: Timed>(&mut self, epoch: u32, item: T) {
+        // There is capacity whenever there is room; asking for it keeps the code that would grow the vector out
+        // of the hot path.
+        let fits = epoch == self.epoch && item.time().wrapping_sub(self.base) < KEY_TIME_LIMIT;
+        if fits && self.near.len() < self.near.capacity() {
+            self.near.push(TimeKey::new(item, self.base));
+        } else {
+            self.push_far(epoch, item);
+        }
+    }
+
+    #[cold]
+    fn push_far<T: Timed>(&mut self, epoch: u32, item: T) {
+        if self.held() == 0 {
+            // Nothing depends on the base: move it, with room for items that are somewhat earlier.
+            self.epoch = epoch;
+            self.base = item.time().saturating_sub(KEY_TIME_LIMIT / 2);
+            self.near.push(TimeKey::new(item, self.base));
+            return;
+        }
+        self.first_far = self.first_far.min((epoch, item.time()));
+        self.far.push(FarItem { time: item.time(), epoch, payload: item.payload() });
+    }
+
+    /// How many more items fit.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.capacity - self.pending()
+    }
+
+    /// Items that are not closed.
+    #[inline]
+    pub fn pending(&self) -> usize {
+        self.near.len() + self.far.len()
+    }
+
+    /// Items held: not closed, or closed but not yet read off.
+    pub fn held(&self) -> u64 {
+        (self.pending() + self.sorted.len() - self.cursor) as u64
+    }
+
+    /// Largest (epoch, time) pending.
+    pub fn latest_pending(&self) -> Option<(u32, u64)> {
+        let near = self.near.iter().map(|key| key.time()).max().map(|time| (self.epoch, self.base + time));
+        near.max(self.far.iter().map(|item| (item.epoch, item.time)).max())
+    }
+
+    /// Prepares the closing of items of `epoch` and says how far it can go towards `goal` in one step: the
+    /// keys span a limited time.
+    pub fn prepare(&mut self, epoch: u32, goal: u64) -> u64 {
+        self.sorted.drain(..self.cursor);
+        self.cursor = 0;
+        let first_key = self.sorted.first().or(self.near.first());
+        let base_is_old = epoch == self.epoch && first_key.is_some_and(|key| key.time() > KEY_TIME_LIMIT / 2);
+        if base_is_old || self.first_far < (epoch, goal) {
+            self.move_base(epoch);
+        }
+        if epoch != self.epoch || self.near.is_empty() && self.sorted.is_empty() {
+            // Nothing that is held lies before the goal.
+            return goal;
+        }
+        // Beyond what is closed already: the first item held is less than half the span behind that.
+        goal.min(self.base.saturating_add(KEY_TIME_LIMIT))
+    }
+
+    /// Closes all pending items of `epoch` before `time`, which [`TimeOrder::prepare`] has allowed.
+    pub fn close(&mut self, epoch: u32, time: u64) {
+        if epoch != self.epoch {
+            return;
+        }
+        let limit = time.saturating_sub(self.base);
+        let first_new = self.sorted.len();
+        let mut kept = 0;
+        for index in 0..self.near.len() {
+            let key = self.near[index];
+            if key.time() < limit {
+                self.sorted.push(key);
+            } else {
+                self.near[kept] = key;
+                kept += 1;
+            }
+        }
+        self.near.truncate(kept);
+        self.time_sort.sort(&mut self.sorted[first_new..]);
+    }
+
+    /// Moves the base to the first item of `epoch` that is held, and to keys what then fits.
+    #[cold]
+    fn move_base(&mut self, epoch: u32) {
+        let first_near = self.near.iter().map(|key| (self.epoch, self.base + key.time())).min();
+        // Closed items are earlier than all pending ones of their epoch, which is the one being closed.
+        let first_sorted = self.sorted.first().map(|key| (self.epoch, self.base + key.time()));
+        let first = self.first_far.min(first_near.unwrap_or(NEVER)).min(first_sorted.unwrap_or(NEVER));
+        debug_assert!(first.0 >= epoch);
+        let (new_epoch, new_base) = first;
+        if let Some((_, sorted_from)) = first_sorted {
+            let from = self.base;
+            debug_assert!(new_epoch == self.epoch && sorted_from >= new_base);
+            for key in &mut self.sorted {
+                *key = key.moved(from, new_base);
+            }
+        }
+        let Self { near, far, base, epoch: old_epoch, .. } = self;
+        let fits = |epoch: u32, time: u64| epoch == new_epoch && time - new_base < KEY_TIME_LIMIT;
+        near.retain_mut(|key| {
+            let time = *base + key.time();
+            if fits(*old_epoch, time) {
+                *key = key.moved(*base, new_base);
+                return true;
+            }
+            far.push(FarItem { time, epoch: *old_epoch, payload: key.payload() });
+            false
+        });
+        let mut first_far = NEVER;
+        far.retain(|item| {
+            if fits(item.epoch, item.time) {
+                near.push(TimeKey::new(*item, new_base));
+                return false;
+            }
+            first_far = first_far.min((item.epoch, item.time));
+            true
+        });
+        (self.epoch, self.base, self.first_far) = (new_epoch, new_base, first_far);
+    }
+
+    /// Items that are closed and not yet read off, in order, as keys that count from [`TimeOrder::base`].
+    #[inline]
+    pub fn closed(&self) -> &[TimeKey] {
+        &self.sorted[self.cursor..]
+    }
+
+    /// Time of key 0. Changes only in [`TimeOrder::prepare`] and while nothing is held.
+    #[inline]
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Reads off `count` closed items and says where they are: [`TimeOrder::read`].
+    #[inline]
+    pub fn read_off(&mut self, count: usize) -> std::ops::Range<usize> {
+        let start = self.cursor;
+        self.cursor = (start + count).min(self.sorted.len());
+        start..self.cursor
+    }
+
+    /// Items that have been read off. Valid until the next [`TimeOrder::prepare`].
+    #[inline]
+    pub fn read(&self, range: std::ops::Range<usize>) -> &[TimeKey] {
+        &self.sorted[range]
+    }
+}
