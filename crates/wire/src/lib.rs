@@ -5,6 +5,9 @@
 //! | SRS front-end cards with VMM2, VMM3 (2018) and VMM3a chips | [`srs_vmm`] | Gd-GEM |
 //! | Mesytec VMMR modules behind a Struck SIS3153 | [`mesytec`] | Multi-Grid |
 //! | groups of ten words of the demonstrator at CNCS, 2016 | [`cncs`] | Multi-Grid |
+//! | IDEAS ROSMAP | [`sonde`] | SoNDe |
+//! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
+//! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
@@ -13,6 +16,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adc_readout;
 pub mod cncs;
+pub mod ess_readout_draft;
 pub mod mesytec;
+pub mod sonde;
 pub mod srs_vmm;

@@ -1,0 +1,39 @@
+//! SoNDe modules with IDEAS ROSMAP boards.
+//!
+//! Source: EFU formats of 2018, section 1 (Readout and Control Packet Protocol of IDEAS). All words are
+//! big-endian. A packet is a header of 10 bytes and a content of the length that the header announces:
+//!
+//! | type | content | in use |
+//! |---|---|---|
+//! | 0xD6 | [`TriggerTimes`]: time and channel of each trigger | production |
+//! | 0xD5 | [`SingleEvent`]: amplitudes of one channel | tests of a module |
+//! | 0xD4 | [`MultiEvent`]: amplitudes of many events | tests of a module |
+//!
+//! [`SondePacket::parse`] checks a packet; what it returns iterates without further checks. The packets are
+//! numbered, and [`SondePacket::numbering`] finds the number even in a packet that is then rejected, so that a
+//! damaged packet is not taken for a lost one.
+
+mod amplitudes;
+mod encode;
+mod packet;
+mod trigger_times;
+
+pub use amplitudes::{AmplitudeEvent, AmplitudeSample, MultiEvent, SingleEvent};
+pub use encode::SondeEncoder;
+pub use packet::{Content, Header, Numbering, Rejection, SondePacket};
+pub use trigger_times::{TriggerTime, TriggerTimes};
+
+/// Width of the packet count in bits (section 1.1).
+pub const PACKET_COUNT_BITS: u32 = 14;
+
+/// ASICs of one module (section 1.6).
+pub const ASICS: usize = 4;
+
+/// Channels of one ASIC (section 1.6); their numbers travel in six bits.
+pub const CHANNELS: usize = 16;
+
+/// Largest number of entries of a trigger-time packet (section 1.3).
+pub const LARGEST_ENTRY_COUNT: usize = 255;
+
+/// Largest payload on a link with 9000-byte frames, in bytes.
+pub const LARGEST_PACKET: usize = 8972;
