@@ -3,14 +3,13 @@
 use crate::CommandError;
 use crate::output::print;
 use clap::Args;
-use evforge_core::detector::{form, form_rest};
-use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
+use evforge_net::affinity::allowed_cores;
 use evforge_net::capture::{CaptureReader, Fill};
+use evforge_pipeline::benchmark::{Measurement, measure, reference_speed};
 use evforge_pipeline::config::Config;
-use evforge_pipeline::report::scaled;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `evforge bench`.
 #[derive(Args)]
@@ -18,78 +17,89 @@ pub(crate) struct BenchArguments {
     /// Configuration of the instrument
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     config: PathBuf,
-    /// The capture to form events of; it is read into memory first
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
-    input: PathBuf,
-    /// How long to measure, in seconds
+    /// The captures to form events of; each is read into memory first
+    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE", required = true, num_args = 1..)]
+    input: Vec<PathBuf>,
+    /// How long to measure each capture, in seconds
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
+    /// How many cores form events side by side, each of all packets
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    cores: usize,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }
 
-/// One pass over the packets with a fresh detector: time, readouts, events.
-fn pass(config: &Config, slabs: &[PacketSlab]) -> Result<(Duration, u64, Vec<Event>), CommandError> {
-    let mut detector = config.build_detector()?;
-    let mut batch = EventBatch::new(1 << 16);
-    let mut events = Vec::new();
-    // Copying the events out of the batch is not part of forming them.
-    let mut copying = Duration::ZERO;
-    let started = Instant::now();
-    let mut keep = |batch: &mut EventBatch| {
-        let began = Instant::now();
-        events.extend(batch.iter());
-        batch.clear();
-        copying += began.elapsed();
-    };
-    for slab in slabs {
-        form(detector.as_mut(), &slab.batch(), &mut batch, &mut keep);
-    }
-    form_rest(detector.as_mut(), &mut batch, &mut keep);
-    let elapsed = started.elapsed().saturating_sub(copying);
-    let ledger = detector.ledger();
-    if ledger.unaccounted() != 0 {
-        return Err(format!("{} readouts or hits are unaccounted for", ledger.unaccounted()).into());
-    }
-    Ok((elapsed, ledger.counters.value("readouts").unwrap_or(0), events))
-}
-
 /// Runs the command.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
     let config = Config::read(&arguments.config, &arguments.overrides)?;
-    let mut reader = CaptureReader::open(&arguments.input)?;
+    let allowed = allowed_cores()?;
+    if arguments.cores == 0 || arguments.cores > allowed.len() {
+        let problem = format!("--cores {}: this process may use 1 to {}", arguments.cores, allowed.len());
+        return Err(problem.into());
+    }
+    let cores = &allowed[..arguments.cores];
+    for input in &arguments.input {
+        let slabs = read(input)?;
+        let measured = measure(&config, &slabs, None, cores, arguments.seconds)
+            .map_err(|problem| format!("{}: {problem}", input.display()))?;
+        print(&describe(&config, input, &measured))?;
+    }
+    Ok(true)
+}
+
+/// The whole capture in memory.
+fn read(input: &Path) -> Result<Vec<PacketSlab>, CommandError> {
+    let mut reader = CaptureReader::open(input)?;
     let mut slabs = Vec::new();
     loop {
         let mut slab = PacketSlab::new(4096, 32 << 20);
         let fill = reader.fill(&mut slab)?;
         slabs.push(slab);
         if fill == Fill::End {
-            break;
+            return Ok(slabs);
         }
     }
-    let (first, readouts, expected) = pass(&config, &slabs)?;
-    let mut times = vec![first];
-    let end = Instant::now() + Duration::try_from_secs_f64(arguments.seconds)?;
-    while Instant::now() < end {
-        let (elapsed, _, events) = pass(&config, &slabs)?;
-        if events != expected {
-            return Err("two passes over the same packets gave different events".into());
-        }
-        times.push(elapsed);
-    }
-    times.sort_unstable();
-    let median = times[times.len() / 2].as_secs_f64().max(1e-9);
-    print(&format!(
-        "{}: {} readouts, {} events, {} passes on one core, median {:.3} ms\n\
-         {}readouts/s, {}events/s\n",
+}
+
+/// What was found, for people.
+fn describe(config: &Config, input: &Path, measured: &Measurement) -> String {
+    let stem = input.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let mut text = format!(
+        "{} on {stem}: {} packets, {} readouts, {} events, {} passes on {} {}\n",
         config.name,
-        readouts,
-        expected.len(),
-        times.len(),
-        median * 1e3,
-        scaled(readouts as f64 / median),
-        scaled(expected.len() as f64 / median),
-    ))?;
-    Ok(true)
+        measured.packets,
+        measured.readouts,
+        measured.events,
+        measured.passes,
+        measured.cores,
+        if measured.cores == 1 { "core" } else { "cores" },
+    );
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "  {:.3} M packets/s  {:.1} M readouts/s  {:.3} M events/s  {:.2} GB/s  {:.2} ns per readout and core",
+        measured.packets_per_second() / 1e6,
+        measured.readouts_per_second() / 1e6,
+        measured.events_per_second() / 1e6,
+        measured.bytes_per_second() / 1e9,
+        measured.nanoseconds_per_readout(),
+    );
+    let _ = write!(
+        text,
+        "  yardstick {:.1} M keys/s, {:.2} readouts per key",
+        measured.keys_per_second / 1e6,
+        measured.readouts_per_key(),
+    );
+    let reference = reference_speed(config.section, config.strategy(), stem, measured.readouts);
+    let _ = match reference {
+        Some(reference) => writeln!(
+            text,
+            ", {:.1} x the reference of August 2018 on one core",
+            measured.readouts_per_key() / reference.readouts_per_key()
+        ),
+        None => writeln!(text, " (the reference was not measured on this capture)"),
+    };
+    text
 }

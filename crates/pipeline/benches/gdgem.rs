@@ -1,10 +1,7 @@
 //! Event formation of the Gd-GEM captures from memory, on one core.
 //!
-//! For each capture: the reference-2018 configuration, a fresh detector for every pass (its construction is
-//! not timed), all readouts of the file as denominator, every event written to a batch. After every pass the
-//! events are compared with the oracle's, outside the timed part. The yardstick is taken before and after
-//! every capture: `sort_unstable` of 2^20 keys from xorshift64 with seed 1, median of 9; the ratio to the
-//! reference of August 2018 goes through it, because machines differ.
+//! For each capture: the reference-2018 configuration, under the rules of `evforge_pipeline::benchmark`; the
+//! expected events are the oracle's.
 //!
 //! `cargo bench -p evforge-pipeline` (or `make bench`); EVFORGE_BENCH_SECONDS sets the time per capture.
 
@@ -18,66 +15,14 @@ mod model;
 mod pcapng;
 
 use captures::{Capture, reference_captures, vmm3a_physical};
-use evforge_core::event::{Event, EventBatch};
+use evforge_core::event::Event;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_pipeline::benchmark::{measure, reference_speed};
 use evforge_pipeline::config::Config;
 use model::rules::Rules;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-/// Keys that the yardstick sorts.
-const YARDSTICK_KEYS: usize = 1 << 20;
-
-/// The reference's speed in readouts formed per yardstick key sorted (8.7 million readouts in the time in
-/// which 93.9 million keys were sorted, and so on).
-const REFERENCE: [(&str, f64); 4] = [
-    ("vmm2_run16", 30.8 / 93.9),
-    ("vmm2_recorded_2018", 8.7 / 93.9),
-    ("vmm3_recorded_2018", 9.7 / 93.9),
-    ("vmm3a_srs", 11.4 / 93.9),
-];
-
-/// Keys sorted per second, median of 9.
-fn yardstick() -> f64 {
-    let mut x = 1_u64;
-    let keys: Vec<u64> = (0..YARDSTICK_KEYS)
-        .map(|_| {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x
-        })
-        .collect();
-    let mut times: Vec<f64> = (0..9)
-        .map(|_| {
-            let mut keys = keys.clone();
-            let start = Instant::now();
-            keys.sort_unstable();
-            let elapsed = start.elapsed().as_secs_f64();
-            std::hint::black_box(&keys);
-            elapsed
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    YARDSTICK_KEYS as f64 / times[4]
-}
-
-/// One pass over a capture: seconds and number of readouts. Panics if the events are not the expected ones.
-fn pass(config: &Config, slab: &PacketSlab, expected: &[Event], batch: &mut EventBatch) -> (f64, u64) {
-    let mut detector = config.build_detector().expect("a checked configuration");
-    batch.clear();
-    let start = Instant::now();
-    let progress = detector.ingest(&slab.batch(), 0, batch);
-    let more = detector.close(batch);
-    let elapsed = start.elapsed().as_secs_f64();
-    assert!(!progress.full && !more, "the batch is large enough for all events");
-    assert!(batch.iter().eq(expected.iter().copied()), "the events differ from the oracle's");
-    let ledger = detector.ledger();
-    assert_eq!(ledger.unaccounted(), 0);
-    (elapsed, ledger.counters.value("readouts").unwrap_or(0))
-}
-
-fn measure(capture: &Capture, seconds: f64) {
+fn print(capture: &Capture, seconds: f64) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(capture.configuration);
     let config = Config::read(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
     let outcome = model::run(&capture.payloads, &capture.settings, &Rules::ours());
@@ -90,34 +35,24 @@ fn measure(capture: &Capture, seconds: f64) {
     for payload in &capture.payloads {
         assert!(slab.push(payload, payload.len(), PacketOrigin::default()));
     }
-    let mut batch = EventBatch::new(expected.len() + 1);
-    let before = yardstick();
-    let mut times = Vec::new();
-    let mut readouts = 0;
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
-    while times.len() < 5 || Instant::now() < end {
-        let (elapsed, count) = pass(&config, &slab, &expected, &mut batch);
-        times.push(elapsed);
-        readouts = count;
-    }
-    times.sort_by(f64::total_cmp);
-    let keys = (before + yardstick()) / 2.0;
-    let median = times[times.len() / 2];
-    let rate = readouts as f64 / median;
+    let measured =
+        measure(&config, &[slab], Some(&expected), &[], seconds).unwrap_or_else(|error| panic!("{error}"));
     let name = capture.configuration.rsplit('/').next().unwrap_or_default();
-    let reference = REFERENCE
-        .iter()
-        .find(|(name, _)| *name == capture.name && capture.configuration.starts_with("reference-2018"))
-        .map_or("      -".into(), |(_, reference)| format!("{:7.1}", rate / keys / reference));
+    let reference = reference_speed("gdgem", None, capture.name, measured.readouts)
+        .filter(|_| capture.configuration.starts_with("reference-2018"))
+        .map_or("      -".into(), |reference| {
+            format!("{:7.1}", measured.readouts_per_key() / reference.readouts_per_key())
+        });
     println!(
-        "{:<20} {name:<26} {readouts:>8} {:>7} {:>6} {:>9.1} {:>9.3} {:>8.1} {:>8.2} {reference}",
+        "{:<20} {name:<26} {:>8} {:>7} {:>6} {:>9.1} {:>9.3} {:>8.1} {:>8.2} {reference}",
         capture.name,
-        expected.len(),
-        times.len(),
-        rate / 1e6,
-        expected.len() as f64 / median / 1e6,
-        keys / 1e6,
-        rate / keys,
+        measured.readouts,
+        measured.events,
+        measured.passes,
+        measured.readouts_per_second() / 1e6,
+        measured.events_per_second() / 1e6,
+        measured.keys_per_second / 1e6,
+        measured.readouts_per_key(),
     );
 }
 
@@ -140,7 +75,7 @@ fn main() {
         "x ref."
     );
     for capture in &captures {
-        measure(capture, seconds);
+        print(capture, seconds);
     }
     println!("x ref.: ratio to the reference of August 2018, through the yardstick (Mkeys/s) of this run");
 }

@@ -8,6 +8,7 @@
 //! | handing events to several sinks | [`fan_out`] |
 //! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
+//! | how fast events are formed, against the reference | [`benchmark`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
 //!
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod benchmark;
 pub mod capture_run;
 pub mod config;
 pub mod counter_table;

@@ -266,6 +266,13 @@ impl Config {
         Ok(Self { name, input, receive, cores, section, detector, text })
     }
 
+    /// How the detector forms events, by the name in the configuration, if it offers a choice.
+    pub fn strategy(&self) -> Option<&'static str> {
+        match &self.detector {
+            DetectorSettings::GdGem(_) => None,
+        }
+    }
+
     /// A fresh detector.
     ///
     /// # Errors
