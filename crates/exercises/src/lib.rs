@@ -10,12 +10,14 @@
 //! | [`srs_vmm`](srs_vmm::srs_vmm) | packets of SRS front-end cards | numbering agrees; encoding again gives the same content |
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
+//! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
 
 #![forbid(unsafe_code)]
 
+pub mod caen;
 pub mod capture;
 pub mod cncs;
 pub mod configuration;
@@ -38,10 +40,11 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
+    Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
     Target { name: "gdgem", exercise: gdgem::gdgem, seeds: corpus::gdgem::seeds },
     Target { name: "capture", exercise: capture::capture, seeds: corpus::capture::seeds },
     Target {

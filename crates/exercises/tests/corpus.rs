@@ -41,6 +41,11 @@ fn cncs_replays_its_corpus() {
 }
 
 #[test]
+fn caen_replays_its_corpus() {
+    replay("caen");
+}
+
+#[test]
 fn gdgem_replays_its_corpus() {
     replay("gdgem");
 }
@@ -65,7 +70,8 @@ fn all_settings_of_the_gdgem_exercise_are_sound() {
 #[test]
 fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let names: HashSet<_> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
-    let replayed = ["srs_vmm", "mesytec", "cncs", "gdgem", "capture", "configuration"].map(str::to_owned);
+    let replayed =
+        ["srs_vmm", "mesytec", "cncs", "caen", "gdgem", "capture", "configuration"].map(str::to_owned);
     assert_eq!(names, HashSet::from(replayed));
     let entries = std::fs::read_dir(corpus::folder()).unwrap();
     let folders: HashSet<_> =

@@ -8,6 +8,7 @@
 //! | IDEAS ROSMAP | [`sonde`] | SoNDe |
 //! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
 //! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
+//! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adc_readout;
+pub mod caen;
 pub mod cncs;
 pub mod ess_readout_draft;
 pub mod mesytec;

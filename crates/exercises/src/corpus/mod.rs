@@ -3,6 +3,7 @@
 //! They are committed in `fuzz/corpus/<target>/<name>`. After a change of the encoders they are written again
 //! with `cargo run -p evforge-exercises --example write_corpus`; a test fails as long as that is due.
 
+pub mod caen;
 pub mod capture;
 pub mod cncs;
 pub mod configuration;
