@@ -96,6 +96,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     // The electronics stop first, then the receiver, so that nothing is under way at the end.
     let all_sent = AtomicBool::new(false);
     let run = LiveRun {
+        monitor: outputs.monitor.clone(),
         config: &config,
         sinks: std::mem::take(&mut outputs.sinks),
         stop: &all_sent,

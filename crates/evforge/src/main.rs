@@ -5,6 +5,7 @@
 mod bench;
 mod demo;
 mod inspect;
+mod masks;
 mod nexus_sink;
 mod output;
 mod outputs;
@@ -43,6 +44,8 @@ enum Command {
     Inspect(inspect::InspectArguments),
     /// Measure how fast events are formed from memory
     Bench(bench::BenchArguments),
+    /// Say which channels stand out in a capture and should be masked
+    Masks(masks::MasksArguments),
 }
 
 /// Why a command failed, in words for a person.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Masks(arguments) => masks::masks(&arguments),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

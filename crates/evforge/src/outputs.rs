@@ -9,6 +9,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_pipeline::config::Config;
 use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::live_run::LiveStatus;
+use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::sinks::{CsvSink, PixelCounts};
 use evforge_stream::nexus::{ExistingFile, NexusOptions};
@@ -48,12 +49,18 @@ pub(crate) struct OutputArguments {
     /// Write the detector image as PNG
     #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE")]
     pub(crate) image: Option<PathBuf>,
+    /// Collect monitor data from the start and write it as JSON at the end: readouts and amplitudes per channel,
+    /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks
+    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE")]
+    pub(crate) monitor: Option<PathBuf>,
 }
 
 /// The sinks of a run, and what is made of them at its end.
 pub(crate) struct Outputs {
     /// The sinks, to be handed to the run.
     pub(crate) sinks: Vec<SinkPlan>,
+    /// The monitor data of the run.
+    pub(crate) monitor: MonitorTap,
     counts: Option<PixelCounts>,
     view: Option<LiveView>,
 }
@@ -75,7 +82,11 @@ impl Outputs {
             let sink = CsvSink::create(path).map_err(|error| error.to_string())?;
             sinks.push(SinkPlan::complete(Box::new(sink)));
         }
-        for (what, path) in [("the report", &arguments.report), ("the image", &arguments.image)] {
+        for (what, path) in [
+            ("the report", &arguments.report),
+            ("the image", &arguments.image),
+            ("the monitor data", &arguments.monitor),
+        ] {
             if let Some(path) = path {
                 check_writable(what, path)?;
             }
@@ -109,7 +120,9 @@ impl Outputs {
         };
         let counts = arguments.image.is_some().then(|| PixelCounts::new(geometry));
         sinks.extend(counts.clone().map(|counts| SinkPlan::complete(Box::new(counts))));
-        Ok(Self { sinks, counts, view })
+        let monitor = MonitorTap::default();
+        monitor.switch(arguments.monitor.is_some());
+        Ok(Self { sinks, monitor, counts, view })
     }
 
     /// The live view, if there is one.
@@ -137,12 +150,17 @@ impl Outputs {
     /// Writes what is written at the end.
     ///
     /// # Errors
-    /// If the report or the image cannot be written.
+    /// If the report, the image or the monitor data cannot be written.
     pub(crate) fn finish(self, arguments: &OutputArguments, report: &RunReport) -> Result<(), CommandError> {
         if let Some(path) = &arguments.report {
             let mut json = serde_json::to_vec_pretty(&report.to_json())?;
             json.push(b'\n');
             write_file("the report", path, &json)?;
+        }
+        if let (Some(path), Some(monitor)) = (&arguments.monitor, self.monitor.latest()) {
+            let mut json = serde_json::to_vec(&monitor_json(&monitor))?;
+            json.push(b'\n');
+            write_file("the monitor data", path, &json)?;
         }
         if let (Some(path), Some(counts), true) = (&arguments.image, &self.counts, report.is_success()) {
             write_file("the image", path, &png_of_counts(&counts.geometry(), &counts.snapshot())?)?;

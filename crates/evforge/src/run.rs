@@ -70,6 +70,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         config.receive.address = SocketAddr::new(address, port);
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
         let run = LiveRun {
+            monitor: outputs.monitor.clone(),
             config: &config,
             sinks: std::mem::take(&mut outputs.sinks),
             stop: &stop,
@@ -97,6 +98,7 @@ fn run_capture(
 ) -> Result<RunReport, CommandError> {
     let mut display = ProgressDisplay::new(arguments.quiet);
     let run = CaptureRun {
+        monitor: outputs.monitor.clone(),
         config,
         input: input.to_owned(),
         port: arguments.port,

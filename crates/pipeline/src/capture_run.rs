@@ -4,6 +4,7 @@ use crate::config::{Config, InputSettings};
 use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_places::LossPlaces;
+use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet::PacketSlab;
@@ -70,6 +71,8 @@ pub struct CaptureRun<'a> {
     pub sinks: Vec<SinkPlan>,
     /// Set from outside to end the run in good order.
     pub stop: &'a AtomicBool,
+    /// Monitor data: switched and looked at from outside.
+    pub monitor: MonitorTap,
 }
 
 impl CaptureRun<'_> {
@@ -88,7 +91,8 @@ impl CaptureRun<'_> {
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
         let events_per_batch = self.config.input.events_per_batch;
-        let mut forming = Forming::start(detector, self.sinks, events_per_batch, WhenFull::Wait)?;
+        let mut forming =
+            Forming::start(detector, self.sinks, events_per_batch, WhenFull::Wait, self.monitor)?;
         let input = &self.config.input;
         let mut ending = if input.threads == 1 {
             run_in_turn(&mut reader, &mut forming, input, self.stop, &mut progress)

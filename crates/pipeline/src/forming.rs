@@ -1,6 +1,7 @@
 //! The forming side of a run: slabs in, batches of events out to the sinks.
 
 use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
+use crate::monitor_tap::MonitorTap;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
@@ -11,6 +12,9 @@ pub(crate) struct Forming {
     detector: Box<dyn Detector>,
     events: EventBatch,
     sinks: FanOut,
+    tap: MonitorTap,
+    /// Whether the detector collects monitor data.
+    monitoring: bool,
 }
 
 impl Forming {
@@ -23,19 +27,22 @@ impl Forming {
         sinks: Vec<SinkPlan>,
         batch_events: usize,
         when_full: WhenFull,
+        tap: MonitorTap,
     ) -> std::io::Result<Self> {
         let sinks = FanOut::start(sinks, batch_events, when_full)?;
-        Ok(Self { detector, events: EventBatch::new(batch_events), sinks })
+        Ok(Self { detector, events: EventBatch::new(batch_events), sinks, tap, monitoring: false })
     }
 
     /// Takes all packets of a slab.
     pub(crate) fn take(&mut self, slab: &PacketSlab) {
-        let Self { detector, events, sinks } = self;
+        self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
+        let Self { detector, events, sinks, .. } = self;
         form(detector.as_mut(), &slab.batch(), events, |events| sinks.deliver(events));
     }
 
     /// Hands on everything that is closed already.
     pub(crate) fn publish(&mut self) {
+        self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         while self.detector.publish_closed(&mut self.events) {
             self.sinks.deliver(&mut self.events);
         }
@@ -44,8 +51,11 @@ impl Forming {
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
-        let Self { detector, events, sinks } = self;
+        let Self { detector, events, sinks, .. } = self;
         form_rest(detector.as_mut(), events, |events| sinks.deliver(events));
+        if self.monitoring {
+            self.tap.copy(self.detector.as_ref());
+        }
     }
 
     /// The state of the input.

@@ -8,6 +8,8 @@
 //! | handing events to several sinks | [`fan_out`] |
 //! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
+//! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
+//! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
@@ -28,5 +30,7 @@ pub mod fan_out;
 mod forming;
 pub mod live_run;
 pub mod loss_places;
+pub mod mask_report;
+pub mod monitor_tap;
 pub mod report;
 pub mod sinks;

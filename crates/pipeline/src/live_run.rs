@@ -12,6 +12,7 @@ use crate::config::{Config, InputSettings};
 use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_places::{LossCounts, LossPlaces};
+use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
@@ -46,6 +47,8 @@ pub struct LiveRun<'a> {
     pub ends_after: Option<Duration>,
     /// End when so long no packet has come, once there were some, if set.
     pub idle_limit: Option<Duration>,
+    /// Monitor data: switched and looked at from outside.
+    pub monitor: MonitorTap,
 }
 
 /// The state of a live run, about once a second.
@@ -168,8 +171,13 @@ impl LiveRun<'_> {
         let address = receiver.local_address();
         let warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
-        let mut forming =
-            Forming::start(config.build_detector()?, self.sinks, events_per_batch, WhenFull::Drop)?;
+        let mut forming = Forming::start(
+            config.build_detector()?,
+            self.sinks,
+            events_per_batch,
+            WhenFull::Drop,
+            self.monitor,
+        )?;
         let started = Instant::now();
         let mut watch = Watch {
             started,

@@ -6,7 +6,7 @@
 use crate::fan_out::SinkOutcome;
 use crate::loss_places::LossPlaces;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
-use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -67,6 +67,7 @@ impl RunReport {
             "discarded": discarded_json(&ledger.counters, |law| law != Law::Packets),
             "unaccounted": ledger.unaccounted(),
             "counters": counters_json(&ledger.counters),
+            "masked": ledger.masked.iter().map(masked_json).collect::<Vec<_>>(),
         });
         stream["packets"]["handed_over"] = json!(value("packets_received"));
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
@@ -168,6 +169,11 @@ impl RunReport {
                 line("  discarded", format!("{} {unit}: {}", grouped(count), info.name.replace('_', " ")));
             }
         }
+        for masked in &ledger.masked {
+            let content =
+                format!("{} readouts: {} ({})", grouped(masked.readouts), masked.channel, masked.reason);
+            line("  masked", content);
+        }
         line("held", grouped(value("held")));
         line("unaccounted", grouped(ledger.unaccounted()));
         for sink in &self.sinks {
@@ -200,6 +206,10 @@ fn packets_json(packets: &PacketLedger) -> Value {
         json["sent"] = json!(sent);
     }
     json
+}
+
+fn masked_json(masked: &MaskedChannel) -> Value {
+    json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts})
 }
 
 fn sink_json(sink: &SinkOutcome) -> Value {

@@ -9,6 +9,7 @@ use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::fan_out::SinkPlan;
+use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
@@ -188,6 +189,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
         let kept = Keep::default();
         let run = CaptureRun {
+            monitor: MonitorTap::default(),
             config: &config(&overrides),
             input: path.clone(),
             port: None,

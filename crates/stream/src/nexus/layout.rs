@@ -183,6 +183,13 @@ fn create_detector(detector: &Group, options: &NexusOptions) -> Result<()> {
         set_attribute(&grid, "units", "m")?;
     }
 
+    if nz > 1 {
+        let layers = offsets(nz, options.pitch_z);
+        let z: Vec<f64> = (0..pixels as usize).map(|index| layers[index / (nx * ny) % nz]).collect();
+        let grid = write_grid(detector, "z_pixel_offset", &shape, &z)?;
+        set_attribute(&grid, "units", "m")?;
+    }
+
     // Every pixel is a rectangle: Mantid wants a shape, scippnexus reads it.
     let pixel = class(detector, "pixel_shape", "NXoff_geometry")?;
     let (half_x, half_y) = (options.pitch_x as f32 / 2.0, options.pitch_y as f32 / 2.0);

@@ -68,6 +68,8 @@ pub struct NexusOptions {
     pub pitch_x: f64,
     /// Distance between the centres of neighbouring rows, in metres; greater than 0.
     pub pitch_y: f64,
+    /// Distance between the centres of neighbouring layers, in metres; greater than 0.
+    pub pitch_z: f64,
     /// Distance from the sample to the detector along the beam, in metres. 0 by default.
     pub sample_distance: f64,
     /// The pulses by which events are grouped, on the detector's clock. Their period must fit into
@@ -107,6 +109,7 @@ impl NexusOptions {
             geometry,
             pitch_x: 1e-3,
             pitch_y: 1e-3,
+            pitch_z: 1e-3,
             sample_distance: 0.0,
             pulses: PulseTrain::ess(),
             longest_gap: Duration::from_secs(10),
@@ -168,7 +171,7 @@ impl NexusOptions {
                 ));
             }
         }
-        for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y)] {
+        for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y), ("z", self.pitch_z)] {
             if !(pitch.is_finite() && pitch > 0.0) {
                 return complain(format!(
                     "the pixel pitch in {name} is {pitch} m; it must be greater than 0"

@@ -26,6 +26,11 @@ pub(crate) fn compose(
     report.insert("unaccounted".into(), json!(ledger.unaccounted()));
     report.insert("loss_upper_bound".into(), json!(ledger.packets().loss_upper_bound()));
 
+    let masked = ledger.masked.iter().map(
+        |masked| json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts}),
+    );
+    report.insert("masked".into(), masked.collect());
+
     for gaps in [true, false] {
         let sources: Vec<Value> = ledger
             .sources

@@ -1,0 +1,51 @@
+//! `evforge masks`: which channels should be masked, from a capture.
+
+use crate::CommandError;
+use crate::output::print;
+use crate::run::stop_on_signals;
+use clap::Args;
+use evforge_pipeline::capture_run::CaptureRun;
+use evforge_pipeline::config::Config;
+use evforge_pipeline::mask_report::mask_text;
+use evforge_pipeline::monitor_tap::MonitorTap;
+use std::path::PathBuf;
+
+/// Arguments of `evforge masks`.
+#[derive(Args)]
+pub(crate) struct MasksArguments {
+    /// Configuration of the instrument
+    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
+    config: PathBuf,
+    /// The capture whose readouts are counted
+    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
+    input: PathBuf,
+    /// Of a capture, take only what was sent to this UDP port
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
+    port: Option<u16>,
+    /// Override a key of the configuration; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
+    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let stop = stop_on_signals()?;
+    let monitor = MonitorTap::default();
+    monitor.switch(true);
+    let run = CaptureRun {
+        config: &config,
+        input: arguments.input.clone(),
+        port: arguments.port,
+        sinks: Vec::new(),
+        stop: &stop,
+        monitor: monitor.clone(),
+    };
+    let report = run.run(|_| {})?;
+    let collected = monitor.latest().ok_or("the capture holds no packets")?;
+    print(&mask_text(&collected))?;
+    if !report.is_success() {
+        eprint!("{}", report.to_text());
+    }
+    Ok(report.is_success())
+}
