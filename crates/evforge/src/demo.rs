@@ -81,6 +81,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         view: Some(arguments.view),
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),
+        monitor: None,
     };
     let mut outputs = Outputs::open(&targets, &config, None)?;
     if let Some(view) = outputs.view() {
