@@ -23,6 +23,7 @@
 //! * packets: received = formed from + discarded by reason
 //! * readouts: in = mapped to hits + discarded by reason
 //! * hits: in = in events + discarded by reason + held
+//! * events: formed = handed out + discarded by reason + held (where whole events are put into order)
 //!
 //! No counter is computed as the remainder of others, so an imbalance means that a stage has lost
 //! something without saying so.
@@ -70,11 +71,13 @@ pub enum Law {
     Readouts,
     /// in = in events + discarded by reason + held
     Hits,
+    /// formed = handed out + discarded by reason + held; for detectors that put whole events into order
+    Events,
 }
 
 impl Law {
     /// All laws.
-    pub const ALL: [Law; 3] = [Law::Packets, Law::Readouts, Law::Hits];
+    pub const ALL: [Law; 4] = [Law::Packets, Law::Readouts, Law::Hits, Law::Events];
 
     /// The law as it is printed.
     pub fn name(self) -> &'static str {
@@ -82,6 +85,7 @@ impl Law {
             Law::Packets => "packets",
             Law::Readouts => "readouts",
             Law::Hits => "hits",
+            Law::Events => "events",
         }
     }
 }

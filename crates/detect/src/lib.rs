@@ -20,6 +20,7 @@
 //! | detector | module | readout |
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a |
+//! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
 //!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O. Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
@@ -35,6 +36,7 @@ pub mod gdgem;
 pub mod hit;
 pub mod joint_time;
 mod memory;
+pub mod multigrid;
 pub mod packet_gate;
 pub mod plane_matching;
 pub mod plane_sorter;

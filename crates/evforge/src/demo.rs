@@ -63,7 +63,9 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
     overrides.extend(arguments.overrides.iter().cloned());
     let config = Config::parse(Path::new("configs/gdgem-srs.toml"), CONFIG, &overrides)?;
-    let DetectorSettings::GdGem(settings) = &config.detector;
+    let DetectorSettings::GdGem(settings) = &config.detector else {
+        return Err("the demonstration is a Gd-GEM".to_owned().into());
+    };
     let simulation = GdGemSimulation::new(
         settings,
         GdGemSimulationOptions {

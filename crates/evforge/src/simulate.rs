@@ -85,7 +85,13 @@ pub(crate) fn write_capture(
     pulses: u64,
     path: &Path,
 ) -> Result<SimulatedCapture, CommandError> {
-    let DetectorSettings::GdGem(settings) = &config.detector;
+    let DetectorSettings::GdGem(settings) = &config.detector else {
+        return Err(format!(
+            "a detector with a section [{}] cannot be simulated: take a [gdgem]",
+            config.section
+        )
+        .into());
+    };
     let mut simulation = GdGemSimulation::new(settings, options)?;
     let mut writer = if path.extension().is_some_and(|extension| extension == "pkts") {
         Writer::Pkts(PktsWriter::create(path)?)

@@ -1,6 +1,6 @@
 //! Configuration files and `--set`.
 
-use evforge_pipeline::config::{Config, ConfigError, DetectorSettings};
+use evforge_pipeline::config::{Config, ConfigError};
 use std::path::Path;
 
 /// Between the file and each of the `--set` of an input.
@@ -31,8 +31,7 @@ fn read(text: &str, overrides: &[String]) {
                 .unwrap_or_else(|error| panic!("what was read is refused: {error}"));
             assert_eq!((again.name, again.input), (config.name, config.input));
             assert_eq!(again.detector, config.detector, "what was read reads differently");
-            let DetectorSettings::GdGem(settings) = &again.detector;
-            settings.check().expect("settings that were read are refused");
+            again.detector.check().expect("settings that were read are refused");
         }
         Err(error) => {
             let said = error.to_string();

@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::gdgem::GdGemCounters;
+use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
@@ -16,6 +17,9 @@ pub fn counter_table() -> String {
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<GdGemCounters>(&mut text, "Forming events of a Gd-GEM");
+    add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
+    add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
+    add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
     text
 }
 

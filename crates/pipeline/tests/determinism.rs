@@ -35,7 +35,7 @@ fn split_by_fec(packets: impl IntoIterator<Item = Vec<u8>>) -> Sources {
 
 /// A simulated detector at a low rate, so that packets are long in time, and at a high one.
 static SIMULATED: LazyLock<Vec<Sources>> = LazyLock::new(|| {
-    let DetectorSettings::GdGem(settings) = config(&[]).detector;
+    let DetectorSettings::GdGem(settings) = config(&[]).detector else { panic!("another detector") };
     [300.0, 60_000.0]
         .map(|neutrons_per_second| {
             let options =

@@ -91,6 +91,8 @@ proptest! {
         let trigger = Datagram::parse(&bytes).unwrap().triggers().next().unwrap().unwrap();
         let mut found = Vec::new();
         let read = trigger.read(&mut TriggerClock::extended(), |word, context| {
+            let place = if word.is_readout() { usize::from(word.address()) } else { ADDRESSES };
+            assert_eq!(word.place(), place);
             found.extend(VmmrReadout::of(word, context));
         });
         prop_assert_eq!((found, read), (readouts, Ok(end)));

@@ -1,5 +1,6 @@
 //! The text of a configuration file: where a key stands in it, and `--set key=value` on top of it.
 
+use std::borrow::Cow;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
@@ -72,6 +73,16 @@ pub(super) fn set(document: &mut Table, assignment: &str) -> Result<(), String> 
     }
     *place = value;
     Ok(())
+}
+
+/// An assignment in which `detector` at the start of the key, which stands for the section of the detector, is
+/// replaced by the name among `sections` that the document has.
+pub(super) fn spelled_out<'a>(document: &Table, assignment: &'a str, sections: &[&str]) -> Cow<'a, str> {
+    let section = sections.iter().find(|section| document.contains_key(**section));
+    match (assignment.trim_start().strip_prefix("detector."), section) {
+        (Some(rest), Some(section)) => Cow::Owned(format!("{section}.{rest}")),
+        _ => Cow::Borrowed(assignment),
+    }
 }
 
 enum Segment {

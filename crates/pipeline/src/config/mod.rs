@@ -17,11 +17,13 @@
 //! readout = "vmm3a"
 //! ```
 //!
-//! Every key can be overridden with `--set key=value` (`--set gdgem.sorting.window=1ms`). An error names the
+//! Every key can be overridden with `--set key=value` (`--set gdgem.sorting.window=1ms`; `detector` stands for the
+//! detector's section, whichever it is: `--set detector.sorting.window=1ms`). An error names the
 //! file, the line and the column, what was found and what is expected.
 
 mod document;
 mod gdgem;
+mod multigrid;
 mod quantity;
 mod receive;
 mod sorting;
@@ -31,8 +33,11 @@ pub use receive::{CoreSettings, ReceiveSettings};
 
 use evforge_core::detector::Detector;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::multigrid::settings::Strategy;
+use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::settings::SettingsError;
 use gdgem::GdGemSection;
+use multigrid::MultiGridSection;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -145,12 +150,23 @@ struct File {
     #[serde(default)]
     cores: CoreSettings,
     gdgem: Option<GdGemSection>,
+    multigrid: Option<MultiGridSection>,
 }
+
+/// Names of the detectors' sections.
+const SECTIONS: [&str; 2] = ["gdgem", "multigrid"];
+
+/// A detector's section: its name and, if it is there, what it says.
+type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
 
 impl File {
     /// The detectors' sections, with what those that are there say.
-    fn detectors(&self) -> [(&'static str, Option<Result<DetectorSettings, SettingsError>>); 1] {
-        [("gdgem", self.gdgem.as_ref().map(|section| section.settings().map(DetectorSettings::GdGem)))]
+    fn detectors(&self) -> [Section; SECTIONS.len()] {
+        let gdgem = self.gdgem.as_ref().map(|section| section.settings().map(DetectorSettings::GdGem));
+        let multigrid =
+            self.multigrid.as_ref().map(|section| section.settings().map(DetectorSettings::MultiGrid));
+        let [gdgem_name, multigrid_name] = SECTIONS;
+        [(gdgem_name, gdgem), (multigrid_name, multigrid)]
     }
 
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
@@ -196,13 +212,19 @@ pub struct Config {
 pub enum DetectorSettings {
     /// A Gd-GEM.
     GdGem(GdGemSettings),
+    /// A Multi-Grid.
+    MultiGrid(MultiGridSettings),
 }
 
 impl DetectorSettings {
     /// Checks everything that can be checked without taking memory.
-    fn check(&self) -> Result<(), SettingsError> {
+    ///
+    /// # Errors
+    /// The first setting that cannot be; never for a configuration that was read.
+    pub fn check(&self) -> Result<(), SettingsError> {
         match self {
             Self::GdGem(settings) => settings.check(),
+            Self::MultiGrid(settings) => settings.check(),
         }
     }
 
@@ -210,6 +232,8 @@ impl DetectorSettings {
     fn build(&self) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self {
             Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
+            Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
+            Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
         })
     }
 }
@@ -244,7 +268,8 @@ impl Config {
         }
         let mut table: toml::Table = toml::from_str(text).map_err(|error| in_text(&error))?;
         for assignment in overrides {
-            document::set(&mut table, assignment).map_err(|problem| invalid(None, problem))?;
+            let assignment = document::spelled_out(&table, assignment, &SECTIONS);
+            document::set(&mut table, &assignment).map_err(|problem| invalid(None, problem))?;
         }
         let with = |problem: String| {
             invalid(None, format!("with --set {}: {}", overrides.join(" --set "), problem.trim_end()))
@@ -269,7 +294,14 @@ impl Config {
     /// How the detector forms events, by the name in the configuration, if it offers a choice.
     pub fn strategy(&self) -> Option<&'static str> {
         match &self.detector {
-            DetectorSettings::GdGem(_) => None,
+            DetectorSettings::GdGem(_) | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
+            DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
+                Some(match settings.strategy {
+                    Strategy::Maximum => "maximum",
+                    Strategy::CenterMass => "center-mass",
+                    Strategy::Prioritized => "prioritized",
+                })
+            }
         }
     }
 
@@ -314,12 +346,21 @@ strip_offset = 0
     #[test]
     fn overrides_reach_the_settings() {
         let plain = parse(GOOD, &[]).unwrap();
-        let DetectorSettings::GdGem(settings) = &plain.detector;
+        let DetectorSettings::GdGem(settings) = &plain.detector else { panic!("another detector") };
         assert_eq!(settings.sorting.window, 500_000_000);
         let changed = parse(GOOD, &["gdgem.sorting.window=1ms", "input.threads=2"]).unwrap();
-        let DetectorSettings::GdGem(settings) = &changed.detector;
+        let DetectorSettings::GdGem(settings) = &changed.detector else { panic!("another detector") };
         assert_eq!((settings.sorting.window, changed.input.threads), (1_000_000_000, 2));
         assert!(changed.text.contains("1ms"));
+    }
+
+    #[test]
+    fn detector_stands_for_the_section_of_the_detector() {
+        let changed = parse(GOOD, &["detector.sorting.window=1ms"]).unwrap();
+        let DetectorSettings::GdGem(settings) = &changed.detector else { panic!("another detector") };
+        assert_eq!(settings.sorting.window, 1_000_000_000);
+        let error = parse(GOOD, &["detector.sortin.window=1ms"]).unwrap_err();
+        assert!(error.contains("with --set detector.sortin.window=1ms") && error.contains("unknown field"));
     }
 
     #[test]
@@ -341,7 +382,10 @@ strip_offset = 0
     #[test]
     fn a_configuration_has_exactly_one_detector() {
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
-        assert!(error.contains("no detector: a configuration has one section of [gdgem]"), "{error}");
+        assert!(
+            error.contains("no detector: a configuration has one section of [gdgem], [multigrid]"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -356,7 +400,7 @@ strip_offset = 0
     #[test]
     fn reading_a_configuration_takes_no_memory_for_its_detector() {
         let config = parse(GOOD, &["gdgem.sorting.max_held_hits=1073741824"]).unwrap();
-        let DetectorSettings::GdGem(settings) = &config.detector;
+        let DetectorSettings::GdGem(settings) = &config.detector else { panic!("another detector") };
         assert_eq!(settings.sorting.max_held_hits, 1 << 30);
         let error = parse(GOOD, &["gdgem.sorting.max_held_hits=1073741825"]).unwrap_err();
         assert!(error.contains("gdgem.sorting.max_held_hits: 1073741825 is not in 8192..=2^30"), "{error}");

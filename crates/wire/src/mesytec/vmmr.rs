@@ -115,6 +115,13 @@ impl DataWord {
         (self.0 >> 12) as u16
     }
 
+    /// Place in a table of all addresses with one more entry for fill words: the address, or [`ADDRESSES`].
+    #[inline(always)]
+    pub fn place(self) -> usize {
+        // A readout has 1 above the address, a fill word 0, which wraps to a number beyond all addresses.
+        ((self.0 >> 12).wrapping_sub(ADDRESSES as u32) as usize).min(ADDRESSES)
+    }
+
     /// Amplitude, 0..=[`LARGEST_ADC`].
     #[inline(always)]
     pub fn adc(self) -> u16 {

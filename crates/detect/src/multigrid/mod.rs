@@ -1,0 +1,37 @@
+//! Multi-Grid: gas chambers in which wires run along the beam through stacks of grids.
+//!
+//! A neutron is caught in a coated cell and leaves charge on the wire and on the grid that cross there. The wire
+//! gives column and depth, the grid the height (EFU formats of 2018, section 2).
+//!
+//! ```text
+//! VMMR  packet ─ wire::mesytec ─► triggers of readouts ─ digital geometry, amplitudes ─► hits
+//!              ─ reconstruction ─► at most one event for each trigger ─ outlet ─► events (time, pixel)
+//! CNCS  packet ─ wire::cncs ─► groups: one wire and one grid each ─ thresholds, calibration ─► events
+//! ```
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`settings`] | everything that can be configured, and its checks |
+//! | [`amplitude`] | rescaling and limits of single channels |
+//! | [`digital_geometry`] | (bus, channel) to wire or grid, worked out beforehand |
+//! | [`reconstruction`] | hits of a trigger to its pixel: the three strategies |
+//! | [`double_neutron`] | two neutrons in one trigger |
+//! | [`outlet`] | events in the order (time, pixel), or as they come |
+//! | [`counters`] | what is counted, with the laws |
+//! | [`mesytec`] | [`MultiGrid`]: VMMR modules behind an SIS3153, as a [`Detector`](evforge_core::detector::Detector) |
+//! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
+
+pub mod amplitude;
+pub mod cncs;
+pub mod counters;
+pub mod digital_geometry;
+pub mod double_neutron;
+pub mod mesytec;
+pub mod outlet;
+pub mod reconstruction;
+pub mod settings;
+
+pub use cncs::MultiGridCncs;
+pub use counters::{CncsCounters, MesytecCounters, OutletCounters};
+pub use mesytec::MultiGrid;
+pub use settings::MultiGridSettings;
