@@ -22,6 +22,8 @@ pub struct Event {
 pub struct EventBatch {
     times_ns: Vec<u64>,
     pixel_ids: Vec<PixelId>,
+    /// Empty, or a mark for each event.
+    marks: Vec<u8>,
     capacity: usize,
 }
 
@@ -29,7 +31,12 @@ impl EventBatch {
     /// An empty batch for at most `capacity` events (at least 1).
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
-        Self { times_ns: Vec::with_capacity(capacity), pixel_ids: Vec::with_capacity(capacity), capacity }
+        Self {
+            times_ns: Vec::with_capacity(capacity),
+            pixel_ids: Vec::with_capacity(capacity),
+            marks: Vec::with_capacity(capacity),
+            capacity,
+        }
     }
 
     /// Appends an event. Returns false, and changes nothing, if the batch is full.
@@ -67,6 +74,7 @@ impl EventBatch {
     pub fn clear(&mut self) {
         self.times_ns.clear();
         self.pixel_ids.clear();
+        self.marks.clear();
     }
 
     /// Column of times in nanoseconds.
@@ -79,6 +87,18 @@ impl EventBatch {
         &self.pixel_ids
     }
 
+    /// Marks every event: `mark_of` is given its time. For the stage behind the detector.
+    pub fn mark(&mut self, mark_of: impl FnMut(u64) -> u8) {
+        self.marks.clear();
+        self.marks.extend(self.times_ns.iter().copied().map(mark_of));
+    }
+
+    /// Column of marks, one bit per veto: empty if there are no vetoes, else as long as
+    /// [`EventBatch::times_ns`].
+    pub fn marks(&self) -> &[u8] {
+        &self.marks
+    }
+
     /// The events one by one.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
         self.times_ns.iter().zip(&self.pixel_ids).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
@@ -86,7 +106,7 @@ impl EventBatch {
 
     /// Memory this batch holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
-        self.capacity * (size_of::<u64>() + size_of::<PixelId>())
+        self.capacity * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
     }
 }
 

@@ -36,12 +36,12 @@ impl PulseTrain {
 
     /// The ESS source: 14 pulses per second.
     pub fn ess() -> Self {
-        Self { period_numerator: 1_000_000_000, period_denominator: 14, offset_ns: 0 }
+        Self { period_numerator: 1_000_000_000_000, period_denominator: 14_000, offset_ns: 0 }
     }
 
     /// The European XFEL: 10 trains per second.
     pub fn european_xfel() -> Self {
-        Self { period_numerator: 1_000_000_000, period_denominator: 10, offset_ns: 0 }
+        Self { period_numerator: 1_000_000_000_000, period_denominator: 10_000, offset_ns: 0 }
     }
 
     /// Start of pulse `pulse` in nanoseconds (rounded up), or none if it lies past the end of 64 bits.

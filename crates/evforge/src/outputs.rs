@@ -5,7 +5,6 @@ use crate::nexus_sink::AnchoredNexus;
 use crate::output::{check_writable, write_file};
 use crate::picture::png_of_counts;
 use clap::{Args, ValueEnum};
-use evforge_core::pulse::PulseTrain;
 use evforge_pipeline::config::Config;
 use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::live_run::LiveStatus;
@@ -79,7 +78,7 @@ impl Outputs {
         let geometry = detector.geometry();
         let mut sinks = Vec::new();
         if let Some(path) = &arguments.events {
-            let sink = CsvSink::create(path).map_err(|error| error.to_string())?;
+            let sink = CsvSink::create(path, !config.vetoes.is_empty()).map_err(|error| error.to_string())?;
             sinks.push(SinkPlan::complete(Box::new(sink)));
         }
         for (what, path) in [
@@ -99,7 +98,8 @@ impl Outputs {
                     IfExists::Overwrite => ExistingFile::Overwrite,
                     IfExists::Number => ExistingFile::Number,
                 },
-                pulses: PulseTrain::ess(),
+                pulses: config.pulses,
+                vetoes: config.vetoes.iter().map(|veto| veto.name.clone()).collect(),
                 configuration: config.text.clone(),
                 ..NexusOptions::new(path, &config.name, geometry)
             };
@@ -108,10 +108,8 @@ impl Outputs {
         }
         let view = match arguments.view {
             Some(address) => {
-                let options = ViewOptions {
-                    address,
-                    ..ViewOptions::new(config.name.clone(), geometry, PulseTrain::ess())
-                };
+                let options =
+                    ViewOptions { address, ..ViewOptions::new(config.name.clone(), geometry, config.pulses) };
                 let view = LiveView::start(options)?;
                 sinks.push(SinkPlan::picture(Box::new(view.sink())));
                 Some(view)

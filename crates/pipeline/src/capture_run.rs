@@ -91,8 +91,14 @@ impl CaptureRun<'_> {
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
         let events_per_batch = self.config.input.events_per_batch;
-        let mut forming =
-            Forming::start(detector, self.sinks, events_per_batch, WhenFull::Wait, self.monitor)?;
+        let mut forming = Forming::start(
+            detector,
+            self.sinks,
+            events_per_batch,
+            WhenFull::Wait,
+            self.config.veto_stage(),
+            self.monitor,
+        )?;
         let input = &self.config.input;
         let mut ending = if input.threads == 1 {
             run_in_turn(&mut reader, &mut forming, input, self.stop, &mut progress)
@@ -102,6 +108,7 @@ impl CaptureRun<'_> {
         forming.close();
         let ledger = forming.ledger();
         let complete = !matches!(ending, Ending::InputFailed(_));
+        let vetoes = forming.vetoes();
         let sinks = forming.end(ledger.clone(), complete);
         if let Ending::InputFailed(error) = &mut ending {
             for note in sinks.iter().filter_map(|sink| sink.note.as_ref()) {
@@ -117,6 +124,7 @@ impl CaptureRun<'_> {
             losses: LossPlaces::in_the_input(ledger.packets().lost),
             ledger,
             counters: vec![("capture", CounterSnapshot::of(reader.counters()))],
+            vetoes,
             sinks,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
 use crate::monitor_tap::MonitorTap;
+use crate::veto::VetoStage;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
@@ -12,6 +13,7 @@ pub(crate) struct Forming {
     detector: Box<dyn Detector>,
     events: EventBatch,
     sinks: FanOut,
+    vetoes: VetoStage,
     tap: MonitorTap,
     /// Whether the detector collects monitor data.
     monitoring: bool,
@@ -27,32 +29,43 @@ impl Forming {
         sinks: Vec<SinkPlan>,
         batch_events: usize,
         when_full: WhenFull,
+        vetoes: VetoStage,
         tap: MonitorTap,
     ) -> std::io::Result<Self> {
         let sinks = FanOut::start(sinks, batch_events, when_full)?;
-        Ok(Self { detector, events: EventBatch::new(batch_events), sinks, tap, monitoring: false })
+        Ok(Self { detector, events: EventBatch::new(batch_events), sinks, vetoes, tap, monitoring: false })
     }
 
     /// Takes all packets of a slab.
     pub(crate) fn take(&mut self, slab: &PacketSlab) {
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
-        let Self { detector, events, sinks, .. } = self;
-        form(detector.as_mut(), &slab.batch(), events, |events| sinks.deliver(events));
+        let Self { detector, events, sinks, vetoes, .. } = self;
+        form(detector.as_mut(), &slab.batch(), events, |events| {
+            vetoes.mark(events);
+            sinks.deliver(events);
+        });
     }
 
     /// Hands on everything that is closed already.
     pub(crate) fn publish(&mut self) {
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
-        while self.detector.publish_closed(&mut self.events) {
+        loop {
+            let more = self.detector.publish_closed(&mut self.events);
+            self.vetoes.mark(&mut self.events);
             self.sinks.deliver(&mut self.events);
+            if !more {
+                return;
+            }
         }
-        self.sinks.deliver(&mut self.events);
     }
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
-        let Self { detector, events, sinks, .. } = self;
-        form_rest(detector.as_mut(), events, |events| sinks.deliver(events));
+        let Self { detector, events, sinks, vetoes, .. } = self;
+        form_rest(detector.as_mut(), events, |events| {
+            vetoes.mark(events);
+            sinks.deliver(events);
+        });
         if self.monitoring {
             self.tap.copy(self.detector.as_ref());
         }
@@ -61,6 +74,11 @@ impl Forming {
     /// The state of the input.
     pub(crate) fn ledger(&self) -> DetectorLedger {
         self.detector.ledger()
+    }
+
+    /// The vetoes with the number of events that each has marked.
+    pub(crate) fn vetoes(&self) -> Vec<(String, u64)> {
+        self.vetoes.counts().map(|(name, count)| (name.to_owned(), count)).collect()
     }
 
     /// The sinks.

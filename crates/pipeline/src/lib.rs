@@ -12,6 +12,7 @@
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
+//! | rules that mark events | [`veto`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
@@ -34,3 +35,4 @@ pub mod mask_report;
 pub mod monitor_tap;
 pub mod report;
 pub mod sinks;
+pub mod veto;

@@ -176,6 +176,7 @@ impl LiveRun<'_> {
             self.sinks,
             events_per_batch,
             WhenFull::Drop,
+            config.veto_stage(),
             self.monitor,
         )?;
         let started = Instant::now();
@@ -202,6 +203,7 @@ impl LiveRun<'_> {
         let ledger = forming.ledger();
         let losses = watch.losses(&ledger, &state);
         let kernel = watch.kernel();
+        let vetoes = forming.vetoes();
         let sinks = forming.end(ledger.clone(), true);
         Ok(RunReport {
             stream: config.name.clone(),
@@ -214,6 +216,7 @@ impl LiveRun<'_> {
                 ("receive", CounterSnapshot::of(&state.counters)),
                 ("kernel", CounterSnapshot::of(&kernel)),
             ],
+            vetoes,
             sinks,
         })
     }

@@ -39,6 +39,8 @@ pub struct RunReport {
     pub losses: LossPlaces,
     /// Further counters: of the capture or of the receiver, each with the name of its stage.
     pub counters: Vec<(&'static str, CounterSnapshot)>,
+    /// The vetoes with the number of events that each has marked.
+    pub vetoes: Vec<(String, u64)>,
     /// What became of the events handed to each sink.
     pub sinks: Vec<SinkOutcome>,
 }
@@ -69,6 +71,8 @@ impl RunReport {
             "counters": counters_json(&ledger.counters),
             "masked": ledger.masked.iter().map(masked_json).collect::<Vec<_>>(),
         });
+        let vetoes = self.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
+        stream["vetoes"] = vetoes.collect();
         stream["packets"]["handed_over"] = json!(value("packets_received"));
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
         stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
@@ -161,6 +165,9 @@ impl RunReport {
         line("readouts", rate(value("readouts")));
         line("hits", rate(value("hits")));
         line("events", rate(value("events")));
+        for (name, events) in &self.vetoes {
+            line("  marked", format!("{} events: {name}", grouped(*events)));
+        }
         for (info, count) in ledger.counters.iter() {
             if let Role::Discarded(_) = info.role
                 && count > 0

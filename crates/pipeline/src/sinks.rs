@@ -16,14 +16,15 @@ pub struct CsvSink {
     path: PathBuf,
     file: StagedFile,
     line: Vec<u8>,
+    with_marks: bool,
 }
 
 impl CsvSink {
-    /// Begins a file.
+    /// Begins a file; `with_marks` adds a column `veto` with the marks of the events, one bit per veto.
     ///
     /// # Errors
     /// If it cannot be made: the folder does not exist or cannot be written to.
-    pub fn create(path: &Path) -> Result<Self, SinkError> {
+    pub fn create(path: &Path, with_marks: bool) -> Result<Self, SinkError> {
         let explain = |error: std::io::Error| {
             format!(
                 "the events cannot be written to {}: {error} (does the folder exist, and may you write there?)",
@@ -31,8 +32,9 @@ impl CsvSink {
             )
         };
         let mut file = StagedFile::create(path).map_err(explain)?;
-        file.write_all(b"time_ns,pixel_id\n").map_err(explain)?;
-        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64) })
+        let header: &[u8] = if with_marks { b"time_ns,pixel_id,veto\n" } else { b"time_ns,pixel_id\n" };
+        file.write_all(header).map_err(explain)?;
+        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), with_marks })
     }
 }
 
@@ -42,9 +44,14 @@ impl EventSink for CsvSink {
     }
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        let mut marks = events.marks().iter();
         for event in events.iter() {
             self.line.clear();
-            writeln!(self.line, "{},{}", event.time_ns, event.pixel_id)?;
+            write!(self.line, "{},{}", event.time_ns, event.pixel_id)?;
+            if self.with_marks {
+                write!(self.line, ",{}", marks.next().unwrap_or(&0))?;
+            }
+            self.line.push(b'\n');
             self.file.write_all(&self.line)?;
         }
         Ok(())

@@ -88,6 +88,30 @@ fn the_pixel_grid_has_as_many_dimensions_as_the_detector() {
 }
 
 #[test]
+fn marks_of_vetoes_stand_beside_the_events_and_layers_have_a_depth() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut options = flat_options(&path);
+    options.geometry = LogicalGeometry::new(3, 2, 4, 1).unwrap();
+    options.pitch_z = 0.5;
+    options.vetoes = vec!["prompt pulse".into(), "shutter".into()];
+    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut events = batch(&[(5, 1), (6, 24)]);
+    events.mark(|time| (time % 4) as u8);
+    writer.take(&events).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+
+    let file = File::open(&path).unwrap();
+    let events = file.group(EVENTS).unwrap();
+    assert_eq!(read::<u8>(&events, "event_veto"), [1, 2]);
+    let detector = file.group("/entry/instrument/detector").unwrap();
+    let numbers = detector.dataset("detector_number").unwrap();
+    assert_eq!(numbers.shape(), [4, 2, 3]);
+    let depths = detector.dataset("z_pixel_offset").unwrap().read_raw::<f64>().unwrap();
+    assert_eq!((depths[0], depths[5], depths[6], depths[23]), (-0.75, -0.75, -0.25, 0.75));
+}
+
+#[test]
 fn the_ledger_is_a_time_series() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");

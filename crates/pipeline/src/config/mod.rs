@@ -13,6 +13,13 @@
 //! [cores]                         # optional: pin threads by name
 //! receive = 1
 //!
+//! [pulses]                        # optional: the source's pulses
+//! frequency = "14Hz"
+//!
+//! [[veto]]                        # optional: marks events, deletes none
+//! name = "prompt pulse"
+//! time_of_flight = ["0us", "300us"]
+//!
 //! [gdgem]                         # the detector: exactly one such section
 //! readout = "vmm3a"
 //! ```
@@ -27,11 +34,14 @@ mod multigrid;
 mod quantity;
 mod receive;
 mod sorting;
+mod veto;
 
-pub use quantity::{ByteSize, Duration, QuantityError, Rate};
+pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
+use crate::veto::{Veto, VetoStage};
 use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseTrain;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
@@ -149,6 +159,10 @@ struct File {
     receive: ReceiveSettings,
     #[serde(default)]
     cores: CoreSettings,
+    #[serde(default)]
+    pulses: veto::Pulses,
+    #[serde(default)]
+    veto: Vec<veto::VetoEntry>,
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
 }
@@ -199,6 +213,10 @@ pub struct Config {
     pub receive: ReceiveSettings,
     /// Which core each thread is kept on.
     pub cores: CoreSettings,
+    /// The source's pulses.
+    pub pulses: PulseTrain,
+    /// Rules that mark events.
+    pub vetoes: Vec<Veto>,
     /// Name of the detector's section.
     pub section: &'static str,
     /// The detector.
@@ -286,9 +304,18 @@ impl Config {
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
         }
+        let pulses = file.pulses.train()?;
+        let vetoes = file.veto.iter().enumerate().map(|(index, entry)| entry.veto(index));
+        let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
+        crate::veto::check(&vetoes)?;
         let (section, detector) = file.detector()?;
         let File { name, input, receive, cores, .. } = file;
-        Ok(Self { name, input, receive, cores, section, detector, text })
+        Ok(Self { name, input, receive, cores, pulses, vetoes, section, detector, text })
+    }
+
+    /// A fresh stage that marks events.
+    pub fn veto_stage(&self) -> VetoStage {
+        VetoStage::new(self.vetoes.clone(), self.pulses)
     }
 
     /// How the detector forms events, by the name in the configuration, if it offers a choice.
@@ -377,6 +404,24 @@ strip_offset = 0
             let error = parse(&text, &[]).unwrap_err();
             assert!(error.starts_with(expected), "{error}\n  expected {expected}");
         }
+    }
+
+    #[test]
+    fn pulses_and_vetoes_are_read_and_checked() {
+        let with = |text: &str| parse(&format!("{GOOD}{text}"), &[]);
+        let veto = "[[veto]]\nname = \"prompt\"\ntime_of_flight = [\"0us\", \"300us\"]\n";
+        let config = with(&format!("[pulses]\nfrequency = \"10Hz\"\n{veto}")).unwrap();
+        assert_eq!(config.pulses, PulseTrain::european_xfel());
+        assert_eq!(config.vetoes[0].range, crate::veto::VetoRange::TimeOfFlight(0, 300_000));
+        let error = with(&veto.replace("300us", "0ns")).unwrap_err();
+        assert!(
+            error.contains("veto[0].time_of_flight: the range of `prompt` ends before it begins"),
+            "{error}"
+        );
+        let error = with("[pulses]\nfrequency = \"14\"\n").unwrap_err();
+        assert!(error.contains("found `14`, expected a frequency such as 14Hz"), "{error}");
+        let error = with("[pulses]\nfrequency = \"0.1Hz\"\n").unwrap_err();
+        assert!(error.contains("pulses.frequency: must be at least 0.5Hz"), "{error}");
     }
 
     #[test]

@@ -99,6 +99,25 @@ impl std::str::FromStr for ByteSize {
     }
 }
 
+/// A frequency, exact to the millihertz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frequency {
+    /// Thousandths of a hertz.
+    pub millihertz: u64,
+}
+
+impl std::str::FromStr for Frequency {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const UNITS: &[(&str, u64)] =
+            &[("mHz", 1), ("Hz", 1_000), ("kHz", 1_000_000), ("MHz", 1_000_000_000)];
+        Ok(Self {
+            millihertz: exact(text, UNITS, "a frequency such as 14Hz or 1.5kHz, exact to the millihertz")?,
+        })
+    }
+}
+
 /// A rate of packets or of payload bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
@@ -133,7 +152,7 @@ macro_rules! from_toml_string {
     )+};
 }
 
-from_toml_string!(Duration, ByteSize);
+from_toml_string!(Duration, ByteSize, Frequency);
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,8 @@ const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
 pub(crate) struct Layout {
     pub(crate) event_id: Column<i32>,
     pub(crate) event_time_offset: Column<i32>,
+    /// Marks of the events, one bit per veto, if there are vetoes.
+    pub(crate) event_veto: Option<Column<u8>>,
     pub(crate) event_time_zero: Column<u64>,
     pub(crate) event_index: Column<i64>,
     pub(crate) cue_index: Column<i64>,
@@ -105,7 +107,15 @@ impl Layout {
         let plain = Compression::None;
         let total_counts = scalar(&events, "total_counts", 0_u64)?;
         set_attribute(&total_counts, "units", "counts")?;
+        let event_veto = if options.vetoes.is_empty() {
+            None
+        } else {
+            let column = Column::create(&events, "event_veto", chunk, options.compression)?;
+            set_attribute(column.dataset(), "bits", &options.vetoes.join("\n"))?;
+            Some(column)
+        };
         let layout = Self {
+            event_veto,
             event_id: Column::create(&events, "event_id", chunk, options.compression)?,
             event_time_offset: Column::create(&events, "event_time_offset", chunk, options.compression)?,
             event_time_zero: Column::create(&events, "event_time_zero", CHUNK_PULSES, plain)?,

@@ -22,7 +22,8 @@ pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
             ("event_time_zero", pulse_count),
             ("event_index", pulse_count),
         ];
-        for (name, kept) in kept {
+        let veto = events.link_exists("event_veto").then_some(("event_veto", event_count));
+        for (name, kept) in kept.into_iter().chain(veto) {
             let dataset = events.dataset(name)?;
             let chunk = dataset.chunk().and_then(|chunk| chunk.first().copied()).unwrap_or(1) as u64;
             let within = (0..dataset.num_chunks().unwrap_or(0))
@@ -64,6 +65,7 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
     let recording = file.group(RECORDING)?;
     let dataset = |name: &str| events.dataset(name);
     let (id, offset) = (dataset("event_id")?, dataset("event_time_offset")?);
+    let veto = if events.link_exists("event_veto") { Some(dataset("event_veto")?) } else { None };
     let (zero, index) = (dataset("event_time_zero")?, dataset("event_index")?);
 
     let committed: Vec<u64> = recording.dataset("committed")?.read_raw()?;
@@ -72,7 +74,8 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
     };
     let (events_seen, pulses_seen) = (id.size().max(offset.size()), zero.size().max(index.size()));
     let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    let event_count = limit(events_committed).min(id.size()).min(offset.size());
+    let mut event_count = limit(events_committed).min(id.size()).min(offset.size());
+    event_count = veto.iter().fold(event_count, |count, veto| count.min(veto.size()));
     let mut pulse_count = limit(pulses_committed).min(zero.size()).min(index.size());
 
     // Every record must begin within the events and not before the one before it.
@@ -90,6 +93,7 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
 
     // All that is needed has been read: what is damaged beyond repair has failed before anything is changed.
     cut(&[&id, &offset], event_count)?;
+    cut(&veto.iter().collect::<Vec<_>>(), event_count)?;
     cut(&[&zero, &index], pulse_count)?;
     cut(&[&cue_index, &cue_time], cue_count)?;
     mend_ledger(&file.group("/entry/ledger")?)?;

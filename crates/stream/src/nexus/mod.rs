@@ -29,6 +29,7 @@
 //!   │   └ <detector>_events         NXevent_data
 //!   │     ├ event_id                i32 [event]
 //!   │     ├ event_time_offset       i32 ns [event]   since the pulse
+//!   │     ├ event_veto              u8 [event]       only with vetoes: a bit for each, named in `bits`
 //!   │     ├ event_time_zero         u64 ns [pulse]   since 1970 (attribute offset)
 //!   │     ├ event_index             i64 [pulse]      first event of the pulse
 //!   │     ├ cue_index               i64 [cue]        first event of the newest pulse, one per commit

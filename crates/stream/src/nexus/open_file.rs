@@ -78,6 +78,9 @@ impl OpenFile {
         }
         layout.event_id.flush()?;
         layout.event_time_offset.flush()?;
+        if let Some(veto) = &mut layout.event_veto {
+            veto.flush()?;
+        }
         layout.event_time_zero.flush()?;
         layout.event_index.flush()?;
         layout.cue_timestamp_zero.flush()?;

@@ -75,6 +75,8 @@ pub struct NexusOptions {
     /// The pulses by which events are grouped, on the detector's clock. Their period must fit into
     /// `event_time_offset`: at most 2.147 s.
     pub pulses: PulseTrain,
+    /// Names of the vetoes, in the order of the bits of an event's mark. With any, the file has `event_veto`.
+    pub vetoes: Vec<String>,
     /// Longest stretch of data time without events that is filled with empty pulses; what is longer (a jump
     /// of the clock) becomes one new pulse and is counted. 10 s by default.
     pub longest_gap: Duration,
@@ -112,6 +114,7 @@ impl NexusOptions {
             pitch_z: 1e-3,
             sample_distance: 0.0,
             pulses: PulseTrain::ess(),
+            vetoes: Vec::new(),
             longest_gap: Duration::from_secs(10),
             anchor: EpochAnchor::default(),
             configuration: String::new(),

@@ -97,7 +97,8 @@ impl NexusWriter {
         };
         let counters = &mut self.counters;
         counters.events_taken += events.len() as u64;
-        for event in events.iter() {
+        let marks = events.marks();
+        for (at, event) in events.iter().enumerate() {
             let count = counters.events;
             let place = self.grouping.place(event.time_ns, counters, |start| {
                 layout.event_time_zero.pending.push(start);
@@ -113,6 +114,9 @@ impl NexusWriter {
             // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
             layout.event_id.pending.push(i32::try_from(event.pixel_id).unwrap_or(0));
             layout.event_time_offset.pending.push(offset);
+            if let Some(veto) = &mut layout.event_veto {
+                veto.pending.push(marks.get(at).copied().unwrap_or(0));
+            }
             counters.events += 1;
             if let Some(extent) = &mut self.extent {
                 extent.end = extent.end.max(self.record_start + offset as u64);
