@@ -9,6 +9,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | one UDP payload with its origin; many of them in one slab | [`packet`] |
+//! | what packets are read from, whatever the kind of file | [`packet_source`] |
 //! | events in columns, the unit that leaves a detector pipeline | [`event`] |
 //! | pixel ids from coordinates and back | [`geometry`] |
 //! | pulses and time of flight | [`pulse`] |
@@ -33,6 +34,7 @@ pub mod geometry;
 pub mod ledger;
 pub mod monitor;
 pub mod packet;
+pub mod packet_source;
 pub mod pulse;
 pub mod sequence;
 pub mod sink;

@@ -4,6 +4,7 @@
 
 mod bench;
 mod demo;
+mod input;
 mod inspect;
 mod masks;
 mod nexus_sink;

@@ -1,6 +1,7 @@
 //! `evforge masks`: which channels should be masked, from a capture.
 
 use crate::CommandError;
+use crate::input::open;
 use crate::output::print;
 use crate::run::stop_on_signals;
 use clap::Args;
@@ -35,8 +36,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
     monitor.switch(true);
     let run = CaptureRun {
         config: &config,
-        input: arguments.input.clone(),
-        port: arguments.port,
+        input: open(&arguments.input, arguments.port)?,
         sinks: Vec::new(),
         stop: &stop,
         monitor: monitor.clone(),

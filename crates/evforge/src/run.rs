@@ -1,13 +1,13 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
+use crate::input::open;
 use crate::output::print;
 use crate::outputs::{OutputArguments, Outputs};
 use crate::progress::ProgressDisplay;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
-use evforge_net::capture::CaptureReader;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, Duration};
 use evforge_pipeline::fan_out::SinkPlan;
@@ -100,8 +100,7 @@ fn run_capture(
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         config,
-        input: input.to_owned(),
-        port: arguments.port,
+        input: open(input, arguments.port)?,
         sinks: std::mem::take(&mut outputs.sinks),
         stop,
     };
@@ -122,7 +121,7 @@ fn first_stamp(input: &Path) -> Result<Option<u64>, CommandError> {
         return Ok(None);
     }
     let mut slab = PacketSlab::new(1, 0);
-    CaptureReader::open(input)?.fill(&mut slab)?;
+    open(input, None)?.fill(&mut slab)?;
     let origin = slab.batch().get(0).map(|packet| packet.origin);
     Ok(origin.filter(|origin| origin.arrival_clock != ArrivalClock::None).map(|origin| origin.arrival_ns))
 }

@@ -1,4 +1,4 @@
-//! Forms the events of a capture file, as fast as it can.
+//! Forms the events of a capture file, or of another file with packets, as fast as it can.
 
 use crate::config::{Config, InputSettings};
 use crate::fan_out::{SinkPlan, WhenFull};
@@ -6,10 +6,8 @@ use crate::forming::Forming;
 use crate::loss_places::LossPlaces;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
-use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet::PacketSlab;
-use evforge_net::capture::{CaptureCounters, CaptureError, CaptureReader, Fill};
-use std::path::{Path, PathBuf};
+use evforge_core::packet_source::{Fill, PacketSource};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::Instant;
@@ -17,8 +15,6 @@ use std::time::Instant;
 /// Why a run cannot begin.
 #[derive(Debug)]
 pub enum RunError {
-    /// The capture cannot be opened.
-    Capture(CaptureError),
     /// The system gives no more threads.
     Threads(std::io::Error),
 }
@@ -26,19 +22,12 @@ pub enum RunError {
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Capture(error) => error.fmt(f),
             Self::Threads(error) => write!(f, "the threads of the sinks cannot be started: {error}"),
         }
     }
 }
 
 impl std::error::Error for RunError {}
-
-impl From<CaptureError> for RunError {
-    fn from(error: CaptureError) -> Self {
-        Self::Capture(error)
-    }
-}
 
 impl From<std::io::Error> for RunError {
     fn from(error: std::io::Error) -> Self {
@@ -49,9 +38,9 @@ impl From<std::io::Error> for RunError {
 /// How far a run is, for a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunProgress {
-    /// Bytes of the capture dealt with.
+    /// Bytes of the input dealt with.
     pub bytes: u64,
-    /// Bytes of the capture; none for a pipe.
+    /// Bytes of the input; none for a pipe.
     pub total_bytes: Option<u64>,
     /// Packets read.
     pub packets: u64,
@@ -59,14 +48,12 @@ pub struct RunProgress {
     pub events: u64,
 }
 
-/// What a run over a capture file needs.
+/// What a run over a file with packets needs.
 pub struct CaptureRun<'a> {
     /// The instrument.
     pub config: &'a Config,
-    /// The capture file.
-    pub input: PathBuf,
-    /// Take only packets to this UDP port.
-    pub port: Option<u16>,
+    /// Where the packets come from.
+    pub input: Box<dyn PacketSource>,
     /// Where the events go.
     pub sinks: Vec<SinkPlan>,
     /// Set from outside to end the run in good order.
@@ -79,14 +66,11 @@ impl CaptureRun<'_> {
     /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
     ///
     /// # Errors
-    /// If the capture cannot be opened, or the system gives no threads. A capture that fails further on is told
-    /// in the report, which then is not a success.
+    /// If the system gives no threads. An input that cannot be read on is told in the report, which then is not
+    /// a success.
     pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
         let started = Instant::now();
-        let mut reader = CaptureReader::open(&self.input)?;
-        if let Some(port) = self.port {
-            reader = reader.only_port(port);
-        }
+        let mut reader = self.input;
         let detector = self.config.build_detector();
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
@@ -101,9 +85,9 @@ impl CaptureRun<'_> {
         )?;
         let input = &self.config.input;
         let mut ending = if input.threads == 1 {
-            run_in_turn(&mut reader, &mut forming, input, self.stop, &mut progress)
+            run_in_turn(reader.as_mut(), &mut forming, input, self.stop, &mut progress)
         } else {
-            run_side_by_side(&mut reader, &mut forming, input, self.stop, &mut progress)
+            run_side_by_side(reader.as_mut(), &mut forming, input, self.stop, &mut progress)
         };
         forming.close();
         let ledger = forming.ledger();
@@ -118,38 +102,34 @@ impl CaptureRun<'_> {
         }
         Ok(RunReport {
             stream: self.config.name.clone(),
-            input: display(reader.path()),
+            input: reader.path().display().to_string(),
             elapsed: started.elapsed(),
             ending,
             losses: LossPlaces::in_the_input(ledger.packets().lost),
             ledger,
-            counters: vec![("capture", CounterSnapshot::of(reader.counters()))],
+            counters: vec![(reader.stage(), reader.counters())],
             vetoes,
             sinks,
         })
     }
 }
 
-fn display(path: &Path) -> String {
-    path.display().to_string()
-}
-
 fn new_slab(input: &InputSettings) -> PacketSlab {
     PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX))
 }
 
-fn progress_of(reader: &CaptureReader, counters: &CaptureCounters, events: u64) -> RunProgress {
+fn progress_of(reader: &dyn PacketSource, events: u64) -> RunProgress {
     RunProgress {
         bytes: reader.position(),
         total_bytes: reader.total_bytes(),
-        packets: counters.packets,
+        packets: reader.packets(),
         events,
     }
 }
 
 /// One thread reads and forms in turn.
 fn run_in_turn(
-    reader: &mut CaptureReader,
+    reader: &mut dyn PacketSource,
     forming: &mut Forming,
     input: &InputSettings,
     stop: &AtomicBool,
@@ -163,7 +143,7 @@ fn run_in_turn(
         slab.clear();
         let fill = reader.fill(&mut slab);
         forming.take(&slab);
-        progress(progress_of(reader, reader.counters(), forming.sinks().handed_over()));
+        progress(progress_of(reader, forming.sinks().handed_over()));
         match fill {
             Ok(Fill::More) => {}
             Ok(Fill::End) => return Ending::Complete,
@@ -174,7 +154,7 @@ fn run_in_turn(
 
 /// One thread reads while this one forms. Slabs go round: filled to the one side, empty to the other.
 fn run_side_by_side(
-    reader: &mut CaptureReader,
+    reader: &mut dyn PacketSource,
     forming: &mut Forming,
     input: &InputSettings,
     stop: &AtomicBool,
@@ -195,7 +175,7 @@ fn run_side_by_side(
                 }
                 slab.clear();
                 let fill = reader.fill(&mut slab);
-                let at = progress_of(reader, reader.counters(), 0);
+                let at = progress_of(reader, 0);
                 if give_filled.send((slab, at)).is_err() {
                     return Ending::Stopped;
                 }

@@ -191,8 +191,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let run = CaptureRun {
             monitor: MonitorTap::default(),
             config: &config(&overrides),
-            input: path.clone(),
-            port: None,
+            input: Box::new(CaptureReader::open(&path).unwrap()),
             sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],
             stop: &AtomicBool::new(false),
         };

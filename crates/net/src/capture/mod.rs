@@ -25,6 +25,7 @@ mod writer;
 
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
+pub use evforge_core::packet_source::Fill;
 pub use pcapng_writer::PcapngWriter;
-pub use reader::{CaptureReader, Fill};
+pub use reader::CaptureReader;
 pub use writer::{PktsWriter, Written};

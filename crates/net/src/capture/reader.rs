@@ -4,21 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::packet::{ArrivalClock, PacketSlab};
+use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 
 use super::counters::CaptureCounters;
 use super::error::CaptureError;
 use super::format::{Fault, Format, Record};
 use super::window::Window;
-
-/// How a call of [`CaptureReader::fill`] ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// There may be more packets: empty the slab and call again.
-    More,
-    /// The file has been read to its end.
-    End,
-}
 
 /// Reads the UDP packets of one capture file, in the order of the file.
 pub struct CaptureReader {
@@ -149,6 +142,36 @@ impl CaptureReader {
         }
         self.window.advance(length);
         Ok(None)
+    }
+}
+
+impl PacketSource for CaptureReader {
+    fn fill(&mut self, slab: &mut PacketSlab) -> Result<Fill, SourceError> {
+        Ok(CaptureReader::fill(self, slab)?)
+    }
+
+    fn path(&self) -> &Path {
+        CaptureReader::path(self)
+    }
+
+    fn packets(&self) -> u64 {
+        self.counters.packets
+    }
+
+    fn position(&self) -> u64 {
+        CaptureReader::position(self)
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        CaptureReader::total_bytes(self)
+    }
+
+    fn stage(&self) -> &'static str {
+        CaptureCounters::STAGE
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        CounterSnapshot::of(&self.counters)
     }
 }
 
