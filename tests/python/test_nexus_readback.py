@@ -2,6 +2,8 @@
 
     test_nexus_readback.py whole FILE EXPECTED.json     a finished file
     test_nexus_readback.py follow FILE --events N       a file that grows until it has N events
+    test_nexus_readback.py instrument FILE EVENTS.csv SIDE...
+                                                        a finished file of any detector, against its events
 
 EXPECTED.json:
     shape     sides of detector_number, slowest first
@@ -114,6 +116,31 @@ def with_scippnexus(path, expected):
     assert list(position.shape) == expected["shape"] and position.unit == "m"
 
 
+def instrument(path, events_csv, shape):
+    """The detector has the right sides and depth, and every pixel the events that the CSV file says."""
+    pixels = np.loadtxt(events_csv, delimiter=",", skiprows=1, usecols=1, dtype=np.int64, ndmin=1)
+    counts = np.bincount(pixels, minlength=int(np.prod(shape)) + 1)
+    assert counts[0] == 0 and len(counts) == np.prod(shape) + 1, "pixel ids count from 1 to the last"
+    with h5py.File(path, "r") as file:
+        (name, detector), = [(name, group) for name, group in file["entry/instrument"].items()
+                             if group.attrs.get("NX_class") == "NXdetector"]
+        number = detector["detector_number"][()]
+        assert list(number.shape) == shape and np.array_equal(number.ravel(), np.arange(1, number.size + 1))
+        events = detector[name + "_events"]
+        assert events["total_counts"][()] == len(pixels)
+        found = np.bincount(events["event_id"][()], minlength=len(counts))
+        assert np.array_equal(found, counts), "h5py: the same events in every pixel"
+        if len(shape) == 3:
+            depth = detector["z_pixel_offset"][()]
+            assert depth.shape == number.shape and np.all(np.diff(depth, axis=0) > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with snx.File(path) as file:
+            loaded = file["entry"]["instrument"][name][...][name + "_events"]
+    assert list(loaded.shape) == shape
+    assert np.array_equal(loaded.bins.size().values.ravel(), counts[1:]), "scippnexus: the same"
+
+
 def follow(path, wanted, patience=60.0):
     """Opens a growing file and sees it grow to `wanted` events, never inconsistent."""
     deadline = time.monotonic() + patience
@@ -152,7 +179,15 @@ def main():
     following = modes.add_parser("follow")
     following.add_argument("file")
     following.add_argument("--events", type=int, required=True)
+    detector = modes.add_parser("instrument")
+    detector.add_argument("file")
+    detector.add_argument("events")
+    detector.add_argument("shape", type=int, nargs="+")
     options = parser.parse_args()
+    if options.mode == "instrument":
+        instrument(options.file, options.events, options.shape)
+        print(f"{options.file}: a detector of {options.shape} with the events of {options.events}")
+        return
     if options.mode == "follow":
         sizes = follow(options.file, options.events)
         print(f"{options.file}: seen to grow in {len(sizes)} steps to {sizes[-1]} events")

@@ -1,6 +1,9 @@
 //! Live runs of the real program over real UDP on loopback.
 #![cfg(target_os = "linux")]
 
+mod common;
+
+use common::{LiveProgram, PROGRAM, evforge, text, workspace};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::{CaptureReader, Fill};
 use evforge_net::socket::{ReceiverOptions, UdpReceiver};
@@ -8,27 +11,11 @@ use evforge_testkit::{shared_folder, skip};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn config() -> PathBuf {
     workspace().join("configs/gdgem-srs.toml")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn evforge(arguments: &[&str]) -> Output {
-    let output = Command::new(PROGRAM).args(arguments).output().expect("the program starts");
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    output
 }
 
 fn simulate(folder: &Path, pulses: &str) -> PathBuf {
@@ -39,69 +26,10 @@ fn simulate(folder: &Path, pulses: &str) -> PathBuf {
     path
 }
 
-/// A live run under way, killed if the test ends early.
-struct LiveProgram {
-    child: Child,
-    address: String,
-    report: PathBuf,
-    events: PathBuf,
-}
-
-impl Drop for LiveProgram {
-    fn drop(&mut self) {
-        // Ended already in the good case.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl LiveProgram {
-    /// Starts a run that ends a second after the last packet, on a port that the kernel chooses.
-    fn start(folder: &Path, settings: &[&str]) -> Self {
-        let (report, events) = (folder.join("live.json"), folder.join("live.csv"));
-        let mut command = Command::new(PROGRAM);
-        command.args([
-            "run",
-            "--address",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--idle",
-            "1s",
-            "--for",
-            "60s",
-            "--config",
-        ]);
-        command.arg(config()).arg("--report").arg(&report).arg("--events").arg(&events);
-        for setting in settings {
-            command.args(["--set", setting]);
-        }
-        let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let address = loop {
-            let line = lines.next().expect("the program says where it receives").expect("text");
-            if let Some(address) = line.strip_prefix("receiving at UDP ") {
-                break address.to_owned();
-            }
-        };
-        // Somebody must go on reading, or the program could stop at a full pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address, report, events }
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
-    }
-
-    /// Waits for the end: the stream of its report, and its events.
-    fn finish(mut self) -> (Value, String) {
-        assert!(self.child.wait().expect("it ends").success());
-        let report: Value =
-            serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
-        (report["streams"][0].clone(), std::fs::read_to_string(&self.events).expect("events"))
-    }
+/// Starts a live run of the Gd-GEM with some keys overridden.
+fn start(folder: &Path, settings: &[&str]) -> LiveProgram {
+    let overrides: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    LiveProgram::start(&config(), folder, &overrides)
 }
 
 /// The number behind "sent" in what `evforge replay` prints.
@@ -145,7 +73,7 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
         &["receive.coalesce=false"],
         &["receive.coalesce=false", "input.threads=2", "input.events_per_batch=7"],
     ] {
-        let live = LiveProgram::start(folder.path(), settings);
+        let live = start(folder.path(), settings);
         let segment: &[&str] = if settings.is_empty() { &["--segment"] } else { &[] };
         let address = live.address.clone();
         let output = evforge(&[&["replay", capture, "--to", &address, "--rate", "2kpps"], segment].concat());
@@ -175,8 +103,7 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
 fn held_up(coalesce: bool) -> (u64, Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = simulate(folder.path(), "140");
-    let live =
-        LiveProgram::start(folder.path(), &["receive.buffer=100kB", &format!("receive.coalesce={coalesce}")]);
+    let live = start(folder.path(), &["receive.buffer=100kB", &format!("receive.coalesce={coalesce}")]);
     let mut replay = Command::new(PROGRAM);
     replay.args(["replay", capture.to_str().expect("text"), "--to", &live.address, "--rate", "1500pps"]);
     if coalesce {

@@ -1,0 +1,92 @@
+//! Live runs of the real program, for the tests.
+#![allow(dead_code)]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// The program.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
+
+/// The root of the workspace.
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Bytes as text.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs the program, which must succeed.
+pub(crate) fn evforge(arguments: &[&str]) -> Output {
+    let output = Command::new(PROGRAM).args(arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    output
+}
+
+/// A live run under way, killed if the test ends early.
+pub(crate) struct LiveProgram {
+    child: Child,
+    /// Where it receives.
+    pub(crate) address: String,
+    report: PathBuf,
+    events: PathBuf,
+}
+
+impl Drop for LiveProgram {
+    fn drop(&mut self) {
+        // Ended already in the good case.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl LiveProgram {
+    /// Starts a run that ends a second after the last packet, on a port that the kernel chooses; `further` are
+    /// further arguments.
+    pub(crate) fn start(config: &Path, folder: &Path, further: &[&str]) -> Self {
+        let (report, events) = (folder.join("live.json"), folder.join("live.csv"));
+        let mut command = Command::new(PROGRAM);
+        command.args([
+            "run",
+            "--address",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--idle",
+            "1s",
+            "--for",
+            "60s",
+            "--config",
+        ]);
+        command.arg(config).arg("--report").arg(&report).arg("--events").arg(&events);
+        command.args(further);
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let address = loop {
+            let line = lines.next().expect("the program says where it receives").expect("text");
+            if let Some(address) = line.strip_prefix("receiving at UDP ") {
+                break address.to_owned();
+            }
+        };
+        // Somebody must go on reading, or the program could stop at a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address, report, events }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
+    }
+
+    /// Waits for the end: the stream of its report, and its events.
+    pub(crate) fn finish(mut self) -> (Value, String) {
+        assert!(self.child.wait().expect("it ends").success());
+        let report: Value =
+            serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
+        (report["streams"][0].clone(), std::fs::read_to_string(&self.events).expect("events"))
+    }
+}

@@ -1,0 +1,116 @@
+//! Every instrument of `configs/` from UDP packets to a NeXus file that its users' programs read: h5py and
+//! scippnexus, through `tests/python`.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{LiveProgram, evforge, text, workspace};
+use evforge_testkit::{shared_folder, skip};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// An instrument with packets for it.
+struct Instrument {
+    configuration: &'static str,
+    packets: Packets,
+    /// Sides of the detector in the file, slowest first.
+    shape: &'static [usize],
+}
+
+enum Packets {
+    /// A capture of the reference data.
+    Recorded(&'static str),
+    /// What `evforge simulate` makes for the configuration.
+    Simulated,
+}
+
+const INSTRUMENTS: &[Instrument] = &[
+    Instrument {
+        configuration: "gdgem-srs.toml",
+        packets: Packets::Recorded("gdgem/vmm3a_srs.pcapng"),
+        shape: &[128, 128],
+    },
+    Instrument { configuration: "gdgem-srs.toml", packets: Packets::Simulated, shape: &[128, 128] },
+];
+
+/// The Python with the packages of `tests/python/requirements.txt`.
+fn python(test: &str) -> Option<PathBuf> {
+    let interpreter = std::env::var_os("EVFORGE_PYTHON")
+        .map_or_else(|| workspace().join(".venv/bin/python"), PathBuf::from);
+    let mut probe = Command::new(&interpreter);
+    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Some(interpreter);
+    }
+    skip(
+        test,
+        &format!("{} cannot import h5py and scippnexus: make check prepares it", interpreter.display()),
+    );
+    None
+}
+
+fn packets(test: &str, instrument: &Instrument, folder: &Path) -> Option<PathBuf> {
+    match instrument.packets {
+        Packets::Recorded(name) => {
+            let path = shared_folder().join("captures").join(name);
+            if !path.is_file() {
+                skip(test, &format!("{} is not there", path.display()));
+                return None;
+            }
+            Some(path)
+        }
+        Packets::Simulated => {
+            let path = folder.join("simulated.pcapng");
+            let config = workspace().join("configs").join(instrument.configuration);
+            let (config, output) = (config.to_str()?, path.to_str()?);
+            evforge(&["simulate", "--config", config, "--pulses", "20", "--output", output]);
+            Some(path)
+        }
+    }
+}
+
+#[test]
+fn every_instrument_writes_a_file_that_its_users_can_read() {
+    let test = "every_instrument_writes_a_file_that_its_users_can_read";
+    let Some(python) = python(test) else { return };
+    for instrument in INSTRUMENTS {
+        let name = instrument.configuration;
+        let folder = tempfile::tempdir().unwrap();
+        let Some(capture) = packets(test, instrument, folder.path()) else { continue };
+        let capture = capture.to_str().unwrap();
+        let config = workspace().join("configs").join(name);
+        let nexus = folder.path().join("live.nxs");
+        let live = LiveProgram::start(&config, folder.path(), &["--nexus", nexus.to_str().unwrap()]);
+        evforge(&["replay", capture, "--to", &live.address, "--rate", "2kpps"]);
+        let (stream, events) = live.finish();
+        let counted = stream["events"].as_u64().unwrap();
+        assert!(counted > 0 && counted == events.lines().count() as u64 - 1, "{name}: {counted} events");
+        assert_eq!(stream["unaccounted"], 0, "{name}");
+        assert_eq!(
+            stream["packets"]["places"],
+            serde_json::json!({}),
+            "{name}: packets were lost on this host"
+        );
+
+        let from_file = folder.path().join("file.csv");
+        evforge(&[
+            "run",
+            "--config",
+            config.to_str().unwrap(),
+            "--input",
+            capture,
+            "--events",
+            from_file.to_str().unwrap(),
+        ]);
+        assert!(events == std::fs::read_to_string(&from_file).unwrap(), "{name}: live and file differ");
+
+        let shape: Vec<String> = instrument.shape.iter().map(usize::to_string).collect();
+        let output = Command::new(&python)
+            .arg(workspace().join("tests/python/test_nexus_readback.py"))
+            .args(["instrument".as_ref(), nexus.as_os_str(), from_file.as_os_str()])
+            .args(shape)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
