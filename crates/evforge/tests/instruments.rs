@@ -31,6 +31,16 @@ const INSTRUMENTS: &[Instrument] = &[
         shape: &[128, 128],
     },
     Instrument { configuration: "gdgem-srs.toml", packets: Packets::Simulated, shape: &[128, 128] },
+    Instrument {
+        configuration: "multigrid.toml",
+        packets: Packets::Recorded("multigrid/recorded_ws1to4.pkts"),
+        shape: &[20, 40, 12],
+    },
+    Instrument {
+        configuration: "multigrid.toml",
+        packets: Packets::Recorded("multigrid/generated_jumbo.pkts"),
+        shape: &[20, 40, 12],
+    },
 ];
 
 /// The Python with the packages of `tests/python/requirements.txt`.
