@@ -1,8 +1,8 @@
 //! Single packets of SRS front-end cards, as each of the three formats.
 
 use evforge_wire::srs_vmm::{
-    END_OF_FRAME, Numbering, Rejection, Vmm2Content, Vmm2Encoder, Vmm2Packet, Vmm3Encoder, Vmm3Packet,
-    Vmm3Variant, VmmReadout, Word,
+    END_OF_FRAME, Numbering, Rejection, TimeMarker, TriggerMarker, Vmm2Content, Vmm2Encoder, Vmm2Packet,
+    Vmm3Encoder, Vmm3Packet, Vmm3Variant, VmmReadout, Word,
 };
 
 /// Parses `bytes` as a packet of every format. What parses is encoded and parsed again.
@@ -58,7 +58,12 @@ fn vmm3(bytes: &[u8], variant: Vmm3Variant) {
     for left in (0..packet.len()).rev() {
         match words.next().expect("fewer words than the packet's length says") {
             Word::Readout(readout) => in_range(&readout),
-            Word::Marker(marker) => assert!(marker.chip < 32 && marker.stamp < 1 << 42, "{marker:?}"),
+            Word::Marker(marker) => {
+                assert!(marker.chip < 32 && marker.stamp < 1 << 42, "{marker:?}");
+                let triggered = TriggerMarker::from(marker);
+                let again = TriggerMarker::from(TimeMarker::from(triggered));
+                assert_eq!(again, triggered, "the meaning changed on the way");
+            }
         }
         assert_eq!((words.len(), words.remaining_bytes()), (left, 6 * left));
     }

@@ -166,3 +166,38 @@ fn section_4_3_data_ids_tell_the_formats_apart() {
     encoder.push_marker(&TimeMarker::default());
     assert_eq!(Vmm3Packet::parse(encoder.packet(), Vmm3Variant::Vmm3a).unwrap_err(), Rejection::NoSuchFec);
 }
+
+/// The marker of a word whose parts are given as section 4.3 names them.
+fn trigger_marker(data1: u32, data2: u16) -> TriggerMarker {
+    let mut packet = b"\0\0\0\x01VM3\x10\0\0\0\0\0\0\0\0".to_vec();
+    packet.extend(data1.to_be_bytes());
+    packet.extend(data2.to_be_bytes());
+    let mut words = Vmm3Packet::parse(&packet, Vmm3Variant::Vmm3a).unwrap().words();
+    let Some(Word::Marker(marker)) = words.next() else { panic!("no marker") };
+    marker.into()
+}
+
+#[test]
+fn section_4_3_trg_markers_of_chips_above_15_are_event_counters_or_trigger_times() {
+    let count = |data1: u32, data2: u16| ((data1 & 0x3F) * 1024 + u32::from(data2 & 0x3FF)) as u16;
+    for (data1, low) in [(0xF000_0000, 0), (0xF000_003F, 0x3FF), (0xFFFF_FFC5, 0x123), (0xF123_4567, 1)] {
+        let data2 = 18 << 10 | low;
+        let expected = TriggerMarker::EventCounter { chip: 2, count: count(data1, data2) };
+        assert_eq!(trigger_marker(data1, data2), expected);
+    }
+    for (data1, low) in [(0, 0), (0xEFFF_FFFF, 0x3FF), (0x0012_3456, 0x155)] {
+        let expected = TriggerMarker::TriggerTime { chip: 15, stamp: u64::from(data1) << 10 };
+        assert_eq!(trigger_marker(data1, 31 << 10 | low), expected, "the lower bits are ignored");
+    }
+}
+
+#[test]
+fn section_4_3_trg_markers_of_chips_that_exist_are_relative_times_below_4096() {
+    assert_eq!(trigger_marker(3, 7 << 10 | 0x3FF), TriggerMarker::RelativeTime { chip: 7, ticks: 4095 });
+    assert_eq!(trigger_marker(0, 0), TriggerMarker::RelativeTime { chip: 0, ticks: 0 });
+    assert_eq!(trigger_marker(4, 7 << 10), TriggerMarker::Meaningless { chip: 7, stamp: 4096 });
+    assert_eq!(
+        trigger_marker(u32::MAX, 7 << 10 | 0x3FF),
+        TriggerMarker::Meaningless { chip: 7, stamp: (1 << MARKER_BITS) - 1 }
+    );
+}

@@ -25,7 +25,38 @@ fn word() -> impl Strategy<Value = Word> {
     ]
 }
 
+fn trigger_marker() -> impl Strategy<Value = TriggerMarker> {
+    prop_oneof![
+        (0..16_u8, any::<u16>()).prop_map(|(chip, count)| TriggerMarker::EventCounter { chip, count }),
+        (0..16_u8, 0..0xF000_0000_u64)
+            .prop_map(|(chip, time)| TriggerMarker::TriggerTime { chip, stamp: time << 10 }),
+        (0..16_u8, 0..4096_u16).prop_map(|(chip, ticks)| TriggerMarker::RelativeTime { chip, ticks }),
+        (0..16_u8, RELATIVE_TIME_LIMIT..1 << MARKER_BITS)
+            .prop_map(|(chip, stamp)| TriggerMarker::Meaningless { chip, stamp }),
+    ]
+}
+
 proptest! {
+    #[test]
+    fn markers_of_the_triggered_mode_encode_then_decode_is_identity(
+        markers in proptest::collection::vec(trigger_marker(), 1..100),
+    ) {
+        let mut encoder = Vmm3Encoder::new(Vmm3Variant::Vmm3a);
+        encoder.begin(1, 1, 0);
+        for &marker in &markers {
+            prop_assert!(encoder.push_marker(&marker.into()));
+        }
+        let packet = Vmm3Packet::parse(encoder.packet(), Vmm3Variant::Vmm3a).unwrap();
+        let found: Vec<TriggerMarker> = packet
+            .words()
+            .filter_map(|word| match word {
+                Word::Marker(marker) => Some(marker.into()),
+                Word::Readout(_) => None,
+            })
+            .collect();
+        prop_assert_eq!(found, markers);
+    }
+
     #[test]
     fn vmm2_encode_then_decode_is_identity(
         frame_counter in 0..END_OF_FRAME, chip in 0..16_u8, trigger_stamp: u32,

@@ -9,15 +9,19 @@
 //! | then | 8 bytes per readout | 6 bytes per readout or time marker |
 //! | time base | trigger stamp of the packet, 32 bits | marker of the chip, 42 bits, valid until the next one |
 //!
+//! In the triggered mode of VMM3a markers have other meanings: [`TriggerMarker`].
+//!
 //! [`Vmm2Packet::parse`] and [`Vmm3Packet::parse`] check a packet; what they return iterates over its
 //! content. [`Numbering`] finds the sequence number even in a packet that is then rejected, so that a
 //! damaged packet is not taken for a lost one.
 
 mod encode;
+mod triggered;
 mod vmm2;
 mod vmm3;
 
 pub use encode::{Vmm2Encoder, Vmm3Encoder};
+pub use triggered::{EVENT_COUNTER_BITS, RELATIVE_TIME_LIMIT, TriggerMarker};
 pub use vmm2::{Vmm2Content, Vmm2Packet};
 pub use vmm3::{Vmm3Packet, Vmm3Variant, Word, Words};
 
@@ -61,7 +65,8 @@ pub struct VmmReadout {
 /// A time stamp of the FEC for one of its chips, valid for that chip's following readouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeMarker {
-    /// The chip, 0..=31. Chips above 15 do not exist: such markers belong to the triggered mode.
+    /// The chip, 0..=31. Chips above 15 do not exist: such markers belong to the triggered mode
+    /// ([`TriggerMarker`]).
     pub chip: u8,
     /// Ticks of the FEC's clock, 42 bits.
     pub stamp: u64,
