@@ -5,6 +5,7 @@
 //! | step | module |
 //! |---|---|
 //! | count packets, turn away the unusable ones | [`packet_gate`] |
+//! | correct amplitudes and times of single channels | [`calibration`] | Gd-GEM |
 //! | leave out masked channels, and count them | [`channel_mask`] |
 //! | judge the times of each source | [`source_clock`] |
 //! | join the sources' times, close time step by step | [`joint_time`] |
@@ -21,7 +22,6 @@
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
-//! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O. Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;
 pub mod event_order;
@@ -42,7 +43,6 @@ pub mod packet_gate;
 pub mod plane_matching;
 pub mod plane_sorter;
 pub mod settings;
-pub mod sonde;
 pub mod source_clock;
 pub mod strip_former;
 pub mod tick;

@@ -19,6 +19,8 @@ pub mod choice {
     pub const VMM3_OF_2018: u8 = 1;
     /// VMM3a.
     pub const VMM3A: u8 = 2;
+    /// VMM3a in triggered mode.
+    pub const TRIGGERED: u8 = 3;
     /// The other time convention than is usual for the format.
     pub const OTHER_CONVENTION: u8 = 1 << 2;
     /// All limits of the position are set.
@@ -143,9 +145,10 @@ pub fn settings(choice: u8) -> GdGemSettings {
     let format = match choice & 3 {
         choice::VMM2 => ReadoutFormat::Vmm2,
         choice::VMM3_OF_2018 => ReadoutFormat::Vmm3Of2018,
+        choice::TRIGGERED => ReadoutFormat::Vmm3aTriggered,
         _ => ReadoutFormat::Vmm3a,
     };
-    let vmm3a = format == ReadoutFormat::Vmm3a;
+    let vmm3a = format.is_vmm3a();
     let convention = if vmm3a != has(choice::OTHER_CONVENTION) {
         TimeConvention::SignedOffset
     } else {
@@ -184,13 +187,14 @@ pub fn settings(choice: u8) -> GdGemSettings {
             minimum_hits: has(choice::LIMITS).then_some(4),
         },
         mapping: mapping(format),
+        calibration: Vec::new(),
         geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
     }
 }
 
 /// The last strips of y lie outside the geometry, which is 120 rows high.
 fn mapping(format: ReadoutFormat) -> Vec<ChipMapping> {
-    let chip = |fec, chip, plane, strip_offset| ChipMapping { fec, chip, plane, strip_offset };
+    let chip = ChipMapping::following;
     let (x, y) = if format == ReadoutFormat::Vmm2 { ((1, 2), (1, 0)) } else { ((2, 0), (1, 0)) };
     vec![
         chip(x.0, x.1, Plane::X, 0),

@@ -13,6 +13,7 @@
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
+//! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
 
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod corpus;
 pub mod gdgem;
 pub mod mesytec;
 pub mod srs_vmm;
+pub mod vmm_files;
 
 use corpus::Seed;
 
@@ -40,7 +42,7 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
@@ -52,4 +54,5 @@ pub const TARGETS: [Target; 7] = [
         exercise: configuration::configuration,
         seeds: corpus::configuration::seeds,
     },
+    Target { name: "vmm_files", exercise: vmm_files::vmm_files, seeds: corpus::vmm_files::seeds },
 ];

@@ -51,6 +51,11 @@ fn gdgem_replays_its_corpus() {
 }
 
 #[test]
+fn vmm_files_replays_its_corpus() {
+    replay("vmm_files");
+}
+
+#[test]
 fn capture_replays_its_corpus() {
     replay("capture");
 }
@@ -70,8 +75,8 @@ fn all_settings_of_the_gdgem_exercise_are_sound() {
 #[test]
 fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let names: HashSet<_> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
-    let replayed =
-        ["srs_vmm", "mesytec", "cncs", "caen", "gdgem", "capture", "configuration"].map(str::to_owned);
+    let replayed = ["srs_vmm", "mesytec", "cncs", "caen", "gdgem", "vmm_files", "capture", "configuration"]
+        .map(str::to_owned);
     assert_eq!(names, HashSet::from(replayed));
     let entries = std::fs::read_dir(corpus::folder()).unwrap();
     let folders: HashSet<_> =

@@ -120,8 +120,8 @@ impl FrontEndCard {
 
 /// The chip and channel that read a strip: FEC, chip, channel. None if no chip does.
 pub fn channel_of(mapping: &[ChipMapping], plane: Plane, strip: u32) -> Option<(u16, u8, u8)> {
-    mapping.iter().filter(|chip| chip.plane == plane).find_map(|chip| {
-        let channel = strip.checked_sub(u32::from(chip.strip_offset))?;
-        (channel < 64).then_some((chip.fec, chip.chip, channel as u8))
-    })
+    mapping
+        .iter()
+        .filter(|chip| chip.plane == plane)
+        .find_map(|chip| chip.channel(strip).map(|channel| (chip.fec, chip.chip, channel)))
 }

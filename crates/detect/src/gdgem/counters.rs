@@ -14,7 +14,12 @@ evforge_core::counters! {
         end_of_frame_packets: Information, Packets, "Packets that only end a frame (VMM2).";
         no_data_packets: Information, Packets, "Packets that say that there is no data (VMM2).";
         markers: Information, Times, "Time markers of chips (VMM3, VMM3a).";
-        markers_unknown_chip: Information, Times, "Time markers ignored because their chip does not exist (triggered mode).";
+        markers_unknown_chip: Information, Times, "Time markers ignored because their chip does not exist; they belong to the triggered mode.";
+        event_counters: Information, Times, "Markers that number a trigger (triggered mode).";
+        event_counter_steps: Information, Times, "Event counters that do not follow the one before on their chip (triggered mode): triggers are missing.";
+        trigger_times: Information, Times, "Markers with the time of a trigger (triggered mode).";
+        relative_times: Information, Times, "Markers with the relative time of a trigger (triggered mode).";
+        markers_without_meaning: Information, Times, "Markers whose relative time is beyond its range (triggered mode); ignored.";
         readouts: Enters(Readouts), Readouts, "Readouts in the packets used.";
         no_marker: Discarded(Readouts), Readouts, "Readouts that came before the first time marker of their chip.";
         latency_violation: Discarded(Readouts), Readouts, "Readouts whose trigger offset says that the chip could not keep up.";

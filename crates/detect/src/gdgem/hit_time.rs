@@ -6,6 +6,7 @@
 //! sums are exact; a time is rounded (down, to nanoseconds) only when an event leaves.
 
 use super::settings::{GdGemSettings, ReadoutFormat, TimeConvention};
+use crate::calibration::{IntegerLine, Line, MILLION};
 use crate::settings::{Picoseconds, SettingsError};
 use evforge_wire::srs_vmm::{BUNCH_CROSSINGS, VmmReadout};
 
@@ -65,7 +66,7 @@ impl HitTime {
             vec![(u128::from(time.bunch_crossing), 1000), (u128::from(time.tac_range), TDC_STEPS * 1000)];
         match settings.format {
             ReadoutFormat::Vmm2 => fractions.push((u128::from(time.trigger_tick), 1000)),
-            ReadoutFormat::Vmm3Of2018 | ReadoutFormat::Vmm3a => {
+            ReadoutFormat::Vmm3Of2018 | ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
                 fractions.push((u128::from(time.marker_tick), 1000));
             }
         }
@@ -151,6 +152,34 @@ impl HitTime {
     #[inline]
     pub fn of_offset(&self, raw: u8) -> Result<i64, OffsetProblem> {
         self.offsets[usize::from(raw & 31)]
+    }
+
+    /// Base time of a trigger: its stamp, extended to 64 bits, less the relative trigger time (section 4.3,
+    /// "TRG"). Can be negative.
+    #[inline]
+    pub fn of_relative_trigger(&self, trigger: u64, relative: u64) -> i64 {
+        // The relative time has 12 bits.
+        self.of_marker(trigger) - (relative % u64::from(BUNCH_CROSSINGS) * self.marker) as i64
+    }
+
+    /// The fine time of a calibrated channel as a line over the TDC: (1.5 crossings − TDC − offset) × slope
+    /// (section 4.3), rounded to the nearest tick.
+    ///
+    /// # Errors
+    /// If the line does not fit 64 bits.
+    pub fn calibrated(&self, line: Line) -> Result<IntegerLine, SettingsError> {
+        let slope = i128::from(line.slope_millionths());
+        // All lengths in millionths of a tick.
+        let (constant, tdc) =
+            (i128::from(self.constant) * i128::from(MILLION), i128::from(self.tdc) * i128::from(MILLION));
+        let offset = i128::from(line.offset_millionths()) * i128::from(self.ticks_per_ns);
+        IntegerLine::new((constant - offset) * slope, tdc * slope, u16::from(u8::MAX), "calibration")
+    }
+
+    /// Time within the turn of its chip's counter of a readout with a calibrated fine time.
+    #[inline]
+    pub fn of_calibrated_chip(&self, readout: &VmmReadout, fine: IntegerLine) -> i64 {
+        i64::from(readout.bunch_crossing) * self.crossing + fine.at(u16::from(readout.tdc))
     }
 
     /// Time of a readout within the turn of its chip's counter, which may be negative.

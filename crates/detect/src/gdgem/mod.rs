@@ -17,6 +17,7 @@
 //! | [`digital_geometry`] | (FEC, chip, channel) to (plane, strip) |
 //! | [`counters`] | what is counted, with the laws |
 //! | [`readout_stage`] | packets of one FEC to hits |
+//! | `trigger_markers` | base times of the triggered mode |
 //! | [`position`] | matched clusters to an event, or the reason why not |
 //! | [`pipeline`] | [`GdGem`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
 
@@ -27,6 +28,7 @@ pub mod pipeline;
 pub mod position;
 pub mod readout_stage;
 pub mod settings;
+mod trigger_markers;
 
 pub use counters::GdGemCounters;
 pub use pipeline::GdGem;

@@ -80,11 +80,12 @@ impl<F: ReadoutFilter> GdGem<F> {
             + StripFormer::memory_bound(&rules)
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>();
+        let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
         Ok(Self {
             format: settings.format,
             position: settings.position,
             geometry: settings.geometry,
-            fecs: numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits)).collect(),
+            fecs: fecs.collect::<Result<_, _>>()?,
             fec_places,
             former: StripFormer::new(&rules),
             time: JointTime::new(time.ticks(settings.sorting.source_lag)),
@@ -121,7 +122,9 @@ impl<F: ReadoutFilter> GdGem<F> {
                 Vmm2Packet::numbering(packet.bytes).map(|numbering| Numbering { fec: 1, ..numbering })
             }
             ReadoutFormat::Vmm3Of2018 => Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Of2018),
-            ReadoutFormat::Vmm3a => Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Vmm3a),
+            ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
+                Vmm3Packet::numbering(packet.bytes, Vmm3Variant::Vmm3a)
+            }
         };
         let place = numbering
             .and_then(|numbering| self.fec_places.get(usize::from(numbering.fec)).copied().flatten())
@@ -136,7 +139,9 @@ impl<F: ReadoutFilter> GdGem<F> {
         let outcome = match self.format {
             ReadoutFormat::Vmm2 => self.take_vmm2(packet, place),
             ReadoutFormat::Vmm3Of2018 => self.take_vmm3(packet, place, Vmm3Variant::Of2018),
-            ReadoutFormat::Vmm3a => self.take_vmm3(packet, place, Vmm3Variant::Vmm3a),
+            ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
+                self.take_vmm3(packet, place, Vmm3Variant::Vmm3a)
+            }
         };
         self.gate.settle(packet, outcome, &mut self.counters);
     }

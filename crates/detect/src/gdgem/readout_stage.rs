@@ -3,17 +3,21 @@
 use super::counters::GdGemCounters;
 use super::digital_geometry::FecWiring;
 use super::hit_time::{HitTime, OffsetProblem};
-use super::settings::GdGemSettings;
+use super::settings::{GdGemSettings, ReadoutFormat};
+use super::trigger_markers::TriggerTimes;
+use crate::calibration::{ChannelCalibration, IntegerLine};
 use crate::hit::Hit;
+use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::clock::WrappingClock;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
-    FRAME_COUNTER_BITS, LARGEST_PACKET, MARKER_BITS, Vmm2Packet, Vmm3Packet, VmmReadout, Word,
+    CHANNELS, FRAME_COUNTER_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm2Packet,
+    Vmm3Packet, VmmReadout, Word,
 };
 
 /// Chips that a FEC has.
-const CHIPS: usize = 16;
+pub const CHIPS: usize = 16;
 
 /// Readouts that the largest packet can hold.
 pub const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 6 + 1;
@@ -58,13 +62,56 @@ pub struct Fec {
     stamps: WrappingClock,
     /// Base time of each chip; none before its first marker.
     bases: [Option<i64>; CHIPS],
+    /// In triggered mode: what makes the base times.
+    trigger: Option<TriggerTimes>,
+    /// Corrections of every channel, or none at all.
+    calibration: Vec<ChannelCorrection>,
+}
+
+/// The corrections of one channel.
+#[derive(Clone, Copy, Debug)]
+struct ChannelCorrection {
+    amplitude: IntegerLine,
+    fine_time: IntegerLine,
+}
+
+/// The corrections of the channels of a FEC; none if the settings calibrate none of them.
+fn corrections(
+    number: u16,
+    settings: &GdGemSettings,
+    time: &HitTime,
+) -> Result<Vec<ChannelCorrection>, SettingsError> {
+    let mut chips = settings.calibration.iter().filter(|chip| chip.fec == number).peekable();
+    if chips.peek().is_none() {
+        return Ok(Vec::new());
+    }
+    let correction = |channel: &ChannelCalibration| {
+        let fine_time = time.calibrated(channel.time)?;
+        Ok(ChannelCorrection { amplitude: IntegerLine::of(channel.amplitude), fine_time })
+    };
+    let mut table = vec![correction(&ChannelCalibration::IDENTITY)?; CHIPS * CHANNELS];
+    for chip in chips {
+        let places = table.iter_mut().skip(usize::from(chip.chip) * CHANNELS).take(CHANNELS);
+        for (place, channel) in places.zip(&chip.channels) {
+            *place = correction(channel)?;
+        }
+    }
+    Ok(table)
 }
 
 impl Fec {
     /// A FEC that has not sent anything yet. `stamp_bits` is the width of its time stamps.
-    pub fn new(number: u16, settings: &GdGemSettings, time: &HitTime, stamp_bits: u32) -> Self {
+    ///
+    /// # Errors
+    /// If a calibration cannot be.
+    pub fn new(
+        number: u16,
+        settings: &GdGemSettings,
+        time: &HitTime,
+        stamp_bits: u32,
+    ) -> Result<Self, SettingsError> {
         let sorting = &settings.sorting;
-        Self {
+        Ok(Self {
             number,
             sequence: SequenceTracker::new(FRAME_COUNTER_BITS),
             clock: SourceClock::new(
@@ -76,7 +123,9 @@ impl Fec {
             wiring: FecWiring::new(number, &settings.mapping),
             stamps: WrappingClock::new(stamp_bits),
             bases: [None; CHIPS],
-        }
+            trigger: (settings.format == ReadoutFormat::Vmm3aTriggered).then(TriggerTimes::default),
+            calibration: corrections(number, settings, time)?,
+        })
     }
 
     /// Width of the time stamps of VMM3 and VMM3a.
@@ -86,7 +135,11 @@ impl Fec {
 
     /// Memory of a FEC in bytes.
     pub fn memory_bound() -> usize {
-        size_of::<Self>() + FecWiring::MEMORY + SourceClock::<Hit>::memory_bound(LARGEST_READOUT_COUNT)
+        let calibration = CHIPS * CHANNELS * size_of::<ChannelCorrection>();
+        size_of::<Self>()
+            + FecWiring::MEMORY
+            + calibration
+            + SourceClock::<Hit>::memory_bound(LARGEST_READOUT_COUNT)
     }
 
     /// Takes a packet of VMM2 readouts.
@@ -104,7 +157,7 @@ impl Fec {
         let mut placed = 0;
         for readout in packet.readouts() {
             if filter.passes(&readout) {
-                placed += u64::from(self.place(&readout, base, rules, hits, counters));
+                placed += u64::from(self.place::<false>(&readout, base, rules, hits, counters));
             }
         }
         counters.hits += placed;
@@ -112,6 +165,22 @@ impl Fec {
 
     /// Takes a packet of VMM3 or VMM3a readouts and markers.
     pub fn take_vmm3(
+        &mut self,
+        packet: &Vmm3Packet<'_>,
+        rules: &ReadoutRules,
+        filter: &mut impl ReadoutFilter,
+        hits: &mut impl AcceptedHits,
+        counters: &mut GdGemCounters,
+    ) {
+        if self.calibration.is_empty() {
+            self.take_words::<false>(packet, rules, filter, hits, counters);
+        } else {
+            self.take_words::<true>(packet, rules, filter, hits, counters);
+        }
+    }
+
+    #[inline]
+    fn take_words<const CALIBRATED: bool>(
         &mut self,
         packet: &Vmm3Packet<'_>,
         rules: &ReadoutRules,
@@ -134,30 +203,40 @@ impl Fec {
                     };
                     match rules.time.of_offset(readout.trigger_offset) {
                         Ok(offset) => {
-                            placed += u64::from(self.place(&readout, base + offset, rules, hits, counters));
+                            let base = base + offset;
+                            let is_placed = self.place::<CALIBRATED>(&readout, base, rules, hits, counters);
+                            placed += u64::from(is_placed);
                         }
                         Err(OffsetProblem::LatencyViolation) => counters.latency_violation += 1,
                         Err(OffsetProblem::Undefined) => counters.undefined_offset += 1,
                     }
                 }
-                Word::Marker(marker) => {
-                    counters.markers += 1;
-                    match self.bases.get_mut(usize::from(marker.chip)) {
-                        Some(base) => {
-                            *base = Some(rules.time.of_marker(self.stamps.extend(marker.stamp)));
-                        }
-                        None => counters.markers_unknown_chip += 1,
-                    }
-                }
+                Word::Marker(marker) => self.take_marker(marker, &rules.time, counters),
             }
         }
         counters.readouts += readouts;
         counters.hits += placed;
     }
 
+    fn take_marker(&mut self, marker: TimeMarker, time: &HitTime, counters: &mut GdGemCounters) {
+        counters.markers += 1;
+        if let Some(trigger) = &mut self.trigger {
+            if let Some((chip, base)) = trigger.take(marker.into(), &mut self.stamps, time, counters)
+                && let Some(place) = self.bases.get_mut(usize::from(chip))
+            {
+                *place = base;
+            }
+            return;
+        }
+        match self.bases.get_mut(usize::from(marker.chip)) {
+            Some(base) => *base = Some(time.of_marker(self.stamps.extend(marker.stamp))),
+            None => counters.markers_unknown_chip += 1,
+        }
+    }
+
     /// Places a readout on its strip and hands it to the source clock. False, and counted, if it has no place.
     #[inline(always)]
-    fn place(
+    fn place<const CALIBRATED: bool>(
         &mut self,
         readout: &VmmReadout,
         base: i64,
@@ -169,15 +248,23 @@ impl Fec {
             counters.unmapped_channel += 1;
             return false;
         };
-        if readout.adc < rules.thresholds[place.plane] && !readout.over_threshold {
+        let channel = usize::from(readout.chip) * CHANNELS + usize::from(readout.channel);
+        let (adc, chip_time) = match self.calibration.get(channel) {
+            Some(correction) if CALIBRATED => (
+                correction.amplitude.clipped(readout.adc, LARGEST_ADC),
+                rules.time.of_calibrated_chip(readout, correction.fine_time),
+            ),
+            _ => (readout.adc, rules.time.of_chip(readout)),
+        };
+        if adc < rules.thresholds[place.plane & 1] && !readout.over_threshold {
             counters.below_threshold += 1;
             return false;
         }
-        let Ok(time) = u64::try_from(base + rules.time.of_chip(readout)) else {
+        let Ok(time) = u64::try_from(base + chip_time) else {
             counters.before_clock_zero += 1;
             return false;
         };
-        self.clock.judge(place.plane, Hit { time, strip: place.strip, adc: readout.adc }, hits);
+        self.clock.judge(place.plane, Hit { time, strip: place.strip, adc }, hits);
         true
     }
 }

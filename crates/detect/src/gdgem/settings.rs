@@ -1,6 +1,7 @@
 //! Everything about a Gd-GEM that can be configured, and its checks.
 
 use super::hit_time::HitTime;
+use crate::calibration::ChannelCalibration;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
@@ -32,6 +33,15 @@ pub enum ReadoutFormat {
     Vmm3Of2018,
     /// VMM3a (section 4.3).
     Vmm3a,
+    /// VMM3a in triggered mode (section 4.3, "TRG").
+    Vmm3aTriggered,
+}
+
+impl ReadoutFormat {
+    /// True for the two modes of VMM3a.
+    pub fn is_vmm3a(self) -> bool {
+        matches!(self, Self::Vmm3a | Self::Vmm3aTriggered)
+    }
 }
 
 /// How a readout's fields make its time.
@@ -86,6 +96,18 @@ pub struct PositionSettings {
     pub minimum_hits: Option<u32>,
 }
 
+/// The strips of a chip's channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChipStrips {
+    /// Channel 0 has this strip; the others follow.
+    From(u16),
+    /// One strip for each channel, or [`UNWIRED`].
+    Listed([u16; CHANNELS]),
+}
+
+/// In [`ChipStrips::Listed`]: no strip is wired to the channel.
+pub const UNWIRED: u16 = u16::MAX;
+
 /// One chip's place on the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipMapping {
@@ -93,10 +115,45 @@ pub struct ChipMapping {
     pub fec: u16,
     /// The chip, 0..=15.
     pub chip: u8,
+    /// Panel of its channels, counted from 0.
+    pub panel: u16,
     /// Plane of its channels.
     pub plane: Plane,
-    /// Strip of its channel 0; the others follow.
-    pub strip_offset: u16,
+    /// Strips of its channels.
+    pub strips: ChipStrips,
+}
+
+impl ChipMapping {
+    /// A chip of panel 0 whose channel 0 has the strip `strip_offset`; the others follow.
+    pub fn following(fec: u16, chip: u8, plane: Plane, strip_offset: u16) -> Self {
+        Self { fec, chip, panel: 0, plane, strips: ChipStrips::From(strip_offset) }
+    }
+
+    /// The strip of a channel, or none if it is not wired.
+    pub fn strip(&self, channel: u8) -> Option<u16> {
+        let channel = usize::from(channel);
+        match &self.strips {
+            ChipStrips::From(first) if channel < CHANNELS => Some(first + channel as u16),
+            ChipStrips::From(_) => None,
+            ChipStrips::Listed(strips) => strips.get(channel).copied().filter(|&strip| strip != UNWIRED),
+        }
+    }
+
+    /// The channel of a strip, or none if it is not on this chip.
+    pub fn channel(&self, strip: u32) -> Option<u8> {
+        (0..CHANNELS as u8).find(|&channel| self.strip(channel).map(u32::from) == Some(strip))
+    }
+}
+
+/// Calibration of a chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChipCalibration {
+    /// The FEC.
+    pub fec: u16,
+    /// The chip, 0..=15.
+    pub chip: u8,
+    /// Its channels, 64 of them.
+    pub channels: Vec<ChannelCalibration>,
 }
 
 /// All settings.
@@ -116,12 +173,17 @@ pub struct GdGemSettings {
     pub position: PositionSettings,
     /// The digital geometry.
     pub mapping: Vec<ChipMapping>,
-    /// The logical geometry: flat.
+    /// Calibration of chips; channels of others stay as they are.
+    pub calibration: Vec<ChipCalibration>,
+    /// The logical geometry: flat, of one or several panels.
     pub geometry: LogicalGeometry,
 }
 
 /// Most entries of the digital geometry: chips of 256 FECs.
-const MOST_CHIPS: usize = 256 * 16;
+pub const MOST_CHIPS: usize = 256 * 16;
+
+/// Most panels.
+pub const LARGEST_PANEL_COUNT: u32 = 1;
 
 impl GdGemSettings {
     /// Checks every setting, alone and with the others. Settings that pass make a detector; checking them takes
@@ -157,7 +219,40 @@ impl GdGemSettings {
             let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
             return SettingsError::refuse("position.time_bins", problem);
         }
-        self.check_mapping()
+        self.check_mapping()?;
+        self.check_calibration()
+    }
+
+    fn check_calibration(&self) -> Result<(), SettingsError> {
+        if self.calibration.is_empty() {
+            return Ok(());
+        }
+        if self.time.convention != TimeConvention::SignedOffset {
+            return SettingsError::refuse(
+                "calibration",
+                "is defined for time.convention = \"signed-offset\" only: remove it",
+            );
+        }
+        for (index, chip) in self.calibration.iter().enumerate() {
+            let refuse = |problem| SettingsError::refuse(format!("calibration[{index}]"), problem);
+            if chip.chip > 15 {
+                return refuse(format!("chip {} is not in 0..=15", chip.chip));
+            }
+            if chip.channels.len() != CHANNELS {
+                return refuse(format!("{} channels, expected {CHANNELS}", chip.channels.len()));
+            }
+            let earlier = &self.calibration[..index];
+            if earlier.iter().any(|other| (other.fec, other.chip) == (chip.fec, chip.chip)) {
+                return refuse(format!("chip {} of FEC {} is calibrated twice", chip.chip, chip.fec));
+            }
+        }
+        let time = HitTime::new(self)?;
+        for chip in &self.calibration {
+            for channel in &chip.channels {
+                time.calibrated(channel.time)?;
+            }
+        }
+        Ok(())
     }
 
     fn check_time(&self) -> Result<(), SettingsError> {
@@ -199,13 +294,17 @@ impl GdGemSettings {
                 "no chip is mapped to the detector: add [[mapping]] entries",
             );
         }
+        if self.geometry.panels() > LARGEST_PANEL_COUNT {
+            let problem = format!("at most {LARGEST_PANEL_COUNT} panels");
+            return SettingsError::refuse("geometry", problem);
+        }
         if self.mapping.len() > MOST_CHIPS {
             return SettingsError::refuse("mapping", format!("more than {MOST_CHIPS} entries"));
         }
         let largest_fec = match self.format {
             ReadoutFormat::Vmm2 => 1,
             ReadoutFormat::Vmm3Of2018 => 256,
-            ReadoutFormat::Vmm3a => 15,
+            ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => 15,
         };
         for (index, entry) in self.mapping.iter().enumerate() {
             let key = |key| format!("mapping[{index}].{key}");
@@ -216,9 +315,24 @@ impl GdGemSettings {
             if entry.chip > 15 {
                 return SettingsError::refuse(key("vmm"), format!("chip {} is not in 0..=15", entry.chip));
             }
-            if usize::from(entry.strip_offset) + CHANNELS > usize::from(STRIP_LIMIT) {
-                let problem = format!("at most {}", usize::from(STRIP_LIMIT) - CHANNELS);
-                return SettingsError::refuse(key("strip_offset"), problem);
+            if u32::from(entry.panel) >= self.geometry.panels() {
+                let problem =
+                    format!("panel {} of a detector of {} panels", entry.panel, self.geometry.panels());
+                return SettingsError::refuse(key("panel"), problem);
+            }
+            match &entry.strips {
+                ChipStrips::From(first) if usize::from(*first) + CHANNELS > usize::from(STRIP_LIMIT) => {
+                    let problem = format!("at most {}", usize::from(STRIP_LIMIT) - CHANNELS);
+                    return SettingsError::refuse(key("strip_offset"), problem);
+                }
+                ChipStrips::Listed(strips) => {
+                    let beyond = |&&strip: &&u16| strip != UNWIRED && strip >= STRIP_LIMIT;
+                    if let Some(strip) = strips.iter().find(beyond) {
+                        let problem = format!("strip {strip} is not below {STRIP_LIMIT}");
+                        return SettingsError::refuse(key("strips"), problem);
+                    }
+                }
+                ChipStrips::From(_) => {}
             }
             let earlier = &self.mapping[..index];
             if earlier.iter().any(|other| (other.fec, other.chip) == (entry.fec, entry.chip)) {

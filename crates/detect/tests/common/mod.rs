@@ -15,7 +15,7 @@ use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 pub(crate) fn settings() -> GdGemSettings {
     let clustering =
         ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
-    let chip = |fec, chip, plane, strip_offset| ChipMapping { fec, chip, plane, strip_offset };
+    let chip = ChipMapping::following;
     GdGemSettings {
         format: ReadoutFormat::Vmm3a,
         time: TimeSettings {
@@ -48,6 +48,7 @@ pub(crate) fn settings() -> GdGemSettings {
             chip(1, 0, Plane::Y, 0),
             chip(1, 1, Plane::Y, 64),
         ],
+        calibration: Vec::new(),
         geometry: LogicalGeometry::flat(128, 128).expect("a geometry"),
     }
 }

@@ -14,9 +14,12 @@ const RUN: u64 = 65_536;
 /// Good streams of every format, and streams that go wrong in one way each.
 pub fn seeds() -> Vec<Seed> {
     let mut seeds = Vec::new();
-    for (name, choice) in
-        [("vmm2", choice::VMM2), ("vmm3-2018", choice::VMM3_OF_2018), ("vmm3a", choice::VMM3A)]
-    {
+    for (name, choice) in [
+        ("vmm2", choice::VMM2),
+        ("vmm3-2018", choice::VMM3_OF_2018),
+        ("vmm3a", choice::VMM3A),
+        ("vmm3a-triggered", choice::TRIGGERED),
+    ] {
         let good = neutrons(choice, 1000..1020);
         for (how, also) in [
             ("good", 0),

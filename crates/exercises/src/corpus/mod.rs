@@ -11,6 +11,7 @@ pub mod gdgem;
 pub mod mesytec;
 mod packets;
 pub mod srs_vmm;
+pub mod vmm_files;
 
 use std::path::{Path, PathBuf};
 

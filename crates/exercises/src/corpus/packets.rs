@@ -1,7 +1,9 @@
 //! Packets of SRS front-end cards for the corpora.
 
 use evforge_detect::gdgem::settings::ReadoutFormat;
-use evforge_wire::srs_vmm::{TimeMarker, Vmm2Encoder, Vmm3Encoder, Vmm3Variant, VmmReadout, Word};
+use evforge_wire::srs_vmm::{
+    TimeMarker, TriggerMarker, Vmm2Encoder, Vmm3Encoder, Vmm3Variant, VmmReadout, Word,
+};
 
 /// A readout that is like any other.
 pub(super) fn readout(chip: u8, channel: u8, bunch_crossing: u16, trigger_offset: u8) -> VmmReadout {
@@ -55,10 +57,18 @@ pub(super) fn neutron(format: ReadoutFormat, number: u32, stamp: u64, x: u8, y: 
             return vec![packet(2 * number, 2, x), packet(2 * number + 1, 0, y)];
         }
         ReadoutFormat::Vmm3Of2018 => Vmm3Variant::Of2018,
-        ReadoutFormat::Vmm3a => Vmm3Variant::Vmm3a,
+        ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => Vmm3Variant::Vmm3a,
+    };
+    let markers = match format {
+        ReadoutFormat::Vmm3aTriggered => vec![
+            Word::Marker(TriggerMarker::EventCounter { chip: 0, count: number as u16 }.into()),
+            Word::Marker(TriggerMarker::TriggerTime { chip: 0, stamp: stamp + 1024 }.into()),
+            Word::Marker(TriggerMarker::RelativeTime { chip: 0, ticks: 1024 }.into()),
+        ],
+        _ => vec![marker(0, stamp)],
     };
     let packet = |fec, strip| {
-        let mut words = vec![marker(0, stamp)];
+        let mut words = markers.clone();
         words.extend((0..5).map(|n| hit(0, strip + n, 100 + u16::from(n))));
         vmm3(variant, number, fec, &words)
     };

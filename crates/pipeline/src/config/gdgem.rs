@@ -2,13 +2,15 @@
 
 use super::quantity::Duration;
 use super::sorting::Sorting;
+use super::{side_file, vmm_files};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
-    TimeSettings,
+    ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat,
+    TimeConvention, TimeSettings,
 };
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 enum Format {
@@ -18,6 +20,8 @@ enum Format {
     Vmm3Of2018,
     #[serde(rename = "vmm3a")]
     Vmm3a,
+    #[serde(rename = "vmm3a-triggered")]
+    Vmm3aTriggered,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -136,6 +140,14 @@ impl Default for Position {
 struct Geometry {
     nx: u32,
     ny: u32,
+    #[serde(default = "Geometry::one_panel")]
+    panels: u32,
+}
+
+impl Geometry {
+    fn one_panel() -> u32 {
+        1
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -143,6 +155,8 @@ struct Geometry {
 struct Mapping {
     fec: u16,
     vmm: u8,
+    #[serde(default)]
+    panel: u16,
     plane: PlaneName,
     strip_offset: u16,
 }
@@ -162,25 +176,30 @@ pub(super) struct GdGemSection {
     #[serde(default)]
     position: Position,
     geometry: Geometry,
+    #[serde(default)]
     mapping: Vec<Mapping>,
+    mapping_file: Option<PathBuf>,
+    calibration: Option<PathBuf>,
 }
 
 impl GdGemSection {
-    /// The detector's settings. What is wrong with single values is found by the detector itself.
-    pub(super) fn settings(&self) -> Result<GdGemSettings, SettingsError> {
+    /// The detector's settings, with what the files in `folder` say that are named here. What is wrong with
+    /// single values is found by the detector itself, and said with the file that it stands in.
+    pub(super) fn settings(&self, folder: &Path) -> Result<GdGemSettings, SettingsError> {
         let clustering = |plane: &Clustering| ClusteringSettings {
             adc_threshold: plane.adc_threshold,
             max_time_gap: plane.max_time_gap.picoseconds,
             max_strip_gap: plane.max_strip_gap,
             min_hits: plane.min_hits,
         };
-        let geometry = LogicalGeometry::flat(self.geometry.nx, self.geometry.ny)
+        let geometry = LogicalGeometry::new(self.geometry.nx, self.geometry.ny, 1, self.geometry.panels)
             .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })?;
-        Ok(GdGemSettings {
+        let settings = GdGemSettings {
             format: match self.readout {
                 Format::Vmm2 => ReadoutFormat::Vmm2,
                 Format::Vmm3Of2018 => ReadoutFormat::Vmm3Of2018,
                 Format::Vmm3a => ReadoutFormat::Vmm3a,
+                Format::Vmm3aTriggered => ReadoutFormat::Vmm3aTriggered,
             },
             time: TimeSettings {
                 convention: match self.time.convention {
@@ -202,9 +221,43 @@ impl GdGemSection {
                 upper_uncertainty_limit: self.position.upper_uncertainty_limit,
                 minimum_hits: self.position.minimum_hits,
             },
-            mapping: self.mapping.iter().map(chip_mapping).collect(),
+            mapping: self.mapping(folder)?,
+            calibration: match &self.calibration {
+                Some(file) => side_file::read(folder, "calibration", file, vmm_files::calibration)?,
+                None => Vec::new(),
+            },
             geometry,
-        })
+        };
+        settings.check().map_err(|error| self.in_file(error))?;
+        Ok(settings)
+    }
+
+    fn mapping(&self, folder: &Path) -> Result<Vec<ChipMapping>, SettingsError> {
+        match &self.mapping_file {
+            Some(_) if !self.mapping.is_empty() => {
+                SettingsError::refuse("mapping_file", "there are [[gdgem.mapping]] entries as well: keep one")
+            }
+            Some(file) => side_file::read(folder, "mapping_file", file, vmm_files::wiring),
+            None => Ok(self.mapping.iter().map(chip_mapping).collect()),
+        }
+    }
+
+    /// The error of a setting that stands in a file named here says so.
+    fn in_file(&self, error: SettingsError) -> SettingsError {
+        let files = [
+            ("mapping", "mapping_file", &self.mapping_file),
+            ("calibration", "calibration", &self.calibration),
+        ];
+        for (entry, key, file) in files {
+            if let Some(file) = file
+                && error.key.starts_with(entry)
+                && error.key != key
+            {
+                let problem = format!("{}: {}: {}", file.display(), error.key, error.problem);
+                return SettingsError { key: key.into(), problem };
+            }
+        }
+        error
     }
 }
 
@@ -212,10 +265,11 @@ fn chip_mapping(entry: &Mapping) -> ChipMapping {
     ChipMapping {
         fec: entry.fec,
         chip: entry.vmm,
+        panel: entry.panel,
         plane: match entry.plane {
             PlaneName::X => Plane::X,
             PlaneName::Y => Plane::Y,
         },
-        strip_offset: entry.strip_offset,
+        strips: ChipStrips::From(entry.strip_offset),
     }
 }

@@ -33,9 +33,10 @@ mod gdgem;
 mod multigrid;
 mod quantity;
 mod receive;
-mod sonde;
+mod side_file;
 mod sorting;
 mod veto;
+pub mod vmm_files;
 
 pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
@@ -47,11 +48,9 @@ use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::settings::SettingsError;
-use evforge_detect::sonde::{Sonde, SondeSettings};
 use gdgem::GdGemSection;
 use multigrid::MultiGridSection;
 use serde::Deserialize;
-use sonde::SondeSection;
 use std::path::{Path, PathBuf};
 
 /// Why there is no valid configuration.
@@ -168,30 +167,29 @@ struct File {
     veto: Vec<veto::VetoEntry>,
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
-    sonde: Option<SondeSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 3] = ["gdgem", "multigrid", "sonde"];
+const SECTIONS: [&str; 2] = ["gdgem", "multigrid"];
 
 /// A detector's section: its name and, if it is there, what it says.
 type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
 
 impl File {
-    /// The detectors' sections, with what those that are there say.
-    fn detectors(&self) -> [Section; SECTIONS.len()] {
-        let gdgem = self.gdgem.as_ref().map(|section| section.settings().map(DetectorSettings::GdGem));
+    /// The detectors' sections, with what those that are there say. Files that they name are looked for in
+    /// `folder`.
+    fn detectors(&self, folder: &Path) -> [Section; SECTIONS.len()] {
+        let gdgem = self.gdgem.as_ref().map(|section| section.settings(folder).map(DetectorSettings::GdGem));
         let multigrid =
             self.multigrid.as_ref().map(|section| section.settings().map(DetectorSettings::MultiGrid));
-        let sonde = self.sonde.as_ref().map(|section| section.settings().map(DetectorSettings::Sonde));
-        let [gdgem_name, multigrid_name, sonde_name] = SECTIONS;
-        [(gdgem_name, gdgem), (multigrid_name, multigrid), (sonde_name, sonde)]
+        let [gdgem_name, multigrid_name] = SECTIONS;
+        [(gdgem_name, gdgem), (multigrid_name, multigrid)]
     }
 
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
     /// can ask for more memory than there is.
-    fn detector(&self) -> Result<(&'static str, DetectorSettings), SettingsError> {
-        let detectors = self.detectors();
+    fn detector(&self, folder: &Path) -> Result<(&'static str, DetectorSettings), SettingsError> {
+        let detectors = self.detectors(folder);
         let names: Vec<String> = detectors.iter().map(|(name, _)| format!("[{name}]")).collect();
         let mut present = detectors.into_iter().filter_map(|(name, settings)| Some((name, settings?)));
         let Some((name, settings)) = present.next() else {
@@ -237,8 +235,6 @@ pub enum DetectorSettings {
     GdGem(GdGemSettings),
     /// A Multi-Grid.
     MultiGrid(MultiGridSettings),
-    /// A SoNDe.
-    Sonde(SondeSettings),
 }
 
 impl DetectorSettings {
@@ -250,7 +246,6 @@ impl DetectorSettings {
         match self {
             Self::GdGem(settings) => settings.check(),
             Self::MultiGrid(settings) => settings.check(),
-            Self::Sonde(settings) => settings.check(),
         }
     }
 
@@ -260,7 +255,6 @@ impl DetectorSettings {
             Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
-            Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
         })
     }
 }
@@ -276,11 +270,13 @@ impl Config {
         Self::parse(path, &text, overrides)
     }
 
-    /// As [`Config::read`], from text; `path` is for the messages.
+    /// As [`Config::read`], from text; `path` is for the messages, and files that the text names are looked for
+    /// beside it.
     ///
     /// # Errors
     /// As [`Config::read`].
     pub fn parse(path: &Path, text: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
         let invalid = |place, problem| ConfigError::Invalid { path: path.to_owned(), place, problem };
         let in_text = |error: &toml::de::Error| {
             let place = error.span().map(|span| document::place_of(text, span.start));
@@ -288,7 +284,7 @@ impl Config {
         };
         if overrides.is_empty() {
             let file: File = toml::from_str(text).map_err(|error| in_text(&error))?;
-            return Self::of(file, text.to_owned()).map_err(|error| {
+            return Self::of(file, text.to_owned(), folder).map_err(|error| {
                 let place = document::locate(text, &error.key);
                 invalid(place, error.to_string())
             });
@@ -304,10 +300,10 @@ impl Config {
         // Text again, so that the error of a wrong value can say at which key it stands.
         let text = toml::to_string(&table).map_err(|error| with(error.to_string()))?;
         let file: File = toml::from_str(&text).map_err(|error| with(error.to_string()))?;
-        Self::of(file, text).map_err(|error| with(error.to_string()))
+        Self::of(file, text, folder).map_err(|error| with(error.to_string()))
     }
 
-    fn of(file: File, text: String) -> Result<Self, SettingsError> {
+    fn of(file: File, text: String, folder: &Path) -> Result<Self, SettingsError> {
         file.input.check()?;
         file.receive.check()?;
         if file.name.is_empty() {
@@ -317,7 +313,7 @@ impl Config {
         let vetoes = file.veto.iter().enumerate().map(|(index, entry)| entry.veto(index));
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
         crate::veto::check(&vetoes)?;
-        let (section, detector) = file.detector()?;
+        let (section, detector) = file.detector(folder)?;
         let File { name, input, receive, cores, .. } = file;
         Ok(Self { name, input, receive, cores, pulses, vetoes, section, detector, text })
     }
@@ -330,9 +326,7 @@ impl Config {
     /// How the detector forms events, by the name in the configuration, if it offers a choice.
     pub fn strategy(&self) -> Option<&'static str> {
         match &self.detector {
-            DetectorSettings::Sonde(_)
-            | DetectorSettings::GdGem(_)
-            | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
+            DetectorSettings::GdGem(_) | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
             DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
                 Some(match settings.strategy {
                     Strategy::Maximum => "maximum",
@@ -418,6 +412,38 @@ strip_offset = 0
     }
 
     #[test]
+    fn errors_of_files_that_a_configuration_names_name_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.toml");
+        let entry = r#"{"fecID": 0, "vmmID": 3, "planeID": 0, "strip_offset": 0}"#;
+        std::fs::write(folder.path().join("wiring.json"), format!(r#"{{"srs_mappings": [{entry}]}}"#))
+            .unwrap();
+        let without = GOOD.split("[[gdgem.mapping]]").next().unwrap();
+        let named = |key: &str, file: &str| {
+            without.replace("[gdgem.time]", &format!("{key} = \"{file}\"\n[gdgem.time]"))
+        };
+        let error = |text: &str| Config::parse(&path, text, &[]).unwrap_err().to_string();
+        for (text, expected) in [
+            (without.to_owned(), "gdgem.mapping: no chip is mapped"),
+            (named("mapping_file", "none.json"), "none.json: cannot be read: No such file"),
+            (named("mapping_file", "."), "is not a file"),
+            (
+                named("mapping_file", "wiring.json"),
+                "test.toml:6:16: gdgem.mapping_file: wiring.json: mapping[0].fec: FEC 0 is not in 1..=15",
+            ),
+            (named("mapping_file", "test.toml"), "test.toml: cannot be read"),
+            (GOOD.replace("[gdgem.time]", "mapping_file = 'x'\n[gdgem.time]"), "keep one"),
+            (
+                GOOD.replace("[gdgem.time]", "calibration = 'wiring.json'\n[gdgem.time]"),
+                "wiring.json: missing field `vmm_calibration` at line 1 column",
+            ),
+        ] {
+            let error = error(&text);
+            assert!(error.contains(expected), "{error}\n  expected {expected}");
+        }
+    }
+
+    #[test]
     fn pulses_and_vetoes_are_read_and_checked() {
         let with = |text: &str| parse(&format!("{GOOD}{text}"), &[]);
         let veto = "[[veto]]\nname = \"prompt\"\ntime_of_flight = [\"0us\", \"300us\"]\n";
@@ -439,7 +465,7 @@ strip_offset = 0
     fn a_configuration_has_exactly_one_detector() {
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
         assert!(
-            error.contains("no detector: a configuration has one section of [gdgem], [multigrid], [sonde]"),
+            error.contains("no detector: a configuration has one section of [gdgem], [multigrid]"),
             "{error}"
         );
     }

@@ -11,5 +11,6 @@ mod model;
 mod pcapng;
 mod production;
 mod reference;
+mod side_files;
 mod single_rules;
 mod steps;

@@ -35,7 +35,8 @@ pub(crate) fn form(capture: &Capture, overrides: &[&str]) -> (Vec<Event>, Detect
     (events, detector.ledger())
 }
 
-fn model_events(capture: &Capture) -> (Vec<Event>, Counters) {
+/// Forms the events of a capture with the model.
+pub(crate) fn model_events(capture: &Capture) -> (Vec<Event>, Counters) {
     let outcome = run(&capture.payloads, &capture.settings, &Rules::ours());
     let event = |event: &crate::model::analysis::Event| Event {
         time_ns: event.time_ns,

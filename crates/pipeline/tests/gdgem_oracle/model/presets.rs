@@ -2,6 +2,8 @@
 //!
 //! EFU formats of 2018, section 4.4 (arithmetic), 4.5 (mappings) and 4.6 (parameter defaults).
 
+use std::collections::BTreeMap;
+
 use super::settings::{
     Arithmetic, ChipMapping, Clusterer, Convention, Format, PerPlane, Plane, Settings, Ticks,
 };
@@ -84,6 +86,7 @@ impl Settings {
             convention,
             arithmetic,
             mapping,
+            calibration: BTreeMap::new(),
             clusterers: PerPlane { x: clusterer.clone(), y: clusterer },
             matcher_maximum_delta_time: 200 * ns,
             weighted_centre: true,

@@ -2,6 +2,8 @@
 //!
 //! EFU formats of 2018, sections 4.1 to 4.6.
 
+use std::collections::BTreeMap;
+
 /// A time or a time difference in ticks; [`Arithmetic::ticks_per_ns`] ticks are one nanosecond.
 ///
 /// 128 bits hold any time that the extended clocks can produce, so the model never has to think about
@@ -114,6 +116,19 @@ pub(crate) struct Clusterer {
     pub(crate) minimum_cluster_size: usize,
 }
 
+/// Calibration of one channel in millionths: of ADC counts, of a nanosecond, and of one (section 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Calibration {
+    /// Taken from the amplitude.
+    pub(crate) adc_offset: i128,
+    /// Then multiplied with it.
+    pub(crate) adc_slope: i128,
+    /// Taken from the fine time.
+    pub(crate) time_offset: i128,
+    /// Then multiplied with it.
+    pub(crate) time_slope: i128,
+}
+
 /// All settings of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -127,6 +142,8 @@ pub(crate) struct Settings {
     pub(crate) arithmetic: Arithmetic,
     /// The chips that belong to the detector; readouts of others are unmapped.
     pub(crate) mapping: Vec<ChipMapping>,
+    /// Calibrated channels by FEC, VMM and channel.
+    pub(crate) calibration: BTreeMap<(u16, u8, u8), Calibration>,
     /// Hit selection and clustering.
     pub(crate) clusterers: PerPlane<Clusterer>,
     /// Largest difference of the end times of clusters in one event, in ticks (section 4.6).

@@ -164,7 +164,8 @@ impl<'a> Timing<'a> {
             return None;
         };
         let threshold = self.settings.clusterers.get(chip.plane).hit_adc_threshold;
-        if !readout.over_threshold && readout.adc < threshold {
+        let (adc, fine_time) = self.calibrated(fec, readout);
+        if !readout.over_threshold && adc < threshold {
             counters.below_threshold += 1;
             return None;
         }
@@ -175,11 +176,9 @@ impl<'a> Timing<'a> {
             epoch: 0,
             plane: chip.plane,
             strip: chip.strip_offset + u32::from(readout.channel),
-            adc: readout.adc,
+            adc,
             trigger_time,
-            chip_time: Ticks::from(readout.bunch_crossing) * arithmetic.bunch_crossing
-                + arithmetic.chip_time_constant
-                + Ticks::from(readout.tdc) * arithmetic.tdc_step,
+            chip_time: Ticks::from(readout.bunch_crossing) * arithmetic.bunch_crossing + fine_time,
         };
         if self.rules.source_clocks && hit.time() < 0 {
             counters.before_zero += 1;
@@ -187,5 +186,23 @@ impl<'a> Timing<'a> {
         }
         counters.hits += 1;
         Some(hit)
+    }
+
+    /// Amplitude and fine time of a readout: (adc - offset) * slope, clipped to 0..1023, and (1.5 crossings - TDC
+    /// - offset) * slope (section 4.3). Both are rounded to the nearest count and tick, halves up.
+    fn calibrated(&self, fec: u16, readout: &Readout) -> (u16, Ticks) {
+        let arithmetic = &self.settings.arithmetic;
+        let fine_time = arithmetic.chip_time_constant + Ticks::from(readout.tdc) * arithmetic.tdc_step;
+        let Some(channel) = self.settings.calibration.get(&(fec, readout.vmm, readout.channel)) else {
+            return (readout.adc, fine_time);
+        };
+        let million = 1_000_000;
+        let rounded = |millionths_of_millionths: i128| {
+            (2 * millionths_of_millionths + million * million).div_euclid(2 * million * million)
+        };
+        let adc = (i128::from(readout.adc) * million - channel.adc_offset) * channel.adc_slope;
+        let time = (fine_time * million - channel.time_offset * arithmetic.ticks_per_ns) * channel.time_slope;
+        let adc = u16::try_from(rounded(adc).clamp(0, 1023)).expect("at most 1023");
+        (adc, rounded(time))
     }
 }
