@@ -5,14 +5,16 @@ use crate::settings::{Picoseconds, SettingsError};
 /// Converts ticks to nanoseconds when an event leaves: the only rounding of a time, always down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickLength {
-    /// Nanoseconds in `ticks` ticks, in lowest terms.
+    /// Nanoseconds in `ticks << shift` ticks, in lowest terms.
     nanoseconds: u64,
+    /// Odd: 1 for most clocks, which then need no division.
     ticks: u64,
+    shift: u32,
 }
 
 impl TickLength {
     /// Times stay in ticks.
-    pub const RAW: Self = Self { nanoseconds: 1, ticks: 1 };
+    pub const RAW: Self = Self { nanoseconds: 1, ticks: 1, shift: 0 };
 
     /// A tick of so many picoseconds.
     ///
@@ -24,21 +26,25 @@ impl TickLength {
             return Err(SettingsError { key: key.into(), problem });
         }
         let divisor = greatest_common_divisor(picoseconds, 1000);
-        Ok(Self { nanoseconds: picoseconds / divisor, ticks: 1000 / divisor })
+        let ticks = 1000 / divisor;
+        let shift = ticks.trailing_zeros();
+        Ok(Self { nanoseconds: picoseconds / divisor, ticks: ticks >> shift, shift })
     }
 
     /// The time of `ticks` ticks in nanoseconds.
     #[inline]
     pub fn nanoseconds(self, ticks: u64) -> u64 {
         match ticks.checked_mul(self.nanoseconds) {
-            Some(product) => product / self.ticks,
+            Some(product) if self.ticks == 1 => product >> self.shift,
+            Some(product) => (product >> self.shift) / self.ticks,
             None => self.slowly(ticks),
         }
     }
 
     #[cold]
     fn slowly(self, ticks: u64) -> u64 {
-        let exact = u128::from(ticks) * u128::from(self.nanoseconds) / u128::from(self.ticks);
+        let exact =
+            ((u128::from(ticks) * u128::from(self.nanoseconds)) >> self.shift) / u128::from(self.ticks);
         u64::try_from(exact).unwrap_or(u64::MAX)
     }
 
@@ -47,7 +53,8 @@ impl TickLength {
         if duration == 0 {
             return 0;
         }
-        let exact = u128::from(duration) * u128::from(self.ticks) / (u128::from(self.nanoseconds) * 1000);
+        let ticks = u128::from(self.ticks) << self.shift;
+        let exact = u128::from(duration) * ticks / (u128::from(self.nanoseconds) * 1000);
         u64::try_from(exact).unwrap_or(u64::MAX).max(1)
     }
 }

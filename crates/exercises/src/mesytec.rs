@@ -63,8 +63,8 @@ pub fn mesytec(bytes: &[u8]) {
 
 /// Reads a trigger and compares with its words.
 fn read(trigger: evforge_wire::mesytec::Trigger<'_>, words: &[Word], clock: &mut TriggerClock) {
-    let mut readouts = Vec::new();
-    let end = trigger.read(clock, |word, context| readouts.extend(VmmrReadout::of(word, context)));
+    let (readouts, end) = trigger
+        .read(clock, Vec::new(), |readouts, word, context| readouts.extend(VmmrReadout::of(word, context)));
     let expected: Vec<_> = words
         .iter()
         .filter_map(|word| match *word {

@@ -26,9 +26,7 @@ fn read(
     trigger: &Trigger<'_>,
     clock: &mut TriggerClock,
 ) -> (Vec<VmmrReadout>, Result<TriggerEnd, TriggerFault>) {
-    let mut readouts = Vec::new();
-    let end = trigger.read(clock, |word, context| readouts.extend(VmmrReadout::of(word, context)));
-    (readouts, end)
+    trigger.read(clock, Vec::new(), |readouts, word, context| readouts.extend(VmmrReadout::of(word, context)))
 }
 
 /// Number of triggers, then (readouts, time) of each trigger that has readouts.

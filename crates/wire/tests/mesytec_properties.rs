@@ -89,13 +89,12 @@ proptest! {
         prop_assert!(words.len().is_multiple_of(2), "modules send whole 64-bit words");
         let bytes = datagram(&[(1, words)]);
         let trigger = Datagram::parse(&bytes).unwrap().triggers().next().unwrap().unwrap();
-        let mut found = Vec::new();
-        let read = trigger.read(&mut TriggerClock::extended(), |word, context| {
-            let place = if word.is_readout() { usize::from(word.address()) } else { ADDRESSES };
-            assert_eq!(word.place(), place);
+        let taken = trigger.read(&mut TriggerClock::extended(), Vec::new(), |found, word, context| {
+            let half = usize::from(word.is_readout()) * ADDRESSES;
+            assert_eq!(word.slot(), half + usize::from(word.address()));
             found.extend(VmmrReadout::of(word, context));
         });
-        prop_assert_eq!((found, read), (readouts, Ok(end)));
+        prop_assert_eq!(taken, (readouts, Ok(end)));
     }
 
     #[test]
@@ -126,7 +125,7 @@ proptest! {
         let (triggers, damage) = accounted(&bytes).unwrap();
         prop_assert_eq!((triggers.len(), damage), (1, vec![]));
         let trigger = Datagram::parse(&bytes).unwrap().triggers().next().unwrap().unwrap();
-        prop_assert!(trigger.read(&mut TriggerClock::extended(), |_, _| ()).is_err());
+        prop_assert!(trigger.read(&mut TriggerClock::extended(), (), |(), _, _| ()).1.is_err());
     }
 
     #[test]
@@ -147,8 +146,7 @@ proptest! {
         accounted(&bytes);
         if let Ok(datagram) = Datagram::parse(&bytes) {
             for trigger in datagram.triggers().flatten() {
-                let mut words = 0;
-                let read = trigger.read(&mut TriggerClock::counted(), |_, _| words += 1);
+                let (words, read) = trigger.read(&mut TriggerClock::counted(), 0, |words, _, _| *words += 1);
                 prop_assert!(words <= trigger.words().len());
                 prop_assert!(read.is_err() || words < trigger.words().len(), "no word for the time");
             }

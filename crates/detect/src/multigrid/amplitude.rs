@@ -5,11 +5,8 @@ use evforge_wire::mesytec::LARGEST_ADC;
 /// Largest factor: the largest amplitude then just fits 16 bits.
 pub const LARGEST_FACTOR: u16 = 16;
 
-/// Different factors that a detector may have; each takes a table of [`TABLE_BYTES`].
+/// Different factors that a detector may have; each takes a table of 8 KiB.
 pub const MOST_FACTORS: usize = 1024;
-
-/// Bytes of a table of rescaled amplitudes.
-pub const TABLE_BYTES: usize = AMPLITUDES * size_of::<u16>();
 
 const AMPLITUDES: usize = LARGEST_ADC as usize + 1;
 
@@ -95,6 +92,11 @@ impl RescaledAmplitudes {
         });
         // Settings are checked for MOST_FACTORS before.
         number as u16
+    }
+
+    /// Memory in bytes.
+    pub fn memory_bound(&self) -> usize {
+        self.factors.capacity() * size_of::<Factor>() + self.tables.capacity() * size_of::<u16>()
     }
 
     /// The amplitude rescaled with the factor of a table.

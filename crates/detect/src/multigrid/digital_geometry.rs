@@ -1,54 +1,46 @@
 //! The digital geometry: bus and channel to wire or grid (EFU formats of 2018, section 2.3).
 //!
-//! Everything about a channel is worked out beforehand. A readout finds it in one step, by the 16 bits of its
-//! address, in a table that also has an entry for fill words.
+//! Everything about a channel is worked out beforehand. A readout finds it in one step, by its address, in a
+//! table that also has entries for fill words.
 
-use super::amplitude::{AmplitudeFilter, RescaledAmplitudes, TABLE_BYTES};
+use super::amplitude::{AmplitudeFilter, RescaledAmplitudes};
+use super::channel::Channel;
 use super::settings::{BusSettings, MesytecSettings};
 use crate::channel_mask::{ChannelMask, MaskEntry};
-use evforge_core::geometry::LogicalGeometry;
 use evforge_core::monitor::{ChannelGroup, MonitorPlan};
-use evforge_wire::mesytec::{ADDRESSES, DataWord};
+use evforge_wire::mesytec::{ADDRESSES, DataWord, SLOTS};
 
-/// What is known of a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Channel {
+/// Where a channel is wired to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A wire, or else a grid.
+    pub is_wire: bool,
     /// Column of a wire, row of a grid.
     pub across: u16,
     /// Layer of a wire.
     pub layer: u16,
-    /// What it adds to the pixel id: a wire its layer and column (and 1), a grid its row. [`OUTSIDE`] where that
-    /// is not in the logical geometry.
-    pub pixel_part: u32,
-    /// 1 for a wire, [`GRID`] for a grid, 0 for neither: added up, the numbers of both.
-    pub kind: u32,
-    /// 0: every amplitude is taken as it is. Otherwise one more than the place in the list of special channels.
-    special: u32,
 }
 
-/// Kind of a wire.
-pub const WIRE: u32 = 1;
-/// Kind of a grid: counted in the upper half of a sum of kinds. A packet has less than 2^16 readouts.
-pub const GRID: u32 = 1 << 16;
-/// A part of a pixel id that makes any sum of parts larger than every pixel id.
-pub const OUTSIDE: u32 = 1 << 31;
-
-/// Neither wire nor grid.
-const NOTHING: Channel = Channel { across: 0, layer: 0, pixel_part: 0, kind: 0, special: 0 };
-
-/// Special number of channels that no wire or grid is wired to.
-const UNMAPPED: u32 = u32::MAX;
-
-/// A channel whose amplitudes are not just taken.
+/// A channel that a wire or grid is wired to.
 #[derive(Clone, Copy, Debug)]
-struct Special {
+struct Wired {
+    place: Place,
+    /// Its entry if every amplitude were just taken.
+    channel: Channel,
     filter: AmplitudeFilter,
-    /// Table of its factor.
+    /// Table of the filter's factor.
     table: u16,
-    /// Index in the monitor plan and in the mask.
-    index: usize,
     masked: bool,
 }
+
+impl Wired {
+    fn is_special(&self) -> bool {
+        self.masked || !self.filter.is_transparent()
+    }
+}
+
+/// Number of special channels that no wire or grid is wired to.
+const UNMAPPED: u32 = u32::MAX;
 
 /// Readouts that make no hit, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,19 +56,21 @@ pub struct Refused {
 /// All channels.
 #[derive(Debug)]
 pub struct DigitalGeometry {
-    /// One entry for each address, and one for fill words.
-    channels: Box<[Channel; ADDRESSES + 1]>,
-    special: Vec<Special>,
+    /// One entry for each slot of a data word.
+    channels: Box<[Channel; SLOTS]>,
+    /// What is behind the entries, by the index of the channel in the monitor plan and in the mask.
+    wired: Vec<Wired>,
     amplitudes: RescaledAmplitudes,
     mask: ChannelMask,
-    /// Index of channel 0 of each bus in the monitor plan.
+    /// Index of channel 0 of each bus.
     first_index: Vec<usize>,
     plan: MonitorPlan,
 }
 
 impl DigitalGeometry {
-    /// The channels of these settings, which have been checked.
-    pub fn new(settings: &MesytecSettings, geometry: &LogicalGeometry) -> Self {
+    /// The channels of these settings, which have been checked, for a reconstruction that needs `content` of
+    /// each.
+    pub fn new(settings: &MesytecSettings, content: impl Fn(&Place) -> u32) -> Self {
         let plan = monitor_plan(settings);
         let mut first_index = Vec::new();
         let mut indices = 0;
@@ -93,86 +87,77 @@ impl DigitalGeometry {
                 Some(MaskEntry { channel, reason: masked.reason.clone() })
             })
             .collect();
-        let mut all = vec![Channel { special: UNMAPPED, ..NOTHING }; ADDRESSES];
-        all.push(NOTHING);
-        // The vector has as many entries as the array.
-        let channels: Box<[Channel; ADDRESSES + 1]> =
-            all.try_into().unwrap_or_else(|_| unreachable!("one entry for each address and one more"));
-        let mut this = Self {
-            channels,
-            special: Vec::new(),
-            amplitudes: RescaledAmplitudes::default(),
-            mask: ChannelMask::new(indices, &entries),
-            first_index,
-            plan,
-        };
-        let mut first_column = 0;
+        let mut channels = vec![Channel::default(); SLOTS];
+        channels[ADDRESSES..].fill(Channel::special(UNMAPPED));
+        let mask = ChannelMask::new(indices, &entries);
+        let mut wired = Vec::with_capacity(indices);
+        let mut amplitudes = RescaledAmplitudes::default();
+        let mut first_column = 0_u16;
         for (number, bus) in settings.buses.iter().enumerate() {
-            this.add_bus(number, bus, first_column, geometry);
-            first_column += bus.columns();
-        }
-        this
-    }
-
-    fn add_bus(&mut self, number: usize, bus: &BusSettings, first_column: u32, geometry: &LogicalGeometry) {
-        for raw in 0..bus.max_channel {
-            let (channel, filter) = place(bus, raw, first_column, geometry);
-            let index = self.first_index[number] + usize::from(raw);
-            let masked = self.mask.contains(index);
-            let special = if filter.is_transparent() && !masked {
-                0
-            } else {
-                let table = self.amplitudes.number(filter.factor);
-                self.special.push(Special { filter, table, index, masked });
-                self.special.len() as u32
-            };
-            if let Some(entry) = self.channels.get_mut(number << 12 | usize::from(raw)) {
-                *entry = Channel { special, ..channel };
+            for raw in 0..bus.max_channel {
+                let (place, filter) = place(bus, raw, first_column);
+                let of_plane = if place.is_wire { Channel::wire } else { Channel::grid };
+                let behind = Wired {
+                    place,
+                    channel: of_plane(content(&place)),
+                    filter,
+                    table: amplitudes.number(filter.factor),
+                    masked: mask.contains(wired.len()),
+                };
+                let special = Channel::special(wired.len() as u32);
+                channels[ADDRESSES | number << 12 | usize::from(raw)] =
+                    if behind.is_special() { special } else { behind.channel };
+                wired.push(behind);
             }
+            // The columns of all buses are at most 2^16, which the sum behind the last one may just reach.
+            first_column = first_column.wrapping_add(bus.columns() as u16);
         }
+        // The vector has as many entries as the array.
+        let channels = channels.try_into().unwrap_or_else(|_| unreachable!("one entry for each slot"));
+        Self { channels, wired, amplitudes, mask, first_index, plan }
     }
 
-    /// The channel of a readout and its amplitude; for a fill word, and for a readout that makes no hit, a
-    /// channel of no kind. The latter are counted.
+    /// The channel of a readout and its amplitude; none for a fill word, and for a readout that makes no hit.
+    /// The latter are counted.
     #[inline(always)]
-    pub fn place(&mut self, word: DataWord, refused: &mut Refused) -> (Channel, u16) {
-        let channel = self.channels[word.place()];
-        if channel.special == 0 {
-            return (channel, word.adc());
+    pub fn look_up(&mut self, word: DataWord, refused: &mut Refused) -> (Channel, u16) {
+        let channel = self.channels[word.slot()];
+        if channel.is_special() {
+            return self.look_up_special(channel.content(), word.adc(), refused);
         }
-        self.place_special(channel, word.adc(), refused)
+        (channel, word.adc())
     }
 
     #[cold]
     #[inline(never)]
-    fn place_special(&mut self, channel: Channel, adc: u16, refused: &mut Refused) -> (Channel, u16) {
-        let Some(special) = self.special.get(channel.special.wrapping_sub(1) as usize) else {
+    fn look_up_special(&mut self, number: u32, adc: u16, refused: &mut Refused) -> (Channel, u16) {
+        let index = number as usize;
+        let Some(wired) = self.wired.get(index) else {
             refused.unmapped += 1;
-            return (NOTHING, 0);
+            return (Channel::default(), 0);
         };
-        if special.masked {
-            self.mask.hides(special.index);
+        if wired.masked {
+            self.mask.hides(index);
             refused.masked += 1;
-            return (NOTHING, 0);
+            return (Channel::default(), 0);
         }
-        let adc = self.amplitudes.rescaled(special.table, adc);
-        if !special.filter.admits(adc) {
+        let adc = self.amplitudes.rescaled(wired.table, adc);
+        if !wired.filter.admits(adc) {
             refused.filtered += 1;
-            return (NOTHING, 0);
+            return (Channel::default(), 0);
         }
-        (channel, adc)
+        (wired.channel, adc)
     }
 
-    /// The channel and the amplitude of a readout that makes a hit; counts nothing.
-    pub fn peek(&self, word: DataWord) -> Option<(Channel, u16)> {
-        let channel = self.channels[word.place()];
-        if channel.special == 0 {
-            return (channel.kind != 0).then(|| (channel, word.adc()));
+    /// The place and the amplitude of a readout that makes a hit; counts nothing.
+    pub fn peek(&self, word: DataWord) -> Option<(Place, u16)> {
+        if !word.is_readout() {
+            return None;
         }
-        let special = self.special.get(channel.special.wrapping_sub(1) as usize)?;
-        let adc = self.amplitudes.rescaled(special.table, word.adc());
-        let taken = !special.masked && special.filter.admits(adc);
-        taken.then_some((channel, adc))
+        let wired = self.wired.get(self.index((word.address() >> 12) as u8, word.address() & 0xFFF)?)?;
+        let adc = self.amplitudes.rescaled(wired.table, word.adc());
+        let taken = !wired.masked && wired.filter.admits(adc);
+        taken.then_some((wired.place, adc))
     }
 
     /// Index in the monitor plan of a bus and a channel, if they are configured.
@@ -194,40 +179,30 @@ impl DigitalGeometry {
 
     /// Memory in bytes.
     pub fn memory_bound(&self) -> usize {
-        let names: usize =
-            self.plan.groups.iter().map(|group| size_of::<ChannelGroup>() + group.name.len()).sum();
+        let name = |group: &ChannelGroup| size_of::<ChannelGroup>() + group.name.capacity();
         size_of_val(&*self.channels)
-            + self.special.capacity() * (size_of::<Special>() + TABLE_BYTES)
+            + self.wired.capacity() * size_of::<Wired>()
+            + self.amplitudes.memory_bound()
             + self.mask.memory_bound()
             + self.first_index.capacity() * size_of::<usize>()
-            + 2 * names
+            // Lists that grow have up to twice as much room as they need.
+            + 2 * self.plan.groups.iter().map(name).sum::<usize>()
+            + self.plan.planes.capacity() * size_of::<&str>()
     }
 }
 
-/// A bus's channel and its filter.
-fn place(
-    bus: &BusSettings,
-    raw: u16,
-    first_column: u32,
-    geometry: &LogicalGeometry,
-) -> (Channel, AmplitudeFilter) {
+/// Where a bus's channel is wired to, and its filter.
+fn place(bus: &BusSettings, raw: u16, first_column: u16) -> (Place, AmplitudeFilter) {
     let swapped = |swap: bool| if swap { raw ^ 1 } else { raw };
     if raw < bus.max_wire {
         let wire = swapped(bus.swap_wires);
         let (column, layer) = (wire / bus.max_z, wire % bus.max_z);
-        let column = if bus.flipped_x { (bus.max_wire / bus.max_z - 1).wrapping_sub(column) } else { column };
+        let column = if bus.flipped_x { bus.max_wire / bus.max_z - 1 - column } else { column };
         let layer = if bus.flipped_z { bus.max_z - 1 - layer } else { layer };
-        let x = first_column + u32::from(column);
-        let pixel = geometry.pixel_3d(x, 0, u32::from(layer));
-        let pixel_part = if pixel == 0 { OUTSIDE } else { pixel };
-        let channel = Channel { across: x as u16, layer, pixel_part, kind: WIRE, special: 0 };
-        (channel, bus.wire_filters.at(raw))
+        (Place { is_wire: true, across: first_column + column, layer }, bus.wire_filters.at(raw))
     } else {
         let grid = swapped(bus.swap_grids) - bus.max_wire;
-        let pixel = geometry.pixel_3d(0, u32::from(grid), 0);
-        let pixel_part = if pixel == 0 { OUTSIDE } else { pixel - 1 };
-        let channel = Channel { across: grid, layer: 0, pixel_part, kind: GRID, special: 0 };
-        (channel, bus.grid_filters.at(grid))
+        (Place { is_wire: false, across: grid, layer: 0 }, bus.grid_filters.at(grid))
     }
 }
 

@@ -5,7 +5,7 @@
 //! or grids, whose amplitude reaches a threshold lie apart by at least the configured separation in columns,
 //! layers or rows.
 
-use super::digital_geometry::{DigitalGeometry, WIRE};
+use super::digital_geometry::DigitalGeometry;
 use super::settings::DoubleNeutronRule;
 use evforge_wire::mesytec::{Trigger, TriggerClock};
 
@@ -31,19 +31,19 @@ impl Extent {
 
 /// True if a trigger is recognised as two neutrons. Walks its words once more.
 pub fn is_double(trigger: &Trigger<'_>, rule: &DoubleNeutronRule, digital: &DigitalGeometry) -> bool {
-    let [mut columns, mut layers, mut rows] = [Extent::NOTHING; 3];
     // A trigger without a time makes no event and is not asked about.
-    let _time = trigger.read(&mut TriggerClock::extended(), |word, _| {
-        let Some((channel, amplitude)) = digital.peek(word) else { return };
+    let clock = &mut TriggerClock::extended();
+    let (extents, _time) = trigger.read(clock, [Extent::NOTHING; 3], |[columns, layers, rows], word, _| {
+        let Some((place, amplitude)) = digital.peek(word) else { return };
         if amplitude < rule.threshold {
             return;
         }
-        if channel.kind == WIRE {
-            columns.take(channel.across);
-            layers.take(channel.layer);
+        if place.is_wire {
+            columns.take(place.across);
+            layers.take(place.layer);
         } else {
-            rows.take(channel.across);
+            rows.take(place.across);
         }
     });
-    [columns, layers, rows].iter().any(|extent| extent.reaches(rule.separation))
+    extents.iter().any(|extent| extent.reaches(rule.separation))
 }

@@ -1,7 +1,7 @@
 //! The pipeline of a Multi-Grid read out by VMMR modules: packets in, events out.
 
 use super::counters::MesytecCounters;
-use super::digital_geometry::{DigitalGeometry, Refused, WIRE};
+use super::digital_geometry::{DigitalGeometry, Place, Refused};
 use super::double_neutron::is_double;
 use super::outlet::{Outlet, TakeEvents, Way};
 use super::reconstruction::{CenterMass, Maximum, Miss, Prioritized, Reconstruction};
@@ -89,12 +89,17 @@ impl<F: ReadoutFilter> MultiGrid<F> {
         let geometry = settings
             .geometry()
             .map_err(|error| SettingsError { key: "bus".into(), problem: error.to_string() })?;
+        let content = |place: &Place| match settings.strategy {
+            Strategy::Maximum => Maximum::content(place, &geometry),
+            Strategy::CenterMass => CenterMass::content(place, &geometry),
+            Strategy::Prioritized => Prioritized::content(place, &geometry),
+        };
         let spoofed = settings.spoof_high_time;
         Ok(Self {
             gate: PacketGate::new(LARGEST_PACKET),
             former: Former {
                 geometry,
-                digital: DigitalGeometry::new(settings, &geometry),
+                digital: DigitalGeometry::new(settings, content),
                 clock: if spoofed { TriggerClock::counted() } else { TriggerClock::extended() },
                 event_time: settings.time.event_time,
                 origin: 0,
@@ -167,6 +172,14 @@ impl<F: ReadoutFilter> MultiGrid<F> {
     }
 }
 
+/// What has been taken from a trigger.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken<R> {
+    position: R,
+    readouts: u64,
+    hits: u64,
+}
+
 impl<F: ReadoutFilter> Former<F> {
     /// As [`Former::form`], with what the settings say.
     #[inline]
@@ -205,18 +218,15 @@ impl<F: ReadoutFilter> Former<F> {
     #[inline(always)]
     fn form_trigger<R: Reconstruction>(&mut self, trigger: &Trigger<'_>, way: &mut impl TakeEvents) {
         let Self { digital, clock, filter, refused, counters, .. } = self;
-        let mut position = R::default();
-        let (mut readouts, mut kinds) = (0, 0);
-        let end = trigger.read(clock, |word, _| {
-            readouts += u64::from(word.is_readout());
+        let (taken, end) = trigger.read(clock, Taken::<R>::default(), |taken, word, _| {
+            taken.readouts += u64::from(word.is_readout());
             if filter.passes(word) {
-                let (channel, amplitude) = digital.place(word, refused);
-                kinds += channel.kind;
-                position.take(channel, amplitude);
+                let (channel, amplitude) = digital.look_up(word, refused);
+                taken.hits += channel.hits();
+                taken.position.take(channel, amplitude);
             }
         });
-        // Wires in the lower half, grids in the upper.
-        let hits = u64::from(kinds & 0xFFFF) + u64::from(kinds >> 16);
+        let Taken { position, readouts, hits } = taken;
         counters.triggers += 1;
         counters.readouts += readouts;
         let end = match end {
@@ -274,9 +284,8 @@ fn missed(miss: Miss, readouts: u64, hits: u64, counters: &mut MesytecCounters) 
 
 /// Collects monitor data of a trigger.
 fn watch_trigger(trigger: &Trigger<'_>, digital: &DigitalGeometry, monitor: &mut MonitorData) {
-    let (mut count, mut sum) = ([0; 2], [0; 2]);
     // Monitoring leaves the clock of the events alone and counts nothing: that is done when events are formed.
-    let read = trigger.read(&mut TriggerClock::extended(), |word, _| {
+    let (planes, read) = trigger.read(&mut TriggerClock::extended(), [(0, 0); 2], |planes, word, _| {
         if !word.is_readout() {
             return;
         }
@@ -284,23 +293,23 @@ fn watch_trigger(trigger: &Trigger<'_>, digital: &DigitalGeometry, monitor: &mut
         if let Some(index) = digital.index((address >> 12) as u8, address & 0xFFF) {
             monitor.readout(index, word.adc());
         }
-        if let Some((channel, amplitude)) = digital.peek(word) {
-            let plane = usize::from(channel.kind != WIRE);
-            count[plane] += 1;
-            sum[plane] += u64::from(amplitude);
+        if let Some((place, amplitude)) = digital.peek(word) {
+            let plane = usize::from(!place.is_wire);
+            planes[plane].0 += 1;
+            planes[plane].1 += u64::from(amplitude);
         }
     });
     if read.is_err() {
         return;
     }
-    for plane in (0..2).filter(|&plane| count[plane] > 0) {
-        monitor.cluster(plane, count[plane]);
-        if count[1 - plane] == 0 {
-            monitor.lone_cluster(plane, count[plane], sum[plane]);
+    for (plane, (hits, amplitude)) in planes.into_iter().enumerate().filter(|(_, (hits, _))| *hits > 0) {
+        monitor.cluster(plane, hits);
+        if planes[1 - plane].0 == 0 {
+            monitor.lone_cluster(plane, hits, amplitude);
         }
     }
-    if count[0] > 0 && count[1] > 0 {
-        monitor.pair(sum[0], sum[1]);
+    if let [(1.., wires), (1.., grids)] = planes {
+        monitor.pair(wires, grids);
     }
 }
 

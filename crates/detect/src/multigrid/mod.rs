@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`settings`] | everything that can be configured, and its checks |
 //! | [`amplitude`] | rescaling and limits of single channels |
+//! | [`channel`] | a channel as the hot path sees it: one word |
 //! | [`digital_geometry`] | (bus, channel) to wire or grid, worked out beforehand |
 //! | [`reconstruction`] | hits of a trigger to its pixel: the three strategies |
 //! | [`double_neutron`] | two neutrons in one trigger |
@@ -22,6 +23,7 @@
 //! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
 
 pub mod amplitude;
+pub mod channel;
 pub mod cncs;
 pub mod counters;
 pub mod digital_geometry;

@@ -3,7 +3,8 @@
 //! The three strategies do without branches on the data: which channel comes next, and whether it is larger
 //! than the one before, cannot be predicted, and a wrong prediction costs as much as five readouts.
 
-use super::digital_geometry::{Channel, GRID, OUTSIDE, WIRE};
+use super::channel::Channel;
+use super::digital_geometry::Place;
 use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
 
@@ -20,7 +21,10 @@ pub enum Miss {
 
 /// Takes the hits of one trigger and finds its pixel.
 pub trait Reconstruction: Default {
-    /// Takes a hit; a channel of no kind changes nothing.
+    /// What this reconstruction needs to know of a channel: the content of its entry in the table.
+    fn content(place: &Place, geometry: &LogicalGeometry) -> u32;
+
+    /// Takes a hit; a channel that is none changes nothing.
     fn take(&mut self, channel: Channel, amplitude: u16);
 
     /// The pixel, after the last hit.
@@ -30,22 +34,13 @@ pub trait Reconstruction: Default {
     fn pixel(&self, geometry: &LogicalGeometry) -> Result<PixelId, Miss>;
 }
 
-/// All ones for a wire, zero otherwise.
-#[inline(always)]
-fn wire_mask(channel: Channel) -> u64 {
-    0_u64.wrapping_sub(u64::from(channel.kind & WIRE))
-}
-
-/// All ones for a grid, zero otherwise.
-#[inline(always)]
-fn grid_mask(channel: Channel) -> u64 {
-    0_u64.wrapping_sub(u64::from(channel.kind / GRID))
-}
+/// A part of a pixel id that makes the sum of both parts larger than every pixel id.
+const OUTSIDE: u32 = 1 << 31;
 
 /// The wire and the grid with the largest amplitude; of equal ones the last. An amplitude of 0 counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Maximum {
-    /// Amplitude and one in the upper half, part of the pixel in the lower; 0 before the first.
+    /// Amplitude in the upper half, part of the pixel in the lower; 0 before the first.
     wire: u64,
     grid: u64,
 }
@@ -53,17 +48,26 @@ pub struct Maximum {
 #[inline(always)]
 fn keep_larger(best: &mut u64, candidate: u64) {
     // Compares the upper halves only: of equal amplitudes the last counts.
-    if candidate | u64::from(u32::MAX) >= *best {
-        *best = candidate;
-    }
+    *best = if candidate | u64::from(u32::MAX) >= *best { candidate } else { *best };
 }
 
 impl Reconstruction for Maximum {
+    /// What it adds to the pixel id: a wire its layer and column (and 1), a grid its row.
+    fn content(place: &Place, geometry: &LogicalGeometry) -> u32 {
+        let (wire, across) = (place.is_wire, u32::from(place.across));
+        let pixel = if wire {
+            geometry.pixel_3d(across, 0, place.layer.into())
+        } else {
+            geometry.pixel_3d(0, across, 0)
+        };
+        if pixel == 0 { OUTSIDE } else { pixel - u32::from(!wire) }
+    }
+
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
-        let candidate = (u64::from(amplitude) + 1) << 32 | u64::from(channel.pixel_part);
-        keep_larger(&mut self.wire, candidate & wire_mask(channel));
-        keep_larger(&mut self.grid, candidate & grid_mask(channel));
+        let candidate = channel.with_amplitude(amplitude);
+        keep_larger(&mut self.wire, candidate & channel.wire_mask());
+        keep_larger(&mut self.grid, candidate & channel.grid_mask());
     }
 
     #[inline(always)]
@@ -74,10 +78,25 @@ impl Reconstruction for Maximum {
         if self.grid == 0 {
             return Err(Miss::NoGrid);
         }
-        // Both parts are below 2^31 unless they are outside.
+        // Both parts are below 2^30 unless they are outside, and then the sum is not.
         let pixel = (self.wire as u32).saturating_add(self.grid as u32);
         if pixel >= OUTSIDE { Err(Miss::Outside) } else { Ok(pixel) }
     }
+}
+
+/// Column of a wire or row of a grid, and layer, in the content of a channel.
+fn coordinates(place: &Place) -> u32 {
+    u32::from(place.layer) << 16 | u32::from(place.across)
+}
+
+#[inline(always)]
+fn across(channel: Channel) -> u64 {
+    u64::from(channel.content() & 0xFFFF)
+}
+
+#[inline(always)]
+fn layer(channel: Channel) -> u64 {
+    u64::from(channel.content() >> 16)
 }
 
 /// The mean position of wires and of grids, weighted with the amplitudes.
@@ -91,15 +110,19 @@ pub struct CenterMass {
 }
 
 impl Reconstruction for CenterMass {
+    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
+        coordinates(place)
+    }
+
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
-        let wire = u64::from(amplitude) & wire_mask(channel);
-        let grid = u64::from(amplitude) & grid_mask(channel);
+        let wire = u64::from(amplitude) & channel.wire_mask();
+        let grid = u64::from(amplitude) & channel.grid_mask();
         self.wires += wire;
-        self.columns += wire * u64::from(channel.across);
-        self.layers += wire * u64::from(channel.layer);
+        self.columns += wire * across(channel);
+        self.layers += wire * layer(channel);
         self.grids += grid;
-        self.rows += grid * u64::from(channel.across);
+        self.rows += grid * across(channel);
     }
 
     #[inline(always)]
@@ -129,21 +152,25 @@ impl Largest {
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u64) {
         // An amplitude of 0 never counts: larger ones replace what is there, equal ones join it.
-        let replaces = amplitude > self.amplitude;
         let counts = u64::from((amplitude >= self.amplitude) & (amplitude > 0));
-        let kept = if replaces { 0 } else { u64::MAX };
+        let kept = if amplitude > self.amplitude { 0 } else { u64::MAX };
+        let taken = 0_u64.wrapping_sub(counts);
         self.amplitude = self.amplitude.max(amplitude);
         self.count = (self.count & kept) + counts;
-        self.across = (self.across & kept) + counts * u64::from(channel.across);
-        self.layers = (self.layers & kept) + counts * u64::from(channel.layer);
+        self.across = (self.across & kept) + (taken & across(channel));
+        self.layers = (self.layers & kept) + (taken & layer(channel));
     }
 }
 
 impl Reconstruction for Prioritized {
+    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
+        coordinates(place)
+    }
+
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
-        self.wire.take(channel, u64::from(amplitude) & wire_mask(channel));
-        self.grid.take(channel, u64::from(amplitude) & grid_mask(channel));
+        self.wire.take(channel, u64::from(amplitude) & channel.wire_mask());
+        self.grid.take(channel, u64::from(amplitude) & channel.grid_mask());
     }
 
     #[inline(always)]
@@ -161,13 +188,20 @@ fn mean_pixel(
     [rows, grids]: [u64; 2],
     geometry: &LogicalGeometry,
 ) -> Result<PixelId, Miss> {
-    let (Some(x), Some(z)) = (columns.checked_div(wires), layers.checked_div(wires)) else {
-        return Err(Miss::NoWire);
-    };
-    let Some(y) = rows.checked_div(grids) else { return Err(Miss::NoGrid) };
-    // Means of 16-bit numbers fit 16 bits.
-    match geometry.pixel_3d(x as u32, y as u32, z as u32) {
+    let (Some(x), Some(z)) = (mean(columns, wires), mean(layers, wires)) else { return Err(Miss::NoWire) };
+    let Some(y) = mean(rows, grids) else { return Err(Miss::NoGrid) };
+    match geometry.pixel_3d(x, y, z) {
         0 => Err(Miss::Outside),
         pixel => Ok(pixel),
+    }
+}
+
+/// The mean, rounded down, of 16-bit numbers whose weighted sum is `sum`; none without weight.
+#[inline(always)]
+fn mean(sum: u64, weight: u64) -> Option<u32> {
+    // Most triggers are small, and short divisions are much cheaper than long ones.
+    match (u32::try_from(sum), u32::try_from(weight)) {
+        (Ok(sum), Ok(weight)) => sum.checked_div(weight),
+        _ => sum.checked_div(weight).map(|mean| mean as u32),
     }
 }

@@ -233,8 +233,8 @@ impl MesytecSettings {
         let geometry = self
             .geometry()
             .map_err(|error| SettingsError { key: "bus".into(), problem: error.to_string() })?;
-        if geometry.pixel_count() > i32::MAX as u32 {
-            return SettingsError::refuse("bus", "more than 2^31 pixels");
+        if geometry.pixel_count() >= 1 << 30 || geometry.nx() > 1 << 16 {
+            return SettingsError::refuse("bus", "more than 2^30 pixels, or more than 2^16 columns");
         }
         self.time.check(&geometry)?;
         match &self.double_neutrons {

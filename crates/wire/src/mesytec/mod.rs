@@ -20,8 +20,8 @@ mod vmmr;
 pub use encode::{DatagramEncoder, trigger_words};
 pub use sis3153::{BlockFault, Damage, Datagram, Rejection, Trigger, Triggers};
 pub use vmmr::{
-    ADDRESSES, Context, DataWord, HIGH_TIME_BITS, LARGEST_ADC, LOW_TIME_BITS, TriggerClock, TriggerEnd,
-    TriggerFault, VmmrReadout, Word,
+    ADDRESSES, Context, DataWord, HIGH_TIME_BITS, LARGEST_ADC, LOW_TIME_BITS, SLOTS, TriggerClock,
+    TriggerEnd, TriggerFault, VmmrReadout, Word,
 };
 
 /// Largest payload on a link with 9000-byte frames, in bytes.

@@ -8,6 +8,9 @@ pub const LARGEST_ADC: u16 = 4095;
 /// Number of addresses: 16 buses of 4096 channels.
 pub const ADDRESSES: usize = 1 << 16;
 
+/// Number of [slots](DataWord::slot): twice that of addresses.
+pub const SLOTS: usize = 2 * ADDRESSES;
+
 /// Width of the time in an end-of-event word, in bits.
 pub const LOW_TIME_BITS: u32 = 30;
 
@@ -115,11 +118,11 @@ impl DataWord {
         (self.0 >> 12) as u16
     }
 
-    /// Place in a table of all addresses with one more entry for fill words: the address, or [`ADDRESSES`].
+    /// Place in a table of [`SLOTS`] entries: fill words in its lower half, readouts in the upper one by their
+    /// address. Looking a fill word up is cheaper than asking whether it is one.
     #[inline(always)]
-    pub fn place(self) -> usize {
-        // A readout has 1 above the address, a fill word 0, which wraps to a number beyond all addresses.
-        ((self.0 >> 12).wrapping_sub(ADDRESSES as u32) as usize).min(ADDRESSES)
+    pub fn slot(self) -> usize {
+        (self.0 >> 12) as usize & (SLOTS - 1)
     }
 
     /// Amplitude, 0..=[`LARGEST_ADC`].
@@ -222,8 +225,8 @@ impl TriggerClock {
 }
 
 impl Trigger<'_> {
-    /// Walks the words in order and hands every readout and fill word to `take`. The time is known at the end
-    /// only, and what was handed out before a fault is of no use.
+    /// Walks the words in order and hands every readout and fill word to `take`, together with `state`, which is
+    /// returned. The time is known at the end only, and what was handed out before a fault is of no use.
     ///
     /// As the reference does it, the last end-of-event word gives the time of the whole trigger, and neither
     /// the order of the words nor the number that a header announces is checked any further.
@@ -232,11 +235,46 @@ impl Trigger<'_> {
     /// What makes the trigger useless. Its neighbours are not concerned: the clock has followed as far as the
     /// words could be read.
     #[inline(always)]
-    pub fn read(
+    pub fn read<S>(
         &self,
         clock: &mut TriggerClock,
-        mut take: impl FnMut(DataWord, Context),
-    ) -> Result<TriggerEnd, TriggerFault> {
+        mut state: S,
+        mut take: impl FnMut(&mut S, DataWord, Context),
+    ) -> (S, Result<TriggerEnd, TriggerFault>) {
+        // What modules send: a header, the high time, readouts and fill words, and an end. Looking at all words
+        // first leaves no branch in the loop over the readouts but that at its end.
+        if let [header, high, data @ .., end] = self.words {
+            let [header, high, end] = [header, high, end].map(|word| u32::from_le_bytes(*word));
+            let data_bits = data.iter().fold(0, |bits, word| bits | u32::from_le_bytes(*word));
+            let announced = (header & 0x3FF) as usize;
+            let usual = (header >> 28 == 0x4)
+                & (high >> 28 == 0x2)
+                & (end >> 30 == 0b11)
+                & (data_bits >> 29 == 0)
+                & (announced <= self.words.len());
+            if usual {
+                let context = Context { module: (header >> 16) as u8, time_difference: 0 };
+                for word in data {
+                    take(&mut state, DataWord(u32::from_le_bytes(*word)), context);
+                }
+                clock.set_high(high as u16);
+                let time = clock.time(end & ((1 << LOW_TIME_BITS) - 1));
+                let end = TriggerEnd { time, external_trigger: header >> 24 & 1 != 0 };
+                return (state, Ok(end));
+            }
+        }
+        // The state travels by value, so that it can stay in registers above.
+        self.read_any(clock, state, take)
+    }
+
+    /// As [`Trigger::read`], word by word, whatever they are.
+    #[inline(never)]
+    fn read_any<S>(
+        &self,
+        clock: &mut TriggerClock,
+        mut state: S,
+        mut take: impl FnMut(&mut S, DataWord, Context),
+    ) -> (S, Result<TriggerEnd, TriggerFault>) {
         let mut context = Context::default();
         let mut external_trigger = false;
         let mut time = None;
@@ -245,13 +283,13 @@ impl Trigger<'_> {
             let word = u32::from_le_bytes(*word);
             // Nearly all words: readouts and fill words alike.
             if word >> 29 == 0 {
-                take(DataWord(word), context);
+                take(&mut state, DataWord(word), context);
             } else {
                 match Word::decode(word) {
                     Word::EndOfEvent(low) => time = Some(clock.time(low)),
                     Word::Header { module, words, external_trigger: external } => {
                         if usize::from(words) > rest.len() {
-                            return Err(TriggerFault::WordsMissing);
+                            return (state, Err(TriggerFault::WordsMissing));
                         }
                         context.module = module;
                         external_trigger |= external;
@@ -259,13 +297,13 @@ impl Trigger<'_> {
                     Word::HighTime(high) => clock.set_high(high),
                     Word::TimeDifference { difference, .. } => context.time_difference = difference,
                     Word::Readout { .. } | Word::Fill | Word::Unknown(_) => {
-                        return Err(TriggerFault::UnknownWord((word >> 28) as u8));
+                        return (state, Err(TriggerFault::UnknownWord((word >> 28) as u8)));
                     }
                 }
             }
             rest = after;
         }
-        time.map(|time| TriggerEnd { time, external_trigger }).ok_or(TriggerFault::NoTime)
+        (state, time.map(|time| TriggerEnd { time, external_trigger }).ok_or(TriggerFault::NoTime))
     }
 
     /// The words one by one, whatever they are.
