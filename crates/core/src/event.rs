@@ -18,13 +18,14 @@ pub struct Event {
 /// Events in columns, in the order (time, pixel, source) in which the detector emits them.
 ///
 /// The capacity is fixed at creation; filling and clearing never allocate.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct EventBatch {
+    /// As long as the capacity from the beginning, as is the other column.
     times_ns: Vec<u64>,
     pixel_ids: Vec<PixelId>,
     /// Empty, or a mark for each event.
     marks: Vec<u8>,
-    capacity: usize,
+    used: usize,
 }
 
 impl EventBatch {
@@ -32,65 +33,79 @@ impl EventBatch {
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
         Self {
-            times_ns: Vec::with_capacity(capacity),
-            pixel_ids: Vec::with_capacity(capacity),
+            times_ns: vec![0; capacity],
+            pixel_ids: vec![0; capacity],
             marks: Vec::with_capacity(capacity),
-            capacity,
+            used: 0,
         }
     }
 
     /// Appends an event. Returns false, and changes nothing, if the batch is full.
+    #[inline]
     #[must_use]
     pub fn push(&mut self, event: Event) -> bool {
-        if self.is_full() {
+        let (Some(time_ns), Some(pixel_id)) =
+            (self.times_ns.get_mut(self.used), self.pixel_ids.get_mut(self.used))
+        else {
             return false;
-        }
-        self.times_ns.push(event.time_ns);
-        self.pixel_ids.push(event.pixel_id);
+        };
+        (*time_ns, *pixel_id) = (event.time_ns, event.pixel_id);
+        self.used += 1;
         true
+    }
+
+    /// Appends many events at once: `write` gets the first `most` places of both columns that are free (fewer
+    /// if there are not as many) and says how many of them, from the first on, it has filled.
+    #[inline]
+    pub fn append(&mut self, most: usize, write: impl FnOnce(&mut [u64], &mut [PixelId]) -> usize) {
+        let free = self.capacity() - self.used;
+        let places = self.used..self.used + most.min(free);
+        let written = write(&mut self.times_ns[places.clone()], &mut self.pixel_ids[places.clone()]);
+        self.used += written.min(places.len());
     }
 
     /// Number of events.
     pub fn len(&self) -> usize {
-        self.times_ns.len()
+        self.used
     }
 
     /// True without events.
     pub fn is_empty(&self) -> bool {
-        self.times_ns.is_empty()
+        self.used == 0
     }
 
     /// True if no further event fits.
+    #[inline]
     pub fn is_full(&self) -> bool {
-        self.times_ns.len() == self.capacity
+        self.used == self.capacity()
     }
 
     /// How many events fit in all.
+    #[inline]
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.times_ns.len()
     }
 
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.times_ns.clear();
-        self.pixel_ids.clear();
+        self.used = 0;
         self.marks.clear();
     }
 
     /// Column of times in nanoseconds.
     pub fn times_ns(&self) -> &[u64] {
-        &self.times_ns
+        &self.times_ns[..self.used]
     }
 
     /// Column of pixel ids, as long as [`EventBatch::times_ns`].
     pub fn pixel_ids(&self) -> &[PixelId] {
-        &self.pixel_ids
+        &self.pixel_ids[..self.used]
     }
 
     /// Marks every event: `mark_of` is given its time. For the stage behind the detector.
     pub fn mark(&mut self, mark_of: impl FnMut(u64) -> u8) {
         self.marks.clear();
-        self.marks.extend(self.times_ns.iter().copied().map(mark_of));
+        self.marks.extend(self.times_ns[..self.used].iter().copied().map(mark_of));
     }
 
     /// Column of marks, one bit per veto: empty if there are no vetoes, else as long as
@@ -101,14 +116,23 @@ impl EventBatch {
 
     /// The events one by one.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
-        self.times_ns.iter().zip(&self.pixel_ids).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
+        self.times_ns().iter().zip(self.pixel_ids()).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
     }
 
     /// Memory this batch holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
-        self.capacity * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
+        self.capacity() * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
     }
 }
+
+impl PartialEq for EventBatch {
+    /// Equal if events, marks and capacity are.
+    fn eq(&self, other: &Self) -> bool {
+        self.capacity() == other.capacity() && self.iter().eq(other.iter()) && self.marks == other.marks
+    }
+}
+
+impl Eq for EventBatch {}
 
 #[cfg(test)]
 mod tests {
@@ -123,5 +147,25 @@ mod tests {
         assert_eq!(batch.iter().collect::<Vec<_>>(), events);
         batch.clear();
         assert!(batch.is_empty() && batch.capacity() == 2);
+    }
+
+    #[test]
+    fn many_events_are_appended_as_far_as_there_is_room() {
+        let mut batch = EventBatch::new(5);
+        assert!(batch.push(Event { time_ns: 1, pixel_id: 1 }));
+        let mut offered = Vec::new();
+        for most in [2, 9, 1] {
+            batch.append(most, |times, pixels| {
+                times.fill(most as u64);
+                pixels.fill(7);
+                offered.push((times.len(), pixels.len()));
+                // One place stays free; who claims more than there are gets no more.
+                if most == 2 { 1 } else { 100 }
+            });
+        }
+        assert_eq!(offered, [(2, 2), (3, 3), (0, 0)]);
+        assert_eq!(batch.times_ns(), [1, 2, 9, 9, 9]);
+        assert_eq!(batch.pixel_ids(), [1, 7, 7, 7, 7]);
+        assert!(batch.is_full());
     }
 }

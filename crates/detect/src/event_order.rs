@@ -88,7 +88,7 @@ impl EventOrder {
         let capacity = rules.max_held.max(2 * room_for_a_packet);
         Self {
             clocks: (0..sources).map(|_| clock()).collect(),
-            waiting: [Waiting(TimeOrder::new(capacity, 0))],
+            waiting: [Waiting(TimeOrder::new(capacity, 0).with_payload_order())],
             joint: JointTime::new(rules.source_lag),
             closing: Closing::default(),
             room_for_a_packet,
@@ -275,6 +275,20 @@ mod tests {
         let (events, lost) = order(&packets, 3);
         let times: Vec<u64> = events.iter().map(|&(time, _)| time).collect();
         assert_eq!((times, lost), (vec![10, 15, 20, 25, 30, 870, 900], 0));
+    }
+
+    #[test]
+    fn events_of_equal_time_leave_in_order_of_their_pixels() {
+        let mut order = EventOrder::new(&RULES, 1);
+        order.begin_packet(0);
+        for pixel_id in [3, 1, 2] {
+            order.push(0, TimedEvent { time: 5, pixel_id });
+        }
+        order.end_packet();
+        assert!(!order.close());
+        let mut events = EventBatch::new(9);
+        assert!(order.drain(&mut events, |ticks| ticks));
+        assert_eq!(events.pixel_ids(), [1, 2, 3]);
     }
 
     proptest! {

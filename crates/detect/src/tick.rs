@@ -41,6 +41,11 @@ impl TickLength {
         }
     }
 
+    /// Nanoseconds in a tick, if that is a whole number: conversion is then a multiplication.
+    pub fn whole_nanoseconds(self) -> Option<u64> {
+        (self.ticks == 1).then_some(self.nanoseconds)
+    }
+
     #[cold]
     fn slowly(self, ticks: u64) -> u64 {
         let exact =
@@ -77,6 +82,8 @@ mod tests {
         );
         assert_eq!((tick.ticks_in(1_000_000), tick.ticks_in(1), TickLength::RAW.nanoseconds(7)), (16, 1, 7));
         assert!(TickLength::of(0, "tick").is_err());
+        assert_eq!(tick.whole_nanoseconds(), None);
+        assert_eq!(TickLength::of(8_000, "tick").map(TickLength::whole_nanoseconds), Ok(Some(8)));
     }
 
     proptest! {

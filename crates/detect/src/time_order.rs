@@ -52,6 +52,8 @@ pub struct TimeOrder {
     sorted: Vec<TimeKey>,
     cursor: usize,
     time_sort: TimeSort,
+    /// Whether items of equal time are put into the order of their payloads.
+    payload_order: bool,
 }
 
 /// No item is later than this.
@@ -73,7 +75,14 @@ impl TimeOrder {
             sorted: touched(key, capacity + unread),
             cursor: 0,
             time_sort: TimeSort::new(capacity),
+            payload_order: false,
         }
+    }
+
+    /// Puts items of equal time into the order of their payloads as well, for items that leave as they are.
+    pub fn with_payload_order(mut self) -> Self {
+        self.payload_order = true;
+        self
     }
 
     /// Upper bound of the memory in bytes.
@@ -168,7 +177,15 @@ impl TimeOrder {
             }
         }
         self.near.truncate(kept);
-        self.time_sort.sort(&mut self.sorted[first_new..]);
+        let new = &mut self.sorted[first_new..];
+        self.time_sort.sort(new);
+        if self.payload_order {
+            for same_time in new.chunk_by_mut(|first, second| first.time() == second.time()) {
+                if same_time.len() > 1 {
+                    same_time.sort_unstable();
+                }
+            }
+        }
     }
 
     /// Moves the base to the first item of `epoch` that is held, and to keys what then fits.
