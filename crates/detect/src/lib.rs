@@ -22,6 +22,7 @@
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
+//! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O. Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
@@ -43,6 +44,7 @@ pub mod packet_gate;
 pub mod plane_matching;
 pub mod plane_sorter;
 pub mod settings;
+pub mod sonde;
 pub mod source_clock;
 pub mod strip_former;
 pub mod tick;

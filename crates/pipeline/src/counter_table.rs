@@ -4,6 +4,7 @@ use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::gdgem::GdGemCounters;
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
+use evforge_detect::sonde::SondeCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::socket::ReceiverCounters;
@@ -20,6 +21,7 @@ pub fn counter_table() -> String {
     add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
+    add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
     text
 }
 

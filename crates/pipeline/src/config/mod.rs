@@ -34,6 +34,7 @@ mod multigrid;
 mod quantity;
 mod receive;
 mod side_file;
+mod sonde;
 mod sorting;
 mod veto;
 pub mod vmm_files;
@@ -48,9 +49,11 @@ use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::settings::SettingsError;
+use evforge_detect::sonde::{Sonde, SondeSettings};
 use gdgem::GdGemSection;
 use multigrid::MultiGridSection;
 use serde::Deserialize;
+use sonde::SondeSection;
 use std::path::{Path, PathBuf};
 
 /// Why there is no valid configuration.
@@ -167,10 +170,11 @@ struct File {
     veto: Vec<veto::VetoEntry>,
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
+    sonde: Option<SondeSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 2] = ["gdgem", "multigrid"];
+const SECTIONS: [&str; 3] = ["gdgem", "multigrid", "sonde"];
 
 /// A detector's section: its name and, if it is there, what it says.
 type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
@@ -182,8 +186,9 @@ impl File {
         let gdgem = self.gdgem.as_ref().map(|section| section.settings(folder).map(DetectorSettings::GdGem));
         let multigrid =
             self.multigrid.as_ref().map(|section| section.settings().map(DetectorSettings::MultiGrid));
-        let [gdgem_name, multigrid_name] = SECTIONS;
-        [(gdgem_name, gdgem), (multigrid_name, multigrid)]
+        let sonde = self.sonde.as_ref().map(|section| section.settings().map(DetectorSettings::Sonde));
+        let [gdgem_name, multigrid_name, sonde_name] = SECTIONS;
+        [(gdgem_name, gdgem), (multigrid_name, multigrid), (sonde_name, sonde)]
     }
 
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
@@ -235,6 +240,8 @@ pub enum DetectorSettings {
     GdGem(GdGemSettings),
     /// A Multi-Grid.
     MultiGrid(MultiGridSettings),
+    /// A SoNDe.
+    Sonde(SondeSettings),
 }
 
 impl DetectorSettings {
@@ -246,6 +253,7 @@ impl DetectorSettings {
         match self {
             Self::GdGem(settings) => settings.check(),
             Self::MultiGrid(settings) => settings.check(),
+            Self::Sonde(settings) => settings.check(),
         }
     }
 
@@ -255,6 +263,7 @@ impl DetectorSettings {
             Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
+            Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
         })
     }
 }
@@ -326,7 +335,9 @@ impl Config {
     /// How the detector forms events, by the name in the configuration, if it offers a choice.
     pub fn strategy(&self) -> Option<&'static str> {
         match &self.detector {
-            DetectorSettings::GdGem(_) | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
+            DetectorSettings::Sonde(_)
+            | DetectorSettings::GdGem(_)
+            | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
             DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
                 Some(match settings.strategy {
                     Strategy::Maximum => "maximum",
@@ -465,7 +476,7 @@ strip_offset = 0
     fn a_configuration_has_exactly_one_detector() {
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
         assert!(
-            error.contains("no detector: a configuration has one section of [gdgem], [multigrid]"),
+            error.contains("no detector: a configuration has one section of [gdgem], [multigrid], [sonde]"),
             "{error}"
         );
     }

@@ -1,0 +1,127 @@
+//! Which module a packet is from.
+
+use super::settings::{GroupAddress, GroupSettings, SYSTEMS};
+use evforge_core::packet::PacketOrigin;
+use std::net::IpAddr;
+
+/// Number of a module that does not exist.
+const NONE: u16 = u16::MAX;
+
+/// Finds a group by its address.
+#[derive(Clone, Debug)]
+enum Groups {
+    Any,
+    /// In order of the addresses.
+    BySource(Vec<(IpAddr, u16)>),
+    /// A place for every port.
+    ByPort(Vec<u16>),
+}
+
+/// Finds modules. They are numbered through all groups, in the order of the settings.
+#[derive(Clone, Debug)]
+pub struct ModuleFinder {
+    groups: Groups,
+    /// Module of each system of each group.
+    modules: Vec<[u16; SYSTEMS]>,
+}
+
+impl ModuleFinder {
+    /// For groups that have been checked.
+    pub fn new(groups: &[GroupSettings]) -> Self {
+        let mut first = 0;
+        let mut modules = Vec::with_capacity(groups.len());
+        for group in groups {
+            let mut systems = [NONE; SYSTEMS];
+            for (number, module) in (first..).zip(&group.modules) {
+                match module.system {
+                    None => systems.fill(number),
+                    Some(system) => systems[usize::from(system) % SYSTEMS] = number,
+                }
+            }
+            first += group.modules.len() as u16;
+            modules.push(systems);
+        }
+        let (mut by_source, mut by_port) = (Vec::new(), Vec::new());
+        for (number, group) in (0..).zip(groups) {
+            match group.address {
+                GroupAddress::Any => {}
+                GroupAddress::Source(address) => by_source.push((address.to_canonical(), number)),
+                GroupAddress::Port(port) => {
+                    by_port.resize(1 << 16, NONE);
+                    by_port[usize::from(port)] = number;
+                }
+            }
+        }
+        by_source.sort_unstable();
+        let groups = if !by_source.is_empty() {
+            Groups::BySource(by_source)
+        } else if !by_port.is_empty() {
+            Groups::ByPort(by_port)
+        } else {
+            Groups::Any
+        };
+        Self { groups, modules }
+    }
+
+    /// The module of a packet with this origin and system number, or none that is configured.
+    #[inline]
+    pub fn find(&self, origin: &PacketOrigin, system: u8) -> Option<usize> {
+        let group = match &self.groups {
+            Groups::Any => 0,
+            Groups::BySource(groups) => {
+                let address = origin.source.ip().to_canonical();
+                let place = groups.binary_search_by_key(&address, |&(address, _)| address).ok()?;
+                groups[place].1
+            }
+            Groups::ByPort(groups) => *groups.get(usize::from(origin.destination_port))?,
+        };
+        let module = *self.modules.get(usize::from(group))?.get(usize::from(system))?;
+        (module != NONE).then_some(usize::from(module))
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(groups: &[GroupSettings]) -> usize {
+        let by_port = (1 << 16) * size_of::<u16>();
+        groups.len() * (size_of::<[u16; SYSTEMS]>() + 2 * size_of::<(IpAddr, u16)>()) + by_port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::ModuleSettings;
+    use super::*;
+    use std::net::SocketAddr;
+
+    fn group(address: GroupAddress, systems: &[Option<u8>]) -> GroupSettings {
+        let modules = systems.iter().map(|&system| ModuleSettings { system, x: 0, y: 0 }).collect();
+        GroupSettings { address, x: 0, y: 0, modules }
+    }
+
+    fn origin(source: &str, destination_port: u16) -> PacketOrigin {
+        let source: SocketAddr = source.parse().unwrap();
+        PacketOrigin { source, destination_port, ..PacketOrigin::default() }
+    }
+
+    #[test]
+    fn by_source_address_whatever_the_port_and_the_notation() {
+        let address = |text: &str| GroupAddress::Source(text.parse().unwrap());
+        let groups =
+            [group(address("10.0.0.2"), &[Some(0), Some(1)]), group(address("10.0.0.1"), &[Some(31)])];
+        let finder = ModuleFinder::new(&groups);
+        assert_eq!(finder.find(&origin("10.0.0.2:50011", 9000), 1), Some(1));
+        assert_eq!(finder.find(&origin("[::ffff:10.0.0.1]:50021", 9000), 31), Some(2));
+        assert_eq!(finder.find(&origin("10.0.0.1:50011", 9000), 0), None);
+        assert_eq!(finder.find(&origin("10.0.0.3:50011", 9000), 0), None);
+    }
+
+    #[test]
+    fn by_destination_port_or_without_any_difference() {
+        let groups = [group(GroupAddress::Port(9000), &[None]), group(GroupAddress::Port(9001), &[Some(5)])];
+        let finder = ModuleFinder::new(&groups);
+        assert_eq!(finder.find(&origin("10.0.0.2:1", 9000), 17), Some(0));
+        assert_eq!(finder.find(&origin("10.0.0.2:1", 9001), 5), Some(1));
+        assert_eq!(finder.find(&origin("10.0.0.2:1", 9002), 5), None);
+        let finder = ModuleFinder::new(&[group(GroupAddress::Any, &[None])]);
+        assert_eq!(finder.find(&PacketOrigin::default(), 3), Some(0));
+    }
+}

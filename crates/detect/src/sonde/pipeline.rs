@@ -1,0 +1,472 @@
+//! The SoNDe pipeline: packets in, events out.
+
+use super::board_time::{BoardTime, HeaderTime};
+use super::counters::SondeCounters;
+use super::digital_geometry::{MODULE_CHANNELS, channel_index};
+use super::module::{Module, WithoutPixel, write_events};
+use super::module_finder::ModuleFinder;
+use super::settings::{EventSequence, SondeSettings};
+use crate::channel_mask::{ChannelMask, MaskEntry};
+use crate::event_order::{EventOrder, OrderRules, TimedEvent};
+use crate::packet_gate::{Discard, PacketGate};
+use crate::settings::SettingsError;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::detector::{Detector, Progress};
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
+use evforge_core::packet::{Packet, PacketBatch};
+use evforge_wire::sonde::{Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
+
+/// Readouts that a packet can have: samples of type 0xD4.
+const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 5;
+
+/// Times stay below this where they are put into order.
+const TIME_LIMIT: u64 = 1 << 62;
+
+/// A packet of which some readouts have left, or none yet.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    module: usize,
+    header: HeaderTime,
+    /// The first readout that has not been looked at.
+    next: usize,
+}
+
+/// A readout of whatever type.
+#[derive(Clone, Copy)]
+struct Readout {
+    time: u32,
+    asic: u8,
+    channel: u8,
+}
+
+/// A SoNDe detector with ROSMAP readout.
+#[derive(Debug)]
+pub struct Sonde {
+    geometry: LogicalGeometry,
+    finder: ModuleFinder,
+    modules: Vec<Module>,
+    time: BoardTime,
+    /// Puts events into the order of their times; none where they leave as they come.
+    order: Option<EventOrder>,
+    mask: ChannelMask,
+    /// The packet at which the event batch filled up.
+    under_way: Option<UnderWay>,
+    gate: PacketGate,
+    counters: SondeCounters,
+    monitor: Option<Box<MonitorData>>,
+    memory_bound: usize,
+}
+
+impl Sonde {
+    /// A detector with these settings.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn new(settings: &SondeSettings) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let time = BoardTime { extended: settings.time.extended, tick: settings.tick_length()? };
+        let mask = channel_mask(settings);
+        let mut modules = Vec::with_capacity(settings.module_count());
+        for (number, group) in settings.groups.iter().enumerate() {
+            for module in &group.modules {
+                let module = Module::new(modules.len(), number, group, module, &settings.geometry, &mask);
+                modules.push(module);
+            }
+        }
+        let rules = order_rules(settings, &time);
+        let ordered = settings.sequence == EventSequence::Time;
+        let order_bound = if ordered { EventOrder::memory_bound(&rules, modules.len()) } else { 0 };
+        let memory_bound = size_of::<Self>()
+            + modules.len() * size_of::<Module>()
+            + ModuleFinder::memory_bound(&settings.groups)
+            + mask.memory_bound()
+            + order_bound;
+        Ok(Self {
+            geometry: settings.geometry,
+            finder: ModuleFinder::new(&settings.groups),
+            order: ordered.then(|| EventOrder::new(&rules, modules.len())),
+            modules,
+            time,
+            mask,
+            under_way: None,
+            gate: PacketGate::new(LARGEST_PACKET),
+            counters: SondeCounters::default(),
+            monitor: None,
+            memory_bound,
+        })
+    }
+
+    /// The channels, for monitor data and masks.
+    pub fn monitor_plan(&self) -> MonitorPlan {
+        let group = |module: &Module| ChannelGroup { name: module.name(), channels: MODULE_CHANNELS };
+        MonitorPlan {
+            groups: self.modules.iter().map(group).collect(),
+            planes: Vec::new(),
+            amplitude_bits: 16,
+            cluster_amplitude_bits: 16,
+        }
+    }
+
+    /// Takes a packet, or goes on with the one under way. False if the event batch filled up before its end.
+    fn take_packet(&mut self, packet: &Packet<'_>, events: &mut EventBatch) -> bool {
+        let (started, content) = match self.under_way.take() {
+            None => match self.begin_packet(packet) {
+                Some(begun) => begun,
+                None => return true,
+            },
+            Some(under_way) => match SondePacket::parse(packet.bytes) {
+                Ok(again) => (under_way, again.content),
+                Err(_) => return true,
+            },
+        };
+        let next = if self.order.is_some() {
+            self.put_into_order(started, &content);
+            None
+        } else {
+            self.emit(started, &content, events)
+        };
+        self.under_way = next.map(|next| UnderWay { next, ..started });
+        next.is_none()
+    }
+
+    /// Counts and checks a packet; none if it is of no use.
+    fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<(UnderWay, Content<'a>)> {
+        let numbering = SondePacket::numbering(packet.bytes);
+        let place = numbering.and_then(|numbering| self.finder.find(&packet.origin, numbering.system));
+        let arrival = place.zip(numbering).and_then(|(place, numbering)| {
+            let module = self.modules.get_mut(place)?;
+            Some(module.sequence.observe(u64::from(numbering.packet_count)))
+        });
+        if !self.gate.admit(packet, arrival) {
+            return None;
+        }
+        let begun = SondePacket::parse(packet.bytes).map_err(reason).and_then(|parsed| {
+            let module = place.ok_or(UNKNOWN_MODULE)?;
+            let header = self.modules.get_mut(module).ok_or(UNKNOWN_MODULE)?.follow(parsed.header.time);
+            Ok((UnderWay { module, header, next: 0 }, parsed.content))
+        });
+        let outcome = begun.as_ref().map(|_| ()).map_err(|counter| *counter);
+        self.gate.settle(packet, outcome, &mut self.counters);
+        let (started, content) = begun.ok()?;
+        self.counters.amplitude_samples += match &content {
+            Content::TriggerTimes(_) => 0,
+            Content::SingleEvent(event) => event.samples().len() as u64,
+            Content::MultiEvent(multi) => (multi.len() * multi.samples_per_event()) as u64,
+        };
+        if let Some(monitor) = &mut self.monitor {
+            watch(monitor, &self.modules[started.module], &content);
+        }
+        Some((started, content))
+    }
+
+    /// Appends the events of a packet as they come. Returns the readout to go on with if the batch filled up.
+    fn emit(&mut self, started: UnderWay, content: &Content<'_>, events: &mut EventBatch) -> Option<usize> {
+        match content {
+            Content::TriggerTimes(times) => self.emit_trigger_times(started, *times, events),
+            Content::SingleEvent(_) | Content::MultiEvent(_) => {
+                for (number, readout) in
+                    amplitude_readouts(content, started.header).enumerate().skip(started.next)
+                {
+                    if events.is_full() {
+                        return Some(number);
+                    }
+                    if let Some(hit) = self.place(started, readout) {
+                        let time_ns = self.time.tick.nanoseconds(hit.time);
+                        // There is room: just looked.
+                        let _has_room = events.push(Event { time_ns, pixel_id: hit.pixel_id });
+                        self.counters.hits_in_events += 1;
+                        self.counters.events += 1;
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn emit_trigger_times(
+        &mut self,
+        started: UnderWay,
+        times: TriggerTimes<'_>,
+        events: &mut EventBatch,
+    ) -> Option<usize> {
+        let rest = times.since(started.next);
+        let module = &self.modules[started.module];
+        let (pixels, header) = (module.pixels(), started.header);
+        let tick = self.time.tick;
+        let (mut taken, mut written) = (0, 0);
+        events.append(rest.len(), |times_ns, pixel_ids| {
+            taken = times_ns.len();
+            let part = rest.first(taken);
+            // One loop for each way to convert times: in the common ones it has no division.
+            let extended = self.time.extended && !header.is_in_first_turn();
+            written = match (extended, tick.whole_nanoseconds()) {
+                (false, Some(1)) => write_events(part, pixels, u64::from, times_ns, pixel_ids),
+                (true, Some(1)) => {
+                    write_events(part, pixels, |time| header.extend(time), times_ns, pixel_ids)
+                }
+                (true, Some(length)) if header.leaves_room_for(length) => {
+                    let time_ns = |time| header.extend(time).wrapping_mul(length);
+                    write_events(part, pixels, time_ns, times_ns, pixel_ids)
+                }
+                (true, _) => {
+                    let time_ns = |time| tick.nanoseconds(header.extend(time));
+                    write_events(part, pixels, time_ns, times_ns, pixel_ids)
+                }
+                // A tick has at most a million nanoseconds, and the time 32 bits.
+                (false, Some(length)) => {
+                    let time_ns = |time| u64::from(time).wrapping_mul(length);
+                    write_events(part, pixels, time_ns, times_ns, pixel_ids)
+                }
+                (false, None) => {
+                    let time_ns = |time| tick.nanoseconds(u64::from(time));
+                    write_events(part, pixels, time_ns, times_ns, pixel_ids)
+                }
+            };
+            written
+        });
+        let mut without = WithoutPixel::default();
+        if written < taken {
+            without = module.count_all_without_pixel(rest.first(taken), &mut self.mask);
+        }
+        let counters = &mut self.counters;
+        counters.readouts += taken as u64;
+        counters.no_such_channel += without.no_such_channel;
+        counters.masked += without.masked;
+        counters.hits += written as u64;
+        counters.hits_in_events += written as u64;
+        counters.events += written as u64;
+        (taken < rest.len()).then_some(started.next + taken)
+    }
+
+    /// Counts a readout, and finds its pixel and its time in ticks.
+    fn place(&mut self, started: UnderWay, readout: Readout) -> Option<TimedEvent> {
+        let module = &self.modules[started.module];
+        self.counters.readouts += 1;
+        let pixel_id = module.pixel(readout.asic, readout.channel);
+        if pixel_id == 0 {
+            let mut without = WithoutPixel::default();
+            module.count_without_pixel(readout.asic, readout.channel, &mut self.mask, &mut without);
+            self.counters.no_such_channel += without.no_such_channel;
+            self.counters.masked += without.masked;
+            return None;
+        }
+        self.counters.hits += 1;
+        let time =
+            if self.time.extended { started.header.extend(readout.time) } else { u64::from(readout.time) };
+        Some(TimedEvent { time, pixel_id })
+    }
+
+    /// Gives the events of a packet to the sorter, which has room for them.
+    fn put_into_order(&mut self, started: UnderWay, content: &Content<'_>) {
+        let Some(mut order) = self.order.take() else { return };
+        order.begin_packet(started.module);
+        let mut push = |event: TimedEvent| {
+            let time = event.time.min(TIME_LIMIT - 1);
+            order.push(started.module, TimedEvent { time, ..event });
+        };
+        match content {
+            Content::TriggerTimes(times) => {
+                for entry in times.entries() {
+                    let readout = Readout { time: entry.time, asic: entry.asic(), channel: entry.channel() };
+                    if let Some(event) = self.place(started, readout) {
+                        push(event);
+                    }
+                }
+            }
+            Content::SingleEvent(_) | Content::MultiEvent(_) => {
+                for readout in amplitude_readouts(content, started.header) {
+                    if let Some(event) = self.place(started, readout) {
+                        push(event);
+                    }
+                }
+            }
+        }
+        order.end_packet();
+        self.order = Some(order);
+    }
+
+    /// Appends the events whose time is closed. False if the batch filled up before the end.
+    #[inline]
+    fn drain(&mut self, events: &mut EventBatch) -> bool {
+        let Some(order) = &mut self.order else { return true };
+        let before = events.len();
+        let tick = self.time.tick;
+        let done = order.drain(events, |ticks| tick.nanoseconds(ticks));
+        let left = (events.len() - before) as u64;
+        self.counters.hits_in_events += left;
+        self.counters.events += left;
+        done
+    }
+}
+
+impl Detector for Sonde {
+    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
+        let mut taken = from;
+        loop {
+            if !self.drain(events) {
+                return Progress { taken, full: true };
+            }
+            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
+            if self.order.as_mut().is_some_and(|order| !order.make_room()) {
+                continue;
+            }
+            if !self.take_packet(&packet, events) {
+                return Progress { taken, full: true };
+            }
+            taken += 1;
+        }
+    }
+
+    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
+        if let Some(order) = &mut self.order {
+            order.publish_closed();
+        }
+        !self.drain(events)
+    }
+
+    fn close(&mut self, events: &mut EventBatch) -> bool {
+        let quarantined = self.order.as_mut().is_some_and(EventOrder::close);
+        !self.drain(events) || quarantined
+    }
+
+    fn ledger(&self) -> DetectorLedger {
+        let sources = self.modules.iter().filter(|module| module.sequence.counts().received > 0);
+        let mut counters = self.counters;
+        if let Some(order) = &self.order {
+            let counts = order.clock_counts();
+            counters.late = counts.late;
+            counters.unconfirmed_leap = counts.refuted;
+            counters.leaps = counts.leaps;
+            counters.clock_restarts = counts.restarts;
+            counters.held = order.held();
+            counters.forced_closings = order.forced_closings();
+        }
+        DetectorLedger {
+            sources: sources
+                .map(|module| SourceLedger::of_sequence(module.name(), &module.sequence))
+                .collect(),
+            counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
+            masked: self.mask.ledger(&self.monitor_plan()),
+        }
+    }
+
+    fn geometry(&self) -> LogicalGeometry {
+        self.geometry
+    }
+
+    fn memory_bound(&self) -> usize {
+        self.memory_bound
+    }
+
+    fn set_monitoring(&mut self, on: bool) {
+        self.monitor = on.then(|| Box::new(MonitorData::new(self.monitor_plan())));
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.monitor.as_deref()
+    }
+}
+
+type OwnDiscard = Discard<SondeCounters>;
+
+const UNKNOWN_MODULE: OwnDiscard = |counters| &mut counters.packets_unknown_module;
+
+/// The counter of a rejection by the decoder.
+fn reason(rejection: Rejection) -> OwnDiscard {
+    match rejection {
+        Rejection::TooShort => |counters| &mut counters.packets_too_short,
+        Rejection::WrongVersion(_) => |counters| &mut counters.packets_wrong_version,
+        Rejection::WrongLength => |counters| &mut counters.packets_wrong_length,
+        Rejection::UnknownType(_) => |counters| &mut counters.packets_unknown_type,
+        Rejection::NoRoomForAnEvent => |counters| &mut counters.packets_no_room_for_an_event,
+        Rejection::WrongCount => |counters| &mut counters.packets_wrong_count,
+    }
+}
+
+/// The readouts of a packet of amplitudes. A packet of one channel is one readout at the header's time.
+fn amplitude_readouts<'a>(
+    content: &Content<'a>,
+    header: HeaderTime,
+) -> impl Iterator<Item = Readout> + use<'a> {
+    let (single, multi) = match *content {
+        Content::TriggerTimes(_) => (None, None),
+        Content::SingleEvent(event) => (Some(event), None),
+        Content::MultiEvent(multi) => (None, Some(multi)),
+    };
+    let single = single.map(|event| Readout {
+        time: header.raw(),
+        asic: event.asic,
+        channel: single_event_channel(event.channel),
+    });
+    let multi = multi.into_iter().flat_map(|multi| multi.events()).flat_map(|event| {
+        event.samples().map(move |sample| Readout {
+            time: event.time,
+            asic: sample.asic,
+            channel: sample.channel,
+        })
+    });
+    single.into_iter().chain(multi)
+}
+
+/// The two upper bits of the channel field of type 0xD5 mean nothing (section 1.4).
+fn single_event_channel(field: u8) -> u8 {
+    field & 0x3F
+}
+
+/// Monitor data of a packet: all its readouts, masked ones as well.
+#[cold]
+fn watch(monitor: &mut MonitorData, module: &Module, content: &Content<'_>) {
+    match content {
+        Content::TriggerTimes(times) => {
+            for entry in times.entries() {
+                if let Some(index) = module.channel_index(entry.asic(), entry.channel()) {
+                    monitor.count(index);
+                }
+            }
+        }
+        Content::SingleEvent(event) => {
+            if let Some(index) = module.channel_index(event.asic, single_event_channel(event.channel)) {
+                event.samples().for_each(|amplitude| monitor.readout(index, amplitude));
+            }
+        }
+        Content::MultiEvent(multi) => {
+            for sample in multi.events().flat_map(|event| event.samples()) {
+                if let Some(index) = module.channel_index(sample.asic, sample.channel) {
+                    monitor.readout(index, sample.amplitude);
+                }
+            }
+        }
+    }
+}
+
+/// The masked channels by their index over all modules.
+fn channel_mask(settings: &SondeSettings) -> ChannelMask {
+    let entries: Vec<_> = settings
+        .mask
+        .iter()
+        .filter_map(|entry| {
+            let before: usize = settings.groups[..entry.group].iter().map(|group| group.modules.len()).sum();
+            let channel =
+                (before + entry.module) * MODULE_CHANNELS + channel_index(entry.asic, entry.channel)?;
+            Some(MaskEntry { channel, reason: entry.reason.clone() })
+        })
+        .collect();
+    ChannelMask::new(settings.module_count() * MODULE_CHANNELS, &entries)
+}
+
+/// The settings in ticks.
+fn order_rules(settings: &SondeSettings, time: &BoardTime) -> OrderRules {
+    let sorting = &settings.sorting;
+    OrderRules {
+        window: time.tick.ticks_in(sorting.window),
+        leap: time.tick.ticks_in(sorting.leap),
+        restart: time.tick.ticks_in(sorting.restart),
+        source_lag: time.tick.ticks_in(sorting.source_lag),
+        max_held: sorting.max_held_hits,
+        packet_events: LARGEST_READOUT_COUNT,
+    }
+}
