@@ -43,7 +43,7 @@ impl TickLength {
 
     /// Nanoseconds in a tick, if that is a whole number: conversion is then a multiplication.
     pub fn whole_nanoseconds(self) -> Option<u64> {
-        (self.ticks == 1).then_some(self.nanoseconds)
+        (self.ticks == 1 && self.shift == 0).then_some(self.nanoseconds)
     }
 
     #[cold]
