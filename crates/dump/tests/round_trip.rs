@@ -115,11 +115,9 @@ fn triggers_of(packets: &[Vec<u8>]) -> Triggers {
     for packet in packets {
         let datagram = Datagram::parse(packet).expect("a datagram of our encoder");
         for trigger in datagram.triggers() {
-            let mut readouts = Vec::new();
-            let end = trigger
-                .expect("a whole trigger")
-                .read(&mut clock, |word, context| readouts.extend(VmmrReadout::of(word, context)))
-                .expect("a sound trigger");
+            let take = |readouts: &mut Vec<_>, word, context| readouts.extend(VmmrReadout::of(word, context));
+            let (readouts, end) = trigger.expect("a whole trigger").read(&mut clock, Vec::new(), take);
+            let end = end.expect("a sound trigger");
             triggers.push((end.time, end.external_trigger, readouts));
         }
     }

@@ -37,13 +37,15 @@ impl SrsFormat {
     /// What the electronics sent in 2018.
     pub const VMM3_2018: Self = Self::Vmm3 { variant: Vmm3Variant::Of2018, marker_tick: 25_000 };
 
-    /// What a detector with these settings reads.
-    pub fn of(settings: &GdGemSettings) -> Self {
+    /// What a detector with these settings reads; none for the triggered mode, whose two times for each hit are
+    /// one in a dump.
+    pub fn of(settings: &GdGemSettings) -> Option<Self> {
         let marker_tick = settings.time.marker_tick;
         match settings.format {
-            ReadoutFormat::Vmm2 => Self::Vmm2 { trigger_tick: settings.time.trigger_tick },
-            ReadoutFormat::Vmm3Of2018 => Self::Vmm3 { variant: Vmm3Variant::Of2018, marker_tick },
-            ReadoutFormat::Vmm3a => Self::Vmm3 { variant: Vmm3Variant::Vmm3a, marker_tick },
+            ReadoutFormat::Vmm2 => Some(Self::Vmm2 { trigger_tick: settings.time.trigger_tick }),
+            ReadoutFormat::Vmm3Of2018 => Some(Self::Vmm3 { variant: Vmm3Variant::Of2018, marker_tick }),
+            ReadoutFormat::Vmm3a => Some(Self::Vmm3 { variant: Vmm3Variant::Vmm3a, marker_tick }),
+            ReadoutFormat::Vmm3aTriggered => None,
         }
     }
 

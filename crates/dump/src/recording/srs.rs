@@ -36,8 +36,14 @@ impl SrsRecorder {
     /// A recorder for the packets of a detector with these settings.
     ///
     /// # Errors
-    /// If the clocks have no common unit; settings that have been checked do.
+    /// If the packets are those of the triggered mode, or the clocks have no common unit (settings that have been
+    /// checked do).
     pub fn new(settings: &GdGemSettings) -> Result<Self, SettingsError> {
+        if settings.format == ReadoutFormat::Vmm3aTriggered {
+            let problem =
+                "a dump has one time stamp for each hit, the triggered mode two: it cannot be dumped";
+            return SettingsError::refuse("readout", problem);
+        }
         Ok(Self { format: settings.format, time: HitTime::new(settings)?, cards: BTreeMap::new() })
     }
 
@@ -136,7 +142,9 @@ impl Recorder for SrsRecorder {
                 ReadoutFormat::Vmm3Of2018 => {
                     self.take_vmm3(packet.bytes, Vmm3Variant::Of2018, rows, counters)
                 }
-                ReadoutFormat::Vmm3a => self.take_vmm3(packet.bytes, Vmm3Variant::Vmm3a, rows, counters),
+                ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
+                    self.take_vmm3(packet.bytes, Vmm3Variant::Vmm3a, rows, counters)
+                }
             };
         counters.packets_rejected += u64::from(!taken);
     }
