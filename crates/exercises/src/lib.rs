@@ -11,6 +11,9 @@
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
+//! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
+//! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
+//! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
@@ -18,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adc_readout;
 pub mod caen;
 pub mod capture;
 pub mod cncs;
@@ -25,6 +29,8 @@ pub mod configuration;
 pub mod corpus;
 pub mod gdgem;
 pub mod mesytec;
+pub mod packet_stream;
+pub mod sonde;
 pub mod srs_vmm;
 pub mod vmm_files;
 
@@ -42,11 +48,14 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
     Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
+    Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
+    Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },
+    Target { name: "sonde_stream", exercise: sonde::sonde_stream, seeds: corpus::sonde::stream_seeds },
     Target { name: "gdgem", exercise: gdgem::gdgem, seeds: corpus::gdgem::seeds },
     Target { name: "capture", exercise: capture::capture, seeds: corpus::capture::seeds },
     Target {

@@ -46,6 +46,21 @@ fn caen_replays_its_corpus() {
 }
 
 #[test]
+fn adc_readout_replays_its_corpus() {
+    replay("adc_readout");
+}
+
+#[test]
+fn sonde_replays_its_corpus() {
+    replay("sonde");
+}
+
+#[test]
+fn sonde_stream_replays_its_corpus() {
+    replay("sonde_stream");
+}
+
+#[test]
 fn gdgem_replays_its_corpus() {
     replay("gdgem");
 }
@@ -75,8 +90,20 @@ fn all_settings_of_the_gdgem_exercise_are_sound() {
 #[test]
 fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let names: HashSet<_> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
-    let replayed = ["srs_vmm", "mesytec", "cncs", "caen", "gdgem", "vmm_files", "capture", "configuration"]
-        .map(str::to_owned);
+    let replayed = [
+        "srs_vmm",
+        "mesytec",
+        "cncs",
+        "caen",
+        "adc_readout",
+        "sonde",
+        "sonde_stream",
+        "gdgem",
+        "vmm_files",
+        "capture",
+        "configuration",
+    ]
+    .map(str::to_owned);
     assert_eq!(names, HashSet::from(replayed));
     let entries = std::fs::read_dir(corpus::folder()).unwrap();
     let folders: HashSet<_> =

@@ -3,6 +3,7 @@
 //! They are committed in `fuzz/corpus/<target>/<name>`. After a change of the encoders they are written again
 //! with `cargo run -p evforge-exercises --example write_corpus`; a test fails as long as that is due.
 
+pub mod adc_readout;
 pub mod caen;
 pub mod capture;
 pub mod cncs;
@@ -10,6 +11,7 @@ pub mod configuration;
 pub mod gdgem;
 pub mod mesytec;
 mod packets;
+pub mod sonde;
 pub mod srs_vmm;
 pub mod vmm_files;
 

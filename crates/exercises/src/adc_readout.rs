@@ -1,0 +1,58 @@
+//! Single packets of sampled channels, and of the readout draft of 2018.
+
+use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Fault, Rejection};
+use evforge_wire::ess_readout_draft::{self, ReadoutPacket};
+
+/// Parses `bytes` as a packet of both formats. What parses without a fault is encoded and parsed again.
+///
+/// # Panics
+/// If numbering and packet disagree, if lengths do not add up, or if the content changes on the way.
+pub fn adc_readout(bytes: &[u8]) {
+    draft(bytes);
+    let numbering = AdcPacket::numbering(bytes);
+    let packet = match AdcPacket::parse(bytes) {
+        Ok(packet) => packet,
+        Err(Rejection::TooShort) => return assert_eq!(numbering, None),
+        Err(Rejection::NoIdleTime) => return assert!(numbering.is_some()),
+        Err(Rejection::WrongLength | Rejection::UnknownType(_)) => return,
+    };
+    assert_eq!(numbering.map(|numbering| numbering.global_count), Some(packet.header.global_count));
+    let mut encoder = AdcEncoder::default();
+    match packet.content {
+        Content::Idle(idle) => encoder.idle(&packet.header, idle.time),
+        Content::Data(data) => {
+            encoder.begin(&packet.header);
+            let mut used = 10;
+            for item in data.modules() {
+                let module = match item {
+                    Ok(module) => module,
+                    Err(Fault::WrongModuleTrailer) => return,
+                    // Everything but a module's own trailer ends the walk.
+                    Err(_) => return,
+                };
+                assert_eq!(module.samples().len(), module.len());
+                used += 20 + 2 * module.len();
+                let samples: Vec<u16> = module.samples().collect();
+                if !encoder.push_module(module.channel, module.oversampling, module.time, &samples) {
+                    return;
+                }
+            }
+            assert!(used + 4 <= bytes.len(), "more samples than bytes");
+            encoder.finish(bytes.len() - used - 4);
+            if bytes.len() <= evforge_wire::adc_readout::LARGEST_PACKET {
+                assert!(encoder.packet() == bytes, "the packet changed on the way");
+            }
+        }
+    }
+    let again = AdcPacket::parse(encoder.packet()).expect("an encoded packet is rejected");
+    assert_eq!(again.header, packet.header);
+}
+
+fn draft(bytes: &[u8]) {
+    let Ok(packet) = ReadoutPacket::parse(bytes) else { return };
+    let words: Vec<u16> = packet.words().collect();
+    let again = ess_readout_draft::encode(packet.readout_type, packet.sequence_number, &words)
+        .expect("words that came in a packet fit into one");
+    let again = ReadoutPacket::parse(&again).expect("an encoded packet is rejected");
+    assert!(again.words().eq(words));
+}

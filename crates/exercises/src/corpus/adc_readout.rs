@@ -1,0 +1,47 @@
+//! Packets of sampled channels, and of the readout draft of 2018.
+
+use super::Seed;
+use super::packets::spoilt;
+use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
+use evforge_wire::ess_readout_draft;
+
+/// A packet with a pulse in each of `channels` channels.
+fn pulses(global_count: u16, channels: u16, samples: u16, filler: usize) -> Vec<u8> {
+    let mut encoder = AdcEncoder::default();
+    encoder.begin(&Header { global_count, readout_count: global_count, reserved: 0 });
+    for channel in 0..channels {
+        let run: Vec<u16> = (0..samples).map(|n| if n % 9 == 4 { 3000 + n } else { 100 }).collect();
+        let time = RawTime { seconds: 1000, fraction: u32::from(global_count) * 50 };
+        assert!(encoder.push_module(channel, 4, time, &run), "more than a packet holds");
+    }
+    encoder.finish(filler);
+    encoder.packet().to_vec()
+}
+
+/// Good packets, and packets with one fault each.
+pub fn seeds() -> Vec<Seed> {
+    let good = pulses(7, 3, 20, 30);
+    let mut idle = AdcEncoder::default();
+    idle.idle(&Header::default(), RawTime { seconds: 0xAAAA_0000, fraction: 44_026_249 });
+    let idle = idle.packet().to_vec();
+    let mut short_idle = idle[..16].to_vec();
+    short_idle[5] = 14;
+    let draft = ess_readout_draft::encode(1, 2, &[7, 1, 0x1234]).unwrap_or_default();
+    vec![
+        Seed::new("data", good.clone()),
+        Seed::new("data-without-filler", pulses(8, 1, 2000, 0)),
+        Seed::new("data-without-modules", pulses(9, 0, 0, 8)),
+        Seed::new("data-module-without-samples", pulses(9, 2, 0, 0)),
+        Seed::new("idle", idle),
+        Seed::new("idle-too-short", short_idle),
+        Seed::new("wrong-length", good[..good.len() - 1].to_vec()),
+        Seed::new("unknown-type", spoilt(good.clone(), 2, &[0x33])),
+        Seed::new("no-module", spoilt(good.clone(), 10, &[0xAC])),
+        Seed::new("wrong-module-length", spoilt(good.clone(), 12, &[0xFF])),
+        Seed::new("wrong-module-trailer", spoilt(good.clone(), 10 + 60 + 56, &[0])),
+        Seed::new("wrong-filler", spoilt(good.clone(), good.len() - 9, &[0])),
+        Seed::new("wrong-packet-trailer", spoilt(good.clone(), good.len() - 1, &[0])),
+        Seed::new("draft", draft.clone()),
+        Seed::new("draft-too-many-words", spoilt(draft, 2, &[99])),
+    ]
+}

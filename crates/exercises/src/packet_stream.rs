@@ -1,0 +1,108 @@
+//! Streams of packets into any detector: what must hold whatever it is fed.
+
+use evforge_core::detector::Detector;
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::packet::{LARGEST_PAYLOAD, PacketBatch, PacketOrigin, PacketSlab};
+
+/// More memory than the small detectors of these exercises can need.
+const MOST_MEMORY: usize = 64 << 20;
+
+/// Forms events of the packets in `bytes`, each behind its length (u16, little-endian; the last one may be
+/// cut), with fresh detectors from `build`: once packet by packet, where closed events are published after
+/// every packet if `publish` says so, and once all together.
+///
+/// # Panics
+/// If something is unaccounted for after any packet, if something is held after the end, if a pixel lies
+/// outside the geometry, or if the events depend on how the packets are handed over.
+pub fn form_both_ways(bytes: &[u8], publish: bool, build: impl Fn() -> Box<dyn Detector>) {
+    let packets = packets(bytes);
+    let one_by_one = one_by_one(&mut *build(), publish, &packets);
+    let at_once = at_once(&mut *build(), &packets);
+    assert_eq!(one_by_one, at_once, "the events depend on how the packets were handed over");
+}
+
+/// The packets of an input: bytes, and how many there were on the wire.
+fn packets(mut bytes: &[u8]) -> Vec<(&[u8], usize)> {
+    let mut packets = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
+        let original = usize::from(u16::from_le_bytes(*length)).min(LARGEST_PAYLOAD);
+        let (packet, rest) = rest.split_at(original.min(rest.len()));
+        packets.push((packet, original));
+        bytes = rest;
+    }
+    packets
+}
+
+fn one_by_one(detector: &mut dyn Detector, publish: bool, packets: &[(&[u8], usize)]) -> Vec<Event> {
+    let mut slab = PacketSlab::new(1, 0);
+    let mut batch = EventBatch::new(3);
+    let mut events = Vec::new();
+    for (number, &(bytes, original)) in packets.iter().enumerate() {
+        slab.clear();
+        assert!(slab.push(bytes, original, PacketOrigin::default()));
+        ingest(detector, &slab.batch(), &mut batch, &mut events);
+        let ledger = detector.ledger();
+        assert_eq!(ledger.unaccounted(), 0, "after packet {number}");
+        assert_eq!(ledger.counters.value("packets_received"), Some(number as u64 + 1));
+        while publish && detector.publish_closed(&mut batch) {
+            take(&mut batch, &mut events);
+        }
+        take(&mut batch, &mut events);
+    }
+    close(detector, &mut batch, &mut events);
+    events
+}
+
+fn at_once(detector: &mut dyn Detector, packets: &[(&[u8], usize)]) -> Vec<Event> {
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|(bytes, _)| bytes.len()).sum());
+    for &(bytes, original) in packets {
+        assert!(slab.push(bytes, original, PacketOrigin::default()));
+    }
+    let mut batch = EventBatch::new(256);
+    let mut events = Vec::new();
+    ingest(detector, &slab.batch(), &mut batch, &mut events);
+    close(detector, &mut batch, &mut events);
+    events
+}
+
+fn ingest(
+    detector: &mut dyn Detector,
+    packets: &PacketBatch<'_>,
+    batch: &mut EventBatch,
+    events: &mut Vec<Event>,
+) {
+    let mut taken = 0;
+    loop {
+        let progress = detector.ingest(packets, taken, batch);
+        assert!((taken..=packets.len()).contains(&progress.taken), "{progress:?}");
+        taken = progress.taken;
+        take(batch, events);
+        if !progress.full {
+            assert_eq!(taken, packets.len(), "packets are left though there is room for events");
+            return;
+        }
+        assert_eq!(detector.ledger().unaccounted(), 0, "while a packet is under way");
+    }
+}
+
+fn close(detector: &mut dyn Detector, batch: &mut EventBatch, events: &mut Vec<Event>) {
+    let bound = detector.memory_bound();
+    assert!(bound < MOST_MEMORY, "a bound of {bound} bytes");
+    while detector.close(batch) {
+        assert_eq!(detector.ledger().unaccounted(), 0, "while closing");
+        take(batch, events);
+    }
+    take(batch, events);
+    let ledger = detector.ledger();
+    assert_eq!(ledger.unaccounted(), 0, "after the end");
+    assert_eq!(ledger.counters.value("held"), Some(0), "held after the end");
+    assert_eq!(ledger.counters.value("events"), Some(events.len() as u64));
+    let geometry = detector.geometry();
+    let outside = events.iter().find(|event| !geometry.is_valid(event.pixel_id));
+    assert_eq!(outside, None, "an event outside the geometry");
+}
+
+fn take(batch: &mut EventBatch, events: &mut Vec<Event>) {
+    events.extend(batch.iter());
+    batch.clear();
+}

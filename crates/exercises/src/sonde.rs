@@ -1,0 +1,113 @@
+//! Packets of SoNDe: single ones, and streams of them into a pipeline.
+
+use crate::packet_stream::form_both_ways;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_detect::settings::SortingSettings;
+use evforge_detect::sonde::Sonde;
+use evforge_detect::sonde::settings::{
+    EventSequence, GroupAddress, GroupSettings, MaskSettings, ModuleSettings, SondeSettings, TimeSettings,
+};
+use evforge_wire::sonde::{Content, Numbering, Rejection, SondeEncoder, SondePacket};
+
+/// Bits of the first byte of a stream: which settings its packets are formed with.
+pub mod choice {
+    /// Times are extended.
+    pub const EXTENDED: u8 = 1;
+    /// Events leave in order of time; extends times as well.
+    pub const ORDERED: u8 = 1 << 1;
+    /// A tick of 62.5 ns.
+    pub const ODD_TICK: u8 = 1 << 2;
+    /// A window of 1 us, leaps of 2 us, restarts of 10 us.
+    pub const NARROW: u8 = 1 << 3;
+    /// What is closed is published after every packet.
+    pub const PUBLISH: u8 = 1 << 4;
+    /// One module, whatever the system number, instead of two.
+    pub const ONE_MODULE: u8 = 1 << 5;
+    /// Monitor data are collected.
+    pub const WATCHED: u8 = 1 << 6;
+}
+
+/// Parses `bytes` as a packet. What parses is encoded and parsed again.
+///
+/// # Panics
+/// If numbering and packet disagree, if lengths do not add up, or if the content changes on the way.
+pub fn sonde(bytes: &[u8]) {
+    let numbering = SondePacket::numbering(bytes);
+    let packet = match SondePacket::parse(bytes) {
+        Ok(packet) => packet,
+        Err(Rejection::TooShort | Rejection::WrongVersion(_)) => return assert_eq!(numbering, None),
+        Err(_) => return assert!(numbering.is_some(), "a packet that is only damaged has a number"),
+    };
+    let (system, packet_count) = (packet.header.system, packet.header.packet_count);
+    assert_eq!(numbering, Some(Numbering { system, packet_count }));
+    let mut encoder = SondeEncoder::default();
+    let (complete, surplus) = match packet.content {
+        Content::TriggerTimes(times) => {
+            encoder.begin_trigger_times(&packet.header);
+            assert_eq!(times.entries().len(), times.len());
+            (times.entries().all(|entry| encoder.push_trigger_time(&entry)), 0)
+        }
+        Content::SingleEvent(event) => {
+            let samples: Vec<u16> = event.samples().collect();
+            let channel = (event.asic, event.channel);
+            (encoder.single_event(&packet.header, channel, event.trigger_type, event.hold_delay, &samples), 0)
+        }
+        Content::MultiEvent(multi) => {
+            encoder.begin_multi_event(&packet.header, multi.samples_per_event() as u16);
+            assert_eq!(multi.events().len(), multi.len());
+            let complete = multi.events().all(|event| {
+                let samples: Vec<_> = event.samples().collect();
+                encoder.push_event(event.time, &samples)
+            });
+            (complete, multi.surplus())
+        }
+    };
+    if complete && surplus == 0 {
+        assert!(encoder.packet() == bytes, "the packet changed on the way");
+    }
+}
+
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
+/// [`form_both_ways`].
+///
+/// # Panics
+/// As [`form_both_ways`].
+pub fn sonde_stream(bytes: &[u8]) {
+    let Some((&choice, stream)) = bytes.split_first() else { return };
+    let settings = settings(choice);
+    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
+        let mut detector = Sonde::new(&settings).expect("the settings of the exercise are sound");
+        evforge_core::detector::Detector::set_monitoring(&mut detector, choice & choice::WATCHED != 0);
+        Box::new(detector)
+    });
+}
+
+/// A small SoNDe of 16 x 8 pixels.
+fn settings(choice: u8) -> SondeSettings {
+    let has = |bit: u8| choice & bit != 0;
+    let either = |set: u64, unset: u64| if has(choice::NARROW) { set } else { unset };
+    let module = |system, x| ModuleSettings { system, x, y: 0 };
+    let modules = if has(choice::ONE_MODULE) {
+        vec![module(None, 4)]
+    } else {
+        vec![module(Some(0), 0), module(Some(1), 8)]
+    };
+    SondeSettings {
+        geometry: LogicalGeometry::flat(16, 8).expect("a small geometry"),
+        groups: vec![GroupSettings { address: GroupAddress::Any, x: 0, y: 0, modules }],
+        time: TimeSettings {
+            extended: has(choice::EXTENDED) || has(choice::ORDERED),
+            tick: has(choice::ODD_TICK).then_some(62_500),
+        },
+        sequence: if has(choice::ORDERED) { EventSequence::Time } else { EventSequence::Arrival },
+        sorting: SortingSettings {
+            window: either(1_000_000, 500_000_000),
+            leap: either(2_000_000, 2_000_000_000),
+            restart: either(10_000_000, 1_000_000_000_000),
+            source_lag: either(50_000_000, 60_000_000_000_000),
+            max_held_hits: 8192,
+            max_group_hits: 1,
+        },
+        mask: vec![MaskSettings { group: 0, module: 0, asic: 2, channel: 7, reason: "hot".into() }],
+    }
+}

@@ -1,0 +1,5 @@
+//! Fuzz target: packets of sampled channels. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::adc_readout::adc_readout(bytes));
