@@ -7,6 +7,7 @@
 //! began.
 
 use crate::hit::{STRIP_LIMIT, TimeKey};
+use crate::plane_matching::MatchBy;
 
 /// Distinct times that [`Bins`] can keep.
 pub const LARGEST_TIME_BINS: usize = 4;
@@ -66,10 +67,14 @@ impl Bins {
 /// A cluster, or the clusters of one plane that an event has collected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
+    /// Time of its first hit in ticks.
+    pub time_start: u64,
     /// Time of its last hit in ticks.
     pub time_end: u64,
     /// Number of hits.
     pub hits: u32,
+    /// Sum of the amplitudes of all hits.
+    pub charge: u64,
     /// Number of latest hits: those at `time_end`.
     pub latest_hits: u32,
     /// Sum of the strips of the latest hits.
@@ -106,7 +111,8 @@ impl Cluster {
 
     /// Adds another cluster of the same plane.
     pub fn merge(&mut self, other: &Cluster, time_bins: usize) {
-        let hits = self.hits + other.hits;
+        let (hits, charge) = (self.hits + other.hits, self.charge + other.charge);
+        let start = self.time_start.min(other.time_start);
         let end = self.time_end.max(other.time_end);
         let mut bins = self.bins;
         if time_bins > 0 {
@@ -126,7 +132,7 @@ impl Cluster {
             self.latest_first = self.latest_first.min(other.latest_first);
             self.latest_last = self.latest_last.max(other.latest_last);
         }
-        self.hits = hits;
+        (self.hits, self.charge, self.time_start) = (hits, charge, start);
         self.bins = bins;
     }
 
@@ -170,6 +176,7 @@ const STRIPS: usize = STRIP_LIMIT as usize;
 #[derive(Debug)]
 pub struct StripClusterer {
     rule: ClusterRule,
+    order: MatchBy,
     /// One bit per strip with a hit, all clear between groups. As long as strips can be numbered: indexing by
     /// a strip needs no check.
     marks: Box<[u64; STRIPS / WORD]>,
@@ -187,15 +194,18 @@ struct Tally {
     hits: u32,
     /// Its place among the clusters; past their end if it is too small.
     cluster: u32,
-    /// Time of its last hit, counted from the base of the keys.
+    /// Times of its first and its last hit, counted from the base of the keys.
+    start: u64,
     end: u64,
+    charge: u64,
 }
 
 impl StripClusterer {
-    /// A clusterer for any group.
-    pub fn new(rule: ClusterRule) -> Self {
+    /// A clusterer for any group, which gives the clusters of a group in the order in which they are matched.
+    pub fn new(rule: ClusterRule, order: MatchBy) -> Self {
         Self {
             rule,
+            order,
             marks: Box::new([0; STRIPS / WORD]),
             starts: Box::new([(0, 0); STRIPS / WORD]),
             tallies: Vec::with_capacity(STRIPS),
@@ -209,13 +219,14 @@ impl StripClusterer {
             + STRIPS * (size_of::<Tally>() + size_of::<Cluster>())
     }
 
-    /// The clusters of a time group in order of their end, and how many hits are in none because their
+    /// The clusters of a time group in the order of matching, and how many hits are in none because their
     /// cluster would be too small. The group is in order of time, counted from `base`; its strips lie from
     /// `first` to `last`.
     #[inline]
     pub fn clusters(&mut self, group: &[TimeKey], base: u64, (first, last): (u16, u16)) -> (&[Cluster], u64) {
         self.clusters.clear();
-        let Some(end) = group.last().map(|key| key.time()) else { return (&[], 0) };
+        let (Some(first_key), Some(last_key)) = (group.first(), group.last()) else { return (&[], 0) };
+        let end = last_key.time();
         if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
         }
@@ -227,8 +238,10 @@ impl StripClusterer {
             return self.several_clusters(group, base);
         }
         let mut cluster = Cluster {
+            time_start: base + first_key.time(),
             time_end: base + end,
             hits: group.len() as u32,
+            charge: group.iter().map(|key| u64::from(key.adc())).sum(),
             latest_first: u16::MAX,
             ..Cluster::default()
         };
@@ -259,6 +272,8 @@ impl StripClusterer {
         for key in group {
             let tally = &mut self.tallies[number(key)];
             tally.hits += 1;
+            tally.charge += u64::from(key.adc());
+            tally.start = tally.start.min(key.time());
             // Keys come in order of time: the last one of a cluster ends it.
             tally.end = key.time();
         }
@@ -270,8 +285,10 @@ impl StripClusterer {
             }
             tally.cluster = self.clusters.len() as u32;
             self.clusters.push(Cluster {
+                time_start: base + tally.start,
                 time_end: base + tally.end,
                 hits: tally.hits,
+                charge: tally.charge,
                 latest_first: u16::MAX,
                 ..Cluster::default()
             });
@@ -293,7 +310,8 @@ impl StripClusterer {
             }
         }
         if self.clusters.len() > 1 {
-            self.clusters.sort_unstable_by_key(|cluster| cluster.time_end);
+            let order = self.order;
+            self.clusters.sort_unstable_by_key(|cluster| order.key(cluster));
         }
         (&self.clusters, too_small)
     }
@@ -350,7 +368,8 @@ impl StripClusterer {
             self.find_starts_far_apart(words, furthest)
         };
         self.tallies.clear();
-        self.tallies.resize(count as usize, Tally { hits: 0, cluster: u32::MAX, end: 0 });
+        self.tallies
+            .resize(count as usize, Tally { hits: 0, cluster: u32::MAX, start: u64::MAX, end: 0, charge: 0 });
     }
 
     /// A cluster begins at a mark that has no mark on the `furthest` strips before it: shifting the marks over
@@ -417,7 +436,7 @@ mod tests {
     #[test]
     fn strips_further_apart_than_the_gap_are_two_clusters() {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 2, time_bins: 0 };
-        let mut clusterer = StripClusterer::new(rule);
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
         let group = keys(&[(5, 10, 1), (1, 13, 1), (2, 17, 1), (3, 18, 1), (4, 40, 1)]);
         let (clusters, too_small) = clusters_of(&mut clusterer, &group, 100);
         let ends: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
@@ -453,7 +472,7 @@ mod tests {
                     small += cluster.len() as u64;
                 }
             }
-            let mut clusterer = StripClusterer::new(rule);
+            let mut clusterer = StripClusterer::new(rule, MatchBy::End);
             let (clusters, too_small) = clusters_of(&mut clusterer, &keys(&hits), 0);
             let mut found: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
             assert!(found.is_sorted_by_key(|cluster| cluster.0));
@@ -466,7 +485,7 @@ mod tests {
     #[test]
     fn the_centre_is_that_of_the_latest_hits() {
         let rule = ClusterRule { max_strip_gap: 2, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule);
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
         let group = keys(&[(1, 4, 900), (7, 5, 100), (9, 6, 10), (9, 7, 30), (9, 8, 0)]);
         let (clusters, _) = clusters_of(&mut clusterer, &group, 0);
         let cluster = clusters[0];
@@ -481,7 +500,7 @@ mod tests {
     #[test]
     fn merging_keeps_the_latest_and_adds_what_is_as_late() {
         let rule = ClusterRule { max_strip_gap: 0, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule);
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
         let clusters = clusters_of(&mut clusterer, &keys(&[(9, 1, 4), (8, 10, 4), (9, 20, 4)]), 0).0.to_vec();
         let mut merged = clusters[0];
         merged.merge(&clusters[1], 2);

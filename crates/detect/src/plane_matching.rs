@@ -1,7 +1,15 @@
-//! Matches the clusters of two planes by the time they end (EFU formats of 2018, section 4.6, "Match").
+//! Matches the clusters of two planes by time (EFU formats of 2018, section 4.6, "Match").
 //!
-//! Clusters of both planes are taken in order of their end. An event collects clusters as long as the next
-//! one ends no more than the limit after the latest so far; then it is complete.
+//! Clusters of both planes are taken in order of a time of theirs. An event collects clusters as long as that
+//! time of the next one lies no more than the limit after what the event has come to; then it is complete.
+//!
+//! | matched by | order of the clusters | a cluster joins if so far after … |
+//! |---|---|---|
+//! | [`End`](MatchBy::End) | their ends | the latest end |
+//! | [`Start`](MatchBy::Start) | their starts | the latest start |
+//! | [`Centre`](MatchBy::Centre) | midway between start and end | the latest of these |
+//! | [`Overlap`](MatchBy::Overlap) | their starts | the latest end, with a limit of 0: they overlap or touch |
+//! | [`Gap`](MatchBy::Gap) | their starts | the latest end |
 
 use crate::cluster::Cluster;
 use crate::memory::touched;
@@ -9,6 +17,46 @@ use std::collections::VecDeque;
 
 /// Number of planes.
 pub const PLANES: usize = 2;
+
+/// Which times of clusters are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchBy {
+    /// The last hits: where the tracks begin in a micro-TPC, closest to the neutron.
+    #[default]
+    End,
+    /// The first hits.
+    Start,
+    /// The middles.
+    Centre,
+    /// Both must share some time.
+    Overlap,
+    /// The time between the end of one and the start of the next.
+    Gap,
+}
+
+impl MatchBy {
+    /// All ways.
+    pub const ALL: [Self; 5] = [Self::End, Self::Start, Self::Centre, Self::Overlap, Self::Gap];
+
+    /// The time that clusters are ordered by, in ticks: never before the first hit of the cluster.
+    #[inline]
+    pub fn key(self, cluster: &Cluster) -> u64 {
+        match self {
+            Self::End => cluster.time_end,
+            Self::Centre => cluster.time_start + (cluster.time_end - cluster.time_start) / 2,
+            Self::Start | Self::Overlap | Self::Gap => cluster.time_start,
+        }
+    }
+}
+
+/// When clusters belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MatchRule {
+    /// Which times are compared.
+    pub by: MatchBy,
+    /// How far apart they may be, in ticks. Without meaning for [`MatchBy::Overlap`].
+    pub max_difference: u64,
+}
 
 /// The clusters of both planes that belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +71,14 @@ impl MatchedClusters {
     /// Hits of both planes.
     pub fn hits(&self) -> u64 {
         self.planes.iter().map(|plane| u64::from(plane.hits)).sum()
+    }
+
+    /// True if the amplitudes of both planes are within `permille` thousandths of one another: neither is more
+    /// than so many times the other.
+    pub fn amplitudes_agree(&self, permille: u64) -> bool {
+        let [x, y] = self.planes.map(|plane| u128::from(plane.charge));
+        let within = |large: u128, small: u128| 1000 * large <= u128::from(permille) * small;
+        within(x, y) && within(y, x)
     }
 
     fn add(&mut self, plane: usize, cluster: &Cluster, time_bins: usize) {
@@ -40,21 +96,25 @@ impl MatchedClusters {
 pub struct PlaneMatcher {
     waiting: [VecDeque<Cluster>; PLANES],
     current: MatchedClusters,
+    /// Time that the set under way has come to: what joins lies at most `max_difference` after it.
+    reached: u64,
+    by: MatchBy,
     max_difference: u64,
     time_bins: usize,
     capacity: usize,
 }
 
 impl PlaneMatcher {
-    /// A matcher that joins clusters whose ends follow one another within `max_difference` ticks and that
-    /// lets at most `capacity` clusters of a plane wait for the other.
-    pub fn new(max_difference: u64, time_bins: usize, capacity: usize) -> Self {
+    /// A matcher that lets at most `capacity` clusters of a plane wait for the other.
+    pub fn new(rule: MatchRule, time_bins: usize, capacity: usize) -> Self {
         Self {
             waiting: std::array::from_fn(|_| {
                 touched(Cluster { hits: 1, ..Cluster::default() }, capacity).into()
             }),
             current: MatchedClusters::default(),
-            max_difference,
+            reached: 0,
+            by: rule.by,
+            max_difference: if rule.by == MatchBy::Overlap { 0 } else { rule.max_difference },
             time_bins,
             capacity,
         }
@@ -70,23 +130,27 @@ impl PlaneMatcher {
         self.capacity - self.waiting[plane].len()
     }
 
-    /// Takes a cluster. Per plane they come in order of their end; the caller has made sure of room.
+    /// Takes a cluster. Per plane they come in order of [`MatchBy::key`]; the caller has made sure of room.
     pub fn push(&mut self, plane: usize, cluster: &Cluster) {
         self.waiting[plane].push_back(*cluster);
     }
 
-    /// The next complete set, given that all clusters to come end at `earliest_future_end` or later.
+    /// The next complete set, given that all clusters to come have hits at `earliest_future_hit` or later only.
     #[inline]
-    pub fn next_match(&mut self, earliest_future_end: u64) -> Option<MatchedClusters> {
+    pub fn next_match(&mut self, earliest_future_hit: u64) -> Option<MatchedClusters> {
         loop {
-            let next = self.first_waiting().filter(|(_, end)| *end <= earliest_future_end);
-            let end = next.map_or(earliest_future_end, |(_, end)| end);
-            if self.current.hits() > 0 && end.saturating_sub(self.current.time_end) > self.max_difference {
+            let next = self.first_waiting().filter(|(_, key)| *key <= earliest_future_hit);
+            let key = next.map_or(earliest_future_hit, |(_, key)| key);
+            if self.current.hits() > 0 && key.saturating_sub(self.reached) > self.max_difference {
                 return Some(std::mem::take(&mut self.current));
             }
-            let (plane, _) = next?;
+            let (plane, key) = next?;
             if let Some(cluster) = self.waiting[plane].pop_front() {
                 self.current.add(plane, &cluster, self.time_bins);
+                self.reached = match self.by {
+                    MatchBy::End | MatchBy::Start | MatchBy::Centre => key,
+                    MatchBy::Overlap | MatchBy::Gap => self.current.time_end,
+                };
             }
         }
     }
@@ -102,10 +166,11 @@ impl PlaneMatcher {
         waiting + self.current.hits()
     }
 
-    /// Plane and end of the cluster that ends first.
+    /// Plane and key of the cluster that comes first.
     fn first_waiting(&self) -> Option<(usize, u64)> {
-        let end = |plane: usize| self.waiting[plane].front().map(|cluster| (plane, cluster.time_end));
-        match (end(0), end(1)) {
+        let by = self.by;
+        let key = |plane: usize| self.waiting[plane].front().map(|cluster| (plane, by.key(cluster)));
+        match (key(0), key(1)) {
             (Some(x), Some(y)) => Some(if x.1 <= y.1 { x } else { y }),
             (x, y) => x.or(y),
         }
@@ -122,7 +187,7 @@ mod tests {
 
     #[test]
     fn clusters_chain_while_their_ends_are_close() {
-        let mut matcher = PlaneMatcher::new(10, 0, 10);
+        let mut matcher = PlaneMatcher::new(MatchRule { by: MatchBy::End, max_difference: 10 }, 0, 10);
         for end in [100, 118, 200] {
             matcher.push(0, &cluster(end));
         }
@@ -138,10 +203,82 @@ mod tests {
 
     #[test]
     fn the_end_of_an_epoch_completes_what_is_under_way() {
-        let mut matcher = PlaneMatcher::new(10, 0, 10);
+        let mut matcher = PlaneMatcher::new(MatchRule { by: MatchBy::End, max_difference: 10 }, 0, 10);
         matcher.push(1, &cluster(u64::MAX));
         assert_eq!(matcher.next_match(u64::MAX), None);
         assert_eq!(matcher.finish().unwrap().planes[1].hits, 3);
         assert_eq!(matcher.held(), 0);
+    }
+
+    /// Against the plain definition, on clusters of both planes with random starts and lengths. Per plane
+    /// clusters do not overlap, as those of different time groups.
+    #[test]
+    fn every_way_of_matching_is_that_of_its_definition() {
+        let mut state = 1_u64;
+        let mut random = |limit: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % limit
+        };
+        for round in 0..1000 {
+            let by = MatchBy::ALL[round % 5];
+            let rule = MatchRule { by, max_difference: random(40) };
+            let mut clusters = Vec::new();
+            for plane in 0..PLANES {
+                let mut time = 0;
+                for _ in 0..random(12) {
+                    let time_start = time + 1 + random(60);
+                    time = time_start + random(30);
+                    clusters.push((plane, Cluster { time_start, hits: 1, ..cluster(time) }));
+                }
+            }
+            clusters.sort_by_key(|(plane, cluster)| (by.key(cluster), *plane));
+            let mut expected: Vec<(u64, [u32; PLANES])> = Vec::new();
+            let mut latest: Option<Cluster> = None;
+            for (plane, cluster) in &clusters {
+                let joins = latest.is_some_and(|latest| match by {
+                    MatchBy::End => cluster.time_end <= latest.time_end + rule.max_difference,
+                    MatchBy::Start => cluster.time_start <= latest.time_start + rule.max_difference,
+                    MatchBy::Centre => by.key(cluster) <= by.key(&latest) + rule.max_difference,
+                    MatchBy::Overlap => cluster.time_start <= expected.last().map_or(0, |set| set.0),
+                    MatchBy::Gap => {
+                        cluster.time_start <= expected.last().map_or(0, |set| set.0) + rule.max_difference
+                    }
+                });
+                if !joins {
+                    expected.push((0, [0; PLANES]));
+                }
+                let set = expected.last_mut().unwrap();
+                set.0 = set.0.max(cluster.time_end);
+                set.1[*plane] += 1;
+                latest = Some(*cluster);
+            }
+            let mut matcher = PlaneMatcher::new(rule, 0, 20);
+            let mut found = Vec::new();
+            let mut keep =
+                |set: MatchedClusters| found.push((set.time_end, set.planes.map(|plane| plane.hits)));
+            for (plane, cluster) in &clusters {
+                while let Some(set) = matcher.next_match(cluster.time_start) {
+                    keep(set);
+                }
+                matcher.push(*plane, cluster);
+            }
+            while let Some(set) = matcher.next_match(u64::MAX) {
+                keep(set);
+            }
+            assert_eq!((found, matcher.held()), (expected, 0), "{rule:?} {clusters:?}");
+        }
+    }
+
+    #[test]
+    fn amplitudes_agree_within_a_ratio_of_either_plane() {
+        let set = |x: u64, y: u64| MatchedClusters {
+            planes: [x, y].map(|charge| Cluster { charge, ..Cluster::default() }),
+            time_end: 0,
+        };
+        let agree = [(100, 300), (300, 100), (100, 301), (0, 5), (0, 0)]
+            .map(|(x, y)| set(x, y).amplitudes_agree(3000));
+        assert_eq!(agree, [true, true, false, false, true]);
     }
 }

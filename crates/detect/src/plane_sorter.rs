@@ -81,9 +81,9 @@ impl PlaneSorter {
         self.order.latest_pending()
     }
 
-    /// Earliest time that a cluster formed from here on can end at, all before `closed` being closed.
+    /// Earliest time that a cluster formed from here on can have a hit at, all before `closed` being closed.
     #[inline]
-    pub fn earliest_future_end(&self, closed: u64) -> u64 {
+    pub fn earliest_future_hit(&self, closed: u64) -> u64 {
         self.order.closed().first().map_or(closed, |key| self.order.base() + key.time())
     }
 

@@ -7,7 +7,7 @@
 use crate::cluster::{ClusterRule, StripClusterer};
 use crate::hit::Hit;
 use crate::joint_time::{Closing, DataTime};
-use crate::plane_matching::{MatchedClusters, PLANES, PlaneMatcher};
+use crate::plane_matching::{MatchRule, MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::source_clock::AcceptedHits;
 
@@ -18,8 +18,8 @@ pub struct StripRules {
     pub max_time_gap: [u64; PLANES],
     /// Per plane: what makes a cluster.
     pub cluster: [ClusterRule; PLANES],
-    /// Largest difference between the ends of clusters that follow one another in an event.
-    pub max_end_difference: u64,
+    /// When clusters belong to one event.
+    pub matching: MatchRule,
     /// Hits that a time group may have; larger groups are discarded.
     pub max_group: usize,
     /// Hits per plane that may wait for their time to close.
@@ -63,9 +63,11 @@ impl StripFormer {
             |plane| PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits);
         Self {
             sorters: std::array::from_fn(sorter),
-            clusterers: std::array::from_fn(|plane| StripClusterer::new(rules.cluster[plane])),
+            clusterers: std::array::from_fn(|plane| {
+                StripClusterer::new(rules.cluster[plane], rules.matching.by)
+            }),
             matcher: PlaneMatcher::new(
-                rules.max_end_difference,
+                rules.matching,
                 rules.cluster[0].time_bins.max(rules.cluster[1].time_bins),
                 rules.max_group,
             ),
@@ -121,7 +123,7 @@ impl StripFormer {
     /// The next matched clusters of the time that is closed, or none until more is closed.
     pub fn next_match(&mut self) -> Option<MatchedClusters> {
         loop {
-            let earliest = self.earliest_future_end();
+            let earliest = self.earliest_future_hit();
             if let Some(matched) = self.matcher.next_match(earliest) {
                 return Some(matched);
             }
@@ -141,10 +143,10 @@ impl StripFormer {
         }
     }
 
-    fn earliest_future_end(&self) -> u64 {
+    fn earliest_future_hit(&self) -> u64 {
         let closed = self.closing.closed();
         let [x, y] = &self.sorters;
-        x.earliest_future_end(closed).min(y.earliest_future_end(closed))
+        x.earliest_future_hit(closed).min(y.earliest_future_hit(closed))
     }
 
     /// Clusters the next complete time group of the plane that is behind. False if there is none.
@@ -152,7 +154,7 @@ impl StripFormer {
     fn form_next_group(&mut self) -> bool {
         let closed = self.closing.closed();
         let [x, y] = &self.sorters;
-        let x_first = x.earliest_future_end(closed) <= y.earliest_future_end(closed);
+        let x_first = x.earliest_future_hit(closed) <= y.earliest_future_hit(closed);
         let order = if x_first { [0, 1] } else { [1, 0] };
         order.into_iter().any(|plane| self.form_group_of(plane))
     }

@@ -4,9 +4,10 @@ use crate::packet_stream::form_both_ways;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
-    TimeSettings,
+    ChipMapping, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings, ReadoutFormat,
+    TimeConvention, TimeSettings,
 };
+use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
 
 /// Bits of the first byte of an input: which settings its packets are formed with.
@@ -87,7 +88,11 @@ pub fn settings(choice: u8) -> GdGemSettings {
             max_group_hits: either(choice::NARROW, 16, 512) as usize,
         },
         clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
-        max_end_difference: 200_000,
+        matching: MatchingSettings {
+            by: MatchBy::End,
+            max_difference: 200_000,
+            max_amplitude_permille: None,
+        },
         position: PositionSettings {
             weighted: !has(choice::PLAIN),
             time_bins: 3,

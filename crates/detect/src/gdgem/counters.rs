@@ -37,6 +37,7 @@ evforge_core::counters! {
         only_y: Discarded(Hits), Hits, "Hits of clusters on y without a partner on x.";
         too_few_hits: Discarded(Hits), Hits, "Hits of events with fewer hits on a plane than position.minimum_hits.";
         too_uncertain: Discarded(Hits), Hits, "Hits of events beyond a limit of the position's uncertainty.";
+        amplitude_mismatch: Discarded(Hits), Hits, "Hits of events whose amplitudes on x and y differ by more than matching.max_amplitude_ratio.";
         outside_geometry: Discarded(Hits), Hits, "Hits of events outside the logical geometry.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
         held: Held(Hits), Hits, "Hits that wait at this moment: for their time, for a partner or for confirmation.";

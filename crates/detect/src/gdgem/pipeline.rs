@@ -8,6 +8,7 @@ use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat};
 use crate::cluster::ClusterRule;
 use crate::joint_time::JointTime;
 use crate::packet_gate::{Discard, PacketGate};
+use crate::plane_matching::MatchRule;
 use crate::settings::SettingsError;
 use crate::source_clock::{ClockCounts, SourceClock};
 use crate::strip_former::{StripFormer, StripRules};
@@ -34,6 +35,7 @@ pub struct GdGem<F = PassAll> {
     format: ReadoutFormat,
     rules: ReadoutRules,
     position: PositionSettings,
+    max_amplitude_permille: Option<u64>,
     geometry: LogicalGeometry,
     fecs: Vec<Fec>,
     /// Place of each FEC number in `fecs`.
@@ -84,6 +86,7 @@ impl<F: ReadoutFilter> GdGem<F> {
         Ok(Self {
             format: settings.format,
             position: settings.position,
+            max_amplitude_permille: settings.matching.max_amplitude_permille,
             geometry: settings.geometry,
             fecs: fecs.collect::<Result<_, _>>()?,
             fec_places,
@@ -107,7 +110,13 @@ impl<F: ReadoutFilter> GdGem<F> {
     fn drain(&mut self, events: &mut EventBatch) -> bool {
         while !events.is_full() {
             let Some(matched) = self.former.next_match() else { return true };
-            if let Some(pixel_id) = locate(&matched, &self.position, &self.geometry, &mut self.counters) {
+            if let Some(pixel_id) = locate(
+                &matched,
+                &self.position,
+                self.max_amplitude_permille,
+                &self.geometry,
+                &mut self.counters,
+            ) {
                 let event = Event { time_ns: self.rules.time.nanoseconds(matched.time_end), pixel_id };
                 // The batch has room: the loop's condition.
                 let _has_room = events.push(event);
@@ -306,7 +315,10 @@ fn strip_rules(settings: &GdGemSettings, time: &HitTime) -> StripRules {
             min_hits: plane.min_hits,
             time_bins,
         }),
-        max_end_difference: time.ticks(settings.max_end_difference),
+        matching: MatchRule {
+            by: settings.matching.by,
+            max_difference: time.ticks(settings.matching.max_difference),
+        },
         max_group: settings.sorting.max_group_hits,
         max_held_hits: settings.sorting.max_held_hits,
     }

@@ -12,6 +12,7 @@ use evforge_core::geometry::LogicalGeometry;
 pub fn locate(
     matched: &MatchedClusters,
     settings: &PositionSettings,
+    max_amplitude_permille: Option<u64>,
     geometry: &LogicalGeometry,
     counters: &mut GdGemCounters,
 ) -> Option<PixelId> {
@@ -35,6 +36,10 @@ pub fn locate(
         || settings.upper_uncertainty_limit.is_some_and(|limit| upper >= limit)
     {
         counters.too_uncertain += hits;
+        return None;
+    }
+    if max_amplitude_permille.is_some_and(|permille| !matched.amplitudes_agree(permille)) {
+        counters.amplitude_mismatch += hits;
         return None;
     }
     let coordinate = |centre: u64| u32::try_from(centre).unwrap_or(u32::MAX);

@@ -4,6 +4,7 @@ use super::hit_time::HitTime;
 use crate::calibration::ChannelCalibration;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
+use crate::plane_matching::MatchBy;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
@@ -79,6 +80,17 @@ pub struct ClusteringSettings {
     pub max_strip_gap: u16,
     /// Least number of hits.
     pub min_hits: u32,
+}
+
+/// When clusters of both planes make an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchingSettings {
+    /// Which times of the clusters are compared.
+    pub by: MatchBy,
+    /// How far apart the times may be.
+    pub max_difference: Picoseconds,
+    /// How many thousandths of the other plane's amplitude a plane's amplitude may have, if it matters.
+    pub max_amplitude_permille: Option<u64>,
 }
 
 /// How a position is found and which are good enough.
@@ -167,8 +179,8 @@ pub struct GdGemSettings {
     pub sorting: SortingSettings,
     /// Clusters of x and of y.
     pub clustering: [ClusteringSettings; 2],
-    /// Largest difference between the ends of clusters that follow one another in an event.
-    pub max_end_difference: Picoseconds,
+    /// When clusters of both planes make an event.
+    pub matching: MatchingSettings,
     /// Positions.
     pub position: PositionSettings,
     /// The digital geometry.
@@ -212,8 +224,11 @@ impl GdGemSettings {
                 return SettingsError::refuse(key("min_hits"), "a cluster has at least 1 hit");
             }
         }
-        if self.max_end_difference < 1000 {
-            return SettingsError::refuse("matching.max_end_difference", "must be at least 1ns");
+        if self.matching.max_difference < 1000 {
+            return SettingsError::refuse("matching.max_difference", "must be at least 1ns");
+        }
+        if self.matching.max_amplitude_permille.is_some_and(|permille| permille < 1000) {
+            return SettingsError::refuse("matching.max_amplitude_ratio", "must be at least 1");
         }
         if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
             let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);

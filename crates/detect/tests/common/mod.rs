@@ -5,9 +5,10 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
-    TimeSettings,
+    ChipMapping, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings, ReadoutFormat,
+    TimeConvention, TimeSettings,
 };
+use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
 use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 
@@ -34,7 +35,11 @@ pub(crate) fn settings() -> GdGemSettings {
             max_group_hits: 512,
         },
         clustering: [clustering; 2],
-        max_end_difference: 200_000,
+        matching: MatchingSettings {
+            by: MatchBy::End,
+            max_difference: 200_000,
+            max_amplitude_permille: None,
+        },
         position: PositionSettings {
             weighted: true,
             time_bins: 3,

@@ -5,9 +5,11 @@ use super::sorting::Sorting;
 use super::{side_file, vmm_files};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, Plane, PositionSettings, ReadoutFormat,
+    ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings,
+    ReadoutFormat,
     TimeConvention, TimeSettings,
 };
+use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -99,16 +101,47 @@ struct Planes {
     y: Clustering,
 }
 
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Match {
+    End,
+    Start,
+    Centre,
+    Overlap,
+    Gap,
+}
+
 /// `[gdgem.matching]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Matching {
-    max_end_difference: Duration,
+    by: Match,
+    #[serde(alias = "max_end_difference")]
+    max_difference: Duration,
+    max_amplitude_ratio: Option<f64>,
 }
 
 impl Default for Matching {
     fn default() -> Self {
-        Self { max_end_difference: nanoseconds(200_000) }
+        Self { by: Match::End, max_difference: nanoseconds(200_000), max_amplitude_ratio: None }
+    }
+}
+
+impl Matching {
+    fn settings(&self) -> MatchingSettings {
+        // Thousandths are as fine as anybody can tell amplitudes; a cast of a float saturates.
+        let permille = |ratio: f64| (ratio * 1000.0).round() as u64;
+        MatchingSettings {
+            by: match self.by {
+                Match::End => MatchBy::End,
+                Match::Start => MatchBy::Start,
+                Match::Centre => MatchBy::Centre,
+                Match::Overlap => MatchBy::Overlap,
+                Match::Gap => MatchBy::Gap,
+            },
+            max_difference: self.max_difference.picoseconds,
+            max_amplitude_permille: self.max_amplitude_ratio.map(permille),
+        }
     }
 }
 
@@ -213,7 +246,7 @@ impl GdGemSection {
             },
             sorting: self.sorting.settings(),
             clustering: [clustering(&self.clustering.x), clustering(&self.clustering.y)],
-            max_end_difference: self.matching.max_end_difference.picoseconds,
+            matching: self.matching.settings(),
             position: PositionSettings {
                 weighted: matches!(self.position.weighting, Weighting::Charge),
                 time_bins: self.position.time_bins,

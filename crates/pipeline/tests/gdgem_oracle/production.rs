@@ -124,7 +124,7 @@ fn a_mutated_setting_is_noticed() {
     assert_eq!(mutants("gdgem.clustering.x.max_time_gap=200ns"), 0, "no mutation");
     assert!(mutants("gdgem.clustering.x.max_time_gap=201ns") > 0, "time gap");
     assert!(mutants("gdgem.clustering.y.max_strip_gap=3") > 0, "strip gap");
-    assert!(mutants("gdgem.matching.max_end_difference=201ns") > 0, "end difference");
+    assert!(mutants("gdgem.matching.max_difference=201ns") > 0, "end difference");
     assert!(mutants("gdgem.mapping[0].strip_offset=1") > 0, "one strip offset");
 }
 
