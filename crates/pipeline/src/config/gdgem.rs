@@ -6,8 +6,7 @@ use super::{side_file, vmm_files};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
     ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings,
-    ReadoutFormat,
-    TimeConvention, TimeSettings,
+    ReadoutFormat, TimeConvention, TimeSettings,
 };
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SettingsError;
