@@ -6,6 +6,8 @@ mod common;
 
 use common::{LiveProgram, evforge, text, workspace};
 use evforge_testkit::{shared_folder, skip};
+use evforge_wire::sonde::{Header, SondeEncoder, TriggerTime};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -57,6 +59,17 @@ fn python(test: &str) -> Option<PathBuf> {
         &format!("{} cannot import h5py and scippnexus: make check prepares it", interpreter.display()),
     );
     None
+}
+
+/// Checks the file with h5py and scippnexus against the events of a CSV file.
+fn read_back(python: &Path, nexus: &Path, events: &Path, shape: &[usize], name: &str) {
+    let output = Command::new(python)
+        .arg(workspace().join("tests/python/test_nexus_readback.py"))
+        .args(["instrument".as_ref(), nexus.as_os_str(), events.as_os_str()])
+        .args(shape.iter().map(usize::to_string))
+        .output()
+        .expect("Python starts");
+    assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
 }
 
 fn packets(test: &str, instrument: &Instrument, folder: &Path) -> Option<PathBuf> {
@@ -114,13 +127,50 @@ fn every_instrument_writes_a_file_that_its_users_can_read() {
         ]);
         assert!(events == std::fs::read_to_string(&from_file).unwrap(), "{name}: live and file differ");
 
-        let shape: Vec<String> = instrument.shape.iter().map(usize::to_string).collect();
-        let output = Command::new(&python)
-            .arg(workspace().join("tests/python/test_nexus_readback.py"))
-            .args(["instrument".as_ref(), nexus.as_os_str(), from_file.as_os_str()])
-            .args(shape)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+        read_back(&python, &nexus, &from_file, instrument.shape, name);
     }
+}
+
+/// 400 modules, of which 100 boards send for 2 x 2 each: told apart by the address they send from. Every pixel
+/// gets one neutron.
+#[test]
+fn the_full_sonde_puts_every_pixel_of_400_modules_where_it_is() {
+    let test = "the_full_sonde_puts_every_pixel_of_400_modules_where_it_is";
+    let Some(python) = python(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let nexus = folder.path().join("live.nxs");
+    let address = |group: usize| format!("127.0.7.{}", group + 1);
+    let groups: Vec<String> = (0..100)
+        .map(|group| {
+            let (x, y) = (group % 10 * 16, group / 10 * 16);
+            format!("{{ address = \"{}\", x = {x}, y = {y} }}", address(group))
+        })
+        .collect();
+    let groups = format!("sonde.groups=[{}]", groups.join(", "));
+    let config = workspace().join("configs/sonde.toml");
+    let live =
+        LiveProgram::start(&config, folder.path(), &["--nexus", nexus.to_str().unwrap(), "--set", &groups]);
+    let mut encoder = SondeEncoder::default();
+    for group in 0..100 {
+        let socket = UdpSocket::bind((address(group), 0)).unwrap();
+        for system in 0..4_u8 {
+            let time = 1_000_000 + group as u32 * 100;
+            let header = Header { system, time, ..Header::default() };
+            encoder.begin_trigger_times(&header);
+            for channel in 0..64 {
+                // Channels 0 to 15 of the four ASICs.
+                let asic_channel = ((channel / 16) << 6) + channel % 16;
+                assert!(encoder.push_trigger_time(&TriggerTime { time, asic_channel }));
+            }
+            socket.send_to(encoder.packet(), &live.address).unwrap();
+        }
+    }
+    let events = folder.path().join("live.csv");
+    let (stream, lines) = live.finish();
+    assert_eq!((&stream["events"], &stream["unaccounted"]), (&25_600.into(), &0.into()), "{stream:#}");
+    let mut pixels: Vec<u32> =
+        lines.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    pixels.sort_unstable();
+    assert!(pixels.into_iter().eq(1..=25_600), "one neutron in every pixel");
+    read_back(&python, &nexus, &events, &[160, 160], "sonde");
 }
