@@ -172,7 +172,7 @@ fn trigger_marker(data1: u32, data2: u16) -> TriggerMarker {
     let mut packet = b"\0\0\0\x01VM3\x10\0\0\0\0\0\0\0\0".to_vec();
     packet.extend(data1.to_be_bytes());
     packet.extend(data2.to_be_bytes());
-    let mut words = Vmm3Packet::parse(&packet, Vmm3Variant::Vmm3a).unwrap().words();
+    let mut words = Vmm3Packet::parse(&packet, Vmm3Variant::Vmm3a).expect("a packet").words();
     let Some(Word::Marker(marker)) = words.next() else { panic!("no marker") };
     marker.into()
 }
