@@ -21,6 +21,7 @@
 //! | detector | module | readout |
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a |
+//! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //!
@@ -39,6 +40,7 @@ pub mod gdgem;
 pub mod hit;
 pub mod joint_time;
 mod memory;
+pub mod multiblade;
 pub mod multigrid;
 pub mod packet_gate;
 pub mod plane_matching;

@@ -1,0 +1,125 @@
+//! The open windows of all cassettes, and the events of those that were closed.
+
+use super::counters::MultiBladeCounters;
+use super::position::{ClusterWatcher, PositionRules};
+use super::settings::MultiBladeSettings;
+use super::window::{Window, WindowRules};
+use crate::event_order::TimedEvent;
+use crate::hit::Timed;
+
+/// A hit with its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BladeHit {
+    /// Ticks.
+    pub(super) time: u64,
+    /// 0 for wires, 1 for strips.
+    pub(super) plane: u8,
+    /// Wire or strip, below 64.
+    pub(super) coordinate: u8,
+    /// Amplitude.
+    pub(super) adc: u16,
+}
+
+impl Timed for BladeHit {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+
+    #[inline]
+    fn payload(&self) -> u32 {
+        u32::from(self.plane) << 22 | u32::from(self.coordinate) << 16 | u32::from(self.adc)
+    }
+
+    #[inline]
+    fn of(time: u64, payload: u32) -> Self {
+        let plane = (payload >> 22) as u8 & 1;
+        Self { time, plane, coordinate: (payload >> 16) as u8 & 63, adc: payload as u16 }
+    }
+}
+
+/// All cassettes.
+#[derive(Debug)]
+pub(super) struct Cassettes {
+    windows: Vec<Window>,
+    rules: WindowRules,
+    position: PositionRules,
+    pub(super) counters: MultiBladeCounters,
+    /// Events of closed windows.
+    pub(super) formed: Vec<TimedEvent>,
+}
+
+impl Cassettes {
+    /// With room for `events` events; `time_mask` has the bits of a time that count.
+    pub(super) fn new(settings: &MultiBladeSettings, time_mask: u64, events: usize) -> Self {
+        let rules = WindowRules::new(&settings.window, settings.sorting.max_group_hits, time_mask);
+        Self {
+            windows: (0..settings.cassettes).map(|_| Window::new(&rules)).collect(),
+            rules,
+            position: PositionRules::new(settings),
+            counters: MultiBladeCounters::default(),
+            formed: Vec::with_capacity(events),
+        }
+    }
+
+    /// Memory in bytes.
+    pub(super) fn memory_bound(&self) -> usize {
+        self.windows.len() * Window::memory_bound(&self.rules)
+            + self.formed.capacity() * size_of::<TimedEvent>()
+    }
+
+    /// Takes a hit of `cassette`. If it does not belong to the open window, that window is closed.
+    #[inline(always)]
+    pub(super) fn take(&mut self, cassette: usize, hit: BladeHit, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, rules, position, counters, formed } = self;
+        let Some(window) = windows.get_mut(cassette) else { return };
+        if !(window.takes(hit.time, rules) & !window.is_full(rules)) {
+            if window.takes(hit.time, rules) {
+                counters.group_too_large += u64::from(window.hits());
+            } else if window.hits() != 0 {
+                position.resolve(cassette, window, counters, watcher, formed);
+            }
+            window.begin(hit.time);
+        }
+        window.add(hit.time, usize::from(hit.plane), hit.coordinate, hit.adc, rules);
+    }
+
+    /// Closes the windows that no hit from `time` on belongs to. Returns the time of the first hit in a window
+    /// that stays open.
+    pub(super) fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
+        let mut first_open = None;
+        for cassette in 0..self.windows.len() {
+            let window = &self.windows[cassette];
+            if window.hits() == 0 {
+                continue;
+            }
+            if window.is_over(time, &self.rules) {
+                self.close(cassette, watcher);
+            } else {
+                first_open = Some(first_open.map_or(window.start, |first: u64| first.min(window.start)));
+            }
+        }
+        first_open
+    }
+
+    /// Closes all windows.
+    pub(super) fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
+        for cassette in 0..self.windows.len() {
+            if self.windows[cassette].hits() != 0 {
+                self.close(cassette, watcher);
+            }
+        }
+    }
+
+    fn close(&mut self, cassette: usize, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, position, counters, formed, .. } = self;
+        let window = &mut windows[cassette];
+        position.resolve(cassette, window, counters, watcher, formed);
+        window.clear();
+    }
+
+    /// Hits in open windows.
+    pub(super) fn held(&self) -> u64 {
+        self.windows.iter().map(|window| u64::from(window.hits())).sum()
+    }
+}

@@ -1,0 +1,383 @@
+//! The Multi-Blade pipeline: packets in, events out.
+
+use super::cassettes::Cassettes;
+use super::counters::MultiBladeCounters;
+use super::ordered_windows::{LARGEST_READOUT_COUNT, OrderedWindows};
+use super::position::ClusterWatcher;
+use super::readout_stage::{
+    ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, PassAll, ReadoutFilter, ReadoutTally, TIME_LIMIT, TimeStamp,
+    take_elements, take_records,
+};
+use super::settings::{HitOrder, MultiBladeSettings, ReadoutFormat, TimeBase};
+use super::wiring::Wiring;
+use crate::packet_gate::{Discard, PacketGate};
+use crate::settings::SettingsError;
+use crate::source_clock::{ClockCounts, SourceClock};
+use crate::tick::TickLength;
+use evforge_core::clock::WrappingClock;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::detector::{Detector, Progress};
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::monitor::MonitorData;
+use evforge_core::packet::{Packet, PacketBatch};
+use evforge_core::sequence::SequenceTracker;
+use evforge_wire::caen::{
+    ElementType, JadaqPacket, JadaqVersion, LARGEST_PACKET, RecordPacket, Rejection, SEQUENCE_BITS, TIME_BITS,
+};
+
+/// What is known of a digitizer that numbers its packets, or does not.
+#[derive(Debug)]
+struct Digitizer {
+    sequence: SequenceTracker,
+    packets: u64,
+}
+
+/// The way of hits into windows.
+#[derive(Debug)]
+enum Order {
+    /// As they arrive; so many of the events in `cassettes` have left.
+    Arrival { gone: usize },
+    /// In order of time, with the clocks of the digitisers.
+    Time { ordered: Box<OrderedWindows>, clocks: Vec<WrappingClock> },
+}
+
+/// A Multi-Blade detector with CAEN digitisers.
+#[derive(Debug)]
+pub struct MultiBlade<F = PassAll> {
+    format: ReadoutFormat,
+    /// Ticks in a millisecond of global time, if times count from there.
+    ticks_per_millisecond: Option<u64>,
+    /// What times leave as.
+    out: TickLength,
+    geometry: LogicalGeometry,
+    wiring: Wiring,
+    digitizers: Vec<Digitizer>,
+    cassettes: Cassettes,
+    order: Order,
+    filter: F,
+    gate: PacketGate,
+    monitor: Option<Box<MonitorData>>,
+    memory_bound: usize,
+}
+
+impl MultiBlade {
+    /// A detector with these settings.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn new(settings: &MultiBladeSettings) -> Result<Self, SettingsError> {
+        MultiBlade::with_filter(settings, PassAll)
+    }
+}
+
+impl<F: ReadoutFilter> MultiBlade<F> {
+    /// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn with_filter(settings: &MultiBladeSettings, filter: F) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let tick = TickLength::of(settings.tick, "tick")?;
+        let wiring = Wiring::new(settings);
+        let sources = wiring.digitizers().len();
+        let digitizer = || Digitizer { sequence: SequenceTracker::new(SEQUENCE_BITS), packets: 0 };
+        let (time_mask, events, order, order_memory) = match settings.order {
+            HitOrder::Arrival => {
+                let events = 2 * (LARGEST_READOUT_COUNT + usize::from(settings.cassettes));
+                (ARRIVAL_TIME_MASK, events, Order::Arrival { gone: 0 }, 0)
+            }
+            HitOrder::Time => {
+                let ordered = Box::new(OrderedWindows::new(settings, tick));
+                let clocks = vec![WrappingClock::new(TIME_BITS); sources];
+                let events = OrderedWindows::event_capacity(settings);
+                let memory = OrderedWindows::memory_bound(settings);
+                (u64::MAX, events, Order::Time { ordered, clocks }, memory)
+            }
+        };
+        let cassettes = Cassettes::new(settings, time_mask, events);
+        let memory_bound = size_of::<Self>()
+            + wiring.memory_bound()
+            + cassettes.memory_bound()
+            + order_memory
+            + sources * (size_of::<Digitizer>() + size_of::<WrappingClock>());
+        let of_global_time = settings.time_base == TimeBase::GlobalTime;
+        Ok(Self {
+            format: settings.format,
+            ticks_per_millisecond: of_global_time.then(|| 1_000_000_000 / settings.tick),
+            out: if settings.raw_ticks { TickLength::RAW } else { tick },
+            geometry: settings.geometry,
+            wiring,
+            digitizers: (0..sources).map(|_| digitizer()).collect(),
+            cassettes,
+            order,
+            filter,
+            gate: PacketGate::new(LARGEST_PACKET),
+            monitor: None,
+            memory_bound,
+        })
+    }
+
+    /// Appends the events that are ready. False if the batch filled up before the end.
+    #[inline]
+    fn drain(&mut self, events: &mut EventBatch) -> bool {
+        let Self { cassettes, order, monitor, out, .. } = self;
+        match order {
+            Order::Arrival { gone } => {
+                while let Some(event) = cassettes.formed.get(*gone) {
+                    let time_ns = out.nanoseconds(event.time);
+                    if !events.push(Event { time_ns, pixel_id: event.pixel_id }) {
+                        return false;
+                    }
+                    *gone += 1;
+                }
+                cassettes.formed.clear();
+                *gone = 0;
+                true
+            }
+            Order::Time { ordered, .. } => {
+                let nanoseconds = |ticks| out.nanoseconds(ticks);
+                match monitor {
+                    None => ordered.drain(cassettes, &mut (), events, nanoseconds),
+                    Some(monitor) => ordered.drain(cassettes, &mut **monitor, events, nanoseconds),
+                }
+            }
+        }
+    }
+
+    fn take_packet(&mut self, packet: &Packet<'_>) {
+        let admitted = match self.format {
+            ReadoutFormat::Records | ReadoutFormat::JadaqOfJune2018 => self.gate.admit_unnumbered(packet),
+            ReadoutFormat::Jadaq1_3 => {
+                let arrival =
+                    JadaqPacket::numbering(packet.bytes, JadaqVersion::V1_3).and_then(|numbering| {
+                        let digitizer =
+                            self.digitizers.get_mut(self.wiring.index_of(numbering.digitizer)?)?;
+                        Some(digitizer.sequence.observe(u64::from(numbering.sequence)))
+                    });
+                self.gate.admit(packet, arrival)
+            }
+        };
+        if !admitted {
+            return;
+        }
+        let outcome = match self.monitor.take() {
+            None => self.take_content(packet, &mut ()),
+            Some(mut monitor) => {
+                let outcome = self.take_content(packet, &mut *monitor);
+                self.watch_readouts(packet, &mut monitor);
+                self.monitor = Some(monitor);
+                outcome
+            }
+        };
+        self.gate.settle(packet, outcome, &mut self.cassettes.counters);
+    }
+
+    fn take_content(&mut self, packet: &Packet<'_>, watcher: &mut impl ClusterWatcher) -> Result<(), Own> {
+        match self.format {
+            ReadoutFormat::Records => {
+                let records = RecordPacket::parse(packet.bytes).map_err(reason)?;
+                self.with_sink(watcher, TimeStamp::Wrapping, |wiring, filter, sink, tally| match sink {
+                    Sink::Arrival(mut sink) => take_records(&records, wiring, filter, &mut sink, tally),
+                    Sink::Ordered(mut sink) => take_records(&records, wiring, filter, &mut sink, tally),
+                });
+            }
+            ReadoutFormat::JadaqOfJune2018 => {
+                self.take_jadaq(packet, JadaqVersion::OfJune2018, watcher)?;
+            }
+            ReadoutFormat::Jadaq1_3 => self.take_jadaq(packet, JadaqVersion::V1_3, watcher)?,
+        }
+        Ok(())
+    }
+
+    fn take_jadaq(
+        &mut self,
+        packet: &Packet<'_>,
+        version: JadaqVersion,
+        watcher: &mut impl ClusterWatcher,
+    ) -> Result<(), Own> {
+        let elements = JadaqPacket::parse(packet.bytes, version).map_err(reason)?;
+        let index = self.wiring.index_of(elements.digitizer).ok_or(UNMAPPED_DIGITIZER)?;
+        let stamp = match self.ticks_per_millisecond {
+            Some(ticks) => {
+                let base = elements.global_time.checked_mul(ticks).filter(|&base| base < TIME_LIMIT);
+                TimeStamp::From(base.ok_or(IMPOSSIBLE_TIME)?)
+            }
+            None if elements.element_type == ElementType::List8222 => TimeStamp::From(0),
+            None => TimeStamp::Wrapping,
+        };
+        if let Some(digitizer) = self.digitizers.get_mut(index) {
+            digitizer.packets += 1;
+        }
+        self.with_sink(watcher, stamp, |wiring, filter, sink, tally| match sink {
+            Sink::Arrival(mut sink) => take_elements(&elements, index, wiring, filter, &mut sink, tally),
+            Sink::Ordered(mut sink) => take_elements(&elements, index, wiring, filter, &mut sink, tally),
+        });
+        Ok(())
+    }
+
+    /// Gives the hits of a packet the way that is configured.
+    #[inline]
+    fn with_sink<W: ClusterWatcher>(
+        &mut self,
+        watcher: &mut W,
+        stamp: TimeStamp,
+        take: impl FnOnce(&mut Wiring, &mut F, Sink<'_, W>, &mut ReadoutTally),
+    ) {
+        let Self { wiring, filter, cassettes, order, .. } = self;
+        let mut tally = ReadoutTally::default();
+        match order {
+            Order::Arrival { .. } => {
+                let sink = ArrivalSink { cassettes, watcher };
+                take(wiring, filter, Sink::Arrival(sink), &mut tally);
+            }
+            Order::Time { ordered, clocks } => {
+                ordered.begin_packet();
+                take(wiring, filter, Sink::Ordered(OrderedSink { ordered, clocks, stamp }), &mut tally);
+                ordered.end_packet();
+            }
+        }
+        tally.add_to(&mut self.cassettes.counters);
+    }
+
+    /// A second look at the readouts of a packet, for who watches.
+    #[cold]
+    fn watch_readouts(&self, packet: &Packet<'_>, monitor: &mut MonitorData) {
+        let version = match self.format {
+            ReadoutFormat::Records => {
+                let Ok(records) = RecordPacket::parse(packet.bytes) else { return };
+                for record in records.records() {
+                    let place = self.wiring.of_record(record.digitizer, record.channel);
+                    monitor.readout(usize::from(place.channel), record.adc);
+                }
+                return;
+            }
+            ReadoutFormat::JadaqOfJune2018 => JadaqVersion::OfJune2018,
+            ReadoutFormat::Jadaq1_3 => JadaqVersion::V1_3,
+        };
+        let Ok(packet) = JadaqPacket::parse(packet.bytes, version) else { return };
+        let Some(index) = self.wiring.index_of(packet.digitizer) else { return };
+        let places = self.wiring.of_digitizer(index);
+        for element in packet.elements() {
+            if let Some(place) = places.get(usize::from(element.channel)) {
+                monitor.readout(usize::from(place.channel), element.charge);
+            }
+        }
+    }
+}
+
+/// One of the two ways.
+enum Sink<'a, W> {
+    Arrival(ArrivalSink<'a, W>),
+    Ordered(OrderedSink<'a>),
+}
+
+impl<F: ReadoutFilter> Detector for MultiBlade<F> {
+    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
+        let mut taken = from;
+        loop {
+            if !self.drain(events) {
+                return Progress { taken, full: true };
+            }
+            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
+            if let Order::Time { ordered, .. } = &mut self.order
+                && !ordered.make_room()
+            {
+                continue;
+            }
+            self.take_packet(&packet);
+            taken += 1;
+        }
+    }
+
+    fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
+        if let Order::Time { ordered, .. } = &mut self.order {
+            ordered.publish_closed();
+        }
+        !self.drain(events)
+    }
+
+    fn close(&mut self, events: &mut EventBatch) -> bool {
+        let held_back = match &mut self.order {
+            Order::Arrival { .. } => {
+                match &mut self.monitor {
+                    None => self.cassettes.close_all(&mut ()),
+                    Some(monitor) => self.cassettes.close_all(&mut **monitor),
+                }
+                false
+            }
+            Order::Time { ordered, .. } => ordered.close(),
+        };
+        !self.drain(events) || held_back
+    }
+
+    fn ledger(&self) -> DetectorLedger {
+        let mut counters = self.cassettes.counters;
+        counters.held = self.cassettes.held();
+        if let Order::Time { ordered, .. } = &self.order {
+            let counts =
+                ordered.clocks().iter().map(SourceClock::counts).fold(ClockCounts::default(), |a, b| a + b);
+            counters.late = counts.late;
+            counters.unconfirmed_leap = counts.refuted;
+            counters.leaps = counts.leaps;
+            counters.clock_restarts = counts.restarts;
+            counters.forced_closings = ordered.forced_closings();
+            counters.held += ordered.held();
+        }
+        let packets = self.gate.counters();
+        let numbered = self.wiring.digitizers().iter().zip(&self.digitizers);
+        let name = |number: &u32| format!("digitizer {number}");
+        let sources = match self.format {
+            ReadoutFormat::Records => {
+                vec![SourceLedger::unnumbered("records".into(), packets.packets_received)]
+            }
+            ReadoutFormat::JadaqOfJune2018 => numbered
+                .filter(|(_, digitizer)| digitizer.packets > 0)
+                .map(|(number, digitizer)| SourceLedger::unnumbered(name(number), digitizer.packets))
+                .collect(),
+            ReadoutFormat::Jadaq1_3 => numbered
+                .filter(|(_, digitizer)| digitizer.sequence.counts().received > 0)
+                .map(|(number, digitizer)| SourceLedger::of_sequence(name(number), &digitizer.sequence))
+                .collect(),
+        };
+        DetectorLedger {
+            sources,
+            counters: CounterSnapshot::of(packets).and(&counters),
+            masked: self.wiring.mask().ledger(self.wiring.plan()),
+        }
+    }
+
+    fn geometry(&self) -> LogicalGeometry {
+        self.geometry
+    }
+
+    fn memory_bound(&self) -> usize {
+        self.memory_bound
+    }
+
+    fn set_monitoring(&mut self, on: bool) {
+        self.monitor = on.then(|| Box::new(MonitorData::new(self.wiring.plan().clone())));
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.monitor.as_deref()
+    }
+}
+
+type Own = Discard<MultiBladeCounters>;
+
+const UNMAPPED_DIGITIZER: Own = |counters| &mut counters.packets_unmapped_digitizer;
+const IMPOSSIBLE_TIME: Own = |counters| &mut counters.packets_impossible_time;
+
+/// The counter of a rejection by the decoder.
+fn reason(rejection: Rejection) -> Own {
+    match rejection {
+        Rejection::Empty => |counters| &mut counters.packets_empty,
+        Rejection::TooShort => |counters| &mut counters.packets_too_short,
+        Rejection::WrongVersion(_) => |counters| &mut counters.packets_wrong_version,
+        Rejection::Waveform(_) => |counters| &mut counters.packets_with_waveforms,
+        Rejection::UnknownElementType(_) => |counters| &mut counters.packets_unknown_element_type,
+        Rejection::RaggedLength => |counters| &mut counters.packets_ragged,
+    }
+}
