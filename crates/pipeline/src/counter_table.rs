@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::gdgem::GdGemCounters;
+use evforge_detect::multiblade::MultiBladeCounters;
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
@@ -22,6 +23,7 @@ pub fn counter_table() -> String {
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
     add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
+    add_stage::<MultiBladeCounters>(&mut text, "Forming events of a Multi-Blade");
     text
 }
 

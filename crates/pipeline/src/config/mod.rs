@@ -30,6 +30,7 @@
 
 mod document;
 mod gdgem;
+mod multiblade;
 mod multigrid;
 mod quantity;
 mod receive;
@@ -46,11 +47,13 @@ use crate::veto::{Veto, VetoStage};
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::settings::SettingsError;
 use evforge_detect::sonde::{Sonde, SondeSettings};
 use gdgem::GdGemSection;
+use multiblade::MultiBladeSection;
 use multigrid::MultiGridSection;
 use serde::Deserialize;
 use sonde::SondeSection;
@@ -171,10 +174,11 @@ struct File {
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
     sonde: Option<SondeSection>,
+    multiblade: Option<MultiBladeSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 3] = ["gdgem", "multigrid", "sonde"];
+const SECTIONS: [&str; 4] = ["gdgem", "multigrid", "sonde", "multiblade"];
 
 /// A detector's section: its name and, if it is there, what it says.
 type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
@@ -187,8 +191,10 @@ impl File {
         let multigrid =
             self.multigrid.as_ref().map(|section| section.settings().map(DetectorSettings::MultiGrid));
         let sonde = self.sonde.as_ref().map(|section| section.settings().map(DetectorSettings::Sonde));
-        let [gdgem_name, multigrid_name, sonde_name] = SECTIONS;
-        [(gdgem_name, gdgem), (multigrid_name, multigrid), (sonde_name, sonde)]
+        let multiblade =
+            self.multiblade.as_ref().map(|section| section.settings().map(DetectorSettings::MultiBlade));
+        let [gdgem_name, multigrid_name, sonde_name, multiblade_name] = SECTIONS;
+        [(gdgem_name, gdgem), (multigrid_name, multigrid), (sonde_name, sonde), (multiblade_name, multiblade)]
     }
 
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
@@ -242,6 +248,8 @@ pub enum DetectorSettings {
     MultiGrid(MultiGridSettings),
     /// A SoNDe.
     Sonde(SondeSettings),
+    /// A Multi-Blade.
+    MultiBlade(MultiBladeSettings),
 }
 
 impl DetectorSettings {
@@ -254,6 +262,7 @@ impl DetectorSettings {
             Self::GdGem(settings) => settings.check(),
             Self::MultiGrid(settings) => settings.check(),
             Self::Sonde(settings) => settings.check(),
+            Self::MultiBlade(settings) => settings.check(),
         }
     }
 
@@ -264,6 +273,7 @@ impl DetectorSettings {
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
             Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
+            Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
         })
     }
 }
@@ -337,6 +347,7 @@ impl Config {
         match &self.detector {
             DetectorSettings::Sonde(_)
             | DetectorSettings::GdGem(_)
+            | DetectorSettings::MultiBlade(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
             DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
                 Some(match settings.strategy {
