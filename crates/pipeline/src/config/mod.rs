@@ -487,7 +487,9 @@ strip_offset = 0
     fn a_configuration_has_exactly_one_detector() {
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
         assert!(
-            error.contains("no detector: a configuration has one section of [gdgem], [multigrid], [sonde]"),
+            error.contains(
+                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade]"
+            ),
             "{error}"
         );
     }
