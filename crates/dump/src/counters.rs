@@ -15,12 +15,15 @@ evforge_core::counters! {
 }
 
 evforge_core::counters! {
-    /// Counters of dumping the readouts of a capture: `readouts = rows + ` all reasons from `without_marker` on.
+    /// Counters of dumping the readouts of a capture: `readouts_in + external_triggers = rows_written + ` all reasons
+    /// from `without_marker` on.
     pub struct RecordingCounters: "dump" {
         packets_in: Information, Packets, "Packets whose readouts were to be dumped.";
         packets_rejected: Information, Packets, "Packets left out: they are not of the configured format, or damaged.";
+        triggers_rejected: Information, Times, "Triggers left out: damaged, or without a time.";
         readouts_in: Information, Readouts, "Readouts found in the other packets.";
-        rows_written: Information, Readouts, "Readouts written into the dump.";
+        external_triggers: Information, Times, "Triggers from outside: each is a row of its own.";
+        rows_written: Information, Readouts, "Rows written into the dump.";
         without_marker: Information, Readouts, "Readouts left out: their chip has sent no time marker yet.";
         without_time: Information, Readouts, "Readouts left out: their trigger offset has no meaning, or their time lies before the start of the clock.";
         without_column: Information, Readouts, "Readouts left out: a number does not fit into its column of the dump.";

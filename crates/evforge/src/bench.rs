@@ -1,11 +1,12 @@
 //! `evforge bench`: how fast events are formed from memory.
 
 use crate::CommandError;
+use crate::input::open;
 use crate::output::print;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
+use evforge_core::packet_source::Fill;
 use evforge_net::affinity::allowed_cores;
-use evforge_net::capture::{CaptureReader, Fill};
 use evforge_pipeline::benchmark::{Measurement, measure, reference_speed};
 use evforge_pipeline::config::Config;
 use std::fmt::Write as _;
@@ -41,7 +42,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
     }
     let cores = &allowed[..arguments.cores];
     for input in &arguments.input {
-        let slabs = read(input)?;
+        let slabs = read(input, &config)?;
         let measured = measure(&config, &slabs, None, cores, arguments.seconds)
             .map_err(|problem| format!("{}: {problem}", input.display()))?;
         print(&describe(&config, input, &measured))?;
@@ -50,8 +51,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
 }
 
 /// The whole capture in memory.
-fn read(input: &Path) -> Result<Vec<PacketSlab>, CommandError> {
-    let mut reader = CaptureReader::open(input)?;
+fn read(input: &Path, config: &Config) -> Result<Vec<PacketSlab>, CommandError> {
+    let mut reader = open(input, None, config)?;
     let mut slabs = Vec::new();
     loop {
         let mut slab = PacketSlab::new(4096, 32 << 20);

@@ -2,14 +2,75 @@
 
 use crate::CommandError;
 use evforge_core::packet_source::PacketSource;
+use evforge_detect::multigrid::MultiGridSettings;
+use evforge_dump::packets::{self, PacketFormats, SrsFormat};
+use evforge_dump::rows::{CaenReadout, MesytecHit, Row};
+use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_net::capture::CaptureReader;
+use evforge_pipeline::config::{Config, DetectorSettings};
 use std::path::Path;
 
-/// Opens a file with packets; of a capture, only those sent to `port`, if one is given.
-pub(crate) fn open(path: &Path, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
+/// Opens a file with packets for the detector of a configuration: a capture (of which only packets to `port` are
+/// taken, if one is given) or a dump of readouts, which is known by its first bytes and not by its name.
+pub(crate) fn open(
+    path: &Path,
+    port: Option<u16>,
+    config: &Config,
+) -> Result<Box<dyn PacketSource>, CommandError> {
+    if is_dump(path)? {
+        let formats = formats(path, config)?;
+        return Ok(packets::open(path, &formats)?);
+    }
+    open_capture(path, port)
+}
+
+/// Opens a file with packets, without knowing what they are for.
+pub(crate) fn open_any(path: &Path, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
+    if is_dump(path)? {
+        return Ok(packets::open(path, &PacketFormats::default())?);
+    }
+    open_capture(path, port)
+}
+
+/// Whether a file is a dump. A pipe is not looked into.
+pub(crate) fn is_dump(path: &Path) -> Result<bool, CommandError> {
+    // What cannot be opened is told by the reader of captures.
+    Ok(path.is_file() && is_hdf5(path).unwrap_or(false))
+}
+
+fn open_capture(path: &Path, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
     let mut reader = CaptureReader::open(path)?;
     if let Some(port) = port {
         reader = reader.only_port(port);
     }
     Ok(Box::new(reader))
+}
+
+/// The packets that the detector of a configuration reads, if the dump is one of its readouts.
+fn formats(path: &Path, config: &Config) -> Result<PacketFormats, CommandError> {
+    let table = DumpFile::open(path)?.table();
+    let of_section = match table {
+        CaenReadout::TABLE => "multiblade",
+        MesytecHit::TABLE => "multigrid",
+        _ => "gdgem",
+    };
+    let refuse = |problem: String| Err(format!("{} holds {table}: {problem}", path.display()).into());
+    if of_section != config.section {
+        return refuse(format!(
+            "it needs a configuration with a section [{of_section}], but {} has [{}]",
+            config.name, config.section
+        ));
+    }
+    let mut formats = PacketFormats::default();
+    match &config.detector {
+        DetectorSettings::GdGem(settings) => match SrsFormat::of(settings) {
+            Some(format) => formats.srs = format,
+            None => return refuse("it does not say the two times of the triggered mode".to_owned()),
+        },
+        DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => {
+            return refuse("it is of VMMR modules, not of the demonstrator at CNCS".to_owned());
+        }
+        _ => {}
+    }
+    Ok(formats)
 }

@@ -1,6 +1,8 @@
 //! `evforge inspect`: decode a capture and print or count what is in it.
 
 use crate::CommandError;
+use crate::input::is_dump;
+use crate::inspect_dump::inspect_dump;
 use crate::output::print;
 use clap::{Args, ValueEnum};
 use evforge_core::counter::CounterSnapshot;
@@ -27,10 +29,10 @@ enum Readout {
 /// Arguments of `evforge inspect`.
 #[derive(Args)]
 pub(crate) struct InspectArguments {
-    /// The capture: pcap, pcapng or .pkts
+    /// The capture: pcap, pcapng or .pkts; or a dump of readouts (HDF5)
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Format of the readouts
+    /// Format of the readouts; a dump says it itself
     #[arg(long, value_enum, default_value = "vmm3a")]
     readout: Readout,
     /// Look only at packets sent to this UDP port
@@ -42,7 +44,7 @@ pub(crate) struct InspectArguments {
     /// Print a line for every packet, readout and marker
     #[arg(long)]
     readouts: bool,
-    /// Look at no more than so many packets
+    /// Look at no more than so many packets, or rows of a dump
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }
@@ -60,13 +62,16 @@ struct Totals {
 
 /// Runs the command.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<bool, CommandError> {
+    let limit = arguments.limit.unwrap_or(u64::MAX);
+    if is_dump(&arguments.input)? {
+        return inspect_dump(&arguments.input, arguments.readouts, limit);
+    }
     let mut reader = CaptureReader::open(&arguments.input)?;
     if let Some(port) = arguments.port {
         reader = reader.only_port(port);
     }
     let mut slab = PacketSlab::new(256, 4 << 20);
     let mut totals = Totals::default();
-    let limit = arguments.limit.unwrap_or(u64::MAX);
     let mut failure = None;
     'reading: loop {
         slab.clear();

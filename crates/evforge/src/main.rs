@@ -4,8 +4,10 @@
 
 mod bench;
 mod demo;
+mod dump;
 mod input;
 mod inspect;
+mod inspect_dump;
 mod masks;
 mod nexus_sink;
 mod output;
@@ -43,6 +45,8 @@ enum Command {
     Write(write::WriteArguments),
     /// Decode a capture and print or count what is in it
     Inspect(inspect::InspectArguments),
+    /// Write the raw readouts of a capture into an HDF5 file
+    Dump(dump::DumpArguments),
     /// Measure how fast events are formed from memory
     Bench(bench::BenchArguments),
     /// Say which channels stand out in a capture and should be masked
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Dump(arguments) => dump::dump(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Masks(arguments) => masks::masks(&arguments),
     };

@@ -36,7 +36,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
     monitor.switch(true);
     let run = CaptureRun {
         config: &config,
-        input: open(&arguments.input, arguments.port)?,
+        input: open(&arguments.input, arguments.port, &config)?,
         sinks: Vec::new(),
         stop: &stop,
         monitor: monitor.clone(),

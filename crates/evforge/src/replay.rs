@@ -1,11 +1,12 @@
 //! `evforge replay`: a capture to UDP, with its own timing or at a rate.
 
 use crate::CommandError;
+use crate::input::open_any;
 use crate::output::print;
 use crate::run::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
-use evforge_net::capture::{CaptureReader, Fill};
+use evforge_core::packet_source::Fill;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
 use evforge_pipeline::config::Rate;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Arguments of `evforge replay`.
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
-    /// The capture: pcap, pcapng or .pkts
+    /// The capture: pcap, pcapng, .pkts or a dump of readouts (HDF5)
     #[arg(value_name = "FILE")]
     input: PathBuf,
     /// Where to send to
@@ -49,10 +50,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         (Some(Rate::Bits(rate)), _) => Pace::BitsPerSecond(rate as f64),
         (None, false) => Pace::OwnTiming { speed: arguments.speed },
     };
-    let mut reader = CaptureReader::open(&arguments.input)?;
-    if let Some(port) = arguments.port {
-        reader = reader.only_port(port);
-    }
+    let mut reader = open_any(&arguments.input, arguments.port)?;
     let mut sender = UdpSender::open(&SenderOptions {
         pace,
         segment: arguments.segment,

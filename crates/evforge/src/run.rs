@@ -24,7 +24,7 @@ pub(crate) struct RunArguments {
     /// Configuration of the instrument (TOML; examples are in configs/)
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     config: PathBuf,
-    /// Read this capture (pcap, pcapng or .pkts) as fast as it can be, and not the network
+    /// Read this capture (pcap, pcapng or .pkts) or dump of readouts (HDF5) as fast as it can be, and not the network
     #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
     input: Option<PathBuf>,
     /// Receive at this local address [configuration: receive.address]
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
     }
     let stop = stop_on_signals()?;
     let report = if let Some(input) = &arguments.input {
-        let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input)?)?;
+        let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input, &config)?)?;
         let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
         outputs.finish(&arguments.outputs, &report)?;
         report
@@ -100,7 +100,7 @@ fn run_capture(
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         config,
-        input: open(input, arguments.port)?,
+        input: open(input, arguments.port, config)?,
         sinks: std::mem::take(&mut outputs.sinks),
         stop,
     };
@@ -116,12 +116,12 @@ fn run_capture(
 }
 
 /// When the first packet of a capture was recorded, if it says so. A pipe is not looked into.
-fn first_stamp(input: &Path) -> Result<Option<u64>, CommandError> {
+fn first_stamp(input: &Path, config: &Config) -> Result<Option<u64>, CommandError> {
     if !input.is_file() {
         return Ok(None);
     }
     let mut slab = PacketSlab::new(1, 0);
-    open(input, None)?.fill(&mut slab)?;
+    open(input, None, config)?.fill(&mut slab)?;
     let origin = slab.batch().get(0).map(|packet| packet.origin);
     Ok(origin.filter(|origin| origin.arrival_clock != ArrivalClock::None).map(|origin| origin.arrival_ns))
 }

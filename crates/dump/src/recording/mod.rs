@@ -1,7 +1,11 @@
 //! The readouts of packets into a dump.
 
+mod caen;
+mod mesytec;
 mod srs;
 
+pub use caen::CaenRecorder;
+pub use mesytec::MesytecRecorder;
 pub use srs::SrsRecorder;
 
 use crate::counters::RecordingCounters;

@@ -1,0 +1,65 @@
+//! `evforge dump`: the raw readouts of a capture into an HDF5 file.
+
+use crate::CommandError;
+use crate::input::open;
+use crate::output::print;
+use clap::Args;
+use evforge_core::counter::CounterSnapshot;
+use evforge_detect::multigrid::MultiGridSettings;
+use evforge_dump::recording::{MesytecRecorder, Recorded, SrsRecorder, record};
+use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_pipeline::report::grouped;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `evforge dump`.
+#[derive(Args)]
+pub(crate) struct DumpArguments {
+    /// Configuration of the instrument
+    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
+    config: PathBuf,
+    /// The capture whose readouts are dumped: pcap, pcapng or .pkts
+    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
+    input: PathBuf,
+    /// The HDF5 file to write; an existing one is replaced
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take only packets sent to this UDP port
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
+    port: Option<u16>,
+    /// Override a key of the configuration; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
+    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let mut input = open(&arguments.input, arguments.port, &config)?;
+    let output = &arguments.output;
+    let recorded = match &config.detector {
+        DetectorSettings::GdGem(settings) => record(input.as_mut(), SrsRecorder::new(settings)?, output)?,
+        DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
+            record(input.as_mut(), MesytecRecorder::new(settings.spoof_high_time), output)?
+        }
+        _ => {
+            let problem =
+                format!("readouts of [{}] as {} has it cannot be dumped", config.section, config.name);
+            return Err(problem.into());
+        }
+    };
+    print(&text(&recorded, output))?;
+    match recorded.input_failure {
+        Some(problem) => Err(problem.into()),
+        None => Ok(true),
+    }
+}
+
+fn text(recorded: &Recorded, output: &Path) -> String {
+    let mut text = format!("{}: {} rows\n", output.display(), grouped(recorded.counters.rows_written));
+    for (info, count) in CounterSnapshot::of(&recorded.counters).iter().filter(|(_, count)| *count > 0) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {}: {}", grouped(count), info.help);
+    }
+    text
+}
