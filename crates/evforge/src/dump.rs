@@ -6,7 +6,8 @@ use crate::output::print;
 use clap::Args;
 use evforge_core::counter::CounterSnapshot;
 use evforge_detect::multigrid::MultiGridSettings;
-use evforge_dump::recording::{MesytecRecorder, Recorded, SrsRecorder, record};
+use evforge_dump::packets::CaenFormat;
+use evforge_dump::recording::{CaenRecorder, MesytecRecorder, Recorded, SrsRecorder, record};
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::report::grouped;
 use std::fmt::Write as _;
@@ -41,6 +42,9 @@ pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
         DetectorSettings::GdGem(settings) => record(input.as_mut(), SrsRecorder::new(settings)?, output)?,
         DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
             record(input.as_mut(), MesytecRecorder::new(settings.spoof_high_time), output)?
+        }
+        DetectorSettings::MultiBlade(settings) => {
+            record(input.as_mut(), CaenRecorder::new(CaenFormat::of(settings)), output)?
         }
         _ => {
             let problem =

@@ -3,7 +3,7 @@
 use crate::CommandError;
 use evforge_core::packet_source::PacketSource;
 use evforge_detect::multigrid::MultiGridSettings;
-use evforge_dump::packets::{self, PacketFormats, SrsFormat};
+use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
 use evforge_dump::rows::{CaenReadout, MesytecHit, Row};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_net::capture::CaptureReader;
@@ -67,6 +67,7 @@ fn formats(path: &Path, config: &Config) -> Result<PacketFormats, CommandError> 
             Some(format) => formats.srs = format,
             None => return refuse("it does not say the two times of the triggered mode".to_owned()),
         },
+        DetectorSettings::MultiBlade(settings) => formats.caen = CaenFormat::of(settings),
         DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => {
             return refuse("it is of VMMR modules, not of the demonstrator at CNCS".to_owned());
         }

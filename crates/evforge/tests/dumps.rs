@@ -28,17 +28,11 @@ fn in_text(path: &Path) -> &str {
 }
 
 /// The events of an input, as CSV, and the report.
-fn events(folder: &Path, configuration: &str, input: &Path) -> (Vec<String>, String) {
+fn events(folder: &Path, configuration: &str, input: &Path, more: &[&str]) -> (Vec<String>, String) {
     let csv = folder.join("events.csv");
-    let output = evforge(&[
-        "run",
-        "--config",
-        &config(configuration),
-        "--input",
-        in_text(input),
-        "--events",
-        in_text(&csv),
-    ]);
+    let configuration = config(configuration);
+    let arguments = ["run", "--config", &configuration, "--input", in_text(input), "--events", in_text(&csv)];
+    let output = evforge(&[&arguments, more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = std::fs::read_to_string(&csv).expect("events").lines().map(str::to_owned).collect();
     (lines, String::from_utf8_lossy(&output.stdout).into_owned())
@@ -69,8 +63,8 @@ fn the_recorded_gem_dump_gives_the_events_of_the_recorded_packets() {
     let renamed = folder.path().join("renamed.pkts");
     std::fs::copy(&dump, &renamed).unwrap();
     let configuration = "reference-2018/gdgem-recorded-vmm3.toml";
-    let (from_dump, report) = events(folder.path(), configuration, &renamed);
-    let (from_packets, _) = events(folder.path(), configuration, &packets);
+    let (from_dump, report) = events(folder.path(), configuration, &renamed, &[]);
+    let (from_packets, _) = events(folder.path(), configuration, &packets, &[]);
     assert_eq!(from_dump.len(), 1 + 1005, "a heading and the events");
     assert!(from_dump == from_packets);
     assert!(report.contains("unaccounted   0"), "{report}");
@@ -86,17 +80,36 @@ fn a_capture_that_is_dumped_and_read_back_gives_the_same_events() {
         ("reference-2018/gdgem-recorded-vmm2.toml", "gdgem/vmm2_recorded_2018.pkts", 1, "109 480 rows"),
         ("reference-2018/gdgem-recorded-vmm3.toml", "gdgem/vmm3_recorded_2018.pkts", 1005, "109 480 rows"),
         ("reference-2018/multigrid.toml", "multigrid/recorded_ws1to4.pkts", 28, " rows"),
+        ("reference-2018/multiblade.toml", "multiblade/recorded_2018.pkts", 4181, "116 887 rows"),
         ("multigrid.toml", "multigrid/generated_jumbo.pkts", 1, " rows"),
     ] {
         let Some(capture) = recorded(test, capture) else { return };
         let file = folder.path().join("dump.h5");
         let said = dump(configuration, &capture, &file);
         assert!(said.contains(rows), "{said}");
-        let (expected, _) = events(folder.path(), configuration, &capture);
-        let (found, report) = events(folder.path(), configuration, &file);
+        let (expected, _) = events(folder.path(), configuration, &capture, &[]);
+        let (found, report) = events(folder.path(), configuration, &file, &[]);
         assert!(expected.len() > count, "{} events", expected.len() - 1);
         let first = found.iter().zip(&expected).position(|(found, expected)| found != expected);
         assert_eq!((first, found.len()), (None, expected.len()), "{configuration}: {report}");
+        assert!(report.contains("unaccounted   0"), "{report}");
+    }
+}
+
+/// The dump knows the clock of the PC, which records have no room for: jadaq has it.
+#[test]
+fn the_recorded_multi_blade_dump_gives_the_events_of_the_recorded_packets() {
+    let test = "the_recorded_multi_blade_dump_gives_the_events_of_the_recorded_packets";
+    let Some(dump) = recorded(test, "multiblade/recorded_2018.h5") else { return };
+    let Some(packets) = recorded(test, "multiblade/recorded_2018.pkts") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = "reference-2018/multiblade.toml";
+    let (from_packets, _) = events(folder.path(), configuration, &packets, &[]);
+    assert_eq!(from_packets.len(), 1 + 4181, "a heading and the events");
+    for readout in ["records", "jadaq-2018-06", "jadaq-1.3"] {
+        let readout = format!("multiblade.readout={readout}");
+        let (from_dump, report) = events(folder.path(), configuration, &dump, &["--set", &readout]);
+        assert!(from_dump == from_packets, "{readout}: {report}");
         assert!(report.contains("unaccounted   0"), "{report}");
     }
 }

@@ -3,6 +3,8 @@
 use super::{PacketQueue, RowEncoder};
 use crate::counters::DumpCounters;
 use crate::rows::CaenReadout;
+use evforge_detect::multiblade::MultiBladeSettings;
+use evforge_detect::multiblade::settings::ReadoutFormat;
 use evforge_wire::caen::{CHANNELS, Element, ElementType, JadaqEncoder, Record, RecordEncoder};
 use std::collections::BTreeMap;
 
@@ -22,6 +24,15 @@ pub enum CaenFormat {
 impl CaenFormat {
     /// jadaq 1.3, with List422.
     pub const JADAQ_1_3: Self = Self::Jadaq(ElementType::List422);
+
+    /// What a detector with these settings reads.
+    pub fn of(settings: &MultiBladeSettings) -> Self {
+        match settings.format {
+            ReadoutFormat::Records => Self::Records,
+            ReadoutFormat::JadaqOfJune2018 => Self::Jadaq(ElementType::OfJune2018),
+            ReadoutFormat::Jadaq1_3 => Self::JADAQ_1_3,
+        }
+    }
 }
 
 /// The encoder of the format, with what the packet begun says already.
