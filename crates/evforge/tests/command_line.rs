@@ -46,6 +46,84 @@ fn lines(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).expect("the file is there").lines().map(str::to_owned).collect()
 }
 
+/// The counts of the reference with its own settings: of Multi-Blade only the clusters with both planes.
+#[test]
+fn with_the_settings_of_2018_the_counts_are_those_of_the_reference() {
+    let test = "with_the_settings_of_2018_the_counts_are_those_of_the_reference";
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    for (configuration, strategy, capture, events) in [
+        ("sonde", None, "sonde/generated_255", 65_280),
+        ("multigrid", Some("maximum"), "multigrid/recorded_ws1to4", 28),
+        ("multigrid", Some("center-mass"), "multigrid/recorded_ws1to4", 28),
+        ("multigrid", Some("prioritized"), "multigrid/recorded_ws1to4", 28),
+        ("multigrid", Some("maximum"), "multigrid/generated_jumbo", 55_067),
+        ("multigrid", Some("center-mass"), "multigrid/generated_jumbo", 55_067),
+        ("multigrid", Some("prioritized"), "multigrid/generated_jumbo", 55_067),
+        ("multiblade", None, "multiblade/recorded_2018", 4_181),
+    ] {
+        let input = shared_folder().join(format!("captures/{capture}.pkts"));
+        if !input.is_file() {
+            return skip(test, &format!("{} is not there", input.display()));
+        }
+        let config = config(&format!("reference-2018/{configuration}.toml"));
+        let mut arguments = vec!["run", "--config", &config, "--input", input.to_str().unwrap()];
+        arguments.extend(["--report", report.to_str().unwrap()]);
+        let strategy = strategy.map(|name| format!("detector.strategy={name}"));
+        if let Some(strategy) = &strategy {
+            arguments.extend(["--set", strategy]);
+        }
+        let output = evforge(&arguments);
+        assert!(output.status.success(), "{capture}: {}", text(&output.stderr));
+        let json: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+        let stream = &json["streams"][0];
+        assert_eq!(stream["events"], events, "{capture} {strategy:?}");
+        assert_eq!(stream["unaccounted"], 0, "{capture} {strategy:?}");
+    }
+}
+
+/// In a recording of 2018 a third of all readouts come from one noisy channel that nothing masked.
+#[test]
+fn the_hot_channel_of_a_recording_is_named_masked_and_counted() {
+    let test = "the_hot_channel_of_a_recording_is_named_masked_and_counted";
+    let capture = shared_folder().join("captures/multiblade/recorded_2018.pkts");
+    if !capture.is_file() {
+        return skip(test, &format!("{} is not there", capture.display()));
+    }
+    let capture = capture.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let config = config("multiblade.toml");
+    let output = evforge(&["masks", "--config", &config, "--input", capture]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let proposals = text(&output.stdout);
+    let first = proposals.lines().next().unwrap();
+    assert!(
+        first.starts_with("hot   digitizer 143, channel 47: 39364 of 116887 readouts (33.7 %)"),
+        "{proposals}"
+    );
+
+    let mask = "multiblade.mask=[{ digitizer = 143, channels = [47], reason = \"hot\" }]";
+    let (report, monitor) = (file("report.json"), file("monitor.json"));
+    let run = ["run", "--config", &config, "--input", capture, "--set", mask, "--report", &report];
+    let output = evforge(&[&run[..], &["--monitor", &monitor]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("39 364 readouts: digitizer 143, channel 47 (hot)"));
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")
+    };
+    let stream = json(&report)["streams"][0].clone();
+    assert_eq!(stream["masked"][0]["channel"], "digitizer 143, channel 47");
+    assert_eq!(stream["masked"][0]["readouts"], 39_364);
+    assert_eq!((&stream["hits"], &stream["unaccounted"]), (&(116_887 - 39_364).into(), &0.into()));
+    // The monitor sees what the electronics send, masked or not.
+    let channels = json(&monitor)["channels"].clone();
+    let hot =
+        channels.as_array().unwrap().iter().find(|channel| channel["name"] == "digitizer 143, channel 47");
+    assert_eq!(hot.unwrap()["readouts"], 39_364);
+}
+
 #[test]
 fn the_recorded_capture_is_reported_as_it_is() {
     let Some(capture) = capture("the_recorded_capture_is_reported_as_it_is") else { return };

@@ -43,6 +43,11 @@ const INSTRUMENTS: &[Instrument] = &[
         packets: Packets::Recorded("multigrid/generated_jumbo.pkts"),
         shape: &[20, 40, 12],
     },
+    Instrument {
+        configuration: "multiblade.toml",
+        packets: Packets::Recorded("multiblade/recorded_2018.pkts"),
+        shape: &[192, 32],
+    },
 ];
 
 /// The Python with the packages of `tests/python/requirements.txt`.
