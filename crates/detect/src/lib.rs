@@ -5,7 +5,7 @@
 //! | step | module |
 //! |---|---|
 //! | count packets, turn away the unusable ones | [`packet_gate`] |
-//! | correct amplitudes and times of single channels | [`calibration`] | Gd-GEM |
+//! | correct amplitudes and times of single channels | [`calibration`] |
 //! | leave out masked channels, and count them | [`channel_mask`] |
 //! | judge the times of each source | [`source_clock`] |
 //! | join the sources' times, close time step by step | [`joint_time`] |
@@ -24,6 +24,7 @@
 //! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
+//! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O. Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
@@ -32,6 +33,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adc_readout;
 pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;

@@ -1,0 +1,28 @@
+//! What a pipeline of sampled channels counts. The table in `docs/counters.md`, the report and the metrics are
+//! made from this declaration.
+
+evforge_core::counters! {
+    /// Counters of a pipeline of sampled channels.
+    pub struct AdcReadoutCounters: "adc_readout" {
+        packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
+        packets_wrong_length: Discarded(Packets), Packets, "Packets whose header announces another length.";
+        packets_unknown_type: Discarded(Packets), Packets, "Packets that are neither data nor a sign of life.";
+        packets_no_idle_time: Discarded(Packets), Packets, "Signs of life too short for their time.";
+        idle_packets: Information, Packets, "Signs of life.";
+        packets_wrong_filler: Information, Packets, "Packets with something else than filler behind their last run; the runs are used.";
+        packets_wrong_trailer: Information, Packets, "Packets that do not end as they should; their runs are used.";
+        readouts: Enters(Readouts), Readouts, "Runs of samples in the packets used, faulty ones included.";
+        no_run: Discarded(Readouts), Readouts, "Places where a run should begin and does not; the rest of the packet is lost.";
+        wrong_run_length: Discarded(Readouts), Readouts, "Runs whose length cannot be; the rest of the packet is lost.";
+        wrong_run_trailer: Discarded(Readouts), Readouts, "Runs that do not end as they should.";
+        unknown_channel: Discarded(Readouts), Readouts, "Runs of channels that the configuration does not have.";
+        empty_run: Discarded(Readouts), Readouts, "Runs without samples.";
+        hits: Joins(Readouts, Hits), Hits, "Runs with a peak.";
+        hits_in_events: Leaves(Hits), Hits, "Peaks that left as events.";
+        held: Held(Hits), Hits, "Nothing ever waits.";
+        events: Information, Events, "Events formed.";
+        samples: Information, Times, "Samples of the runs used.";
+        mean_values: Information, Times, "Mean values made.";
+        samples_not_averaged: Information, Times, "Samples dropped from a mean because the oversampling changed.";
+    }
+}

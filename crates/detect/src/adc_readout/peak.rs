@@ -1,0 +1,43 @@
+//! The peak of a run: its first sample that no other one exceeds.
+
+/// What a run of samples is told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// Place of the first largest sample in the run, from 0.
+    pub index: usize,
+    /// The largest sample.
+    pub amplitude: u16,
+    /// Mean of all samples, rounded down.
+    pub mean: u16,
+}
+
+impl Peak {
+    /// The peak of a run, or none if it has no samples.
+    pub fn find(samples: impl Iterator<Item = u16>) -> Option<Self> {
+        let mut peak: Option<(usize, u16)> = None;
+        let (mut sum, mut count) = (0_u64, 0_u64);
+        for (index, amplitude) in samples.enumerate() {
+            if peak.is_none_or(|(_, largest)| amplitude > largest) {
+                peak = Some((index, amplitude));
+            }
+            sum += u64::from(amplitude);
+            count += 1;
+        }
+        // A mean of 16-bit numbers is one.
+        peak.map(|(index, amplitude)| Self { index, amplitude, mean: (sum / count) as u16 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_5_the_first_of_equal_samples_counts() {
+        let find = |samples: &[u16]| Peak::find(samples.iter().copied());
+        assert_eq!(find(&[3, 9, 1, 9]), Some(Peak { index: 1, amplitude: 9, mean: 5 }));
+        assert_eq!(find(&[0, 0]), Some(Peak { index: 0, amplitude: 0, mean: 0 }));
+        assert_eq!(find(&[u16::MAX; 3]), Some(Peak { index: 0, amplitude: u16::MAX, mean: u16::MAX }));
+        assert_eq!(find(&[]), None);
+    }
+}

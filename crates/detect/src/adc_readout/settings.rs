@@ -1,0 +1,61 @@
+//! Everything that can be configured of sampled channels.
+
+use crate::settings::SettingsError;
+
+/// Channels at most; the electronics of 2018 have four.
+pub const MOST_CHANNELS: u16 = 256;
+
+/// Samples of a mean at most.
+pub const MOST_SAMPLES: u32 = 1 << 20;
+
+/// Which moment of its samples a mean value is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLocation {
+    /// That of the first one.
+    Start,
+    /// Half way between the first and the last one.
+    Middle,
+    /// That of the last one.
+    End,
+}
+
+/// How mean values are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AveragingSettings {
+    /// Samples of a mean.
+    pub samples: u32,
+    /// The time of a mean.
+    pub location: TimeLocation,
+}
+
+/// The settings of sampled channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdcReadoutSettings {
+    /// Channels, numbered from 0.
+    pub channels: u16,
+    /// Takes a sample for one tick of the clock also where it is a sum of several (oversampling), as the
+    /// reference does for the time of a peak.
+    pub ignore_oversampling: bool,
+    /// How mean values are made; none if they are not wanted.
+    pub averaging: Option<AveragingSettings>,
+}
+
+impl AdcReadoutSettings {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if !(1..=MOST_CHANNELS).contains(&self.channels) {
+            let problem = format!("{} is not in 1..={MOST_CHANNELS}", self.channels);
+            return SettingsError::refuse("channels", problem);
+        }
+        if let Some(AveragingSettings { samples, .. }) = self.averaging
+            && !(1..=MOST_SAMPLES).contains(&samples)
+        {
+            let problem = format!("{samples} is not in 1..={MOST_SAMPLES}");
+            return SettingsError::refuse("averaging.samples", problem);
+        }
+        Ok(())
+    }
+}
