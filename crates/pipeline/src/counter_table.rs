@@ -1,6 +1,7 @@
 //! The table of counters in `docs/counters.md`, made from their declarations.
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
+use evforge_detect::adc_readout::AdcReadoutCounters;
 use evforge_detect::gdgem::GdGemCounters;
 use evforge_detect::multiblade::MultiBladeCounters;
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
@@ -24,6 +25,7 @@ pub fn counter_table() -> String {
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
     add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
     add_stage::<MultiBladeCounters>(&mut text, "Forming events of a Multi-Blade");
+    add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
     text
 }
 

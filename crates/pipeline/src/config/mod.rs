@@ -28,6 +28,7 @@
 //! detector's section, whichever it is: `--set detector.sorting.window=1ms`). An error names the
 //! file, the line and the column, what was found and what is expected.
 
+mod adc_readout;
 mod document;
 mod gdgem;
 mod multiblade;
@@ -44,8 +45,10 @@ pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
 use crate::veto::{Veto, VetoStage};
+use adc_readout::AdcReadoutSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
+use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::settings::Strategy;
@@ -174,11 +177,12 @@ struct File {
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
     sonde: Option<SondeSection>,
+    adc_readout: Option<AdcReadoutSection>,
     multiblade: Option<MultiBladeSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 4] = ["gdgem", "multigrid", "sonde", "multiblade"];
+const SECTIONS: [&str; 5] = ["gdgem", "multigrid", "sonde", "multiblade", "adc_readout"];
 
 /// A detector's section: its name and, if it is there, what it says.
 type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
@@ -193,8 +197,16 @@ impl File {
         let sonde = self.sonde.as_ref().map(|section| section.settings().map(DetectorSettings::Sonde));
         let multiblade =
             self.multiblade.as_ref().map(|section| section.settings().map(DetectorSettings::MultiBlade));
-        let [gdgem_name, multigrid_name, sonde_name, multiblade_name] = SECTIONS;
-        [(gdgem_name, gdgem), (multigrid_name, multigrid), (sonde_name, sonde), (multiblade_name, multiblade)]
+        let adc_readout =
+            self.adc_readout.as_ref().map(|section| Ok(DetectorSettings::AdcReadout(section.settings())));
+        let [gdgem_name, multigrid_name, sonde_name, multiblade_name, adc_readout_name] = SECTIONS;
+        [
+            (gdgem_name, gdgem),
+            (multigrid_name, multigrid),
+            (sonde_name, sonde),
+            (multiblade_name, multiblade),
+            (adc_readout_name, adc_readout),
+        ]
     }
 
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
@@ -248,6 +260,8 @@ pub enum DetectorSettings {
     MultiGrid(MultiGridSettings),
     /// A SoNDe.
     Sonde(SondeSettings),
+    /// Sampled channels.
+    AdcReadout(AdcReadoutSettings),
     /// A Multi-Blade.
     MultiBlade(MultiBladeSettings),
 }
@@ -262,6 +276,7 @@ impl DetectorSettings {
             Self::GdGem(settings) => settings.check(),
             Self::MultiGrid(settings) => settings.check(),
             Self::Sonde(settings) => settings.check(),
+            Self::AdcReadout(settings) => settings.check(),
             Self::MultiBlade(settings) => settings.check(),
         }
     }
@@ -273,6 +288,7 @@ impl DetectorSettings {
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
             Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
+            Self::AdcReadout(settings) => Box::new(AdcReadout::new(settings)?),
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
         })
     }
@@ -346,6 +362,7 @@ impl Config {
     pub fn strategy(&self) -> Option<&'static str> {
         match &self.detector {
             DetectorSettings::Sonde(_)
+            | DetectorSettings::AdcReadout(_)
             | DetectorSettings::GdGem(_)
             | DetectorSettings::MultiBlade(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
@@ -488,7 +505,7 @@ strip_offset = 0
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
         assert!(
             error.contains(
-                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade]"
+                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade], [adc_readout]"
             ),
             "{error}"
         );
