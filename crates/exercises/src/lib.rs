@@ -14,6 +14,7 @@
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
+//! | [`multigrid`](multigrid::multigrid) | streams of packets of a Multi-Grid | as `gdgem` |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
@@ -29,6 +30,7 @@ pub mod configuration;
 pub mod corpus;
 pub mod gdgem;
 pub mod mesytec;
+pub mod multigrid;
 pub mod packet_stream;
 pub mod sonde;
 pub mod srs_vmm;
@@ -48,7 +50,7 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
@@ -56,6 +58,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
     Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },
     Target { name: "sonde_stream", exercise: sonde::sonde_stream, seeds: corpus::sonde::stream_seeds },
+    Target { name: "multigrid", exercise: multigrid::multigrid, seeds: corpus::multigrid::seeds },
     Target { name: "gdgem", exercise: gdgem::gdgem, seeds: corpus::gdgem::seeds },
     Target { name: "capture", exercise: capture::capture, seeds: corpus::capture::seeds },
     Target {

@@ -61,6 +61,18 @@ fn sonde_stream_replays_its_corpus() {
 }
 
 #[test]
+fn multigrid_replays_its_corpus() {
+    replay("multigrid");
+}
+
+#[test]
+fn all_settings_of_the_multigrid_exercise_are_sound() {
+    for choice in 0..=255 {
+        evforge_exercises::multigrid::multigrid(&[choice]);
+    }
+}
+
+#[test]
 fn gdgem_replays_its_corpus() {
     replay("gdgem");
 }
@@ -98,6 +110,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "adc_readout",
         "sonde",
         "sonde_stream",
+        "multigrid",
         "gdgem",
         "vmm_files",
         "capture",
