@@ -110,6 +110,9 @@ fn the_recorded_multi_blade_dump_gives_the_events_of_the_recorded_packets() {
         let readout = format!("multiblade.readout={readout}");
         let (from_dump, report) = events(folder.path(), configuration, &dump, &["--set", &readout]);
         assert!(from_dump == from_packets, "{readout}: {report}");
+        // Only jadaq 1.3 numbers its packets.
+        let numbered = report.contains("  digitizer 143 sent 3 985, received 3 985, lost 0");
+        assert_eq!(numbered, readout.ends_with("jadaq-1.3"), "{report}");
         assert!(report.contains("unaccounted   0"), "{report}");
     }
 }

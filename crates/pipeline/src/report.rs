@@ -129,7 +129,7 @@ impl RunReport {
         let mut text = String::new();
         let mut line = |name: &str, content: String| {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<14}{content}");
+            let _ = writeln!(text, "{name:<13} {content}");
         };
         line("run", format!("{} from {}", self.stream, self.input));
         match &self.ending {
