@@ -12,7 +12,7 @@ use crate::joint_time::{Closing, DataTime, JointTime};
 use crate::source_clock::{AcceptedHits, SourceClock};
 use crate::tick::TickLength;
 use crate::time_order::TimeOrder;
-use evforge_core::event::{Event, EventBatch};
+use evforge_core::event::EventBatch;
 use evforge_wire::caen::LARGEST_PACKET;
 
 /// Readouts of the largest packet.
@@ -21,6 +21,23 @@ pub(super) const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 8 + 1;
 /// Hits of one cassette that a packet can bring with the quarantines of all its digitisers.
 pub(super) fn room_for_a_packet(settings: &MultiBladeSettings) -> usize {
     (settings.digitizers_of_a_cassette() + 1) * LARGEST_READOUT_COUNT
+}
+
+/// Appends as many of `formed` as there is room for, and says how many.
+#[inline]
+pub(super) fn append(
+    formed: &[TimedEvent],
+    events: &mut EventBatch,
+    nanoseconds: impl Fn(u64) -> u64,
+) -> usize {
+    let before = events.len();
+    events.append(formed.len(), |times_ns, pixel_ids| {
+        for ((event, time_ns), pixel_id) in formed.iter().zip(&mut *times_ns).zip(pixel_ids) {
+            (*time_ns, *pixel_id) = (nanoseconds(event.time), event.pixel_id);
+        }
+        times_ns.len()
+    });
+    events.len() - before
 }
 
 /// The waiting hits of one cassette.
@@ -201,12 +218,9 @@ impl OrderedWindows {
         nanoseconds: impl Fn(u64) -> u64,
     ) -> bool {
         loop {
-            while let Some(event) = self.released.get(self.gone) {
-                let time_ns = nanoseconds(event.time);
-                if !events.push(Event { time_ns, pixel_id: event.pixel_id }) {
-                    return false;
-                }
-                self.gone += 1;
+            self.gone += append(&self.released[self.gone..], events, &nanoseconds);
+            if self.gone < self.released.len() {
+                return false;
             }
             self.released.clear();
             self.gone = 0;

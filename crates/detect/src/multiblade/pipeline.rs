@@ -2,7 +2,7 @@
 
 use super::cassettes::Cassettes;
 use super::counters::MultiBladeCounters;
-use super::ordered_windows::{LARGEST_READOUT_COUNT, OrderedWindows};
+use super::ordered_windows::{LARGEST_READOUT_COUNT, OrderedWindows, append};
 use super::position::ClusterWatcher;
 use super::readout_stage::{
     ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, PassAll, ReadoutFilter, ReadoutTally, TIME_LIMIT, TimeStamp,
@@ -17,7 +17,7 @@ use crate::tick::TickLength;
 use evforge_core::clock::WrappingClock;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
-use evforge_core::event::{Event, EventBatch};
+use evforge_core::event::EventBatch;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::MonitorData;
@@ -125,12 +125,9 @@ impl<F: ReadoutFilter> MultiBlade<F> {
         let Self { cassettes, order, monitor, out, .. } = self;
         match order {
             Order::Arrival { gone } => {
-                while let Some(event) = cassettes.formed.get(*gone) {
-                    let time_ns = out.nanoseconds(event.time);
-                    if !events.push(Event { time_ns, pixel_id: event.pixel_id }) {
-                        return false;
-                    }
-                    *gone += 1;
+                *gone += append(&cassettes.formed[*gone..], events, |ticks| out.nanoseconds(ticks));
+                if *gone < cassettes.formed.len() {
+                    return false;
                 }
                 cassettes.formed.clear();
                 *gone = 0;

@@ -85,16 +85,14 @@ impl PositionRules {
     ) {
         let [wires, strips] = &window.planes;
         counters.windows += 1;
-        let lone = if strips.count == 0 {
-            counters.only_wires += u64::from(wires.count);
-            Some((0, wires))
-        } else if wires.count == 0 {
-            counters.only_strips += u64::from(strips.count);
-            Some((1, strips))
-        } else {
-            None
-        };
-        if let Some((plane, sums)) = lone {
+        // Which plane it is cannot be foreseen: counted without a branch for each.
+        let only_wires = if strips.count == 0 { wires.count } else { 0 };
+        let only_strips = if wires.count == 0 { strips.count } else { 0 };
+        counters.only_wires += u64::from(only_wires);
+        counters.only_strips += u64::from(only_strips);
+        if only_wires | only_strips != 0 {
+            let plane = usize::from(only_strips != 0);
+            let sums = &window.planes[plane];
             watcher.cluster(plane, sums.count as usize);
             return watcher.lone_cluster(plane, sums.count as usize, u64::from(sums.sum));
         }

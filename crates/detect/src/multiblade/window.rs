@@ -33,6 +33,9 @@ pub(super) struct PlaneSums {
 }
 
 impl PlaneSums {
+    /// No hit. A constant, because `Default::default()` is put together on the stack and copied from there.
+    const NONE: Self = Self { map: 0, count: 0, largest: 0, sum: 0, weighted: 0 };
+
     /// Adds a hit. `coordinate` is below 64.
     #[inline(always)]
     pub(super) fn add(&mut self, coordinate: u8, adc: u16) {
@@ -83,8 +86,9 @@ impl WindowRules {
     }
 }
 
-/// The open window of a cassette.
+/// The open window of a cassette. Its size is a power of two, so that finding it takes a shift.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(super) struct Window {
     /// Time of the first hit: the time of the event.
     pub(super) start: u64,
@@ -100,7 +104,7 @@ impl Window {
     /// A closed window.
     pub(super) fn new(rules: &WindowRules) -> Self {
         let kept = if rules.keeps_hits { rules.max_hits as usize } else { 0 };
-        Self { start: 0, anchor: 0, planes: Default::default(), kept: Vec::with_capacity(kept) }
+        Self { start: 0, anchor: 0, planes: [PlaneSums::NONE; 2], kept: Vec::with_capacity(kept) }
     }
 
     /// Memory of the kept hits in bytes.
@@ -143,7 +147,7 @@ impl Window {
     /// Forgets the window.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.planes = Default::default();
+        self.planes = [PlaneSums::NONE; 2];
         self.kept.clear();
     }
 

@@ -1,0 +1,77 @@
+//! The memory of a Multi-Blade pipeline is bounded whatever it is fed, and forming events does not allocate.
+
+mod multiblade_common;
+
+use evforge_core::detector::{Detector, form, form_rest};
+use evforge_core::event::EventBatch;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_detect::multiblade::MultiBlade;
+use evforge_detect::multiblade::settings::{HitOrder, WindowRule};
+use evforge_wire::caen::Record;
+use multiblade_common::{records, settings};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+/// Streams that try to make the pipeline hold more and more: (name, record by packet and place in it).
+type Hostile = (&'static str, fn(u32, u32) -> Record);
+
+fn record(digitizer: u8, channel: u32, time: u32) -> Record {
+    Record { digitizer, channel: (channel % 64) as u8, adc: 50 + channel as u16, time }
+}
+
+const STREAMS: &[Hostile] = &[
+    ("time stands still", |_, place| record(7, place, 1000)),
+    ("one source is silent", |packet, place| record(7, place, packet * 20_000 + place * 100)),
+    ("time leaps with every packet", |packet, place| {
+        record(7, place, packet.wrapping_mul(100_000_000).wrapping_add(place))
+    }),
+    ("time leaps with every hit", |packet, place| {
+        record(7, place, (packet * 200 + place).wrapping_mul(70_000_000))
+    }),
+    ("time runs back", |packet, place| record(7, place, 3_000_000_000 - packet * 1000 - place)),
+    ("one endless window beside many short ones", |packet, place| {
+        let time = packet * 20_000 + place * 100;
+        if place % 2 == 0 { record(7, 3, time) } else { record(8, place / 2 % 2 * 32, time) }
+    }),
+    ("ends of runs", |_, _| Record::END_OF_RUN),
+];
+
+#[test]
+fn hostile_streams_stay_within_the_bound_and_allocate_nothing() {
+    let _profiler = dhat::Profiler::builder().testing().build();
+    for (order, rule) in [
+        (HitOrder::Arrival, WindowRule::Box),
+        (HitOrder::Time, WindowRule::Box),
+        (HitOrder::Time, WindowRule::Gap),
+    ] {
+        for (name, stream) in STREAMS {
+            let mut settings = settings(order);
+            settings.window.rule = rule;
+            settings.window.separate = true;
+            settings.window.max_amplitude_ratio = Some(4000);
+            let before = dhat::HeapStats::get();
+            let mut detector = MultiBlade::new(&settings).unwrap();
+            let used = dhat::HeapStats::get().curr_bytes - before.curr_bytes;
+            let bound = detector.memory_bound();
+            assert!(used <= bound, "{name}: {used} bytes, bound {bound}");
+            let mut batch = EventBatch::new(16);
+            let mut slab = PacketSlab::new(1, 0);
+            for number in 0..300 {
+                slab.clear();
+                let hits: Vec<_> = (0..200).map(|place| stream(number, place)).collect();
+                let bytes = records(&hits);
+                assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
+                drop((hits, bytes));
+                let before = dhat::HeapStats::get().total_blocks;
+                form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
+                batch.clear();
+                assert_eq!(dhat::HeapStats::get().total_blocks, before, "{name}: packet {number} allocated");
+            }
+            form_rest(&mut detector, &mut batch, EventBatch::clear);
+            let ledger = detector.ledger();
+            assert_eq!(ledger.unaccounted(), 0, "{name}");
+            assert_eq!(ledger.counters.value("held"), Some(0), "{name}");
+        }
+    }
+}
