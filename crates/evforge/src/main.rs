@@ -9,6 +9,7 @@ mod input;
 mod inspect;
 mod inspect_dump;
 mod masks;
+mod monitor_control;
 mod nexus_sink;
 mod output;
 mod outputs;

@@ -1,6 +1,7 @@
 //! Where a run's events go: the options that commands share, and the sinks made of them.
 
 use crate::CommandError;
+use crate::monitor_control::TapControl;
 use crate::nexus_sink::AnchoredNexus;
 use crate::output::{check_writable, write_file};
 use crate::picture::png_of_counts;
@@ -15,6 +16,7 @@ use evforge_stream::nexus::{ExistingFile, NexusOptions};
 use evforge_view::{LiveView, LocatedLoss, ViewOptions};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What to do with an existing NeXus file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,10 +108,16 @@ impl Outputs {
             let options = options.with_counters(&detector.ledger().counters);
             sinks.push(SinkPlan::complete(Box::new(AnchoredNexus::new(options, recorded_ns)?)));
         }
+        let monitor = MonitorTap::default();
+        monitor.switch(arguments.monitor.is_some());
         let view = match arguments.view {
             Some(address) => {
-                let options =
-                    ViewOptions { address, ..ViewOptions::new(config.name.clone(), geometry, config.pulses) };
+                let control = TapControl { tap: monitor.clone(), file: arguments.monitor.clone() };
+                let options = ViewOptions {
+                    address,
+                    monitor: Some(Arc::new(control)),
+                    ..ViewOptions::new(config.name.clone(), geometry, config.pulses)
+                };
                 let view = LiveView::start(options)?;
                 sinks.push(SinkPlan::picture(Box::new(view.sink())));
                 Some(view)
@@ -118,8 +126,6 @@ impl Outputs {
         };
         let counts = arguments.image.is_some().then(|| PixelCounts::new(geometry));
         sinks.extend(counts.clone().map(|counts| SinkPlan::complete(Box::new(counts))));
-        let monitor = MonitorTap::default();
-        monitor.switch(arguments.monitor.is_some());
         Ok(Self { sinks, monitor, counts, view })
     }
 

@@ -1,7 +1,8 @@
 //! Looks at a detector's monitor data while it forms events, and switches it on and off.
 //!
-//! The thread that forms events is never waited for and never waits: it looks at two flags before each slab.
-//! Monitor data is copied only when somebody has asked, and when the run ends.
+//! The thread that forms events is never waited for and never waits: it looks at two flags before each slab, and
+//! the lock between it and those who look is held only to exchange a pointer. Monitor data is copied only when
+//! somebody has asked, and when the run ends.
 
 use evforge_core::detector::Detector;
 use evforge_core::monitor::{MonitorData, PlaneMonitor, SPECTRUM_BINS, Track};
@@ -19,7 +20,7 @@ pub struct MonitorTap {
 struct Shared {
     wanted: AtomicBool,
     asked: AtomicBool,
-    latest: Mutex<Option<MonitorData>>,
+    latest: Mutex<Option<Arc<MonitorData>>>,
 }
 
 impl MonitorTap {
@@ -40,7 +41,7 @@ impl MonitorTap {
     }
 
     /// The latest copy; none while monitoring is off or before the first copy.
-    pub fn latest(&self) -> Option<MonitorData> {
+    pub fn latest(&self) -> Option<Arc<MonitorData>> {
         self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -60,7 +61,11 @@ impl MonitorTap {
 
     /// Copies what has been collected.
     pub(crate) fn copy(&self, detector: &dyn Detector) {
-        *self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner) = detector.monitor().cloned();
+        let copy = detector.monitor().cloned().map(Arc::new);
+        let mut latest = self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *latest, copy);
+        drop(latest);
+        drop(old);
     }
 }
 

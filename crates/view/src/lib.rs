@@ -10,10 +10,14 @@
 //! only adds to counters: pictures are made by the server's thread, and a browser that is slow, stuck or
 //! gone costs the pipeline nothing. It gets fewer pictures, never a queue of old ones.
 //!
+//! With a [`MonitorControl`] in [`ViewOptions::monitor`], the page also shows a detector's monitor data (readouts per
+//! channel, amplitudes, cluster sizes, tracks), which it can switch on and off while the run goes on.
+//!
 //! | you look for | it is in |
 //! |---|---|
 //! | starting and stopping, the sink | [`LiveView`], [`LiveSink`] |
 //! | address, picture rate, time-outs | [`ViewOptions`] |
+//! | a detector's monitor data, and their switch | [`MonitorControl`] |
 //! | what travels between server and page, HTTP paths for scripts | [`protocol`] |
 //! | the picture as bytes | [`frame`] |
 //! | how pixels of any geometry become a flat image | [`projection`] |
@@ -29,6 +33,7 @@ mod guard;
 mod history;
 mod ledger;
 mod live_view;
+mod monitor;
 mod options;
 mod page;
 mod pictures;
@@ -41,6 +46,7 @@ pub mod spectrum;
 
 pub use error::ViewError;
 pub use live_view::{ClientCounts, LiveView};
+pub use monitor::MonitorControl;
 pub use options::ViewOptions;
 pub use protocol::LocatedLoss;
 pub use sink::LiveSink;

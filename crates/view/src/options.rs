@@ -1,9 +1,11 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
+use crate::monitor::MonitorControl;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulse::PulseTrain;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most pixels that are pictured: beyond that, each stream would take more than 256 MB for its counts.
@@ -37,6 +39,8 @@ pub struct ViewOptions {
     /// server. A request by any other name is refused, so that a page from elsewhere cannot reach the server
     /// under a name of its own (DNS rebinding).
     pub host_names: Vec<String>,
+    /// The monitor data of the detector, which the page can then show and switch. Default: none.
+    pub monitor: Option<Arc<dyn MonitorControl>>,
 }
 
 impl ViewOptions {
@@ -53,6 +57,7 @@ impl ViewOptions {
             client_timeout: Duration::from_secs(20),
             most_clients: 32,
             host_names: Vec::new(),
+            monitor: None,
         }
     }
 

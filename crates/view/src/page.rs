@@ -20,7 +20,9 @@ pub(crate) fn answer(path: &str, request: &HeaderMap) -> Response<Body> {
         name => name,
     };
     let Some(file) = Files::get(name) else {
-        let text = format!("the live view has no page {path}; its page is at /, its data below /api/\n");
+        let text = format!(
+            "the live view has no page {path}; its page is at /, its data below /api/ and in /monitor.json\n"
+        );
         return with_type(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", Body::from(text));
     };
     let tag = file.metadata.sha256_hash()[..16].iter().fold(String::new(), |mut tag, byte| {

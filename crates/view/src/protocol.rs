@@ -22,7 +22,12 @@
 //! | `/api/image.json` | `{"number":…,"nx":…,"ny":…,"counts":[…]}`, row by row from y = 0 |
 //! | `/api/image.bin` | the picture as a [`frame`](crate::frame) |
 //! | `/api/spectrum.json` | `{"bin_ns":…,"counts":[…]}` |
+//! | `/monitor.json` | `{"on":false}`, or `{"on":true,"data":…}` with the newest copy of the run's monitor data (null before the first) and a newer one asked for; 404 where there is no [`MonitorControl`](crate::MonitorControl) |
+//! | `/monitor/on`, `/monitor/off` | POST only: switches the collection of monitor data, for everybody who looks; answers as `/monitor.json`, or 409 and a sentence if the run does not allow it |
 //! | everything else | the page |
+//!
+//! All requests, also those that switch, are refused (403) if they come from pages of other origins or call the
+//! server by a name that it does not have.
 
 use serde::Serialize;
 
@@ -51,6 +56,8 @@ pub struct Hello {
     pub interval_ms: u64,
     /// Updates that may be unacknowledged.
     pub window: usize,
+    /// True if there are monitor data to switch on.
+    pub monitor: bool,
     /// The rate of the last ten minutes.
     pub points: Vec<RatePoint>,
 }

@@ -2,6 +2,7 @@
 
 use crate::client::{self, Seat};
 use crate::guard::Guard;
+use crate::monitor::{self, MonitorControl};
 use crate::page;
 use crate::pictures::{Update, make_updates, picture_now};
 use crate::shared::Shared;
@@ -28,11 +29,18 @@ const LONGEST_MESSAGE: usize = 1024;
 const GRACE: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
-struct Server {
+pub(crate) struct Server {
     shared: Arc<Shared>,
     guard: Arc<Guard>,
     updates: watch::Receiver<Update>,
     shutdown: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// The control of the monitor data, if the run has given one.
+    pub(crate) fn monitor(&self) -> Option<&Arc<dyn MonitorControl>> {
+        self.shared.options.monitor.as_ref()
+    }
 }
 
 /// Serves until `shutdown` turns true.
@@ -48,6 +56,7 @@ pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: wa
         .route("/api/image.bin", get(image_bin))
         .route("/api/spectrum.json", get(spectrum))
         .route("/api/live", get(live))
+        .merge(monitor::routes())
         .fallback(file)
         .layer(middleware::from_fn_with_state(server.clone(), admit))
         .with_state(server);
@@ -144,6 +153,6 @@ fn json(answer: &impl Serialize) -> Response<Body> {
     }
 }
 
-fn plain(status: StatusCode, text: String) -> Response<Body> {
+pub(crate) fn plain(status: StatusCode, text: String) -> Response<Body> {
     page::with_type(status, "text/plain; charset=utf-8", Body::from(text))
 }

@@ -184,6 +184,7 @@ impl Shared {
             },
             interval_ms: options.picture_interval.as_millis() as u64,
             window: options.window,
+            monitor: options.monitor.is_some(),
             points: history.since(0),
         };
         (hello, history.next_number())

@@ -3,43 +3,10 @@
 
 mod common;
 
-use common::{Browser, feed, options, start};
+use common::{Browser, ask, feed, get, options, start};
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewError, ViewOptions};
-use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap()
-    }
-
-    fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-}
-
-fn ask(address: SocketAddr, path: &str, host: &str, more: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n").unwrap();
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).unwrap();
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_lowercase(), body: bytes[end + 4..].to_vec() }
-}
-
-fn get(address: SocketAddr, path: &str) -> Answer {
-    ask(address, path, &address.to_string(), "")
-}
+use serde_json::json;
 
 #[test]
 fn scripts_get_state_and_counts() {
@@ -83,7 +50,7 @@ fn the_page_is_served_from_the_program() {
     }
     let tag = page.head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
     let host = view.address().to_string();
-    let again = ask(view.address(), "/", &host, &format!("If-None-Match: {tag}\r\n"));
+    let again = ask("GET", view.address(), "/", &host, &format!("If-None-Match: {tag}\r\n"));
     assert_eq!((again.status, again.body.len()), (304, 0));
     let missing = get(view.address(), "/nonsense");
     assert!(missing.status == 404 && missing.text().contains("no page /nonsense"));
@@ -93,12 +60,12 @@ fn the_page_is_served_from_the_program() {
 fn foreign_names_and_pages_are_refused() {
     let (view, _sink) = start(ViewOptions { host_names: vec!["view.example.org".into()], ..options(2, 2) });
     let address = view.address();
-    let refused = ask(address, "/api/state.json", "evil.example:8080", "");
+    let refused = ask("GET", address, "/api/state.json", "evil.example:8080", "");
     assert!(refused.status == 403 && refused.text().contains("not called evil.example"));
-    assert_eq!(ask(address, "/api/health", "view.example.org", "").status, 200);
+    assert_eq!(ask("GET", address, "/api/health", "view.example.org", "").status, 200);
     let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                      Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nOrigin: http://evil.example\r\n";
-    assert_eq!(ask(address, "/api/live", &address.to_string(), handshake).status, 403);
+    assert_eq!(ask("GET", address, "/api/live", &address.to_string(), handshake).status, 403);
 }
 
 #[tokio::test]

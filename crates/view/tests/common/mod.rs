@@ -10,6 +10,7 @@ use evforge_view::frame::Picture;
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -43,6 +44,46 @@ pub(crate) fn feed(sink: &mut LiveSink, events: &[(u64, u32)]) {
         assert!(batch.push(Event { time_ns, pixel_id }));
     }
     sink.take(&batch).unwrap();
+}
+
+/// An answer over HTTP.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The headers in small letters.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// Sends a request without a body, with `more` headers.
+pub(crate) fn ask(method: &str, address: SocketAddr, path: &str, host: &str, more: &str) -> Answer {
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{length}{more}\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_lowercase(), body: bytes[end + 4..].to_vec() }
+}
+
+pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
+    ask("GET", address, path, &address.to_string(), "")
+}
+
+pub(crate) fn post(address: SocketAddr, path: &str, more: &str) -> Answer {
+    ask("POST", address, path, &address.to_string(), more)
 }
 
 /// A browser that does what it is told.

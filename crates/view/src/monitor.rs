@@ -1,0 +1,75 @@
+//! A detector's monitor data, and their switch, for whoever looks at the page.
+//!
+//! The view knows nothing of what is in them: the run gives a [`MonitorControl`], whose JSON goes to the page as
+//! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
+
+use crate::page;
+use crate::server::{Server, plain};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use axum::routing::{get, post};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the view needs of a run to show its monitor data and to switch them.
+///
+/// No method may wait for the thread that forms events.
+pub trait MonitorControl: fmt::Debug + Send + Sync {
+    /// Switches the collection on or off; it may follow a little later.
+    ///
+    /// # Errors
+    /// A sentence for the person at the browser, if the run does not want it switched.
+    fn switch(&self, on: bool) -> Result<(), String>;
+
+    /// True if it is switched on.
+    fn is_on(&self) -> bool;
+
+    /// The latest copy of what has been collected, as a JSON object, and asks for a newer one. None before the
+    /// first copy.
+    fn json(&self) -> Option<String>;
+}
+
+/// The paths of the monitor.
+pub(crate) fn routes() -> Router<Server> {
+    Router::new()
+        .route("/monitor.json", get(data))
+        .route("/monitor/on", post(async |server: State<Server>| switch(server, true).await))
+        .route("/monitor/off", post(async |server: State<Server>| switch(server, false).await))
+}
+
+async fn data(State(server): State<Server>) -> Response<Body> {
+    with_control(&server, |control| answer(control)).await
+}
+
+async fn switch(State(server): State<Server>, on: bool) -> Response<Body> {
+    with_control(&server, move |control| match control.switch(on) {
+        Ok(()) => answer(control),
+        Err(reason) => plain(StatusCode::CONFLICT, format!("{reason}\n")),
+    })
+    .await
+}
+
+/// Lets `answer` ask the control on a thread of its own: monitor data of many channels are megabytes.
+async fn with_control(
+    server: &Server,
+    answer: impl FnOnce(&dyn MonitorControl) -> Response<Body> + Send + 'static,
+) -> Response<Body> {
+    let Some(control) = server.monitor().map(Arc::clone) else {
+        let text = "this live view has no monitor data: it was started without a detector to monitor\n";
+        return plain(StatusCode::NOT_FOUND, text.into());
+    };
+    let asked = tokio::task::spawn_blocking(move || answer(control.as_ref()));
+    asked.await.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")))
+}
+
+fn answer(control: &dyn MonitorControl) -> Response<Body> {
+    let text = if control.is_on() {
+        let data = control.json();
+        format!(r#"{{"on":true,"data":{}}}"#, data.as_deref().unwrap_or("null"))
+    } else {
+        r#"{"on":false}"#.into()
+    };
+    page::with_type(StatusCode::OK, "application/json", Body::from(text))
+}
