@@ -13,6 +13,9 @@ export default defineConfig({
     modulePreload: false,
   },
   server: {
-    proxy: { "/api": { target: server, ws: true, changeOrigin: true, headers: { origin: server } } },
+    proxy: {
+      "/api": { target: server, ws: true, changeOrigin: true, headers: { origin: server } },
+      "/monitor": { target: server, changeOrigin: true, headers: { origin: server } },
+    },
   },
 });

@@ -17,6 +17,13 @@ export interface Source {
 
 export type Top = { kind: "maximum" } | { kind: "quantile" } | { kind: "fixed"; value: number };
 
+/** What the axes and the colour bar are called. */
+export interface Labels {
+  x: string;
+  y: string;
+  counts: string;
+}
+
 const font = "12px system-ui, sans-serif";
 
 export class Heatmap {
@@ -26,6 +33,7 @@ export class Heatmap {
   zoom: Region | null = null;
   /** A rectangle being dragged, in CSS pixels of the canvas. */
   selection: { left: number; top: number; width: number; height: number } | null = null;
+  labels: Labels = { x: "x (pixel)", y: "y (pixel)", counts: "counts per pixel" };
   layout: Layout | null = null;
   scale: Scale = makeScale(false, 1, 1);
   /** Pixels along the side of a block that shares a cell; 1 if every pixel is drawn. */
@@ -72,7 +80,7 @@ export class Heatmap {
     this.scale = makeScale(this.logarithmic, this.topOf(cells), 1 / cells.block ** 2);
     this.drawCells(cells, region, layout);
     context.font = font;
-    this.drawAxes(region, layout, source.panels > 1 ? "x (pixel), panels side by side" : "x (pixel)");
+    this.drawAxes(region, layout, `${this.labels.x}${source.panels > 1 ? ", panels side by side" : ""}`);
     this.drawPanels(source, region, layout);
     this.drawBar(layout);
     this.drawSelection();
@@ -132,7 +140,7 @@ export class Heatmap {
     context.save();
     context.translate(plot.left - 40, plot.top + plot.height / 2);
     context.rotate(-Math.PI / 2);
-    context.fillText("y (pixel)", 0, 0);
+    context.fillText(this.labels.y, 0, 0);
     context.restore();
   }
 
@@ -179,7 +187,7 @@ export class Heatmap {
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
     const mean = this.block > 1 ? ` (mean of ${this.block} × ${this.block})` : "";
-    context.fillText(`counts per pixel${mean}`, 0, 0);
+    context.fillText(`${this.labels.counts}${mean}`, 0, 0);
     context.restore();
   }
 

@@ -6,6 +6,7 @@ import { Header } from "./header";
 import { ImagePanel } from "./image_panel";
 import { LedgerPanel } from "./ledger_panel";
 import { Model } from "./model";
+import { MonitorPanel } from "./monitor_panel";
 import { installProbe } from "./probe";
 import { RateChart } from "./rate_chart";
 import { SpectrumChart } from "./spectrum_chart";
@@ -15,6 +16,7 @@ const image = new ImagePanel(model);
 const rate = new RateChart(model);
 const spectrum = new SpectrumChart(model);
 const ledger = new LedgerPanel(model);
+const monitor = new MonitorPanel(model);
 
 function drawAll(): void {
   // A hidden page takes the data but spares the drawing.
@@ -29,6 +31,7 @@ function drawAll(): void {
 const connection = new Connection({
   onHello(hello) {
     model.greet(hello);
+    monitor.greet();
     drawAll();
   },
   onUpdate(status, picture) {
@@ -44,7 +47,7 @@ const connection = new Connection({
   onPhase: () => header.update(),
 });
 const header = new Header(model, connection);
-installProbe(model, connection, image);
+installProbe(model, connection, image, monitor);
 setInterval(() => {
   header.update();
   ledger.updateAge();

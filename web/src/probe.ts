@@ -2,6 +2,8 @@
 
 import type { Connection, Phase } from "./connection";
 import type { ImagePanel } from "./image_panel";
+import type { MonitorData } from "./monitor_data";
+import type { MonitorPanel } from "./monitor_panel";
 import type { Model } from "./model";
 import type { Box } from "./plot_area";
 import type { Hello, Status } from "./protocol";
@@ -13,6 +15,10 @@ export interface Probe {
   spectrum(): { bin_ns: number; counts: number[] };
   /** Where the image is drawn in its canvas, in CSS pixels; null before the first picture. */
   plot(): Box | null;
+  /** Whether monitor data are collected, and the newest that are shown. */
+  monitor(): { on: boolean; data: MonitorData | null };
+  /** The middle of a channel's bar in its canvas, in CSS pixels; null before it is drawn. */
+  channelBar(index: number): { left: number; top: number } | null;
   state(): {
     phase: Phase;
     hello: Hello | null;
@@ -36,7 +42,7 @@ declare global {
   }
 }
 
-export function installProbe(model: Model, connection: Connection, panel: ImagePanel): void {
+export function installProbe(model: Model, connection: Connection, panel: ImagePanel, monitor: MonitorPanel): void {
   window.evforge = {
     image: () => ({
       nx: model.picture?.nx ?? 0,
@@ -45,6 +51,8 @@ export function installProbe(model: Model, connection: Connection, panel: ImageP
     }),
     spectrum: () => ({ bin_ns: model.hello?.spectrum.bin_ns ?? 0, counts: model.shownSpectrum() }),
     plot: () => panel.plot(),
+    monitor: () => ({ on: monitor.feed.on, data: monitor.data }),
+    channelBar: (index) => monitor.channels.middleOf(index),
     state: () => ({
       phase: connection.phase,
       hello: model.hello,

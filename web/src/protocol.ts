@@ -18,6 +18,8 @@ export interface Hello {
   spectrum: { bin_ns: number; bins: number; period_ns: number };
   interval_ms: number;
   window: number;
+  /** True if there are monitor data to switch on. */
+  monitor: boolean;
   points: RatePoint[];
 }
 

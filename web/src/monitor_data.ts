@@ -1,0 +1,67 @@
+/** The monitor data as the server sends them: /monitor.json, written by crates/pipeline/src/monitor_tap.rs. */
+
+export interface Channel {
+  /** Counts through all groups of channels. */
+  index: number;
+  name: string;
+  readouts: number;
+  /** Readouts by amplitude. */
+  spectrum: number[];
+}
+
+export interface Plane {
+  name: string;
+  /** Clusters by their number of hits; the last bin also takes all larger ones. */
+  multiplicity: number[];
+  /** Likewise, those without a partner on the other plane. */
+  lone_multiplicity: number[];
+  /** Clusters without a partner by amplitude. */
+  lone_spectrum: number[];
+}
+
+export interface TrackHit {
+  /** Index of its plane. */
+  plane: number;
+  strip: number;
+  amplitude: number;
+  /** Since the first hit of the track. */
+  time_ns: number;
+}
+
+export interface Track {
+  time_ns: number;
+  pixel_id: number;
+  hits: TrackHit[];
+}
+
+export interface MonitorData {
+  channel_count: number;
+  spectrum_bins: number;
+  /** A channel's spectrum covers 0 to 2^amplitude_bits. */
+  amplitude_bits: number;
+  cluster_amplitude_bits: number;
+  /** Those with readouts. */
+  channels: Channel[];
+  planes: Plane[];
+  /** Events by the amplitudes of both clusters: rows of the second plane, columns of the first. */
+  correlation: number[];
+  /** Oldest first. */
+  tracks: Track[];
+}
+
+export interface MonitorAnswer {
+  on: boolean;
+  /** Null before the first copy; missing while off. */
+  data?: MonitorData | null;
+}
+
+/** Counts per bin, of several channels together. */
+export function sumOfSpectra(channels: Channel[], bins: number): number[] {
+  const sum = new Array<number>(bins).fill(0);
+  for (const { spectrum } of channels) spectrum.forEach((count, bin) => (sum[bin] += count));
+  return sum;
+}
+
+export function total(counts: number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
