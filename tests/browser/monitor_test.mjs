@@ -1,0 +1,129 @@
+// Checks the monitor of the live view with a real browser, while packets come in.
+//
+//   node monitor_test.mjs URL [SCREENSHOT.png]
+//
+// Checked: the monitor is closed and off at first and asks for nothing; switched on, it shows counts per channel,
+// which grow and are drawn; a channel can be pointed at and clicked; parts without data are hidden; switched off,
+// it is off for everybody and shows nothing; the console is empty.
+
+import { open } from "./browser.mjs";
+
+const [url, screenshot] = process.argv.slice(2);
+if (!url) {
+  console.error("usage: node monitor_test.mjs URL [SCREENSHOT.png]");
+  process.exit(2);
+}
+const failures = [];
+function check(holds, what) {
+  console.log(`${holds ? "ok  " : "FAIL"}  ${what}`);
+  if (!holds) failures.push(what);
+}
+
+const monitor = (page) => page.evaluate(() => window.evforge.monitor());
+const readouts = ({ data }) => (data?.channels ?? []).reduce((sum, channel) => sum + channel.readouts, 0);
+const server = async () => (await fetch(`${url}/monitor.json`)).json();
+
+/** Waits until `condition` holds for what the monitor shows; gives that. */
+async function until(page, condition, what) {
+  const end = Date.now() + 20_000;
+  for (;;) {
+    const shown = await monitor(page);
+    if (condition(shown)) return shown;
+    if (Date.now() > end) throw new Error(`waited 20 s in vain for: ${what}`);
+    await page.waitForTimeout(100);
+  }
+}
+
+/** Pixels of a canvas that are not empty. */
+const drawnPixels = (page, id) =>
+  page.evaluate((id) => {
+    const canvas = document.getElementById(id);
+    // A copy is read: reading the page's own canvas often would make it slower, and the browser complain.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    let drawn = 0;
+    for (let at = 3; at < data.length; at += 4) if (data[at] > 0) drawn += 1;
+    return drawn;
+  }, id);
+
+/** Every part: whether the data have something for it. */
+const parts = {
+  channels: ({ channels }) => channels.length > 0,
+  amplitudes: ({ channels }) => channels.some(({ spectrum }) => spectrum.some((count) => count > 0)),
+  "sizes-0": ({ planes }) => hasClusters(planes[0]),
+  "sizes-1": ({ planes }) => hasClusters(planes[1]),
+  correlation: ({ correlation }) => correlation.some((count) => count > 0),
+  "track-0": ({ tracks }) => hasHits(tracks, 0),
+  "track-1": ({ tracks }) => hasHits(tracks, 1),
+};
+const hasClusters = (plane) =>
+  plane !== undefined && [...plane.multiplicity, ...plane.lone_multiplicity].some((count) => count > 0);
+const hasHits = (tracks, plane) =>
+  (tracks.findLast(({ hits }) => hits.length > 0)?.hits ?? []).some((hit) => hit.plane === plane);
+
+const { browser, page, complaints } = await open(url);
+const asked = [];
+page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+const questions = () => asked.filter((path) => path.startsWith("/monitor")).length;
+try {
+  await page.waitForSelector("#monitor-panel", { state: "visible" });
+  await page.waitForTimeout(1500);
+  check(questions() === 0 && (await server()).on === false, "while it is closed, the page asks for nothing; it is off");
+
+  await page.click("#monitor-panel summary");
+  await page.waitForSelector("#monitor-on", { state: "visible" });
+  await page.waitForTimeout(2500);
+  check(questions() === 1, `open but off, the page asks once: ${questions()}`);
+  check(!(await page.isVisible("#channels-part")), "nothing is shown while it is off");
+
+  await page.click("#monitor-on");
+  const first = await until(page, (shown) => shown.on && readouts(shown) > 0, "counts per channel");
+  check((await server()).on === true, "the run collects");
+  const later = await until(page, (shown) => readouts(shown) > readouts(first), "growing counts");
+  check(true, `counts per channel appear and grow: ${readouts(first)}, then ${readouts(later)} readouts`);
+  const before = questions();
+  await page.waitForTimeout(4000);
+  const rate = (questions() - before) / 4;
+  check(rate > 0.3 && rate < 1.5, `about one question a second: ${rate}`);
+
+  const shown = await page.evaluate((ids) => {
+    const { data } = window.evforge.monitor();
+    return { data, visible: ids.filter((id) => !document.getElementById(`${id}-part`).hidden) };
+  }, Object.keys(parts));
+  for (const [id, isThere] of Object.entries(parts)) {
+    const expected = isThere(shown.data);
+    check(shown.visible.includes(id) === expected, `${id} is ${expected ? "shown" : "hidden: nothing was collected"}`);
+    if (expected) check((await drawnPixels(page, id)) > 500, `${id} is drawn`);
+  }
+
+  const busiest = shown.data.channels.reduce((a, b) => (b.readouts > a.readouts ? b : a));
+  const place = await page.evaluate((index) => window.evforge.channelBar(index), busiest.index);
+  await page.hover("#channels", { position: { x: place.left, y: place.top } });
+  const note = await page.textContent("#channels-note");
+  check(note.startsWith(`${busiest.name}: `) && /\d readouts/.test(note), `the busiest channel is named: ${note}`);
+  if (shown.visible.includes("amplitudes")) {
+    await page.click("#channels", { position: { x: place.left, y: place.top } });
+    check((await page.textContent("#amplitudes-note")) === busiest.name, "a click shows its amplitudes");
+  }
+  const linear = await drawnPixels(page, "channels");
+  await page.click("#monitor-logarithmic");
+  const logarithmic = await drawnPixels(page, "channels");
+  check(logarithmic > linear, `bars are higher on the logarithmic scale: ${linear}, then ${logarithmic} pixels`);
+  if (screenshot) await page.screenshot({ path: screenshot, fullPage: true });
+
+  await page.click("#monitor-off");
+  await until(page, (now) => !now.on && now.data === null, "the end of the monitor");
+  check((await server()).on === false, "it is switched off for everybody");
+  check(!(await page.isVisible("#channels-part")), "and shows nothing any more");
+  const end = questions();
+  await page.waitForTimeout(2500);
+  check(questions() === end, "nor asks for anything");
+  check(complaints.length === 0, `the console is empty${complaints.map((line) => `\n      ${line}`).join("")}`);
+} catch (error) {
+  check(false, error.message);
+} finally {
+  await browser.close();
+}
+console.log(failures.length === 0 ? "the monitor is right" : `${failures.length} checks failed`);
+process.exit(failures.length === 0 ? 0 : 1);
