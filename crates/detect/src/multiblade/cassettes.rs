@@ -73,15 +73,17 @@ impl Cassettes {
     pub(super) fn take(&mut self, cassette: usize, hit: BladeHit, watcher: &mut impl ClusterWatcher) {
         let Self { windows, rules, position, counters, formed } = self;
         let Some(window) = windows.get_mut(cassette) else { return };
-        if !(window.takes(hit.time, rules) & !window.is_full(rules)) {
+        let (plane, coordinate, adc) = (usize::from(hit.plane), hit.coordinate, hit.adc);
+        if window.takes(hit.time, rules) & !window.is_full(rules) {
+            window.add(hit.time, plane, coordinate, adc, rules);
+        } else {
             if window.takes(hit.time, rules) {
                 counters.group_too_large += u64::from(window.hits());
             } else if window.hits() != 0 {
                 position.resolve(cassette, window, counters, watcher, formed);
             }
-            window.begin(hit.time);
+            window.begin(hit.time, plane, coordinate, adc, rules);
         }
-        window.add(hit.time, usize::from(hit.plane), hit.coordinate, hit.adc, rules);
     }
 
     /// Closes the windows that no hit from `time` on belongs to. Returns the time of the first hit in a window

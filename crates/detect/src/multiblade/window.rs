@@ -36,6 +36,18 @@ impl PlaneSums {
     /// No hit. A constant, because `Default::default()` is put together on the stack and copied from there.
     const NONE: Self = Self { map: 0, count: 0, largest: 0, sum: 0, weighted: 0 };
 
+    /// A single hit: the same as adding it to none, without reading back what has just been written.
+    #[inline(always)]
+    fn of(coordinate: u8, adc: u16) -> Self {
+        Self {
+            map: 1 << (coordinate & 63),
+            count: 1,
+            largest: u32::from(adc) << 8 | u32::from(!coordinate),
+            sum: u32::from(adc),
+            weighted: u64::from(u32::from(adc) * u32::from(coordinate)),
+        }
+    }
+
     /// Adds a hit. `coordinate` is below 64.
     #[inline(always)]
     pub(super) fn add(&mut self, coordinate: u8, adc: u16) {
@@ -136,12 +148,16 @@ impl Window {
         time.saturating_sub(self.anchor) >= rules.length
     }
 
-    /// Forgets the window and begins the next at `time`.
+    /// Forgets the window and begins the next with a hit at `time`.
     #[inline(always)]
-    pub(super) fn begin(&mut self, time: u64) {
+    pub(super) fn begin(&mut self, time: u64, plane: usize, coordinate: u8, adc: u16, rules: &WindowRules) {
         self.clear();
         self.start = time;
         self.anchor = time;
+        if rules.keeps_hits {
+            self.kept.push(KeptHit { plane: plane as u8, coordinate, adc });
+        }
+        self.planes[plane & 1] = PlaneSums::of(coordinate, adc);
     }
 
     /// Forgets the window.
