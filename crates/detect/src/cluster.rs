@@ -213,6 +213,11 @@ impl StripClusterer {
         }
     }
 
+    /// The rule.
+    pub fn rule(&self) -> &ClusterRule {
+        &self.rule
+    }
+
     /// Upper bound of the memory in bytes.
     pub fn memory_bound() -> usize {
         STRIPS / WORD * (size_of::<u64>() + size_of::<(u64, u32)>())

@@ -100,6 +100,12 @@ impl Closing {
         self.target
     }
 
+    /// Epoch of what is closed.
+    #[inline]
+    pub fn epoch(&self) -> u32 {
+        self.closed.0
+    }
+
     /// Time up to which the current epoch is closed.
     #[inline]
     pub fn closed(&self) -> u64 {

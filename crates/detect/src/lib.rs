@@ -15,6 +15,8 @@
 //! | split groups into clusters | [`cluster`] |
 //! | match the clusters of two planes | [`plane_matching`] |
 //! | all of that for two planes of strips | [`strip_former`] |
+//! | the same for several panels, in order over all of them | [`panel_former`] |
+//! | monitor data of clusters and tracks | [`track_monitor`] |
 //! | ticks to nanoseconds | [`tick`] |
 //! | what all settings share | [`settings`] |
 //!
@@ -45,6 +47,7 @@ mod memory;
 pub mod multiblade;
 pub mod multigrid;
 pub mod packet_gate;
+pub mod panel_former;
 pub mod plane_matching;
 pub mod plane_sorter;
 pub mod settings;
@@ -54,3 +57,4 @@ pub mod strip_former;
 pub mod tick;
 pub mod time_order;
 pub mod time_sort;
+pub mod track_monitor;

@@ -160,6 +160,13 @@ impl PlaneMatcher {
         (self.current.hits() > 0).then(|| std::mem::take(&mut self.current))
     }
 
+    /// No match made of what is held ends before this; none if nothing is held.
+    pub fn earliest_end(&self) -> Option<u64> {
+        let current = (self.current.hits() > 0).then_some(self.current.time_end);
+        // The key of a cluster is never after its end.
+        current.into_iter().chain(self.first_waiting().map(|(_, key)| key)).min()
+    }
+
     /// Hits of all clusters held.
     pub fn held(&self) -> u64 {
         let waiting: u64 = self.waiting.iter().flatten().map(|cluster| u64::from(cluster.hits)).sum();

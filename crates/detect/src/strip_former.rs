@@ -10,6 +10,7 @@ use crate::joint_time::{Closing, DataTime};
 use crate::plane_matching::{MatchRule, MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::source_clock::AcceptedHits;
+use crate::track_monitor::{Unwatched, Watch};
 
 /// How hits become clusters and clusters become events. Times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,20 @@ pub struct FormerCounts {
     pub cluster_too_small: u64,
     /// Hits of clusters that found no room to wait for the other plane.
     pub matching_full: u64,
+}
+
+impl std::ops::Add for FormerCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let [x, y] = self.clusters;
+        Self {
+            clusters: [x + other.clusters[0], y + other.clusters[1]],
+            group_too_large: self.group_too_large + other.group_too_large,
+            cluster_too_small: self.cluster_too_small + other.cluster_too_small,
+            matching_full: self.matching_full + other.matching_full,
+        }
+    }
 }
 
 /// Sorting, clustering and matching for two planes.
@@ -122,12 +137,18 @@ impl StripFormer {
 
     /// The next matched clusters of the time that is closed, or none until more is closed.
     pub fn next_match(&mut self) -> Option<MatchedClusters> {
+        self.next_match_watched(&mut Unwatched)
+    }
+
+    /// As [`StripFormer::next_match`], with somebody who looks on.
+    #[inline]
+    pub fn next_match_watched(&mut self, watch: &mut impl Watch) -> Option<MatchedClusters> {
         loop {
             let earliest = self.earliest_future_hit();
             if let Some(matched) = self.matcher.next_match(earliest) {
                 return Some(matched);
             }
-            if self.form_next_group() {
+            if self.form_next_group(watch) {
                 continue;
             }
             if self.closing.ends_epoch() {
@@ -143,6 +164,17 @@ impl StripFormer {
         }
     }
 
+    /// Epoch of what [`StripFormer::next_match`] gave last.
+    pub fn epoch(&self) -> u32 {
+        self.closing.epoch()
+    }
+
+    /// No match given out from here on ends earlier than this.
+    pub fn future_from(&self) -> DataTime {
+        let held = self.matcher.earliest_end().unwrap_or(u64::MAX);
+        (self.epoch(), self.earliest_future_hit().min(held))
+    }
+
     fn earliest_future_hit(&self) -> u64 {
         let closed = self.closing.closed();
         let [x, y] = &self.sorters;
@@ -151,16 +183,16 @@ impl StripFormer {
 
     /// Clusters the next complete time group of the plane that is behind. False if there is none.
     #[inline]
-    fn form_next_group(&mut self) -> bool {
+    fn form_next_group(&mut self, watch: &mut impl Watch) -> bool {
         let closed = self.closing.closed();
         let [x, y] = &self.sorters;
         let x_first = x.earliest_future_hit(closed) <= y.earliest_future_hit(closed);
         let order = if x_first { [0, 1] } else { [1, 0] };
-        order.into_iter().any(|plane| self.form_group_of(plane))
+        order.into_iter().any(|plane| self.form_group_of(plane, watch))
     }
 
     #[inline]
-    fn form_group_of(&mut self, plane: usize) -> bool {
+    fn form_group_of(&mut self, plane: usize, watch: &mut impl Watch) -> bool {
         let sorter = &mut self.sorters[plane];
         match sorter.next_group(self.closing.closed()) {
             NextGroup::None => false,
@@ -171,6 +203,7 @@ impl StripFormer {
             NextGroup::Complete(range) => {
                 let (group, base) = sorter.group(range);
                 let strips = sorter.strips();
+                watch.group(plane, group, base, self.clusterers[plane].rule());
                 let (clusters, too_small) = self.clusterers[plane].clusters(group, base, strips);
                 self.counts.cluster_too_small += too_small;
                 self.counts.clusters[plane] += clusters.len() as u64;

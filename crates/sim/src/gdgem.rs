@@ -5,6 +5,7 @@ use crate::neutron_source::{NeutronSource, poisson};
 use crate::srs_packets::{FrontEndCard, SimulatedPacket, channel_of};
 use crate::track::{ChargeOnStrip, add_track};
 use evforge_core::event::Event;
+use evforge_core::geometry::Coordinates;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::gdgem::settings::{GdGemSettings, Plane, ReadoutFormat, TimeConvention};
 use rand::rngs::SmallRng;
@@ -107,18 +108,22 @@ impl GdGemSimulation {
         let pulse = self.pulse;
         self.pulse += 1;
         let sides = (self.settings.geometry.nx(), self.settings.geometry.ny());
-        let mut hits: Vec<ChargeOnStrip> = Vec::new();
+        let mut hits: Vec<(u16, ChargeOnStrip)> = Vec::new();
+        let mut track = Vec::new();
         let mut result = SimulatedPulse::default();
         for arrival in self.source.arrivals(pulse, &mut self.random) {
             let (x, y) = self.mask.draw(&mut self.random);
-            add_track((x, y), arrival as f64, sides, &mut self.random, &mut hits);
-            let pixel_id = self.settings.geometry.pixel_2d(x, y);
+            let panel = self.draw_panel();
+            add_track((x, y), arrival as f64, sides, &mut self.random, &mut track);
+            hits.extend(track.drain(..).map(|hit| (panel, hit)));
+            let pixel_id = self.settings.geometry.pixel(Coordinates { x, y, z: 0, panel: u32::from(panel) });
             result.truth.push(Event { time_ns: arrival, pixel_id });
         }
         self.add_noise(pulse, sides, &mut hits);
-        hits.sort_by(|one, other| one.time_ns.total_cmp(&other.time_ns));
-        for hit in &hits {
-            let Some((fec, chip, channel)) = channel_of(&self.settings.mapping, hit.plane, hit.strip) else {
+        hits.sort_by(|(_, one), (_, other)| one.time_ns.total_cmp(&other.time_ns));
+        for (panel, hit) in &hits {
+            let Some((fec, chip, channel)) = channel_of(&self.settings.mapping, *panel, hit.plane, hit.strip)
+            else {
                 continue;
             };
             if let Some(card) = self.cards.iter_mut().find(|card| card.fec() == fec) {
@@ -133,17 +138,26 @@ impl GdGemSimulation {
         result
     }
 
-    fn add_noise(&mut self, pulse: u64, sides: (u32, u32), hits: &mut Vec<ChargeOnStrip>) {
+    /// The panel that a neutron or a noisy strip is on: all are equally likely.
+    fn draw_panel(&mut self) -> u16 {
+        match self.settings.geometry.panels() {
+            1 => 0,
+            panels => self.random.random_range(0..panels) as u16,
+        }
+    }
+
+    fn add_noise(&mut self, pulse: u64, sides: (u32, u32), hits: &mut Vec<(u16, ChargeOnStrip)>) {
         let Some(start) = self.options.pulses.start_ns(pulse) else { return };
         for _ in 0..poisson(self.options.noise_per_second * self.period_s, &mut self.random) {
             let (plane, strips) =
                 if self.random.random_bool(0.5) { (Plane::X, sides.0) } else { (Plane::Y, sides.1) };
-            hits.push(ChargeOnStrip {
+            let hit = ChargeOnStrip {
                 plane,
                 strip: self.random.random_range(0..strips),
                 time_ns: start as f64 + self.random.random::<f64>() * self.period_s * 1e9,
                 adc: self.random.random_range(5..120),
-            });
+            };
+            hits.push((self.draw_panel(), hit));
         }
     }
 }

@@ -119,9 +119,9 @@ impl FrontEndCard {
 }
 
 /// The chip and channel that read a strip: FEC, chip, channel. None if no chip does.
-pub fn channel_of(mapping: &[ChipMapping], plane: Plane, strip: u32) -> Option<(u16, u8, u8)> {
+pub fn channel_of(mapping: &[ChipMapping], panel: u16, plane: Plane, strip: u32) -> Option<(u16, u8, u8)> {
     mapping
         .iter()
-        .filter(|chip| chip.plane == plane)
+        .filter(|chip| (chip.panel, chip.plane) == (panel, plane))
         .find_map(|chip| chip.channel(strip).map(|channel| (chip.fec, chip.chip, channel)))
 }

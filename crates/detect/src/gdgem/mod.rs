@@ -19,11 +19,13 @@
 //! | [`readout_stage`] | packets of one FEC to hits |
 //! | `trigger_markers` | base times of the triggered mode |
 //! | [`position`] | matched clusters to an event, or the reason why not |
+//! | `monitor_channels` | readouts and amplitudes of every channel, while somebody looks |
 //! | [`pipeline`] | [`GdGem`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
 
 pub mod counters;
 pub mod digital_geometry;
 pub mod hit_time;
+mod monitor_channels;
 pub mod pipeline;
 pub mod position;
 pub mod readout_stage;

@@ -3,15 +3,18 @@
 use super::counters::GdGemCounters;
 use super::hit_time::HitTime;
 use super::position::locate;
+use super::monitor_channels::MonitorChannels;
 use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, PassAll, ReadoutFilter, ReadoutRules};
 use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat};
 use crate::cluster::ClusterRule;
 use crate::joint_time::JointTime;
 use crate::packet_gate::{Discard, PacketGate};
+use crate::panel_former::PanelFormer;
 use crate::plane_matching::MatchRule;
 use crate::settings::SettingsError;
 use crate::source_clock::{ClockCounts, SourceClock};
-use crate::strip_former::{StripFormer, StripRules};
+use crate::strip_former::StripRules;
+use crate::track_monitor::{TrackMonitor, Unwatched, Watch};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
@@ -20,7 +23,7 @@ use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
 use evforge_wire::srs_vmm::{
-    LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant,
+    LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word,
 };
 
 /// FEC numbers run below this.
@@ -40,12 +43,15 @@ pub struct GdGem<F = PassAll> {
     fecs: Vec<Fec>,
     /// Place of each FEC number in `fecs`.
     fec_places: Vec<Option<u8>>,
-    former: StripFormer,
+    former: PanelFormer,
     time: JointTime,
     filter: F,
     gate: PacketGate,
     counters: GdGemCounters,
     memory_bound: usize,
+    channels: MonitorChannels,
+    max_group: usize,
+    monitor: Option<Box<TrackMonitor>>,
 }
 
 impl GdGem {
@@ -78,8 +84,9 @@ impl<F: ReadoutFilter> GdGem<F> {
             fec_places[usize::from(number)] = u8::try_from(place).ok();
         }
         let rules = strip_rules(settings, &time);
+        let panels = settings.geometry.panels() as usize;
         let memory_bound = size_of::<Self>()
-            + StripFormer::memory_bound(&rules)
+            + PanelFormer::memory_bound(panels, &rules)
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>();
         let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
@@ -90,12 +97,15 @@ impl<F: ReadoutFilter> GdGem<F> {
             geometry: settings.geometry,
             fecs: fecs.collect::<Result<_, _>>()?,
             fec_places,
-            former: StripFormer::new(&rules),
+            former: PanelFormer::new(panels, &rules),
             time: JointTime::new(time.ticks(settings.sorting.source_lag)),
             filter,
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),
             memory_bound,
+            channels: MonitorChannels::new(&settings.mapping),
+            max_group: settings.sorting.max_group_hits,
+            monitor: None,
             rules: ReadoutRules { time, thresholds: settings.clustering.map(|plane| plane.adc_threshold) },
         })
     }
@@ -108,9 +118,23 @@ impl<F: ReadoutFilter> GdGem<F> {
     /// Appends the events of the time that is closed. False if the batch filled up before the end.
     #[inline]
     fn drain(&mut self, events: &mut EventBatch) -> bool {
+        match self.monitor.take() {
+            None => self.drain_watched(events, &mut Unwatched),
+            Some(mut monitor) => {
+                let drained = self.drain_watched(events, &mut *monitor);
+                self.monitor = Some(monitor);
+                drained
+            }
+        }
+    }
+
+    #[inline]
+    fn drain_watched(&mut self, events: &mut EventBatch, watch: &mut impl Watch) -> bool {
         while !events.is_full() {
-            let Some(matched) = self.former.next_match() else { return true };
+            let Some((panel, matched)) = self.former.next_match(watch) else { return true };
+            watch.matched(&matched);
             if let Some(pixel_id) = locate(
+                panel,
                 &matched,
                 &self.position,
                 self.max_amplitude_permille,
@@ -118,6 +142,7 @@ impl<F: ReadoutFilter> GdGem<F> {
                 &mut self.counters,
             ) {
                 let event = Event { time_ns: self.rules.time.nanoseconds(matched.time_end), pixel_id };
+                watch.event(&event, &matched);
                 // The batch has room: the loop's condition.
                 let _has_room = events.push(event);
             }
@@ -160,8 +185,11 @@ impl<F: ReadoutFilter> GdGem<F> {
             Vmm2Content::EndOfFrame => self.counters.end_of_frame_packets += 1,
             Vmm2Content::NoData => self.counters.no_data_packets += 1,
             Vmm2Content::Readouts(readouts) => {
-                let Self { fecs, rules, filter, former, counters, time, .. } = self;
+                let Self { fecs, rules, filter, former, counters, time, channels, monitor, .. } = self;
                 let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
+                if let Some(monitor) = monitor {
+                    channels.watch(fec.number, readouts.readouts(), &mut monitor.data);
+                }
                 fec.clock.begin_packet(time.watermark());
                 fec.take_vmm2(&readouts, rules, filter, former, counters);
                 self.follow_time();
@@ -177,8 +205,11 @@ impl<F: ReadoutFilter> GdGem<F> {
         variant: Vmm3Variant,
     ) -> Result<(), OwnDiscard> {
         let readouts = Vmm3Packet::parse(packet.bytes, variant).map_err(reason)?;
-        let Self { fecs, rules, filter, former, counters, time, .. } = self;
+        let Self { fecs, rules, filter, former, counters, time, channels, monitor, .. } = self;
         let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
+        if let Some(monitor) = monitor {
+            channels.watch(fec.number, readouts.words().filter_map(Word::readout), &mut monitor.data);
+        }
         fec.clock.begin_packet(time.watermark());
         fec.take_vmm3(&readouts, rules, filter, former, counters);
         self.follow_time();
@@ -281,10 +312,14 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         self.memory_bound
     }
 
-    fn set_monitoring(&mut self, _on: bool) {}
+    fn set_monitoring(&mut self, on: bool) {
+        let ticks_per_ns = self.ticks_per_ns();
+        let monitor = || TrackMonitor::new(self.channels.plan(), self.max_group, ticks_per_ns);
+        self.monitor = on.then(|| Box::new(monitor()));
+    }
 
     fn monitor(&self) -> Option<&MonitorData> {
-        None
+        self.monitor.as_deref().map(|monitor| &monitor.data)
     }
 }
 

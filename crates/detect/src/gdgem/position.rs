@@ -5,11 +5,12 @@ use super::counters::GdGemCounters;
 use super::settings::PositionSettings;
 use crate::plane_matching::MatchedClusters;
 use evforge_core::event::PixelId;
-use evforge_core::geometry::LogicalGeometry;
+use evforge_core::geometry::{Coordinates, LogicalGeometry};
 
-/// Finds the pixel of matched clusters. Counts their hits as in an event or under the reason why not.
+/// Finds the pixel of matched clusters of a panel. Counts their hits as in an event or under the reason why not.
 #[inline]
 pub fn locate(
+    panel: u32,
     matched: &MatchedClusters,
     settings: &PositionSettings,
     max_amplitude_permille: Option<u64>,
@@ -43,8 +44,8 @@ pub fn locate(
         return None;
     }
     let coordinate = |centre: u64| u32::try_from(centre).unwrap_or(u32::MAX);
-    let pixel =
-        geometry.pixel_2d(coordinate(x.centre(settings.weighted)), coordinate(y.centre(settings.weighted)));
+    let (x, y) = (coordinate(x.centre(settings.weighted)), coordinate(y.centre(settings.weighted)));
+    let pixel = geometry.pixel(Coordinates { x, y, z: 0, panel });
     if pixel == 0 {
         counters.outside_geometry += hits;
         return None;

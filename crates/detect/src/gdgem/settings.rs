@@ -195,7 +195,7 @@ pub struct GdGemSettings {
 pub const MOST_CHIPS: usize = 256 * 16;
 
 /// Most panels.
-pub const LARGEST_PANEL_COUNT: u32 = 1;
+pub const LARGEST_PANEL_COUNT: u32 = 16;
 
 impl GdGemSettings {
     /// Checks every setting, alone and with the others. Settings that pass make a detector; checking them takes

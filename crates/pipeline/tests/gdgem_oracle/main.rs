@@ -11,6 +11,7 @@ mod model;
 mod pcapng;
 mod production;
 mod reference;
+mod run16_hits;
 mod side_files;
 mod single_rules;
 mod steps;

@@ -57,6 +57,16 @@ pub enum Word {
     Marker(TimeMarker),
 }
 
+impl Word {
+    /// The readout, if it is one.
+    pub fn readout(self) -> Option<VmmReadout> {
+        match self {
+            Word::Readout(readout) => Some(readout),
+            Word::Marker(_) => None,
+        }
+    }
+}
+
 /// The words of a packet, in order.
 #[derive(Clone, Debug)]
 pub struct Words<'a> {
