@@ -105,7 +105,9 @@ impl PanelFormer {
         let mut earliest: Option<(DataTime, usize)> = None;
         for (number, (panel, waiting)) in panels.zip(&mut self.waiting).enumerate() {
             if waiting.is_none() {
-                *waiting = panel.next_match_watched(watch).map(|matched| ((panel.epoch(), matched.time_end), matched));
+                *waiting = panel
+                    .next_match_watched(watch)
+                    .map(|matched| ((panel.epoch(), matched.time_end), matched));
             }
             // What a panel without a match can still have must not come before the one that is given out.
             let from = waiting.as_ref().map_or_else(|| panel.future_from(), |(time, _)| *time);

@@ -128,7 +128,8 @@ impl Watch for TrackMonitor {
         if self.events % EVENTS_PER_TRACK != 1 {
             return;
         }
-        let Self { data, ticks_per_ns, latest, .. } = self;
+        let Self { data, latest, .. } = self;
+        let ticks_per_ns = self.ticks_per_ns;
         let find = |plane: usize| {
             let summary = &matched.planes[plane];
             latest[plane].find(summary.time_end, summary.hits)
@@ -140,7 +141,7 @@ impl Watch for TrackMonitor {
                 plane,
                 strip: hit.strip,
                 amplitude: hit.adc,
-                time_ns: u32::try_from((hit.time - first) / *ticks_per_ns).unwrap_or(u32::MAX),
+                time_ns: u32::try_from((hit.time - first) / ticks_per_ns).unwrap_or(u32::MAX),
             }
         };
         let half = TRACK_HITS / 2;

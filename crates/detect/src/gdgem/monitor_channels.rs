@@ -38,12 +38,7 @@ impl MonitorChannels {
     }
 
     /// Collects the readouts of a packet of `fec`. Those of chips that are not mapped are left out.
-    pub(super) fn watch(
-        &self,
-        fec: u16,
-        readouts: impl Iterator<Item = VmmReadout>,
-        data: &mut MonitorData,
-    ) {
+    pub(super) fn watch(&self, fec: u16, readouts: impl Iterator<Item = VmmReadout>, data: &mut MonitorData) {
         let mut firsts = [None; CHIPS];
         let begin = self.chips.partition_point(|chip| *chip < (fec, 0));
         for (place, &(number, chip)) in self.chips.iter().enumerate().skip(begin) {

@@ -2,8 +2,8 @@
 
 use super::counters::GdGemCounters;
 use super::hit_time::HitTime;
-use super::position::locate;
 use super::monitor_channels::MonitorChannels;
+use super::position::locate;
 use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, PassAll, ReadoutFilter, ReadoutRules};
 use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat};
 use crate::cluster::ClusterRule;

@@ -38,8 +38,9 @@ fn packets(test: &str, name: &str) -> Option<Vec<Vec<u8>>> {
 }
 
 fn capture(test: &str, name: &str) -> Option<Capture> {
-    let run16 = reference_captures(test)?.into_iter().next()?;
-    Some(Capture { payloads: packets(test, name)?, ..run16 })
+    let mut run16 = reference_captures(test)?.into_iter().next()?;
+    run16.payloads = packets(test, name)?;
+    Some(run16)
 }
 
 #[test]
