@@ -213,52 +213,78 @@ fn a_port_in_use_and_a_foreign_address_are_explained() {
     }
 }
 
-/// The first hour of a newcomer: the demonstration, its page in a real browser, its files.
-#[test]
-fn the_demonstration_shows_its_picture_in_a_browser() {
-    let test = "the_demonstration_shows_its_picture_in_a_browser";
+/// Runs the demonstration, and `script` of `tests/browser` with the page's address and `arguments` while it runs.
+/// Gives what the demonstration says at its end; none, with the reason, if there is no browser to be had.
+fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf]) -> Option<String> {
     let browser_tests = workspace().join("tests/browser");
     if !browser_tests.join("node_modules/playwright-core").is_dir() {
-        return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
+        skip(test, "playwright-core is not installed: run npm ci in tests/browser");
+        return None;
     }
-    let folder = tempfile::tempdir().unwrap();
     let mut demo = Command::new(PROGRAM)
-        .args(["demo", "--for", "40s", "--view", "127.0.0.1:0", "--output"])
-        .arg(folder.path())
+        .args(["demo", "--for", "60s", "--view", "127.0.0.1:0", "--output"])
+        .arg(folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
-    let mut output = BufReader::new(demo.stdout.take().unwrap());
+        .expect("the program starts");
+    let mut output = BufReader::new(demo.stdout.take().expect("piped"));
     let mut line = String::new();
     while !line.starts_with("Look at it:") {
         line.clear();
-        assert!(output.read_line(&mut line).unwrap() > 0, "the demonstration ended early");
+        assert!(output.read_line(&mut line).expect("text") > 0, "the demonstration ended early");
     }
     let url = line.trim_start_matches("Look at it:").trim().to_owned();
     std::thread::sleep(Duration::from_secs(6));
-    let page = Command::new("node")
-        .arg("page_test.mjs")
-        .arg(&url)
-        .arg(folder.path().join("demo-mask.json"))
-        .arg(folder.path().join("page.png"))
-        .current_dir(&browser_tests)
-        .output();
-    assert!(Command::new("kill").args(["-s", "INT", &demo.id().to_string()]).status().unwrap().success());
+    let page =
+        Command::new("node").arg(script).arg(&url).args(arguments).current_dir(&browser_tests).output();
+    let stopped = Command::new("kill").args(["-s", "INT", &demo.id().to_string()]).status();
+    assert!(stopped.expect("kill starts").success());
     let mut rest = String::new();
-    output.read_to_string(&mut rest).unwrap();
-    assert!(demo.wait().unwrap().success(), "{rest}");
+    output.read_to_string(&mut rest).expect("text");
+    assert!(demo.wait().expect("it ends").success(), "{rest}");
     match page {
-        Err(error) => return skip(test, &format!("node cannot be started: {error}")),
+        Err(error) => {
+            skip(test, &format!("node cannot be started: {error}"));
+            None
+        }
         Ok(page) => {
             let (out, error) = (text(&page.stdout), text(&page.stderr));
             assert!(page.status.success(), "{out}\n{error}");
             println!("{out}");
+            Some(rest)
         }
     }
-    assert!(rest.contains("lost 0") && rest.contains("unaccounted   0"), "{rest}");
-    assert!(folder.path().join("demo.nxs").is_file() && folder.path().join("page.png").is_file());
-    if let Some(keep) = std::env::var_os("EVFORGE_SCREENSHOT") {
-        std::fs::copy(folder.path().join("page.png"), keep).unwrap();
+}
+
+/// Keeps a picture of a page for whoever asks with a file's name in `variable`.
+fn keep_screenshot(picture: &Path, variable: &str) {
+    if let Some(keep) = std::env::var_os(variable) {
+        std::fs::copy(picture, keep).expect("a copy of the picture");
     }
+}
+
+/// The first hour of a newcomer: the demonstration, its page in a real browser, its files.
+#[test]
+fn the_demonstration_shows_its_picture_in_a_browser() {
+    let test = "the_demonstration_shows_its_picture_in_a_browser";
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("page.png");
+    let arguments = [folder.path().join("demo-mask.json"), picture.clone()];
+    let Some(rest) = demonstration(test, folder.path(), "page_test.mjs", &arguments) else { return };
+    assert!(rest.contains("lost 0") && rest.contains("unaccounted   0"), "{rest}");
+    assert!(folder.path().join("demo.nxs").is_file() && picture.is_file());
+    keep_screenshot(&picture, "EVFORGE_SCREENSHOT");
+}
+
+/// The monitor of the demonstration, switched on and off in its page while events are formed.
+#[test]
+fn the_monitor_is_switched_in_a_browser() {
+    let test = "the_monitor_is_switched_in_a_browser";
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("monitor.png");
+    let arguments = [picture.clone()];
+    let Some(rest) = demonstration(test, folder.path(), "monitor_test.mjs", &arguments) else { return };
+    assert!(rest.contains("unaccounted   0"), "{rest}");
+    keep_screenshot(&picture, "EVFORGE_MONITOR_SCREENSHOT");
 }
