@@ -2,7 +2,7 @@
 //!
 //! A masked channel's readouts are counted channel by channel, so that nobody forgets what a mask costs.
 //! Channels are meant by their index in the detector's
-//! [`MonitorPlan`](evforge_core::monitor::MonitorPlan).
+//! [`MonitorPlan`].
 
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::MonitorPlan;

@@ -199,25 +199,34 @@ impl<F: ReadoutFilter> Former<F> {
     /// Forms the events of triggers. False if the way out filled up before the last.
     #[inline]
     fn form<R: Reconstruction>(&mut self, triggers: &mut Triggers<'_>, way: &mut impl TakeEvents) -> bool {
-        loop {
+        // In registers while the packet lasts.
+        let mut clock = self.clock;
+        let complete = loop {
             if way.is_full() {
-                return false;
+                break false;
             }
             match triggers.next() {
-                None => return true,
-                Some(Ok(trigger)) => self.form_trigger::<R>(&trigger, way),
+                None => break true,
+                Some(Ok(trigger)) => self.form_trigger::<R>(&trigger, &mut clock, way),
                 Some(Err(damage)) => {
                     self.counters.damaged_triggers += 1;
                     self.counters.words_in_damage += damage.words as u64;
                 }
             }
-        }
+        };
+        self.clock = clock;
+        complete
     }
 
     /// Forms the event of a trigger, if it has one.
     #[inline(always)]
-    fn form_trigger<R: Reconstruction>(&mut self, trigger: &Trigger<'_>, way: &mut impl TakeEvents) {
-        let Self { digital, clock, filter, refused, counters, .. } = self;
+    fn form_trigger<R: Reconstruction>(
+        &mut self,
+        trigger: &Trigger<'_>,
+        clock: &mut TriggerClock,
+        way: &mut impl TakeEvents,
+    ) {
+        let Self { digital, filter, refused, counters, .. } = self;
         let (taken, end) = trigger.read(clock, Taken::<R>::default(), |taken, word, _| {
             taken.readouts += u64::from(word.is_readout());
             if filter.passes(word) {

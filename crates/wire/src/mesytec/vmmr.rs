@@ -263,18 +263,20 @@ impl Trigger<'_> {
                 return (state, Ok(end));
             }
         }
-        // The state travels by value, so that it can stay in registers above.
-        self.read_any(clock, state, take)
+        // State and clock travel by value, so that they can stay in registers above.
+        let (state, end, after) = self.read_any(*clock, state, take);
+        *clock = after;
+        (state, end)
     }
 
     /// As [`Trigger::read`], word by word, whatever they are.
     #[inline(never)]
     fn read_any<S>(
         &self,
-        clock: &mut TriggerClock,
+        mut clock: TriggerClock,
         mut state: S,
         mut take: impl FnMut(&mut S, DataWord, Context),
-    ) -> (S, Result<TriggerEnd, TriggerFault>) {
+    ) -> (S, Result<TriggerEnd, TriggerFault>, TriggerClock) {
         let mut context = Context::default();
         let mut external_trigger = false;
         let mut time = None;
@@ -289,7 +291,7 @@ impl Trigger<'_> {
                     Word::EndOfEvent(low) => time = Some(clock.time(low)),
                     Word::Header { module, words, external_trigger: external } => {
                         if usize::from(words) > rest.len() {
-                            return (state, Err(TriggerFault::WordsMissing));
+                            return (state, Err(TriggerFault::WordsMissing), clock);
                         }
                         context.module = module;
                         external_trigger |= external;
@@ -297,13 +299,14 @@ impl Trigger<'_> {
                     Word::HighTime(high) => clock.set_high(high),
                     Word::TimeDifference { difference, .. } => context.time_difference = difference,
                     Word::Readout { .. } | Word::Fill | Word::Unknown(_) => {
-                        return (state, Err(TriggerFault::UnknownWord((word >> 28) as u8)));
+                        return (state, Err(TriggerFault::UnknownWord((word >> 28) as u8)), clock);
                     }
                 }
             }
             rest = after;
         }
-        (state, time.map(|time| TriggerEnd { time, external_trigger }).ok_or(TriggerFault::NoTime))
+        let end = time.map(|time| TriggerEnd { time, external_trigger }).ok_or(TriggerFault::NoTime);
+        (state, end, clock)
     }
 
     /// The words one by one, whatever they are.
