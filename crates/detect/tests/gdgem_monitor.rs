@@ -5,6 +5,8 @@ mod common;
 use common::{form, packet, settings};
 use evforge_core::detector::Detector;
 use evforge_detect::gdgem::GdGem;
+use evforge_detect::gdgem::settings::{ChannelThreshold, MaskedChannels};
+use evforge_wire::srs_vmm::{Vmm3Encoder, Vmm3Packet, Vmm3Variant, VmmReadout, Word};
 
 /// A neutron in each of 40 runs, with one hit more on y than on x, and a lone cluster on x after each.
 fn packets() -> Vec<Vec<u8>> {
@@ -63,4 +65,76 @@ fn watching_changes_nothing() {
     assert!(alone.monitor().is_none());
     watched.set_monitoring(false);
     assert!(watched.monitor().is_none());
+}
+
+#[test]
+fn masked_channels_are_counted_by_name_and_the_monitor_still_sees_them() {
+    let mut masking = settings();
+    let masked = |fec, chip, channels: &[u8], reason: &str| MaskedChannels {
+        fec,
+        chip,
+        channels: channels.to_vec(),
+        reason: reason.into(),
+    };
+    masking.mask = vec![masked(2, 0, &[42, 12], "hot"), masked(1, 0, &[23], "dead"), masked(1, 1, &[0], "")];
+    let mut detector = GdGem::new(&masking).unwrap();
+    detector.set_monitoring(true);
+    let events = form(&mut detector, &packets());
+    assert!(events.is_empty(), "x has two hits left, and a cluster needs three");
+    let ledger = detector.ledger();
+    let told: Vec<_> =
+        ledger.masked.iter().map(|entry| (entry.channel.as_str(), entry.readouts, &*entry.reason)).collect();
+    let expected = [
+        ("FEC 1, VMM 0, channel 23", 40, "dead"),
+        ("FEC 1, VMM 1, channel 0", 0, ""),
+        ("FEC 2, VMM 0, channel 12", 40, "hot"),
+        ("FEC 2, VMM 0, channel 42", 40, "hot"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!((ledger.counters.value("masked"), ledger.unaccounted()), (Some(120), 0));
+    let monitor = detector.monitor().expect("it is watched");
+    assert_eq!(monitor.readouts().iter().sum::<u64>(), 400);
+
+    masking.mask = vec![masked(1, 0, &[23], "dead")];
+    let events = form(&mut GdGem::new(&masking).unwrap(), &packets());
+    let whole = form(&mut GdGem::new(&settings()).unwrap(), &packets());
+    let moved: Vec<_> = whole.iter().map(|event| (event.pixel_id - 128, event.time_ns)).collect();
+    // The latest hit on y is one strip lower and one crossing of 22.5 ns earlier; that of x stays.
+    assert!(events.iter().zip(&moved).all(|(event, (pixel, time))| {
+        event.pixel_id == *pixel && (22..=23).contains(&(time - event.time_ns))
+    }));
+    assert_eq!(events.len(), 40);
+}
+
+#[test]
+fn a_threshold_of_a_channel_replaces_that_of_its_plane() {
+    let mut stricter = settings();
+    for plane in &mut stricter.clustering {
+        plane.adc_threshold = 60;
+    }
+    let threshold = |fec, channels, adc| ChannelThreshold { fec, chip: 0, channels, adc };
+    stricter.channel_thresholds = vec![threshold(2, vec![10, 11, 12], 50), threshold(1, vec![20], 51)];
+    let weak = |packet: Vec<u8>| weakened(&packet);
+    let packets: Vec<_> = packets().into_iter().map(weak).collect();
+    let mut detector = GdGem::new(&stricter).unwrap();
+    form(&mut detector, &packets);
+    let counters = detector.ledger().counters;
+    assert_eq!(counters.value("below_threshold"), Some(40 * 7), "amplitudes of 50");
+    assert_eq!(counters.value("only_x"), Some(40 * 3));
+    assert_eq!(detector.ledger().unaccounted(), 0);
+}
+
+/// The same readouts, none of which crossed the chip's own threshold.
+fn weakened(packet: &[u8]) -> Vec<u8> {
+    let parsed = Vmm3Packet::parse(packet, Vmm3Variant::Vmm3a).expect("a packet");
+    let mut encoder = Vmm3Encoder::new(Vmm3Variant::Vmm3a);
+    encoder.begin(parsed.frame_counter, parsed.fec, 0);
+    for word in parsed.words() {
+        let pushed = match word {
+            Word::Marker(marker) => encoder.push_marker(&marker),
+            Word::Readout(readout) => encoder.push_readout(&VmmReadout { over_threshold: false, ..readout }),
+        };
+        assert!(pushed);
+    }
+    encoder.packet().to_vec()
 }

@@ -4,8 +4,8 @@ use crate::packet_stream::form_both_ways;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings, ReadoutFormat,
-    TimeConvention, TimeSettings,
+    ChannelThreshold, ChipMapping, ClusteringSettings, GdGemSettings, MaskedChannels, MatchingSettings,
+    Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,
 };
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
@@ -70,6 +70,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
         max_strip_gap: either(choice::PLAIN, 0, 2) as u16,
         min_hits: either(choice::PLAIN, 1, 3) as u32,
     };
+    let mapping = mapping(format);
     GdGemSettings {
         format,
         time: TimeSettings {
@@ -100,10 +101,34 @@ pub fn settings(choice: u8) -> GdGemSettings {
             upper_uncertainty_limit: has(choice::LIMITS).then_some(6),
             minimum_hits: has(choice::LIMITS).then_some(4),
         },
-        mapping: mapping(format),
+        mapping: mapping.clone(),
         calibration: Vec::new(),
+        mask: if has(choice::PLAIN) { masked(&mapping) } else { Vec::new() },
+        channel_thresholds: if has(choice::PLAIN) { thresholds(&mapping) } else { Vec::new() },
         geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
     }
+}
+
+/// The first channels of the first chip are left out.
+fn masked(mapping: &[ChipMapping]) -> Vec<MaskedChannels> {
+    let entry = |chip: &ChipMapping| MaskedChannels {
+        fec: chip.fec,
+        chip: chip.chip,
+        channels: (0..8).collect(),
+        reason: "hot".into(),
+    };
+    mapping.first().map(entry).into_iter().collect()
+}
+
+/// The first channels of every chip have a threshold of their own.
+fn thresholds(mapping: &[ChipMapping]) -> Vec<ChannelThreshold> {
+    let entry = |chip: &ChipMapping| ChannelThreshold {
+        fec: chip.fec,
+        chip: chip.chip,
+        channels: (4..12).collect(),
+        adc: 300,
+    };
+    mapping.iter().map(entry).collect()
 }
 
 /// The last strips of y lie outside the geometry, which is 120 rows high.

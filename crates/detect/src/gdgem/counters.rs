@@ -25,6 +25,7 @@ evforge_core::counters! {
         latency_violation: Discarded(Readouts), Readouts, "Readouts whose trigger offset says that the chip could not keep up.";
         undefined_offset: Discarded(Readouts), Readouts, "Readouts whose trigger offset has no defined meaning.";
         unmapped_channel: Discarded(Readouts), Readouts, "Readouts of channels that no strip is wired to.";
+        masked: Discarded(Readouts), Readouts, "Readouts of channels that the configuration masks.";
         below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
         before_clock_zero: Discarded(Readouts), Readouts, "Readouts whose time lies before the start of the electronics' clock.";
         hits: Joins(Readouts, Hits), Hits, "Hits: readouts placed on a strip, with a time.";

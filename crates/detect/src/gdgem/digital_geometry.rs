@@ -1,7 +1,8 @@
-//! The digital geometry: which strip a channel is wired to.
+//! The digital geometry: which strip a channel is wired to, and from which amplitude on it counts.
 
-use super::settings::ChipMapping;
-use evforge_wire::srs_vmm::CHANNELS;
+use super::settings::{ChipMapping, GdGemSettings};
+use crate::hit::STRIP_LIMIT;
+use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
 
 /// Chips that the 5 bits of a chip number can name.
 const CHIPS: usize = 32;
@@ -13,40 +14,97 @@ pub struct StripPlace {
     pub plane: usize,
     /// The strip.
     pub strip: u16,
+    /// Least amplitude of a readout that did not cross the chip's own threshold.
+    pub threshold: u16,
+}
+
+/// Why a channel has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// No strip is wired to it.
+    Unwired,
+    /// It is left out.
+    Masked,
 }
 
 /// The wiring of one FEC: a table over chip and channel.
 #[derive(Clone, Debug)]
 pub struct FecWiring {
-    /// Plane above strip, or [`UNMAPPED`].
+    /// Plane above threshold above strip; or [`UNWIRED`], or [`MASKED`].
     places: Vec<u32>,
 }
 
-const UNMAPPED: u32 = u32::MAX;
+const STRIP_BITS: u32 = STRIP_LIMIT.trailing_zeros();
+const THRESHOLD_BITS: u32 = (LARGEST_ADC + 1).trailing_zeros();
+const PLANE_SHIFT: u32 = STRIP_BITS + THRESHOLD_BITS;
+
+const UNWIRED: u32 = u32::MAX;
+const MASKED: u32 = UNWIRED - 1;
 
 impl FecWiring {
-    /// The wiring of `fec` according to `mapping`.
-    pub fn new(fec: u16, mapping: &[ChipMapping]) -> Self {
-        let mut places = vec![UNMAPPED; CHIPS * CHANNELS];
+    /// The wiring of `fec`.
+    pub fn new(fec: u16, settings: &GdGemSettings) -> Self {
+        let thresholds = settings.clustering.map(|plane| plane.adc_threshold);
+        let mut wiring = Self::of_mapping(fec, &settings.mapping, thresholds);
+        for entry in settings.channel_thresholds.iter().filter(|entry| entry.fec == fec) {
+            for place in wiring.listed(entry.chip, &entry.channels) {
+                wiring.set_threshold(place, entry.adc);
+            }
+        }
+        for entry in settings.mask.iter().filter(|entry| entry.fec == fec) {
+            for place in wiring.listed(entry.chip, &entry.channels) {
+                wiring.places[place] = MASKED;
+            }
+        }
+        wiring
+    }
+
+    /// The wiring of `fec` according to `mapping`, with a threshold for x and one for y.
+    fn of_mapping(fec: u16, mapping: &[ChipMapping], thresholds: [u16; 2]) -> Self {
+        let mut places = vec![UNWIRED; CHIPS * CHANNELS];
         for entry in mapping.iter().filter(|entry| entry.fec == fec) {
             let plane = 2 * u32::from(entry.panel) + entry.plane.index() as u32;
+            let threshold = u32::from(thresholds[entry.plane.index()]);
             let chip = &mut places[usize::from(entry.chip) * CHANNELS..][..CHANNELS];
             for (place, channel) in chip.iter_mut().zip(0..) {
                 if let Some(strip) = entry.strip(channel) {
-                    *place = plane << u16::BITS | u32::from(strip);
+                    *place = plane << PLANE_SHIFT | threshold << STRIP_BITS | u32::from(strip);
                 }
             }
         }
         Self { places }
     }
 
-    /// The strip of a channel, or none if it is not wired.
+    /// Places in the table of channels that the table has.
+    fn listed(&self, chip: u8, channels: &[u8]) -> Vec<usize> {
+        let place = |&channel: &u8| usize::from(chip) * CHANNELS + usize::from(channel);
+        channels.iter().map(place).filter(|&place| place < self.places.len()).collect()
+    }
+
+    fn set_threshold(&mut self, place: usize, adc: u16) {
+        let place = &mut self.places[place];
+        if *place < MASKED {
+            let others = !(u32::from(LARGEST_ADC) << STRIP_BITS);
+            *place = *place & others | u32::from(adc) << STRIP_BITS;
+        }
+    }
+
+    /// The strip of a channel.
+    ///
+    /// # Errors
+    /// Why it has none.
     #[inline]
-    pub fn place(&self, chip: u8, channel: u8) -> Option<StripPlace> {
+    pub fn place(&self, chip: u8, channel: u8) -> Result<StripPlace, NoPlace> {
         let index = (usize::from(chip) * CHANNELS + usize::from(channel)) % (CHIPS * CHANNELS);
         let place = self.places[index];
-        (place != UNMAPPED)
-            .then_some(StripPlace { plane: (place >> u16::BITS) as usize, strip: place as u16 })
+        if place >= MASKED {
+            return Err(if place == MASKED { NoPlace::Masked } else { NoPlace::Unwired });
+        }
+        Ok(StripPlace {
+            plane: (place >> PLANE_SHIFT) as usize,
+            strip: place as u16 & (STRIP_LIMIT - 1),
+            threshold: (place >> STRIP_BITS) as u16 & LARGEST_ADC,
+        })
     }
 
     /// Memory of the table in bytes.
@@ -55,8 +113,12 @@ impl FecWiring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::{ChipStrips, Plane, UNWIRED};
+    use super::super::settings::{ChipStrips, LARGEST_PANEL_COUNT, Plane, UNWIRED};
     use super::*;
+
+    fn place(plane: usize, strip: u16, threshold: u16) -> Result<StripPlace, NoPlace> {
+        Ok(StripPlace { plane, strip, threshold })
+    }
 
     #[test]
     fn channels_follow_their_chips_offset() {
@@ -64,22 +126,29 @@ mod tests {
         for (channel, strip) in reversed.iter_mut().zip((0..63).rev()) {
             *channel = strip;
         }
+        let last = LARGEST_PANEL_COUNT as u16 - 1;
         let mapping = [
             ChipMapping::following(1, 3, Plane::Y, 64),
-            ChipMapping::following(2, 3, Plane::X, 8000),
+            ChipMapping { panel: last, ..ChipMapping::following(2, 3, Plane::X, 8128) },
             ChipMapping {
                 panel: 2,
                 strips: ChipStrips::Listed(reversed),
                 ..ChipMapping::following(1, 9, Plane::Y, 0)
             },
         ];
-        let first = FecWiring::new(1, &mapping);
-        assert_eq!(first.place(3, 5), Some(StripPlace { plane: 1, strip: 69 }));
-        assert_eq!(first.place(4, 5), None);
-        assert_eq!(first.place(9, 62), Some(StripPlace { plane: 5, strip: 0 }));
-        assert_eq!(first.place(9, 63), None, "not wired");
-        let second = FecWiring::new(2, &mapping);
-        assert_eq!(second.place(3, 63), Some(StripPlace { plane: 0, strip: 8063 }));
-        assert_eq!(FecWiring::new(3, &mapping).place(3, 0), None);
+        let wiring = |fec| FecWiring::of_mapping(fec, &mapping, [LARGEST_ADC, 7]);
+        let mut first = wiring(1);
+        assert_eq!(first.place(3, 5), place(1, 69, 7));
+        assert_eq!(first.place(4, 5), Err(NoPlace::Unwired));
+        assert_eq!(first.place(9, 62), place(5, 0, 7));
+        assert_eq!(first.place(9, 63), Err(NoPlace::Unwired));
+        for index in first.listed(9, &[62, 63, 64]) {
+            first.set_threshold(index, 1000);
+        }
+        assert_eq!(first.place(9, 61), place(5, 1, 7));
+        assert_eq!(first.place(9, 62), place(5, 0, 1000));
+        assert_eq!(first.place(9, 63), Err(NoPlace::Unwired), "a threshold wires nothing");
+        assert_eq!(wiring(2).place(3, 63), place(2 * usize::from(last), 8191, LARGEST_ADC));
+        assert_eq!(wiring(3).place(3, 0), Err(NoPlace::Unwired));
     }
 }

@@ -24,6 +24,11 @@ impl MonitorChannels {
         Self { chips }
     }
 
+    /// Index of the first channel of a chip.
+    pub(super) fn first_of(&self, fec: u16, chip: u8) -> Option<usize> {
+        self.chips.binary_search(&(fec, chip)).ok().map(|place| place * CHANNELS)
+    }
+
     pub(super) fn plan(&self) -> MonitorPlan {
         let group = |&(fec, chip): &(u16, u8)| ChannelGroup {
             name: format!("FEC {fec}, VMM {chip}"),

@@ -85,17 +85,19 @@ impl<F: ReadoutFilter> GdGem<F> {
         }
         let rules = strip_rules(settings, &time);
         let panels = settings.geometry.panels() as usize;
+        let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
+        let fecs = fecs.collect::<Result<Vec<_>, _>>()?;
         let memory_bound = size_of::<Self>()
+            + fecs.iter().map(|fec| fec.mask().memory_bound()).sum::<usize>()
             + PanelFormer::memory_bound(panels, &rules)
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>();
-        let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
         Ok(Self {
             format: settings.format,
             position: settings.position,
             max_amplitude_permille: settings.matching.max_amplitude_permille,
             geometry: settings.geometry,
-            fecs: fecs.collect::<Result<_, _>>()?,
+            fecs,
             fec_places,
             former: PanelFormer::new(panels, &rules),
             time: JointTime::new(time.ticks(settings.sorting.source_lag)),
@@ -106,7 +108,7 @@ impl<F: ReadoutFilter> GdGem<F> {
             channels: MonitorChannels::new(&settings.mapping),
             max_group: settings.sorting.max_group_hits,
             monitor: None,
-            rules: ReadoutRules { time, thresholds: settings.clustering.map(|plane| plane.adc_threshold) },
+            rules: ReadoutRules { time },
         })
     }
 
@@ -295,12 +297,13 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         counters.matching_full = former.matching_full;
         [counters.clusters_x, counters.clusters_y] = former.clusters;
         counters.held += self.former.held();
+        let plan = self.channels.plan();
         DetectorLedger {
             sources: sources
                 .map(|fec| SourceLedger::of_sequence(format!("FEC {}", fec.number), &fec.sequence))
                 .collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
-            masked: Vec::new(),
+            masked: self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect(),
         }
     }
 

@@ -1,11 +1,13 @@
 //! Packets of one FEC to hits: time, digital geometry, threshold.
 
 use super::counters::GdGemCounters;
-use super::digital_geometry::FecWiring;
+use super::digital_geometry::{FecWiring, NoPlace};
 use super::hit_time::{HitTime, OffsetProblem};
+use super::monitor_channels::MonitorChannels;
 use super::settings::{GdGemSettings, ReadoutFormat};
 use super::trigger_markers::TriggerTimes;
 use crate::calibration::{ChannelCalibration, IntegerLine};
+use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::hit::Hit;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock};
@@ -45,8 +47,6 @@ impl ReadoutFilter for PassAll {
 pub struct ReadoutRules {
     /// Ticks.
     pub time: HitTime,
-    /// Least amplitude on x and on y.
-    pub thresholds: [u16; 2],
 }
 
 /// Everything that belongs to one FEC.
@@ -66,6 +66,41 @@ pub struct Fec {
     trigger: Option<TriggerTimes>,
     /// Corrections of every channel, or none at all.
     calibration: Vec<ChannelCorrection>,
+    mask: FecMask,
+}
+
+/// The masked channels of a FEC. The wiring says which they are; this counts them.
+#[derive(Debug)]
+struct FecMask {
+    /// Over the channels of the detector, as the monitor counts them.
+    mask: ChannelMask,
+    /// The first channel of each chip, there.
+    chips: [Option<usize>; CHIPS],
+}
+
+impl FecMask {
+    fn new(fec: u16, settings: &GdGemSettings) -> Self {
+        let channels = MonitorChannels::new(&settings.mapping);
+        let entries = settings.mask.iter().filter(|entry| entry.fec == fec).flat_map(|entry| {
+            let first = channels.first_of(fec, entry.chip);
+            entry.channels.iter().filter_map(move |&channel| {
+                Some(MaskEntry { channel: first? + usize::from(channel), reason: entry.reason.clone() })
+            })
+        });
+        let entries: Vec<_> = entries.collect();
+        let channel_count = if entries.is_empty() { 0 } else { settings.mapping.len() * CHANNELS };
+        Self {
+            mask: ChannelMask::new(channel_count, &entries),
+            chips: std::array::from_fn(|chip| channels.first_of(fec, chip as u8)),
+        }
+    }
+
+    #[cold]
+    fn count(&mut self, readout: &VmmReadout) {
+        if let Some(first) = self.chips.get(usize::from(readout.chip)).copied().flatten() {
+            self.mask.hides(first + usize::from(readout.channel));
+        }
+    }
 }
 
 /// The corrections of one channel.
@@ -120,11 +155,12 @@ impl Fec {
                 time.ticks(sorting.restart),
                 LARGEST_READOUT_COUNT,
             ),
-            wiring: FecWiring::new(number, &settings.mapping),
+            wiring: FecWiring::new(number, settings),
             stamps: WrappingClock::new(stamp_bits),
             bases: [None; CHIPS],
             trigger: (settings.format == ReadoutFormat::Vmm3aTriggered).then(TriggerTimes::default),
             calibration: corrections(number, settings, time)?,
+            mask: FecMask::new(number, settings),
         })
     }
 
@@ -133,7 +169,12 @@ impl Fec {
     /// Width of the trigger stamps of VMM2.
     pub const TRIGGER_BITS: u32 = 32;
 
-    /// Memory of a FEC in bytes.
+    /// Its masked channels.
+    pub fn mask(&self) -> &ChannelMask {
+        &self.mask.mask
+    }
+
+    /// Memory of a FEC in bytes, but for its mask.
     pub fn memory_bound() -> usize {
         let calibration = CHIPS * CHANNELS * size_of::<ChannelCorrection>();
         size_of::<Self>()
@@ -244,9 +285,17 @@ impl Fec {
         hits: &mut impl AcceptedHits,
         counters: &mut GdGemCounters,
     ) -> bool {
-        let Some(place) = self.wiring.place(readout.chip, readout.channel) else {
-            counters.unmapped_channel += 1;
-            return false;
+        let place = match self.wiring.place(readout.chip, readout.channel) {
+            Ok(place) => place,
+            Err(NoPlace::Unwired) => {
+                counters.unmapped_channel += 1;
+                return false;
+            }
+            Err(NoPlace::Masked) => {
+                counters.masked += 1;
+                self.mask.count(readout);
+                return false;
+            }
         };
         let channel = usize::from(readout.chip) * CHANNELS + usize::from(readout.channel);
         let (adc, chip_time) = match self.calibration.get(channel) {
@@ -256,7 +305,7 @@ impl Fec {
             ),
             _ => (readout.adc, rules.time.of_chip(readout)),
         };
-        if adc < rules.thresholds[place.plane & 1] && !readout.over_threshold {
+        if adc < place.threshold && !readout.over_threshold {
             counters.below_threshold += 1;
             return false;
         }

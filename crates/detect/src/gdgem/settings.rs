@@ -168,6 +168,32 @@ pub struct ChipCalibration {
     pub channels: Vec<ChannelCalibration>,
 }
 
+/// Channels of a chip to leave out, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskedChannels {
+    /// The FEC.
+    pub fec: u16,
+    /// The chip, 0..=15.
+    pub chip: u8,
+    /// The channels, 0..=63.
+    pub channels: Vec<u8>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Channels of a chip with a threshold of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelThreshold {
+    /// The FEC.
+    pub fec: u16,
+    /// The chip, 0..=15.
+    pub chip: u8,
+    /// The channels, 0..=63.
+    pub channels: Vec<u8>,
+    /// Least amplitude, instead of their plane's [`ClusteringSettings::adc_threshold`].
+    pub adc: u16,
+}
+
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GdGemSettings {
@@ -187,6 +213,10 @@ pub struct GdGemSettings {
     pub mapping: Vec<ChipMapping>,
     /// Calibration of chips; channels of others stay as they are.
     pub calibration: Vec<ChipCalibration>,
+    /// Channels to leave out.
+    pub mask: Vec<MaskedChannels>,
+    /// Channels with a threshold of their own.
+    pub channel_thresholds: Vec<ChannelThreshold>,
     /// The logical geometry: flat, of one or several panels.
     pub geometry: LogicalGeometry,
 }
@@ -235,7 +265,38 @@ impl GdGemSettings {
             return SettingsError::refuse("position.time_bins", problem);
         }
         self.check_mapping()?;
+        self.check_channels()?;
         self.check_calibration()
+    }
+
+    /// Masks and thresholds are for channels of chips that are mapped.
+    fn check_channels(&self) -> Result<(), SettingsError> {
+        let masks = self.mask.iter().map(|entry| (entry.fec, entry.chip, &entry.channels));
+        let masks = masks.enumerate().map(|(index, entry)| (format!("mask[{index}]"), entry));
+        let thresholds = self.channel_thresholds.iter().map(|entry| (entry.fec, entry.chip, &entry.channels));
+        let thresholds =
+            thresholds.enumerate().map(|(index, entry)| (format!("channel_threshold[{index}]"), entry));
+        for (key, (fec, chip, channels)) in masks.chain(thresholds) {
+            if !self.mapping.iter().any(|mapped| (mapped.fec, mapped.chip) == (fec, chip)) {
+                return SettingsError::refuse(
+                    format!("{key}.vmm"),
+                    format!("chip {chip} of FEC {fec} is in no mapping"),
+                );
+            }
+            if let Some(channel) = channels.iter().find(|&&channel| usize::from(channel) >= CHANNELS) {
+                return SettingsError::refuse(
+                    format!("{key}.channels"),
+                    format!("{channel} is not in 0..=63"),
+                );
+            }
+        }
+        match self.channel_thresholds.iter().position(|entry| entry.adc > LARGEST_ADC) {
+            Some(index) => SettingsError::refuse(
+                format!("channel_threshold[{index}].adc"),
+                format!("is above the largest amplitude {LARGEST_ADC}"),
+            ),
+            None => Ok(()),
+        }
     }
 
     fn check_calibration(&self) -> Result<(), SettingsError> {

@@ -54,6 +54,8 @@ pub(crate) fn settings() -> GdGemSettings {
             chip(1, 1, Plane::Y, 64),
         ],
         calibration: Vec::new(),
+        mask: Vec::new(),
+        channel_thresholds: Vec::new(),
         geometry: LogicalGeometry::flat(128, 128).expect("a geometry"),
     }
 }

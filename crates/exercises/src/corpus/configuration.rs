@@ -21,6 +21,16 @@ time = { convention = "signed-offset", bunch_crossing = "22.5ns" }
 mapping = [{ fec = 2, vmm = 0, plane = "x", strip_offset = 0 }]
 "#;
 
+/// The wiring in [`SMALLEST`].
+const ONE_CHIP: &str = "mapping = [{ fec = 2, vmm = 0, plane = \"x\", strip_offset = 0 }]";
+/// The same with single channels that are left out or have a threshold of their own.
+const MASKED: &str = "mapping = [{ fec = 2, vmm = 0, plane = \"x\", strip_offset = 0 }]
+mask = [{ fec = 2, vmm = 0, channels = [3, 63], reason = \"hot\" }]
+channel_threshold = [{ fec = 2, vmm = 0, channels = [4], adc = 1023 }]";
+/// A mask for a chip that is not there.
+const MASKED_ELSEWHERE: &str = "mapping = [{ fec = 2, vmm = 0, plane = \"x\", strip_offset = 0 }]
+mask = [{ fec = 2, vmm = 1, channels = [64], reason = \"\" }]";
+
 /// The shipped configurations, a small one, and small ones that are wrong in one way each.
 pub fn seeds() -> Vec<Seed> {
     let mut seeds: Vec<_> =
@@ -41,6 +51,8 @@ pub fn seeds() -> Vec<Seed> {
         ("no-name", "\"n\"", "\"\""),
         ("not-toml", "[gdgem]", "[gdgem"),
         ("wide-letters", "\"n\"", "\"µ\\u00e9\u{1F600}\"\nx = 'é"),
+        ("mask", ONE_CHIP, MASKED),
+        ("mask-of-no-chip", ONE_CHIP, MASKED_ELSEWHERE),
         ("wrong-variant", "vmm3a", "vmm4"),
         ("carriage-returns", "\n", "\r\n"),
     ] {

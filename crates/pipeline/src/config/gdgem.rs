@@ -5,8 +5,8 @@ use super::sorting::Sorting;
 use super::{side_file, vmm_files};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
-    ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MatchingSettings, Plane, PositionSettings,
-    ReadoutFormat, TimeConvention, TimeSettings,
+    ChannelThreshold, ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MaskedChannels,
+    MatchingSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,
 };
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SettingsError;
@@ -193,6 +193,43 @@ struct Mapping {
     strip_offset: u16,
 }
 
+/// `[[gdgem.mask]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mask {
+    fec: u16,
+    vmm: u8,
+    channels: Vec<u8>,
+    reason: String,
+}
+
+impl Mask {
+    fn settings(&self) -> MaskedChannels {
+        MaskedChannels {
+            fec: self.fec,
+            chip: self.vmm,
+            channels: self.channels.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+/// `[[gdgem.channel_threshold]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Threshold {
+    fec: u16,
+    vmm: u8,
+    channels: Vec<u8>,
+    adc: u16,
+}
+
+impl Threshold {
+    fn settings(&self) -> ChannelThreshold {
+        ChannelThreshold { fec: self.fec, chip: self.vmm, channels: self.channels.clone(), adc: self.adc }
+    }
+}
+
 /// The whole section.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -212,6 +249,10 @@ pub(super) struct GdGemSection {
     mapping: Vec<Mapping>,
     mapping_file: Option<PathBuf>,
     calibration: Option<PathBuf>,
+    #[serde(default)]
+    mask: Vec<Mask>,
+    #[serde(default)]
+    channel_threshold: Vec<Threshold>,
 }
 
 impl GdGemSection {
@@ -258,6 +299,8 @@ impl GdGemSection {
                 Some(file) => side_file::read(folder, "calibration", file, vmm_files::calibration)?,
                 None => Vec::new(),
             },
+            mask: self.mask.iter().map(Mask::settings).collect(),
+            channel_thresholds: self.channel_threshold.iter().map(Threshold::settings).collect(),
             geometry,
         };
         settings.check().map_err(|error| self.in_file(error))?;

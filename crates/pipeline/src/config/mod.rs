@@ -409,6 +409,46 @@ plane = "x"
 strip_offset = 0
 "#;
 
+    /// A mask of a chip that is not mapped.
+    const MASKS: &str = "[[gdgem.mask]]
+fec = 2
+vmm = 4
+channels = [3]
+reason = \"hot\"
+[[gdgem.mapping]]";
+
+    #[test]
+    fn masks_and_thresholds_of_channels_reach_the_settings() {
+        let entries = "[[gdgem.mask]]
+fec = 2
+vmm = 0
+channels = [3, 63]
+reason = \"hot\"
+[[gdgem.channel_threshold]]
+fec = 2
+vmm = 0
+channels = [7]
+adc = 1023
+";
+        let good = format!("{GOOD}{entries}");
+        let DetectorSettings::GdGem(settings) = parse(&good, &[]).unwrap().detector else {
+            panic!("another detector")
+        };
+        assert_eq!((&settings.mask[0].channels, &*settings.mask[0].reason), (&vec![3, 63], "hot"));
+        assert_eq!(
+            (settings.channel_thresholds[0].adc, &settings.channel_thresholds[0].channels),
+            (1023, &vec![7])
+        );
+        for (from, to, expected) in [
+            ("[3, 63]", "[3, 64]", "gdgem.mask[0].channels: 64 is not in 0..=63"),
+            ("[7]", "[64]", "gdgem.channel_threshold[0].channels: 64 is not in 0..=63"),
+            ("1023", "1024", "gdgem.channel_threshold[0].adc: is above the largest amplitude 1023"),
+        ] {
+            let error = parse(&good.replacen(from, to, 1), &[]).unwrap_err();
+            assert!(error.contains(expected), "{error}\n  expected {expected}");
+        }
+    }
+
     fn parse(text: &str, overrides: &[&str]) -> Result<Config, String> {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
         Config::parse(Path::new("test.toml"), text, &overrides).map_err(|error| error.to_string())
@@ -443,6 +483,11 @@ strip_offset = 0
             ("vmm = 0", "vnm = 0", "test.toml:12:1: unknown field `vnm`"),
             ("readout = \"vmm3a\"", "readout = \"vmm4\"", "test.toml:4:11: unknown variant `vmm4`"),
             ("[gdgem]\n", "[gdgem\n", "test.toml:3:7: "),
+            (
+                "[[gdgem.mapping]]",
+                MASKS,
+                "test.toml:12:7: gdgem.mask[0].vmm: chip 4 of FEC 2 is in no mapping",
+            ),
         ] {
             let text = GOOD.replacen(from, to, 1);
             let error = parse(&text, &[]).unwrap_err();
