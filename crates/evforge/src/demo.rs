@@ -84,6 +84,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),
         monitor: None,
+        samples: None,
     };
     let mut outputs = Outputs::open(&targets, &config, None)?;
     if let Some(view) = outputs.view() {
@@ -102,6 +103,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         monitor: outputs.monitor.clone(),
         config: &config,
         sinks: std::mem::take(&mut outputs.sinks),
+        samples: None,
         stop: &all_sent,
         ends_after: None,
         idle_limit: None,

@@ -38,6 +38,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
         config: &config,
         input: open(&arguments.input, arguments.port, &config)?,
         sinks: Vec::new(),
+        samples: None,
         stop: &stop,
         monitor: monitor.clone(),
     };

@@ -11,6 +11,7 @@ use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::live_run::LiveStatus;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
+use evforge_pipeline::samples::SampleFile;
 use evforge_pipeline::sinks::{CsvSink, PixelCounts};
 use evforge_stream::nexus::{ExistingFile, NexusOptions};
 use evforge_view::{LiveView, LocatedLoss, ViewOptions};
@@ -54,12 +55,18 @@ pub(crate) struct OutputArguments {
     /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks
     #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE")]
     pub(crate) monitor: Option<PathBuf>,
+    /// Write the mean values of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
+    /// configuration
+    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE")]
+    pub(crate) samples: Option<PathBuf>,
 }
 
 /// The sinks of a run, and what is made of them at its end.
 pub(crate) struct Outputs {
     /// The sinks, to be handed to the run.
     pub(crate) sinks: Vec<SinkPlan>,
+    /// Where mean values go, to be handed to the run.
+    pub(crate) samples: Option<SampleFile>,
     /// The monitor data of the run.
     pub(crate) monitor: MonitorTap,
     counts: Option<PixelCounts>,
@@ -83,6 +90,13 @@ impl Outputs {
             let sink = CsvSink::create(path, !config.vetoes.is_empty()).map_err(|error| error.to_string())?;
             sinks.push(SinkPlan::complete(Box::new(sink)));
         }
+        if arguments.samples.is_some() && !config.makes_mean_values() {
+            let problem =
+                "--samples needs mean values: the configuration has no section [adc_readout.averaging]";
+            return Err(problem.into());
+        }
+        let samples = arguments.samples.as_deref().map(SampleFile::create).transpose();
+        let samples = samples.map_err(|error| error.to_string())?;
         for (what, path) in [
             ("the report", &arguments.report),
             ("the image", &arguments.image),
@@ -126,7 +140,7 @@ impl Outputs {
         };
         let counts = arguments.image.is_some().then(|| PixelCounts::new(geometry));
         sinks.extend(counts.clone().map(|counts| SinkPlan::complete(Box::new(counts))));
-        Ok(Self { sinks, monitor, counts, view })
+        Ok(Self { sinks, samples, monitor, counts, view })
     }
 
     /// The live view, if there is one.

@@ -73,6 +73,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             monitor: outputs.monitor.clone(),
             config: &config,
             sinks: std::mem::take(&mut outputs.sinks),
+            samples: outputs.samples.take(),
             stop: &stop,
             ends_after: arguments.ends_after.map(Duration::to_std),
             idle_limit: arguments.idle.map(Duration::to_std),
@@ -102,6 +103,7 @@ fn run_capture(
         config,
         input: open(input, arguments.port, config)?,
         sinks: std::mem::take(&mut outputs.sinks),
+        samples: outputs.samples.take(),
         stop,
     };
     let report = run.run(|progress| {

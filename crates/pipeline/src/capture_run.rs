@@ -6,6 +6,7 @@ use crate::forming::Forming;
 use crate::loss_places::LossPlaces;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
+use crate::samples::SampleFile;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,8 @@ pub struct CaptureRun<'a> {
     pub input: Box<dyn PacketSource>,
     /// Where the events go.
     pub sinks: Vec<SinkPlan>,
+    /// Where the mean values of sampled channels go, if they are wanted.
+    pub samples: Option<SampleFile>,
     /// Set from outside to end the run in good order.
     pub stop: &'a AtomicBool,
     /// Monitor data: switched and looked at from outside.
@@ -71,7 +74,9 @@ impl CaptureRun<'_> {
     pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
         let started = Instant::now();
         let mut reader = self.input;
-        let detector = self.config.build_detector();
+        let samples = self.samples.map(|file| file.start(WhenFull::Wait)).transpose()?;
+        let (queue, writing) = samples.unzip();
+        let detector = self.config.build_detector_with(queue);
         // Reading the configuration has built this detector once already.
         let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
         let events_per_batch = self.config.input.events_per_batch;
@@ -93,7 +98,8 @@ impl CaptureRun<'_> {
         let ledger = forming.ledger();
         let complete = !matches!(ending, Ending::InputFailed(_));
         let vetoes = forming.vetoes();
-        let sinks = forming.end(ledger.clone(), complete);
+        let mut sinks = forming.end(ledger.clone(), complete);
+        sinks.extend(writing.map(|writing| writing.end(complete)));
         if let Ending::InputFailed(error) = &mut ending {
             for note in sinks.iter().filter_map(|sink| sink.note.as_ref()) {
                 error.push_str("; ");

@@ -63,7 +63,7 @@ impl SinkPlan {
     }
 }
 
-/// What became of the events handed to one sink.
+/// What became of the events handed to one sink, or of the mean values handed to theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkOutcome {
     /// The sink, as it calls itself.

@@ -13,6 +13,7 @@
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | rules that mark events | [`veto`] |
+//! | writing the mean values of sampled channels | [`samples`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
@@ -34,5 +35,6 @@ pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;
 pub mod report;
+pub mod samples;
 pub mod sinks;
 pub mod veto;

@@ -14,6 +14,7 @@ use crate::forming::Forming;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
+use crate::samples::SampleFile;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
@@ -41,6 +42,8 @@ pub struct LiveRun<'a> {
     pub config: &'a Config,
     /// Where the events go.
     pub sinks: Vec<SinkPlan>,
+    /// Where the mean values of sampled channels go, if they are wanted.
+    pub samples: Option<SampleFile>,
     /// Set from outside to end the run in good order.
     pub stop: &'a AtomicBool,
     /// End after so long, if set.
@@ -171,8 +174,10 @@ impl LiveRun<'_> {
         let address = receiver.local_address();
         let warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
+        let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;
+        let (queue, writing) = samples.unzip();
         let mut forming = Forming::start(
-            config.build_detector()?,
+            config.build_detector_with(queue)?,
             self.sinks,
             events_per_batch,
             WhenFull::Drop,
@@ -204,7 +209,8 @@ impl LiveRun<'_> {
         let losses = watch.losses(&ledger, &state);
         let kernel = watch.kernel();
         let vetoes = forming.vetoes();
-        let sinks = forming.end(ledger.clone(), true);
+        let mut sinks = forming.end(ledger.clone(), true);
+        sinks.extend(writing.map(|writing| writing.end(true)));
         Ok(RunReport {
             stream: config.name.clone(),
             input: format!("UDP {address}"),

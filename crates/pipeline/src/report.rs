@@ -185,16 +185,10 @@ impl RunReport {
         line("unaccounted", grouped(ledger.unaccounted()));
         for sink in &self.sinks {
             if sink.dropped > 0 {
-                line(
-                    "ALARM",
-                    format!("{}: {} events dropped, it is too slow", sink.name, grouped(sink.dropped)),
-                );
+                line("ALARM", format!("{}: {} dropped, it is too slow", sink.name, grouped(sink.dropped)));
             }
             if let Some(failure) = &sink.failure {
-                line(
-                    "FAILED SINK",
-                    format!("{}: {failure} ({} events missed)", sink.name, grouped(sink.missed)),
-                );
+                line("FAILED SINK", format!("{}: {failure} ({} missed)", sink.name, grouped(sink.missed)));
             }
         }
         text

@@ -190,6 +190,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let kept = Keep::default();
         let run = CaptureRun {
             monitor: MonitorTap::default(),
+            samples: None,
             config: &config(&overrides),
             input: Box::new(CaptureReader::open(&path).unwrap()),
             sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],

@@ -1,6 +1,7 @@
 //! The `[adc_readout]` section of a configuration file.
 
 use evforge_detect::adc_readout::AdcReadoutSettings;
+use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -10,6 +11,33 @@ enum Oversampling {
     Ignored,
 }
 
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TimeStamp {
+    Start,
+    Middle,
+    End,
+}
+
+/// How mean values are made.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AveragingSection {
+    samples: u32,
+    time_stamp: TimeStamp,
+}
+
+impl AveragingSection {
+    fn settings(self) -> AveragingSettings {
+        let location = match self.time_stamp {
+            TimeStamp::Start => TimeLocation::Start,
+            TimeStamp::Middle => TimeLocation::Middle,
+            TimeStamp::End => TimeLocation::End,
+        };
+        AveragingSettings { samples: self.samples, location }
+    }
+}
+
 /// The whole section.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +45,7 @@ pub(super) struct AdcReadoutSection {
     channels: u16,
     #[serde(default = "AdcReadoutSection::oversampling")]
     oversampling: Oversampling,
+    averaging: Option<AveragingSection>,
 }
 
 impl AdcReadoutSection {
@@ -24,13 +53,12 @@ impl AdcReadoutSection {
         Oversampling::Counted
     }
 
-    /// The detector's settings. What is wrong with single values is found by the detector itself. Mean values
-    /// are for programs that bring a sink for them.
+    /// The detector's settings. What is wrong with single values is found by the detector itself.
     pub(super) fn settings(&self) -> AdcReadoutSettings {
         AdcReadoutSettings {
             channels: self.channels,
             ignore_oversampling: matches!(self.oversampling, Oversampling::Ignored),
-            averaging: None,
+            averaging: self.averaging.map(AveragingSection::settings),
         }
     }
 }
@@ -38,6 +66,7 @@ impl AdcReadoutSection {
 #[cfg(test)]
 mod tests {
     use super::super::{Config, DetectorSettings};
+    use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
     use std::path::Path;
 
     #[test]
@@ -53,5 +82,17 @@ mod tests {
         assert_eq!(config.build_detector().unwrap().geometry().pixel_count(), 4);
         let error = read(&["adc_readout.channels=0"]).unwrap_err().to_string();
         assert!(error.contains("adc_readout.channels: 0 is not in 1..=256"), "{error}");
+        assert!(!config.makes_mean_values());
+        for (time_stamp, location) in
+            [("start", TimeLocation::Start), ("middle", TimeLocation::Middle), ("end", TimeLocation::End)]
+        {
+            let time_stamp = format!("adc_readout.averaging.time_stamp={time_stamp}");
+            let config = read(&["adc_readout.averaging.samples=10", &time_stamp]).unwrap();
+            let DetectorSettings::AdcReadout(settings) = &config.detector else { panic!("another detector") };
+            assert_eq!(settings.averaging, Some(AveragingSettings { samples: 10, location }));
+            assert!(config.makes_mean_values());
+        }
+        let error = read(&["adc_readout.averaging={samples=0, time_stamp='end'}"]).unwrap_err().to_string();
+        assert!(error.contains("adc_readout.averaging.samples: 0 is not in 1..=1048576"), "{error}");
     }
 }

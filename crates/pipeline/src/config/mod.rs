@@ -44,6 +44,7 @@ pub mod vmm_files;
 pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
+use crate::samples::SampleQueue;
 use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
 use evforge_core::detector::Detector;
@@ -281,14 +282,17 @@ impl DetectorSettings {
         }
     }
 
-    /// A fresh detector.
-    fn build(&self) -> Result<Box<dyn Detector>, SettingsError> {
+    /// A fresh detector, whose mean values go to `samples` if it makes any.
+    fn build(&self, samples: Option<SampleQueue>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self {
             Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
             Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
-            Self::AdcReadout(settings) => Box::new(AdcReadout::new(settings)?),
+            Self::AdcReadout(settings) => match samples {
+                Some(samples) => Box::new(AdcReadout::with_sink(settings, samples)?),
+                None => Box::new(AdcReadout::new(settings)?),
+            },
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
         })
     }
@@ -381,7 +385,20 @@ impl Config {
     /// # Errors
     /// Does not fail for a configuration that was read: its settings have been checked.
     pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
-        self.detector.build().map_err(|error| in_section(self.section, error))
+        self.build_detector_with(None)
+    }
+
+    /// As [`Config::build_detector`]; mean values go to `samples`.
+    pub(crate) fn build_detector_with(
+        &self,
+        samples: Option<SampleQueue>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        self.detector.build(samples).map_err(|error| in_section(self.section, error))
+    }
+
+    /// True if the detector makes mean values of samples.
+    pub fn makes_mean_values(&self) -> bool {
+        matches!(&self.detector, DetectorSettings::AdcReadout(settings) if settings.averaging.is_some())
     }
 }
 
