@@ -1,5 +1,8 @@
 //! Single packets of sampled channels, and of the readout draft of 2018.
 
+use crate::packet_stream::form_both_ways;
+use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
+use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Fault, Rejection};
 use evforge_wire::ess_readout_draft::{self, ReadoutPacket};
 
@@ -55,4 +58,35 @@ fn draft(bytes: &[u8]) {
         .expect("words that came in a packet fit into one");
     let again = ReadoutPacket::parse(&again).expect("an encoded packet is rejected");
     assert!(again.words().eq(words));
+}
+
+/// Bits of the first byte of a stream: which settings its packets are formed with.
+pub mod choice {
+    /// Oversampling does not count for the time of a peak.
+    pub const IGNORE_OVERSAMPLING: u8 = 1;
+    /// Mean values of three samples.
+    pub const AVERAGING: u8 = 1 << 1;
+    /// Monitor data are collected.
+    pub const WATCHED: u8 = 1 << 2;
+}
+
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
+/// [`form_both_ways`].
+///
+/// # Panics
+/// As [`form_both_ways`].
+pub fn adc_readout_stream(bytes: &[u8]) {
+    let Some((&choice, stream)) = bytes.split_first() else { return };
+    let has = |bit: u8| choice & bit != 0;
+    let averaging = AveragingSettings { samples: 3, location: TimeLocation::Middle };
+    let settings = AdcReadoutSettings {
+        channels: 3,
+        ignore_oversampling: has(choice::IGNORE_OVERSAMPLING),
+        averaging: has(choice::AVERAGING).then_some(averaging),
+    };
+    form_both_ways(stream, true, || {
+        let mut detector = AdcReadout::new(&settings).expect("the settings of the exercise are sound");
+        evforge_core::detector::Detector::set_monitoring(&mut detector, has(choice::WATCHED));
+        Box::new(detector)
+    });
 }

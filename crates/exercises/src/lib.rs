@@ -12,6 +12,8 @@
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
+//! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
+//! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
 //! | [`multigrid`](multigrid::multigrid) | streams of packets of a Multi-Grid | as `gdgem` |
@@ -30,6 +32,7 @@ pub mod configuration;
 pub mod corpus;
 pub mod gdgem;
 pub mod mesytec;
+pub mod multiblade;
 pub mod multigrid;
 pub mod packet_stream;
 pub mod sonde;
@@ -50,12 +53,18 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
     Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
     Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
+    Target {
+        name: "adc_readout_stream",
+        exercise: adc_readout::adc_readout_stream,
+        seeds: corpus::adc_readout::stream_seeds,
+    },
+    Target { name: "multiblade", exercise: multiblade::multiblade, seeds: corpus::multiblade::seeds },
     Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },
     Target { name: "sonde_stream", exercise: sonde::sonde_stream, seeds: corpus::sonde::stream_seeds },
     Target { name: "multigrid", exercise: multigrid::multigrid, seeds: corpus::multigrid::seeds },

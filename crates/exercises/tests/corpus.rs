@@ -51,6 +51,23 @@ fn adc_readout_replays_its_corpus() {
 }
 
 #[test]
+fn adc_readout_stream_replays_its_corpus() {
+    replay("adc_readout_stream");
+}
+
+#[test]
+fn multiblade_replays_its_corpus() {
+    replay("multiblade");
+}
+
+#[test]
+fn all_settings_of_the_multiblade_exercise_are_sound() {
+    for choice in 0..=255 {
+        evforge_exercises::multiblade::multiblade(&[choice]);
+    }
+}
+
+#[test]
 fn sonde_replays_its_corpus() {
     replay("sonde");
 }
@@ -108,6 +125,8 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "cncs",
         "caen",
         "adc_readout",
+        "adc_readout_stream",
+        "multiblade",
         "sonde",
         "sonde_stream",
         "multigrid",

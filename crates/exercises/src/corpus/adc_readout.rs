@@ -1,7 +1,8 @@
 //! Packets of sampled channels, and of the readout draft of 2018.
 
 use super::Seed;
-use super::packets::spoilt;
+use super::packets::{spoilt, stream};
+use crate::adc_readout::choice;
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
 use evforge_wire::ess_readout_draft;
 
@@ -43,5 +44,31 @@ pub fn seeds() -> Vec<Seed> {
         Seed::new("wrong-packet-trailer", spoilt(good.clone(), good.len() - 1, &[0])),
         Seed::new("draft", draft.clone()),
         Seed::new("draft-too-many-words", spoilt(draft, 2, &[99])),
+    ]
+}
+
+/// Streams of packets, whole and with faults. The configuration has three channels.
+pub fn stream_seeds() -> Vec<Seed> {
+    let good: Vec<_> = (0..4).map(|n| pulses(n, 4, 20 + n, 6)).collect();
+    let mut idle = AdcEncoder::default();
+    idle.idle(&Header { global_count: 4, ..Header::default() }, RawTime { seconds: 1, fraction: 0 });
+    let mut changing = AdcEncoder::default();
+    changing.begin(&Header { global_count: 5, ..Header::default() });
+    for oversampling in [1, 0, 3, u16::MAX] {
+        let time = RawTime { seconds: u32::MAX, fraction: u32::MAX };
+        assert!(changing.push_module(1, oversampling, time, &[9, u16::MAX, 7, u16::MAX]), "more than fits");
+    }
+    changing.finish(3);
+    let mut faulty = good.clone();
+    faulty[0] = spoilt(faulty[0].clone(), 10 + 60, &[0xAC]);
+    faulty[1] = spoilt(faulty[1].clone(), 12, &[0xFF]);
+    faulty[2].pop();
+    faulty.extend([idle.packet().to_vec(), changing.packet().to_vec(), good[1].clone(), Vec::new()]);
+    let all = choice::IGNORE_OVERSAMPLING | choice::AVERAGING | choice::WATCHED;
+    vec![
+        Seed::new("good", stream(0, &good)),
+        Seed::new("good-averaged", stream(choice::AVERAGING, &good)),
+        Seed::new("faulty", stream(choice::WATCHED, &faulty)),
+        Seed::new("faulty-averaged", stream(all, &faulty)),
     ]
 }

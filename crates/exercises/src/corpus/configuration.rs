@@ -4,12 +4,23 @@ use super::Seed;
 use crate::configuration::SEPARATOR;
 
 /// The configurations that are shipped.
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 16] = [
     ("gdgem-srs", include_str!("../../../../configs/gdgem-srs.toml")),
     ("gdgem-run16", include_str!("../../../../configs/reference-2018/gdgem-run16.toml")),
     ("gdgem-recorded-vmm2", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm2.toml")),
     ("gdgem-recorded-vmm3", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm3.toml")),
     ("gdgem-vmm3a", include_str!("../../../../configs/reference-2018/gdgem-vmm3a.toml")),
+    ("adc-readout", include_str!("../../../../configs/adc-readout.toml")),
+    ("gdgem-nmx", include_str!("../../../../configs/gdgem-nmx.toml")),
+    ("multiblade-50", include_str!("../../../../configs/multiblade-50.toml")),
+    ("multiblade", include_str!("../../../../configs/multiblade.toml")),
+    ("multigrid-cncs", include_str!("../../../../configs/multigrid-cncs.toml")),
+    ("multigrid", include_str!("../../../../configs/multigrid.toml")),
+    ("sonde-module", include_str!("../../../../configs/sonde-module.toml")),
+    ("sonde", include_str!("../../../../configs/sonde.toml")),
+    ("reference-multiblade", include_str!("../../../../configs/reference-2018/multiblade.toml")),
+    ("reference-multigrid", include_str!("../../../../configs/reference-2018/multigrid.toml")),
+    ("reference-sonde", include_str!("../../../../configs/reference-2018/sonde.toml")),
 ];
 
 /// As little as a configuration can say.

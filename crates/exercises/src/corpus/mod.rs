@@ -10,6 +10,7 @@ pub mod cncs;
 pub mod configuration;
 pub mod gdgem;
 pub mod mesytec;
+pub mod multiblade;
 pub mod multigrid;
 mod packets;
 pub mod sonde;

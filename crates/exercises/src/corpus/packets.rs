@@ -75,6 +75,16 @@ pub(super) fn neutron(format: ReadoutFormat, number: u32, stamp: u64, x: u8, y: 
     vec![packet(2, x), packet(1, y)]
 }
 
+/// A stream for the exercises of pipelines: the byte of the settings, then packets, each behind its length.
+pub(super) fn stream(choice: u8, packets: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = vec![choice];
+    for packet in packets {
+        bytes.extend((packet.len() as u16).to_le_bytes());
+        bytes.extend(packet);
+    }
+    bytes
+}
+
 /// `bytes` with those from `at` on replaced.
 pub(super) fn spoilt(mut bytes: Vec<u8>, at: usize, by: &[u8]) -> Vec<u8> {
     bytes[at..at + by.len()].copy_from_slice(by);

@@ -1,7 +1,7 @@
 //! Packets of SoNDe, single and in streams.
 
 use super::Seed;
-use super::packets::spoilt;
+use super::packets::{spoilt, stream};
 use crate::sonde::choice;
 use evforge_wire::sonde::{AmplitudeSample, Header, SondeEncoder, TriggerTime};
 
@@ -78,14 +78,6 @@ pub fn seeds() -> Vec<Seed> {
 
 /// Streams of two modules.
 pub fn stream_seeds() -> Vec<Seed> {
-    let stream = |choice: u8, packets: &[Vec<u8>]| {
-        let mut bytes = vec![choice];
-        for packet in packets {
-            bytes.extend((packet.len() as u16).to_le_bytes());
-            bytes.extend(packet);
-        }
-        bytes
-    };
     let both = |packets: u16, step: u32, start: u32| -> Vec<Vec<u8>> {
         let time = |n: u16| start.wrapping_add(u32::from(n) * step);
         (0..packets).flat_map(|n| [all_channels(0, n, time(n)), all_channels(1, n, time(n) ^ 1)]).collect()

@@ -1,0 +1,5 @@
+//! Fuzz target: streams of packets into a pipeline of sampled channels. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::adc_readout::adc_readout_stream(bytes));

@@ -1,0 +1,5 @@
+//! Fuzz target: streams of packets into a Multi-Blade pipeline. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::multiblade::multiblade(bytes));
