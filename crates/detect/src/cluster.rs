@@ -164,6 +164,40 @@ pub struct ClusterRule {
     pub time_bins: usize,
 }
 
+/// Looks at every cluster of a group, large enough or not, and says which are kept. Clusters are numbered in order
+/// of their strips.
+pub trait ClusterChoice {
+    /// Whether clusters are given in the order of matching, or in order of their strips.
+    const IN_MATCHING_ORDER: bool;
+
+    /// A group of so many clusters begins.
+    fn begin(&mut self, clusters: usize);
+
+    /// A hit of a cluster.
+    fn hit(&mut self, cluster: usize, strip: u16);
+
+    /// Whether a cluster is kept, all hits having been seen.
+    fn keeps(&mut self, cluster: usize) -> bool;
+}
+
+/// Keeps all clusters.
+struct AllClusters;
+
+impl ClusterChoice for AllClusters {
+    const IN_MATCHING_ORDER: bool = true;
+
+    #[inline(always)]
+    fn begin(&mut self, _clusters: usize) {}
+
+    #[inline(always)]
+    fn hit(&mut self, _cluster: usize, _strip: u16) {}
+
+    #[inline(always)]
+    fn keeps(&mut self, _cluster: usize) -> bool {
+        true
+    }
+}
+
 /// Strips per word of the strip map.
 const WORD: usize = 64;
 /// Strips there can be.
@@ -240,7 +274,7 @@ impl StripClusterer {
                 return (&[], group.len() as u64);
             }
             self.number_strips(group, first, last);
-            return self.several_clusters(group, base);
+            return self.several_clusters(group, base, &mut AllClusters);
         }
         let mut cluster = Cluster {
             time_start: base + first_key.time(),
@@ -262,10 +296,33 @@ impl StripClusterer {
         (&self.clusters, 0)
     }
 
+    /// The clusters of a time group that `choice` keeps, in order of their strips, and how many hits are in none
+    /// of them because theirs would be too small. As [`StripClusterer::clusters`] otherwise.
+    pub fn chosen_clusters(
+        &mut self,
+        group: &[TimeKey],
+        base: u64,
+        (first, last): (u16, u16),
+        choice: &mut impl ClusterChoice,
+    ) -> (&[Cluster], u64) {
+        self.clusters.clear();
+        if group.is_empty() {
+            return (&[], 0);
+        }
+        self.number_strips(group, first, last);
+        self.several_clusters(group, base, choice)
+    }
+
     /// As [`StripClusterer::clusters`], for a group whose strips have been numbered.
     #[inline]
-    fn several_clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
+    fn several_clusters<C: ClusterChoice>(
+        &mut self,
+        group: &[TimeKey],
+        base: u64,
+        choice: &mut C,
+    ) -> (&[Cluster], u64) {
         let ClusterRule { min_hits, time_bins, .. } = self.rule;
+        choice.begin(self.tallies.len());
         let starts = &self.starts;
         // A strip's cluster is the last one that begins at it or before.
         let number = |key: &TimeKey| {
@@ -275,7 +332,9 @@ impl StripClusterer {
             (before + up_to_here.count_ones()) as usize - 1
         };
         for key in group {
-            let tally = &mut self.tallies[number(key)];
+            let cluster = number(key);
+            choice.hit(cluster, key.strip());
+            let tally = &mut self.tallies[cluster];
             tally.hits += 1;
             tally.charge += u64::from(key.adc());
             tally.start = tally.start.min(key.time());
@@ -283,7 +342,10 @@ impl StripClusterer {
             tally.end = key.time();
         }
         let mut too_small = 0;
-        for tally in &mut self.tallies {
+        for (cluster, tally) in self.tallies.iter_mut().enumerate() {
+            if !choice.keeps(cluster) {
+                continue;
+            }
             if tally.hits < min_hits {
                 too_small += u64::from(tally.hits);
                 continue;
@@ -314,7 +376,7 @@ impl StripClusterer {
                 cluster.add_to_bins(time_bins, tally.end - key.time(), key.strip());
             }
         }
-        if self.clusters.len() > 1 {
+        if C::IN_MATCHING_ORDER && self.clusters.len() > 1 {
             let order = self.order;
             self.clusters.sort_unstable_by_key(|cluster| order.key(cluster));
         }

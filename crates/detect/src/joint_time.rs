@@ -67,8 +67,8 @@ impl JointTime {
     }
 }
 
-/// Items that must have come in since the last closing before the next is worth while.
-const SMALLEST_STEP: usize = 4096;
+/// Items that must have come in since the last closing before the next is worth while, unless told otherwise.
+pub const SMALLEST_STEP: usize = 4096;
 
 /// How far time is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +79,21 @@ pub struct Closing {
     closed: DataTime,
     /// Pending items at which closing is worth while.
     worthwhile: usize,
+    smallest_step: usize,
 }
 
 impl Default for Closing {
     fn default() -> Self {
-        Self { target: (0, 0), closed: (0, 0), worthwhile: SMALLEST_STEP }
+        Self::in_steps_of(SMALLEST_STEP)
     }
 }
 
 impl Closing {
+    /// Nothing closed; `smallest_step` items must have come in since a closing before the next is worth while.
+    pub fn in_steps_of(smallest_step: usize) -> Self {
+        Self { target: (0, 0), closed: (0, 0), worthwhile: smallest_step, smallest_step }
+    }
+
     /// Says that no source will send anything before `target` any more. Going back has no effect.
     #[inline]
     pub fn advance(&mut self, target: DataTime) {
@@ -144,7 +150,7 @@ impl Closing {
         }
         self.closed.1 = horizon;
         // What stays is looked at again by the next closing: let at least as much come in before.
-        self.worthwhile = 2 * stays + SMALLEST_STEP;
+        self.worthwhile = 2 * stays + self.smallest_step;
         true
     }
 }

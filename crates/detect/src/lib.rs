@@ -13,6 +13,7 @@
 //! | whole events of several sources into order | [`event_order`] |
 //! | cut the hits of a plane into time groups | [`plane_sorter`] |
 //! | split groups into clusters | [`cluster`] |
+//! | do that in regions of a panel, on several threads | [`partition`] |
 //! | match the clusters of two planes | [`plane_matching`] |
 //! | all of that for two planes of strips | [`strip_former`] |
 //! | the same for several panels, in order over all of them | [`panel_former`] |
@@ -28,7 +29,8 @@
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
-//! Everything here is a pure function of the packets it is given: no clocks, threads or I/O. Times are
+//! Everything here is a pure function of the packets it is given: no clocks, threads or I/O (regions of a panel run
+//! on threads that the caller brings). Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
 //! depends on how the input was cut into batches: hits are released by a watermark in data time, and ties
 //! do not matter because everything computed from hits of equal time is a sum, a minimum or a maximum.
@@ -48,6 +50,7 @@ pub mod multiblade;
 pub mod multigrid;
 pub mod packet_gate;
 pub mod panel_former;
+pub mod partition;
 pub mod plane_matching;
 pub mod plane_sorter;
 pub mod settings;

@@ -5,10 +5,12 @@
 
 use crate::hit::Hit;
 use crate::joint_time::DataTime;
+use crate::partition::RegionExecutor;
 use crate::plane_matching::{MatchedClusters, PLANES};
 use crate::source_clock::AcceptedHits;
 use crate::strip_former::{FormerCounts, StripFormer, StripRules};
 use crate::track_monitor::Watch;
+use std::sync::Arc;
 
 /// Matched clusters that wait until no other panel can have earlier ones.
 type Waiting = Option<(DataTime, MatchedClusters)>;
@@ -35,11 +37,13 @@ impl AcceptedHits for PanelFormer {
 }
 
 impl PanelFormer {
-    /// A former for `panels` panels (at least one), all with the same rules.
-    pub fn new(panels: usize, rules: &StripRules) -> Self {
+    /// A former for `panels` panels (at least one), all with the same rules. Their regions, if they are cut into
+    /// regions, are run by `executor`.
+    pub fn new(panels: usize, rules: &StripRules, executor: &Arc<dyn RegionExecutor>) -> Self {
+        let panel = || StripFormer::with_executor(rules, executor);
         Self {
-            first: StripFormer::new(rules),
-            others: (1..panels).map(|_| StripFormer::new(rules)).collect(),
+            first: panel(),
+            others: (1..panels).map(|_| panel()).collect(),
             waiting: vec![None; panels.max(1)],
         }
     }

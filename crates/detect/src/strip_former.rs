@@ -4,13 +4,15 @@
 //! sets how far time is closed; [`StripFormer::next_match`] then hands out, one by one, the clusters that
 //! belong together. It can be left off at any point, so that a full event batch never loses anything.
 
-use crate::cluster::{ClusterRule, StripClusterer};
+use crate::cluster::{Cluster, ClusterRule, StripClusterer};
 use crate::hit::Hit;
-use crate::joint_time::{Closing, DataTime};
+use crate::joint_time::{Closing, DataTime, SMALLEST_STEP};
+use crate::partition::{OneByOne, Partition, PartitionRule, RegionExecutor};
 use crate::plane_matching::{MatchRule, MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::source_clock::AcceptedHits;
 use crate::track_monitor::{Unwatched, Watch};
+use std::sync::Arc;
 
 /// How hits become clusters and clusters become events. Times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,22 @@ pub struct StripRules {
     pub max_group: usize,
     /// Hits per plane that may wait for their time to close.
     pub max_held_hits: usize,
+    /// Regions that the planes are clustered in, if they are cut.
+    pub partition: Option<PartitionRule>,
 }
+
+impl StripRules {
+    /// Hits that must have come in before more is closed: enough to be worth handing out to regions.
+    fn smallest_step(&self) -> usize {
+        match self.partition {
+            None => SMALLEST_STEP,
+            Some(_) => (self.max_held_hits / 8).clamp(SMALLEST_STEP, LARGEST_STEP),
+        }
+    }
+}
+
+/// No more hits are collected for the regions of a partition than a cache holds.
+const LARGEST_STEP: usize = 1 << 16;
 
 /// Counts of what has been left out on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +55,8 @@ pub struct FormerCounts {
     pub cluster_too_small: u64,
     /// Hits of clusters that found no room to wait for the other plane.
     pub matching_full: u64,
+    /// Clusters that went beyond what their region of a partition sees.
+    pub wider_than_overlap: u64,
 }
 
 impl std::ops::Add for FormerCounts {
@@ -50,6 +69,7 @@ impl std::ops::Add for FormerCounts {
             group_too_large: self.group_too_large + other.group_too_large,
             cluster_too_small: self.cluster_too_small + other.cluster_too_small,
             matching_full: self.matching_full + other.matching_full,
+            wider_than_overlap: self.wider_than_overlap + other.wider_than_overlap,
         }
     }
 }
@@ -62,6 +82,8 @@ pub struct StripFormer {
     matcher: PlaneMatcher,
     closing: Closing,
     counts: FormerCounts,
+    /// Clusters the time groups of a step in regions, if the planes are cut.
+    partition: Option<Box<Partition>>,
 }
 
 impl AcceptedHits for StripFormer {
@@ -72,8 +94,13 @@ impl AcceptedHits for StripFormer {
 }
 
 impl StripFormer {
-    /// A former with the given rules.
+    /// A former with the given rules. Regions, if there are any, take turns on the thread that asks.
     pub fn new(rules: &StripRules) -> Self {
+        Self::with_executor(rules, &(Arc::new(OneByOne) as Arc<dyn RegionExecutor>))
+    }
+
+    /// As [`StripFormer::new`], with regions that `executor` runs.
+    pub fn with_executor(rules: &StripRules, executor: &Arc<dyn RegionExecutor>) -> Self {
         let sorter =
             |plane| PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits);
         Self {
@@ -86,8 +113,11 @@ impl StripFormer {
                 rules.cluster[0].time_bins.max(rules.cluster[1].time_bins),
                 rules.max_group,
             ),
-            closing: Closing::default(),
+            closing: Closing::in_steps_of(rules.smallest_step()),
             counts: FormerCounts::default(),
+            partition: rules
+                .partition
+                .map(|rule| Box::new(Partition::new(&rule, rules, Arc::clone(executor)))),
         }
     }
 
@@ -95,7 +125,8 @@ impl StripFormer {
     pub fn memory_bound(rules: &StripRules) -> usize {
         let plane =
             PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits) + StripClusterer::memory_bound();
-        PLANES * plane + PlaneMatcher::memory_bound(rules.max_group)
+        let partition = rules.partition.map_or(0, |rule| Partition::memory_bound(&rule, rules));
+        PLANES * plane + PlaneMatcher::memory_bound(rules.max_group) + partition
     }
 
     /// How many more hits fit on the fuller plane.
@@ -127,7 +158,8 @@ impl StripFormer {
 
     /// Hits held anywhere in here.
     pub fn held(&self) -> u64 {
-        self.sorters.iter().map(PlaneSorter::held).sum::<u64>() + self.matcher.held()
+        let read_off = self.partition.as_ref().map_or(0, |partition| partition.held());
+        self.sorters.iter().map(PlaneSorter::held).sum::<u64>() + read_off + self.matcher.held()
     }
 
     /// The counts so far.
@@ -161,6 +193,9 @@ impl StripFormer {
             if !self.closing.step(&mut self.sorters) {
                 return None;
             }
+            if let Some(partition) = &mut self.partition {
+                partition.take_closed(&mut self.sorters, self.closing.closed());
+            }
         }
     }
 
@@ -176,23 +211,36 @@ impl StripFormer {
     }
 
     fn earliest_future_hit(&self) -> u64 {
+        let [x, y] = self.earliest_future_hits();
+        x.min(y)
+    }
+
+    /// Of each plane.
+    #[inline]
+    fn earliest_future_hits(&self) -> [u64; PLANES] {
         let closed = self.closing.closed();
         let [x, y] = &self.sorters;
-        x.earliest_future_hit(closed).min(y.earliest_future_hit(closed))
+        let of_sorters = [x.earliest_future_hit(closed), y.earliest_future_hit(closed)];
+        match &self.partition {
+            None => of_sorters,
+            Some(partition) => partition.earliest_hits(of_sorters),
+        }
     }
 
     /// Clusters the next complete time group of the plane that is behind. False if there is none.
     #[inline]
     fn form_next_group(&mut self, watch: &mut impl Watch) -> bool {
-        let closed = self.closing.closed();
-        let [x, y] = &self.sorters;
-        let x_first = x.earliest_future_hit(closed) <= y.earliest_future_hit(closed);
+        let [x, y] = self.earliest_future_hits();
+        let x_first = x <= y;
         let order = if x_first { [0, 1] } else { [1, 0] };
         order.into_iter().any(|plane| self.form_group_of(plane, watch))
     }
 
     #[inline]
     fn form_group_of(&mut self, plane: usize, watch: &mut impl Watch) -> bool {
+        if self.partition.is_some() {
+            return self.hand_out_group_of(plane, watch);
+        }
         let sorter = &mut self.sorters[plane];
         match sorter.next_group(self.closing.closed()) {
             NextGroup::None => false,
@@ -205,16 +253,47 @@ impl StripFormer {
                 let strips = sorter.strips();
                 watch.group(plane, group, base, self.clusterers[plane].rule());
                 let (clusters, too_small) = self.clusterers[plane].clusters(group, base, strips);
-                self.counts.cluster_too_small += too_small;
-                self.counts.clusters[plane] += clusters.len() as u64;
-                for cluster in clusters {
-                    if self.matcher.room(plane) > 0 {
-                        self.matcher.push(plane, cluster);
-                    } else {
-                        self.counts.matching_full += u64::from(cluster.hits);
-                    }
-                }
+                self.counts.take(plane, clusters, too_small, &mut self.matcher);
                 true
+            }
+        }
+    }
+
+    /// As [`StripFormer::form_group_of`], of what the regions of a partition have clustered.
+    fn hand_out_group_of(&mut self, plane: usize, watch: &mut impl Watch) -> bool {
+        let Self { sorters, clusterers, matcher, counts, partition: Some(partition), .. } = self else {
+            return false;
+        };
+        let Some(group) = partition.next_group(plane) else { return false };
+        if group.is_too_large {
+            counts.group_too_large += group.hits as u64;
+            return true;
+        }
+        let (keys, _) = sorters[plane].group(group.keys());
+        watch.group(plane, keys, group.base, clusterers[plane].rule());
+        match partition.clusters() {
+            Ok((clusters, too_small)) => counts.take(plane, clusters, too_small, matcher),
+            Err(wide) => {
+                counts.wider_than_overlap += wide;
+                let (clusters, too_small) = clusterers[plane].clusters(keys, group.base, group.strips);
+                counts.take(plane, clusters, too_small, matcher);
+            }
+        }
+        true
+    }
+}
+
+impl FormerCounts {
+    /// Counts the clusters of a time group and hands them on to the matcher.
+    #[inline]
+    fn take(&mut self, plane: usize, clusters: &[Cluster], too_small: u64, matcher: &mut PlaneMatcher) {
+        self.cluster_too_small += too_small;
+        self.clusters[plane] += clusters.len() as u64;
+        for cluster in clusters {
+            if matcher.room(plane) > 0 {
+                matcher.push(plane, cluster);
+            } else {
+                self.matching_full += u64::from(cluster.hits);
             }
         }
     }

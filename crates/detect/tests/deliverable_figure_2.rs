@@ -24,6 +24,7 @@ fn matches(max_strip_gap: u16, min_hits: u32) -> (Vec<MatchedClusters>, u64) {
         matching: MatchRule { by: MatchBy::End, max_difference: 1 },
         max_group: 100,
         max_held_hits: 100,
+        partition: None,
     });
     for (plane, hits) in [(WIRES, &ON_WIRES[..]), (STRIPS, &ON_STRIPS[..])] {
         // Readouts of a plane come in any order.

@@ -106,6 +106,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
         mask: if has(choice::PLAIN) { masked(&mapping) } else { Vec::new() },
         channel_thresholds: if has(choice::PLAIN) { thresholds(&mapping) } else { Vec::new() },
         geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
+        partition: None,
     }
 }
 

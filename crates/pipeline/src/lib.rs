@@ -5,6 +5,7 @@
 //! | configuration files, their checks and their errors | [`config`] |
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
+//! | threads for the regions of a partitioned panel | [`region_threads`] |
 //! | handing events to several sinks | [`fan_out`] |
 //! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
@@ -34,6 +35,7 @@ pub mod live_run;
 pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;
+pub mod region_threads;
 pub mod report;
 pub mod samples;
 pub mod sinks;

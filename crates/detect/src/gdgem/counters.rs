@@ -44,6 +44,7 @@ evforge_core::counters! {
         held: Held(Hits), Hits, "Hits that wait at this moment: for their time, for a partner or for confirmation.";
         clusters_x: Information, Clusters, "Clusters formed on x.";
         clusters_y: Information, Clusters, "Clusters formed on y.";
+        clusters_wider_than_overlap: Information, Clusters, "Clusters that may go on beyond what their region of a partition sees; their time groups were clustered whole.";
         events: Information, Events, "Events formed.";
         leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
         clock_restarts: Information, Times, "Restarts of a source's clock.";

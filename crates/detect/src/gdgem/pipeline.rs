@@ -10,6 +10,7 @@ use crate::cluster::ClusterRule;
 use crate::joint_time::JointTime;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::panel_former::PanelFormer;
+use crate::partition::{OneByOne, PartitionRule, RegionExecutor};
 use crate::plane_matching::MatchRule;
 use crate::settings::SettingsError;
 use crate::source_clock::{ClockCounts, SourceClock};
@@ -25,6 +26,7 @@ use evforge_core::packet::{Packet, PacketBatch};
 use evforge_wire::srs_vmm::{
     LARGEST_PACKET, Numbering, Rejection, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word,
 };
+use std::sync::Arc;
 
 /// FEC numbers run below this.
 const FEC_LIMIT: usize = 257;
@@ -62,6 +64,17 @@ impl GdGem {
     pub fn new(settings: &GdGemSettings) -> Result<Self, SettingsError> {
         GdGem::with_filter(settings, PassAll)
     }
+
+    /// As [`GdGem::new`], with regions of a partition that `executor` runs. Without it they take turns.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn with_executor(
+        settings: &GdGemSettings,
+        executor: &Arc<dyn RegionExecutor>,
+    ) -> Result<Self, SettingsError> {
+        GdGem::build(settings, PassAll, executor)
+    }
 }
 
 impl<F: ReadoutFilter> GdGem<F> {
@@ -70,6 +83,14 @@ impl<F: ReadoutFilter> GdGem<F> {
     /// # Errors
     /// The first setting that cannot be.
     pub fn with_filter(settings: &GdGemSettings, filter: F) -> Result<Self, SettingsError> {
+        Self::build(settings, filter, &(Arc::new(OneByOne) as Arc<dyn RegionExecutor>))
+    }
+
+    fn build(
+        settings: &GdGemSettings,
+        filter: F,
+        executor: &Arc<dyn RegionExecutor>,
+    ) -> Result<Self, SettingsError> {
         settings.check()?;
         let time = HitTime::new(settings)?;
         let mut numbers: Vec<u16> = settings.mapping.iter().map(|entry| entry.fec).collect();
@@ -99,7 +120,7 @@ impl<F: ReadoutFilter> GdGem<F> {
             geometry: settings.geometry,
             fecs,
             fec_places,
-            former: PanelFormer::new(panels, &rules),
+            former: PanelFormer::new(panels, &rules, executor),
             time: JointTime::new(time.ticks(settings.sorting.source_lag)),
             filter,
             gate: PacketGate::new(LARGEST_PACKET),
@@ -295,6 +316,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         counters.group_too_large = former.group_too_large;
         counters.cluster_too_small = former.cluster_too_small;
         counters.matching_full = former.matching_full;
+        counters.clusters_wider_than_overlap = former.wider_than_overlap;
         [counters.clusters_x, counters.clusters_y] = former.clusters;
         counters.held += self.former.held();
         let plan = self.channels.plan();
@@ -359,5 +381,11 @@ fn strip_rules(settings: &GdGemSettings, time: &HitTime) -> StripRules {
         },
         max_group: settings.sorting.max_group_hits,
         max_held_hits: settings.sorting.max_held_hits,
+        partition: settings.partition.map(|partition| PartitionRule {
+            regions: partition.regions,
+            overlap: partition.overlap,
+            strips: [settings.geometry.nx(), settings.geometry.ny()]
+                .map(|strips| u16::try_from(strips).unwrap_or(u16::MAX)),
+        }),
     }
 }

@@ -219,6 +219,43 @@ pub struct GdGemSettings {
     pub channel_thresholds: Vec<ChannelThreshold>,
     /// The logical geometry: flat, of one or several panels.
     pub geometry: LogicalGeometry,
+    /// Regions that each panel is clustered in, if it is cut.
+    pub partition: Option<PartitionSettings>,
+}
+
+/// How panels are cut into regions, each clustered for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionSettings {
+    /// Regions of each plane (1 to [`LARGEST_REGION_COUNT`]).
+    pub regions: usize,
+    /// Strips beyond its own that a region sees, at least 1.
+    pub overlap: u16,
+    /// Threads that cluster regions (1 to [`LARGEST_THREAD_COUNT`]).
+    pub threads: usize,
+}
+
+/// Most regions of a plane.
+pub const LARGEST_REGION_COUNT: usize = 16;
+
+/// Most threads that cluster regions.
+pub const LARGEST_THREAD_COUNT: usize = 64;
+
+impl PartitionSettings {
+    fn check(&self) -> Result<(), SettingsError> {
+        if !(1..=LARGEST_REGION_COUNT).contains(&self.regions) {
+            let problem = format!("{} is not in 1..={LARGEST_REGION_COUNT}", self.regions);
+            return SettingsError::refuse("partition.regions", problem);
+        }
+        if !(1..STRIP_LIMIT).contains(&self.overlap) {
+            let problem = format!("{} is not in 1..={}", self.overlap, STRIP_LIMIT - 1);
+            return SettingsError::refuse("partition.overlap", problem);
+        }
+        if !(1..=LARGEST_THREAD_COUNT).contains(&self.threads) {
+            let problem = format!("{} is not in 1..={LARGEST_THREAD_COUNT}", self.threads);
+            return SettingsError::refuse("partition.threads", problem);
+        }
+        Ok(())
+    }
 }
 
 /// Most entries of the digital geometry: chips of 256 FECs.
@@ -263,6 +300,9 @@ impl GdGemSettings {
         if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
             let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
             return SettingsError::refuse("position.time_bins", problem);
+        }
+        if let Some(partition) = &self.partition {
+            partition.check()?;
         }
         self.check_mapping()?;
         self.check_channels()?;

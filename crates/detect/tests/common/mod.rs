@@ -57,6 +57,7 @@ pub(crate) fn settings() -> GdGemSettings {
         mask: Vec::new(),
         channel_thresholds: Vec::new(),
         geometry: LogicalGeometry::flat(128, 128).expect("a geometry"),
+        partition: None,
     }
 }
 

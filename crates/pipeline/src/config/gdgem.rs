@@ -6,7 +6,8 @@ use super::{side_file, vmm_files};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
     ChannelThreshold, ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MaskedChannels,
-    MatchingSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,
+    MatchingSettings, PartitionSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
+    TimeSettings,
 };
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SettingsError;
@@ -253,6 +254,27 @@ pub(super) struct GdGemSection {
     mask: Vec<Mask>,
     #[serde(default)]
     channel_threshold: Vec<Threshold>,
+    partition: Option<Partition>,
+}
+
+/// `gdgem.partition`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Partition {
+    regions: usize,
+    #[serde(default = "Partition::overlap")]
+    overlap: u16,
+    #[serde(default = "Partition::threads")]
+    threads: usize,
+}
+
+impl Partition {
+    fn overlap() -> u16 {
+        16
+    }
+    fn threads() -> usize {
+        1
+    }
 }
 
 impl GdGemSection {
@@ -302,6 +324,11 @@ impl GdGemSection {
             mask: self.mask.iter().map(Mask::settings).collect(),
             channel_thresholds: self.channel_threshold.iter().map(Threshold::settings).collect(),
             geometry,
+            partition: self.partition.map(|Partition { regions, overlap, threads }| PartitionSettings {
+                regions,
+                overlap,
+                threads,
+            }),
         };
         settings.check().map_err(|error| self.in_file(error))?;
         Ok(settings)

@@ -44,6 +44,7 @@ pub mod vmm_files;
 pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
+use crate::region_threads::RegionThreads;
 use crate::samples::SampleQueue;
 use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
@@ -54,6 +55,7 @@ use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
+use evforge_detect::partition::RegionExecutor;
 use evforge_detect::settings::SettingsError;
 use evforge_detect::sonde::{Sonde, SondeSettings};
 use gdgem::GdGemSection;
@@ -62,6 +64,7 @@ use multigrid::MultiGridSection;
 use serde::Deserialize;
 use sonde::SondeSection;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Why there is no valid configuration.
 #[derive(Debug)]
@@ -285,7 +288,7 @@ impl DetectorSettings {
     /// A fresh detector, whose mean values go to `samples` if it makes any.
     fn build(&self, samples: Option<SampleQueue>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self {
-            Self::GdGem(settings) => Box::new(GdGem::new(settings)?),
+            Self::GdGem(settings) => Box::new(gd_gem(settings)?),
             Self::MultiGrid(MultiGridSettings::Mesytec(settings)) => Box::new(MultiGrid::new(settings)?),
             Self::MultiGrid(MultiGridSettings::Cncs(settings)) => Box::new(MultiGridCncs::new(settings)?),
             Self::Sonde(settings) => Box::new(Sonde::new(settings)?),
@@ -295,6 +298,17 @@ impl DetectorSettings {
             },
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
         })
+    }
+}
+
+/// A Gd-GEM whose regions, if its panels are cut, have the threads that they ask for.
+fn gd_gem(settings: &GdGemSettings) -> Result<GdGem, SettingsError> {
+    match settings.partition {
+        Some(partition) if partition.threads > 1 => {
+            let threads = RegionThreads::new(partition.threads)?;
+            GdGem::with_executor(settings, &(Arc::new(threads) as Arc<dyn RegionExecutor>))
+        }
+        _ => GdGem::new(settings),
     }
 }
 
@@ -560,6 +574,24 @@ adc = 1023
         assert!(error.contains("found `14`, expected a frequency such as 14Hz"), "{error}");
         let error = with("[pulses]\nfrequency = \"0.1Hz\"\n").unwrap_err();
         assert!(error.contains("pulses.frequency: must be at least 0.5Hz"), "{error}");
+    }
+
+    #[test]
+    fn partitions_are_read_and_checked() {
+        let with = |text: &str| parse(GOOD, &[&format!("gdgem.partition={text}")]);
+        let cut = with("{ regions = 2, overlap = 16, threads = 2 }").unwrap();
+        let DetectorSettings::GdGem(settings) = &cut.detector else { panic!("another detector") };
+        let partition = settings.partition.unwrap();
+        assert_eq!((partition.regions, partition.overlap, partition.threads), (2, 16, 2));
+        for (text, expected) in [
+            ("{ regions = 0 }", "gdgem.partition.regions: 0 is not in 1..=16"),
+            ("{ regions = 2, overlap = 0 }", "gdgem.partition.overlap: 0 is not in 1..=8191"),
+            ("{ regions = 2, threads = 65 }", "gdgem.partition.threads: 65 is not in 1..=64"),
+            ("{ overlap = 2 }", "missing field `regions`"),
+        ] {
+            let error = with(text).unwrap_err();
+            assert!(error.contains(expected), "{error}\n  expected {expected}");
+        }
     }
 
     #[test]
