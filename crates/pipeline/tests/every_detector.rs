@@ -1,0 +1,95 @@
+//! What holds for every detector, over its recorded or generated capture: the events do not depend on slabs,
+//! batches or threads, nor on whether somebody looks at the monitor data; the laws hold, and nothing is held at the
+//! end.
+
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::{EventSink, SinkError};
+use evforge_net::capture::CaptureReader;
+use evforge_pipeline::capture_run::CaptureRun;
+use evforge_pipeline::config::Config;
+use evforge_pipeline::fan_out::SinkPlan;
+use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_testkit::{shared_folder, skip};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+/// Configurations of `configs/` with captures of the reference data.
+const DETECTORS: [(&str, &str); 9] = [
+    ("gdgem-srs.toml", "gdgem/vmm3a_srs.pcapng"),
+    ("sonde-module.toml", "sonde/generated_255.pkts"),
+    ("reference-2018/sonde.toml", "sonde/generated_255.pkts"),
+    ("multigrid.toml", "multigrid/generated_jumbo.pkts"),
+    ("reference-2018/multigrid.toml", "multigrid/recorded_ws1to4.pkts"),
+    ("reference-2018/multigrid.toml", "multigrid/generated_jumbo.pkts"),
+    ("multiblade.toml", "multiblade/recorded_2018.pkts"),
+    ("reference-2018/multiblade.toml", "multiblade/recorded_2018.pkts"),
+    ("multiblade.toml", "multiblade/generated.pkts"),
+];
+
+/// Keeps all events.
+#[derive(Clone, Default)]
+struct Keep(Arc<Mutex<Vec<Event>>>);
+
+impl EventSink for Keep {
+    fn name(&self) -> String {
+        "events in memory".into()
+    }
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        self.0.lock().map_err(|error| error.to_string())?.extend(events.iter());
+        Ok(())
+    }
+    fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> Vec<Event> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    let config = Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    let kept = Keep::default();
+    let monitor = MonitorTap::default();
+    monitor.switch(monitored);
+    let run = CaptureRun {
+        monitor: monitor.clone(),
+        samples: None,
+        config: &config,
+        input: Box::new(CaptureReader::open(capture).expect("a capture")),
+        sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],
+        stop: &AtomicBool::new(false),
+    };
+    let report = run.run(|_| {}).expect("a run");
+    assert!(report.is_success(), "{configuration}");
+    let ledger = &report.ledger;
+    let value = |name: &str| ledger.counters.value(name);
+    assert_eq!((ledger.unaccounted(), value("held")), (0, Some(0)), "{configuration}");
+    let readouts: Option<u64> = monitor.latest().map(|monitor| monitor.readouts().iter().sum());
+    assert_eq!(readouts.is_some(), monitored, "{configuration}");
+    assert!(!monitored || readouts > Some(0), "{configuration}: the monitor has seen nothing");
+    let events = kept.0.lock().expect("nobody has panicked").clone();
+    assert_eq!(value("events"), Some(events.len() as u64), "{configuration}");
+    events
+}
+
+#[test]
+fn events_depend_on_the_packets_alone() {
+    for (configuration, capture) in DETECTORS {
+        let path = shared_folder().join("captures").join(capture);
+        if !path.is_file() {
+            return skip("events_depend_on_the_packets_alone", &format!("{} is not there", path.display()));
+        }
+        let expected = events(configuration, &path, &[], false);
+        assert!(expected.len() > 20, "{configuration}");
+        for (overrides, monitored) in [
+            (&[][..], true),
+            (&["input.threads=2"], false),
+            (&["input.threads=2", "input.packets_per_slab=3", "input.events_per_batch=17"], true),
+            (&["input.packets_per_slab=1", "input.events_per_batch=1"], false),
+        ] {
+            let found = events(configuration, &path, overrides, monitored);
+            assert!(found == expected, "{configuration} on {capture} with {overrides:?}");
+        }
+    }
+}
