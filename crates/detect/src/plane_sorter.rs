@@ -12,6 +12,8 @@ pub struct PlaneSorter {
     order: TimeOrder,
     max_time_gap: u64,
     max_group: usize,
+    /// The bits of a time that count.
+    time_bits: u64,
     /// Lowest and highest strip of the group that was found last.
     strips: (u16, u16),
     /// Last time of a group that has grown too large and is being discarded.
@@ -43,9 +45,19 @@ impl PlaneSorter {
             order: TimeOrder::new(capacity, max_group + 1),
             max_time_gap,
             max_group,
+            time_bits: u64::MAX,
             strips: (0, 0),
             discarding_since: None,
         }
+    }
+
+    /// Leaves the lowest `bits` of all times out: hits have the times that remain from here on, and everything
+    /// that is compared with them is cut to the same bits. So hits that become equal are as any hits of equal
+    /// time, and in which order they came does not matter.
+    pub fn with_decimation(mut self, bits: u32) -> Self {
+        self.time_bits = u64::MAX.checked_shl(bits).unwrap_or(0);
+        self.order = self.order.with_decimation(bits);
+        self
     }
 
     /// Upper bound of the memory in bytes.
@@ -56,7 +68,7 @@ impl PlaneSorter {
     /// Takes a hit. The caller has made sure that there is room.
     #[inline]
     pub fn push(&mut self, epoch: u32, hit: Hit) {
-        self.order.push(epoch, hit);
+        self.order.push(epoch, Hit { time: hit.time & self.time_bits, ..hit });
     }
 
     /// How many more hits fit.
@@ -76,20 +88,22 @@ impl PlaneSorter {
         self.order.held()
     }
 
-    /// Largest (epoch, time) pending.
+    /// Largest (epoch, time) pending; the latest that it can have been, if bits of it are left out.
     pub fn latest_pending(&self) -> Option<(u32, u64)> {
-        self.order.latest_pending()
+        self.order.latest_pending().map(|(epoch, time)| (epoch, time | !self.time_bits))
     }
 
     /// Earliest time that a cluster formed from here on can have a hit at, all before `closed` being closed.
     #[inline]
     pub fn earliest_future_hit(&self, closed: u64) -> u64 {
-        self.order.closed().first().map_or(closed, |key| self.order.base() + key.time())
+        self.order.closed().first().map_or(closed & self.time_bits, |key| self.order.base() + key.time())
     }
 
     /// The next time group, everything before `closed` being closed.
     #[inline]
     pub fn next_group(&mut self, closed: u64) -> NextGroup {
+        // A hit at this time or later can still come, and loses its low bits then.
+        let closed = closed & self.time_bits;
         if let Some(last) = self.discarding_since {
             return self.discard_on(last, closed);
         }
@@ -193,6 +207,31 @@ mod tests {
         close(&mut sorter, 51);
         assert_eq!(groups(&mut sorter, 51), [NextGroup::Complete(0..2)]);
         assert_eq!(sorter.held(), 0);
+    }
+
+    #[test]
+    fn with_decimated_times_a_group_waits_for_hits_that_lose_their_low_bits() {
+        // Times count in steps of 16: 20 and 31 are 16, 46 is 32, within the gap of 16; 63 is 48.
+        let mut sorter = PlaneSorter::new(16, 4, 100).with_decimation(4);
+        for time in [31, 20] {
+            sorter.push(0, Hit { time, strip: 1, adc: 1 });
+        }
+        close(&mut sorter, 46);
+        assert_eq!(sorter.earliest_future_hit(46), 16);
+        assert_eq!(groups(&mut sorter, 46), [], "46 can still come, which is 32");
+        for time in [46, 63] {
+            sorter.push(0, Hit { time, strip: 1, adc: 1 });
+        }
+        assert_eq!(sorter.latest_pending(), Some((0, 63)));
+        close(&mut sorter, 79);
+        assert_eq!(groups(&mut sorter, 79), [], "79 is 64, and 64 - 48 is within the gap");
+        close(&mut sorter, 80);
+        let complete = groups(&mut sorter, 80);
+        let [NextGroup::Complete(range)] = &complete[..] else { panic!("{complete:?}") };
+        let (keys, base) = sorter.group(range.clone());
+        let times: Vec<_> = keys.iter().map(|key| base + key.time()).collect();
+        assert_eq!(times, [16, 16, 32, 48]);
+        assert_eq!(sorter.earliest_future_hit(111), 96);
     }
 
     #[test]

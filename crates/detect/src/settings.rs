@@ -48,7 +48,13 @@ pub struct SortingSettings {
     pub max_held_hits: usize,
     /// Hits that a time group may have.
     pub max_group_hits: usize,
+    /// Low bits of the hits' times, in ticks, that are left out: 0 to [`LARGEST_DECIMATION`], and 0 for detectors
+    /// other than a Gd-GEM.
+    pub decimation: u32,
 }
+
+/// Most low bits of a time that can be left out: some 15 us of a Gd-GEM.
+pub const LARGEST_DECIMATION: u32 = 20;
 
 /// Room that one packet and a released quarantine can need: `max_held_hits` must be well above.
 pub const SMALLEST_HELD_HITS: usize = 8192;
@@ -59,6 +65,21 @@ impl SortingSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
+        if self.decimation != 0 {
+            return SettingsError::refuse("sorting.decimation", "is for [gdgem] only: remove it");
+        }
+        self.check_decimated()
+    }
+
+    /// As [`SortingSettings::check`], for a detector that can leave out low bits of times.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check_decimated(&self) -> Result<(), SettingsError> {
+        if self.decimation > LARGEST_DECIMATION {
+            let problem = format!("{} is not in 0..={LARGEST_DECIMATION}", self.decimation);
+            return SettingsError::refuse("sorting.decimation", problem);
+        }
         if self.window == 0 || self.window > 1_000_000_000_000 {
             return SettingsError::refuse("sorting.window", "must lie above 0 and at most at 1s");
         }

@@ -29,6 +29,8 @@ pub struct StripRules {
     pub max_held_hits: usize,
     /// Regions that the planes are clustered in, if they are cut.
     pub partition: Option<PartitionRule>,
+    /// Low bits of times that are left out.
+    pub decimation: u32,
 }
 
 impl StripRules {
@@ -101,8 +103,10 @@ impl StripFormer {
 
     /// As [`StripFormer::new`], with regions that `executor` runs.
     pub fn with_executor(rules: &StripRules, executor: &Arc<dyn RegionExecutor>) -> Self {
-        let sorter =
-            |plane| PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits);
+        let sorter = |plane| {
+            PlaneSorter::new(rules.max_time_gap[plane], rules.max_group, rules.max_held_hits)
+                .with_decimation(rules.decimation)
+        };
         Self {
             sorters: std::array::from_fn(sorter),
             clusterers: std::array::from_fn(|plane| {

@@ -85,6 +85,12 @@ impl TimeOrder {
         self
     }
 
+    /// For items whose times all are multiples of two to the power of `bits`: sorting looks at the other bits only.
+    pub fn with_decimation(mut self, bits: u32) -> Self {
+        self.time_sort = self.time_sort.with_decimation(bits);
+        self
+    }
+
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(capacity: usize, unread: usize) -> usize {
         capacity * (size_of::<TimeKey>() + size_of::<FarItem>())

@@ -22,6 +22,8 @@ const VALUES: usize = 1 << DIGIT_BITS;
 pub struct TimeSort {
     places: Box<[u32; VALUES]>,
     other: Vec<TimeKey>,
+    /// Low bits of the time since the first key that are not looked at.
+    decimation: u32,
 }
 
 impl TimeSort {
@@ -30,7 +32,14 @@ impl TimeSort {
         let key = TimeKey::new(Hit { time: 1, strip: 1, adc: 1 }, 0);
         let mut other = touched(key, capacity);
         other.resize(capacity, key);
-        Self { places: Box::new([0; VALUES]), other }
+        Self { places: Box::new([0; VALUES]), other, decimation: 0 }
+    }
+
+    /// Leaves so many low bits of the times out of account: keys whose times since the first key differ in these
+    /// bits only keep their order.
+    pub fn with_decimation(mut self, bits: u32) -> Self {
+        self.decimation = bits;
+        self
     }
 
     /// Upper bound of the memory in bytes.
@@ -40,8 +49,10 @@ impl TimeSort {
 
     /// Sorts `keys` by time.
     pub fn sort(&mut self, keys: &mut [TimeKey]) {
+        let decimation = self.decimation;
         if keys.len() <= FEW || keys.len() > self.other.len() {
-            keys.sort_by_key(|key| key.time());
+            let first = keys.iter().map(|key| key.time()).min().unwrap_or(0);
+            keys.sort_by_key(|key| (key.time() - first) >> decimation);
             return;
         }
         let (mut first, mut last) = (u64::MAX, 0);
@@ -49,13 +60,13 @@ impl TimeSort {
             first = first.min(key.time());
             last = last.max(key.time());
         }
-        let bits = (u64::BITS - (last - first).leading_zeros()).max(1);
+        let bits = (u64::BITS - ((last - first) >> decimation).leading_zeros()).max(1);
         let digits = bits.div_ceil(DIGIT_BITS);
         let digit_bits = bits.div_ceil(digits);
         let other = &mut self.other[..keys.len()];
         let (mut from, mut to) = (&mut *keys, other);
         for digit in 0..digits {
-            deal(from, to, &mut self.places, first, digit * digit_bits, digit_bits);
+            deal(from, to, &mut self.places, first, decimation + digit * digit_bits, digit_bits);
             std::mem::swap(&mut from, &mut to);
         }
         if digits % 2 == 1 {
@@ -97,17 +108,23 @@ mod tests {
         #[test]
         fn keys_are_sorted_whatever_their_spread(
             times in proptest::collection::vec((0..1_u64 << 41, 0..41_u32, 0..8000_u16), 0..400),
+            decimation in 0..30_u32,
         ) {
-            let mut keys: Vec<_> = times
+            let keys: Vec<_> = times
                 .into_iter()
                 .map(|(time, shift, strip)| TimeKey::new(Hit { time: time >> shift, strip, adc: strip % 7 }, 0))
                 .collect();
-            let mut expected = keys.clone();
-            expected.sort_by_key(|key| key.time());
-            TimeSort::new(400).sort(&mut keys);
-            prop_assert_eq!(&keys, &expected);
-            TimeSort::new(10).sort(&mut keys);
-            prop_assert_eq!(&keys, &expected, "without enough working memory");
+            for decimation in [0, decimation] {
+                let first = keys.iter().map(|key| key.time()).min().unwrap_or(0);
+                let mut expected = keys.clone();
+                expected.sort_by_key(|key| (key.time() - first) >> decimation);
+                let mut sorted = keys.clone();
+                TimeSort::new(400).with_decimation(decimation).sort(&mut sorted);
+                prop_assert_eq!(&sorted, &expected);
+                let mut sorted = keys.clone();
+                TimeSort::new(10).with_decimation(decimation).sort(&mut sorted);
+                prop_assert_eq!(&sorted, &expected, "without enough working memory");
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ fn matches(max_strip_gap: u16, min_hits: u32) -> (Vec<MatchedClusters>, u64) {
         max_group: 100,
         max_held_hits: 100,
         partition: None,
+        decimation: 0,
     });
     for (plane, hits) in [(WIRES, &ON_WIRES[..]), (STRIPS, &ON_STRIPS[..])] {
         // Readouts of a plane come in any order.

@@ -52,6 +52,7 @@ fn main() {
         source_lag: 60_000_000_000_000,
         max_held_hits: 8192,
         max_group_hits: 1,
+        decimation: 0,
     });
     for (name, stream) in STREAMS {
         let before = dhat::HeapStats::get();

@@ -74,6 +74,7 @@ fn rules(max_strip_gap: u16, min_hits: u32, by: MatchBy, time_bins: usize) -> St
         matching: MatchRule { by, max_difference: 20 },
         max_group: 300,
         max_held_hits: 8192,
+        decimation: 0,
         partition: None,
     }
 }

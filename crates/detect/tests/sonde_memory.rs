@@ -40,6 +40,7 @@ fn settings(sequence: EventSequence) -> SondeSettings {
             source_lag: 60_000_000_000_000,
             max_held_hits: 8192,
             max_group_hits: 1,
+            decimation: 0,
         },
         mask: vec![MaskSettings { group: 0, module: 1, asic: 0, channel: 3, reason: "hot".into() }],
     }

@@ -87,6 +87,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
             source_lag: either(choice::NARROW, 50_000_000, 60_000_000_000_000),
             max_held_hits: 8192,
             max_group_hits: either(choice::NARROW, 16, 512) as usize,
+            decimation: either(choice::LIMITS, 10, 0) as u32,
         },
         clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
         matching: MatchingSettings {

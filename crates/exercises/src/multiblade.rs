@@ -80,6 +80,7 @@ fn settings(choice: u8) -> MultiBladeSettings {
             source_lag: either(50_000_000, 60_000_000_000_000),
             max_held_hits: 8192,
             max_group_hits: either(16, 512) as usize,
+            decimation: 0,
         },
         threshold: 20,
         channel_thresholds: vec![ChannelThreshold { digitizer: 2, channels: vec![3], adc: 500 }],

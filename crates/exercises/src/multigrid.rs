@@ -59,6 +59,7 @@ fn time(choice: u8) -> TimeSettings {
         source_lag: 50_000_000,
         max_held_hits: 8192,
         max_group_hits: 1,
+        decimation: 0,
     };
     let ordered = choice & choice::ORDERED != 0;
     TimeSettings {

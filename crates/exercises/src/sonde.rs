@@ -107,6 +107,7 @@ fn settings(choice: u8) -> SondeSettings {
             source_lag: either(50_000_000, 60_000_000_000_000),
             max_held_hits: 8192,
             max_group_hits: 1,
+            decimation: 0,
         },
         mask: vec![MaskSettings { group: 0, module: 0, asic: 2, channel: 7, reason: "hot".into() }],
     }

@@ -106,13 +106,22 @@ fn interleave<'a>(sources: &'a Sources, choices: &[(bool, u8)]) -> Vec<&'a Vec<u
 }
 
 fn check(sources: &Sources, choices: &[(bool, u8)], slab_packets: usize, batch_events: usize) {
-    let config = config(&[]);
+    check_with(&config(&[]), sources, choices, slab_packets, batch_events);
+}
+
+fn check_with(
+    config: &Config,
+    sources: &Sources,
+    choices: &[(bool, u8)],
+    slab_packets: usize,
+    batch_events: usize,
+) {
     let in_turn: Vec<_> = interleave(sources, &[(true, 1), (false, 1)]);
-    let expected = form(&config, &in_turn, 1000, 100_000);
+    let expected = form(config, &in_turn, 1000, 100_000);
     assert!(!expected.is_empty());
     let mixed = interleave(sources, choices);
     assert_eq!(mixed.len(), in_turn.len());
-    let events = form(&config, &mixed, slab_packets, batch_events);
+    let events = form(config, &mixed, slab_packets, batch_events);
     assert!(events == expected, "{} events, {} expected", events.len(), expected.len());
 }
 
@@ -152,6 +161,37 @@ fn one_source_wholly_before_the_other_gives_the_same_events() {
         check(sources, &[(true, 255), (true, 255), (true, 255), (false, 255)], 7, 11);
         check(sources, &[(false, 255), (false, 255), (false, 255), (true, 255)], 8, 1);
     }
+}
+
+fn decimated(bits: u32) -> Config {
+    config(&[format!("gdgem.sorting.decimation={bits}")])
+}
+
+/// "Some less significant bits of the timestamp may be ignored when sorting" (event formation at ESS, section 8.2).
+#[test]
+fn events_of_decimated_times_do_not_depend_on_slabs_batches_or_interleaving() {
+    for sources in SIMULATED.iter().chain(&*RECORDED) {
+        for bits in [7, 13, 20] {
+            let config = decimated(bits);
+            check_with(&config, sources, &[(true, 255), (true, 255), (true, 255), (false, 255)], 7, 11);
+            check_with(&config, sources, &[(true, 3), (false, 1), (false, 8)], 1, 1);
+        }
+    }
+}
+
+/// Steps of 0.2 ns, 4 ns, 15 ns, 60 ns and 241 ns. The last are longer than `max_time_gap`, so that a group ends with
+/// its step and neutrons fall into several.
+#[test]
+fn events_of_the_recorded_capture_with_decimated_times() {
+    let Some(sources) = &*RECORDED else {
+        skip("events_of_the_recorded_capture_with_decimated_times", "no recorded capture");
+        return;
+    };
+    let packets = interleave(sources, &[(true, 1), (false, 1)]);
+    let plain = form(&config(&[]), &packets, 100, 1000);
+    assert!(form(&decimated(0), &packets, 100, 1000) == plain);
+    let counts = [4, 8, 10, 12, 14].map(|bits| form(&decimated(bits), &packets, 100, 1000).len());
+    assert_eq!((plain.len(), counts), (6853, [6848, 6830, 6812, 6753, 7418]));
 }
 
 /// Keeps all events.

@@ -387,5 +387,6 @@ fn strip_rules(settings: &GdGemSettings, time: &HitTime) -> StripRules {
             strips: [settings.geometry.nx(), settings.geometry.ny()]
                 .map(|strips| u16::try_from(strips).unwrap_or(u16::MAX)),
         }),
+        decimation: settings.sorting.decimation,
     }
 }

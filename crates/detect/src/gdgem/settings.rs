@@ -277,7 +277,7 @@ impl GdGemSettings {
 
     fn check_each(&self) -> Result<(), SettingsError> {
         self.check_time()?;
-        self.sorting.check()?;
+        self.sorting.check_decimated()?;
         for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
             let key = |key| format!("clustering.{name}.{key}");
             if plane.adc_threshold > LARGEST_ADC {

@@ -33,6 +33,7 @@ pub(crate) fn settings() -> GdGemSettings {
             source_lag: 60_000_000_000_000,
             max_held_hits: 8192,
             max_group_hits: 512,
+            decimation: 0,
         },
         clustering: [clustering; 2],
         matching: MatchingSettings {

@@ -34,6 +34,7 @@ pub(crate) fn settings(order: HitOrder) -> MultiBladeSettings {
             source_lag: 60_000_000_000_000,
             max_held_hits: 8192,
             max_group_hits: 512,
+            decimation: 0,
         },
         threshold: 0,
         channel_thresholds: vec![],

@@ -17,6 +17,7 @@ fn in_order() -> MesytecSettings {
         source_lag: 60_000_000_000_000,
         max_held_hits: 8192,
         max_group_hits: 1,
+        decimation: 0,
     });
     settings
 }

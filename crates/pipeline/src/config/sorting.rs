@@ -14,6 +14,7 @@ pub(super) struct Sorting {
     source_lag: Duration,
     max_held_hits: usize,
     max_group_hits: usize,
+    decimation: u32,
 }
 
 impl Default for Sorting {
@@ -26,6 +27,7 @@ impl Default for Sorting {
             source_lag: milliseconds(60_000),
             max_held_hits: 1 << 18,
             max_group_hits: 1 << 14,
+            decimation: 0,
         }
     }
 }
@@ -40,6 +42,7 @@ impl Sorting {
             source_lag: self.source_lag.picoseconds,
             max_held_hits: self.max_held_hits,
             max_group_hits: self.max_group_hits,
+            decimation: self.decimation,
         }
     }
 }
