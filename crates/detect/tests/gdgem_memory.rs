@@ -3,13 +3,12 @@
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
 mod common;
+mod hostile_stream;
 
 use common::{packet, settings};
-use evforge_core::detector::{Detector, form, form_rest};
-use evforge_core::event::EventBatch;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::PartitionSettings;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use hostile_stream::{Growth, check};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -46,32 +45,9 @@ fn main() {
     let cut = PartitionSettings { regions: 3, overlap: 2, threads: 1 };
     let cases = STREAMS.iter().flat_map(|stream| [(stream, None), (stream, Some(cut))]);
     for ((name, stream), partition) in cases {
-        let before = dhat::HeapStats::get();
-        let mut detector = GdGem::new(&GdGemSettings { partition, ..settings() }).expect("sound settings");
-        let built = dhat::HeapStats::get();
-        let mut used = built.curr_bytes - before.curr_bytes;
-        assert!(used <= detector.memory_bound(), "{name}: {used} bytes, bound {}", detector.memory_bound());
-        let mut batch = EventBatch::new(16);
-        let mut slab = PacketSlab::new(1, 0);
-        for number in 0..300 {
-            slab.clear();
-            let bytes = stream(number);
-            assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
-            drop(bytes);
-            let before = dhat::HeapStats::get();
-            form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
-            batch.clear();
-            let after = dhat::HeapStats::get();
-            used += after.curr_bytes - before.curr_bytes;
-            if partition.is_none() {
-                assert_eq!(after.total_blocks, before.total_blocks, "{name}: packet {number} allocated");
-            }
-        }
-        assert!(used <= detector.memory_bound(), "{name}: {used} bytes, bound {}", detector.memory_bound());
-        form_rest(&mut detector, &mut batch, EventBatch::clear);
-        let ledger = detector.ledger();
-        assert_eq!(ledger.unaccounted(), 0, "{name}");
-        assert_eq!(ledger.counters.value("held"), Some(0), "{name}");
+        let growth = if partition.is_none() { Growth::None } else { Growth::WithinBound };
+        let build = || GdGem::new(&GdGemSettings { partition, ..settings() }).expect("sound settings");
+        check(name, growth, build, (0..300).map(stream));
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

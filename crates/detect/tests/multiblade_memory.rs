@@ -2,14 +2,13 @@
 //!
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
+mod hostile_stream;
 mod multiblade_common;
 
-use evforge_core::detector::{Detector, form, form_rest};
-use evforge_core::event::EventBatch;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::multiblade::MultiBlade;
 use evforge_detect::multiblade::settings::{HitOrder, WindowRule};
 use evforge_wire::caen::Record;
+use hostile_stream::{Growth, check};
 use multiblade_common::{records, settings};
 
 #[global_allocator]
@@ -51,28 +50,12 @@ fn main() {
             settings.window.rule = rule;
             settings.window.separate = true;
             settings.window.max_amplitude_ratio = Some(4000);
-            let before = dhat::HeapStats::get();
-            let mut detector = MultiBlade::new(&settings).expect("sound settings");
-            let used = dhat::HeapStats::get().curr_bytes - before.curr_bytes;
-            let bound = detector.memory_bound();
-            assert!(used <= bound, "{name}: {used} bytes, bound {bound}");
-            let mut batch = EventBatch::new(16);
-            let mut slab = PacketSlab::new(1, 0);
-            for number in 0..300 {
-                slab.clear();
+            let build = || MultiBlade::new(&settings).expect("sound settings");
+            let packet = |number| {
                 let hits: Vec<_> = (0..200).map(|place| stream(number, place)).collect();
-                let bytes = records(&hits);
-                assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
-                drop((hits, bytes));
-                let before = dhat::HeapStats::get().total_blocks;
-                form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
-                batch.clear();
-                assert_eq!(dhat::HeapStats::get().total_blocks, before, "{name}: packet {number} allocated");
-            }
-            form_rest(&mut detector, &mut batch, EventBatch::clear);
-            let ledger = detector.ledger();
-            assert_eq!(ledger.unaccounted(), 0, "{name}");
-            assert_eq!(ledger.counters.value("held"), Some(0), "{name}");
+                records(&hits)
+            };
+            check(name, Growth::None, build, (0..300).map(packet));
         }
     }
     println!("hostile streams stay within the bound and allocate nothing");

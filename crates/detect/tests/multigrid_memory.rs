@@ -5,14 +5,13 @@
 #[path = "multigrid/common.rs"]
 #[allow(dead_code)]
 mod common;
+mod hostile_stream;
 
 use common::{packet, pulse, readout, settings, trigger};
-use evforge_core::detector::{Detector, form, form_rest};
-use evforge_core::event::EventBatch;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::multigrid::MultiGrid;
 use evforge_detect::multigrid::settings::{DoubleNeutronRule, MaskSettings, Ordering, Strategy};
 use evforge_detect::settings::SortingSettings;
+use hostile_stream::{Growth, check};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -55,26 +54,8 @@ fn main() {
         decimation: 0,
     });
     for (name, stream) in STREAMS {
-        let before = dhat::HeapStats::get();
-        let mut detector = MultiGrid::new(&settings).expect("sound settings");
-        let used = dhat::HeapStats::get().curr_bytes - before.curr_bytes;
-        assert!(used <= detector.memory_bound(), "{name}: {used} bytes, bound {}", detector.memory_bound());
-        let mut batch = EventBatch::new(16);
-        let mut slab = PacketSlab::new(1, 0);
-        for number in 0..200 {
-            slab.clear();
-            let bytes = stream(number);
-            assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
-            drop(bytes);
-            let before = dhat::HeapStats::get().total_blocks;
-            form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
-            batch.clear();
-            assert_eq!(dhat::HeapStats::get().total_blocks, before, "{name}: packet {number} allocated");
-        }
-        form_rest(&mut detector, &mut batch, EventBatch::clear);
-        let ledger = detector.ledger();
-        assert_eq!(ledger.unaccounted(), 0, "{name}");
-        assert_eq!(ledger.counters.value("held"), Some(0), "{name}");
+        let build = || MultiGrid::new(&settings).expect("sound settings");
+        check(name, Growth::None, build, (0..200).map(stream));
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

@@ -2,16 +2,16 @@
 //!
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-use evforge_core::detector::{Detector, form, form_rest};
-use evforge_core::event::EventBatch;
+mod hostile_stream;
+
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::settings::SortingSettings;
 use evforge_detect::sonde::Sonde;
 use evforge_detect::sonde::settings::{
     EventSequence, GroupAddress, GroupSettings, MaskSettings, ModuleSettings, SondeSettings, TimeSettings,
 };
 use evforge_wire::sonde::{AmplitudeSample, Header, SondeEncoder, TriggerTime};
+use hostile_stream::{Growth, check};
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -90,30 +90,8 @@ fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
     for (name, stream) in STREAMS {
         for sequence in [EventSequence::Arrival, EventSequence::Time] {
-            let before = dhat::HeapStats::get();
-            let mut detector = Sonde::new(&settings(sequence)).expect("sound settings");
-            let used = dhat::HeapStats::get().curr_bytes - before.curr_bytes;
-            assert!(
-                used <= detector.memory_bound(),
-                "{name}: {used} bytes, bound {}",
-                detector.memory_bound()
-            );
-            let mut batch = EventBatch::new(16);
-            let mut slab = PacketSlab::new(1, 0);
-            for number in 0..300 {
-                slab.clear();
-                let bytes = stream(number);
-                assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
-                drop(bytes);
-                let before = dhat::HeapStats::get().total_blocks;
-                form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
-                batch.clear();
-                let blocks = dhat::HeapStats::get().total_blocks;
-                assert_eq!(blocks, before, "{name}: packet {number} allocated");
-            }
-            form_rest(&mut detector, &mut batch, EventBatch::clear);
-            let ledger = detector.ledger();
-            assert_eq!((ledger.unaccounted(), ledger.counters.value("held")), (0, Some(0)), "{name}");
+            let build = || Sonde::new(&settings(sequence)).expect("sound settings");
+            check(name, Growth::None, build, (0..300).map(stream));
         }
     }
     println!("hostile streams stay within the bound and allocate nothing");

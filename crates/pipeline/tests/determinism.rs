@@ -1,10 +1,12 @@
 //! Events are a function of the packet sequence of each source alone: not of the sizes of slabs and batches,
 //! of the number of threads, or of how the packets of the sources interleave (design, section 3).
 
+mod common;
+
+use common::Keep;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_core::sink::{EventSink, SinkError};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, DetectorSettings};
@@ -14,8 +16,8 @@ use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock, Mutex};
 
 fn config(overrides: &[String]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/gdgem-srs.toml");
@@ -194,23 +196,6 @@ fn events_of_the_recorded_capture_with_decimated_times() {
     assert_eq!((plain.len(), counts), (6853, [6848, 6830, 6812, 6753, 7418]));
 }
 
-/// Keeps all events.
-#[derive(Clone, Default)]
-struct Keep(Arc<Mutex<Vec<Event>>>);
-
-impl EventSink for Keep {
-    fn name(&self) -> String {
-        "events in memory".into()
-    }
-    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        self.0.lock().map_err(|error| error.to_string())?.extend(events.iter());
-        Ok(())
-    }
-    fn finish(&mut self, _: &evforge_core::ledger::DetectorLedger) -> Result<(), SinkError> {
-        Ok(())
-    }
-}
-
 #[test]
 fn events_do_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
@@ -239,8 +224,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let report = run.run(|_| {}).unwrap();
         assert!(report.is_success());
         assert_eq!(report.ledger.unaccounted(), 0);
-        let events = kept.0.lock().unwrap();
-        events.clone()
+        kept.events()
     };
     let expected = events(&[]);
     assert!(expected.len() > 5000);

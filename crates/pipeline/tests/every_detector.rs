@@ -2,9 +2,10 @@
 //! batches or threads, nor on whether somebody looks at the monitor data; the laws hold, and nothing is held at the
 //! end.
 
-use evforge_core::event::{Event, EventBatch};
-use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::{EventSink, SinkError};
+mod common;
+
+use common::Keep;
+use evforge_core::event::Event;
 use evforge_net::capture::CaptureReader;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
@@ -13,7 +14,6 @@ use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 /// Configurations of `configs/` with captures of the reference data.
 const DETECTORS: [(&str, &str); 9] = [
@@ -27,23 +27,6 @@ const DETECTORS: [(&str, &str); 9] = [
     ("reference-2018/multiblade.toml", "multiblade/recorded_2018.pkts"),
     ("multiblade.toml", "multiblade/generated.pkts"),
 ];
-
-/// Keeps all events.
-#[derive(Clone, Default)]
-struct Keep(Arc<Mutex<Vec<Event>>>);
-
-impl EventSink for Keep {
-    fn name(&self) -> String {
-        "events in memory".into()
-    }
-    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        self.0.lock().map_err(|error| error.to_string())?.extend(events.iter());
-        Ok(())
-    }
-    fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
-        Ok(())
-    }
-}
 
 fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> Vec<Event> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
@@ -68,7 +51,7 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
     let readouts: Option<u64> = monitor.latest().map(|monitor| monitor.readouts().iter().sum());
     assert_eq!(readouts.is_some(), monitored, "{configuration}");
     assert!(!monitored || readouts > Some(0), "{configuration}: the monitor has seen nothing");
-    let events = kept.0.lock().expect("nobody has panicked").clone();
+    let events = kept.events();
     assert_eq!(value("events"), Some(events.len() as u64), "{configuration}");
     events
 }

@@ -1,0 +1,53 @@
+//! A detector with packets that nobody would send, and its memory; for programs without the test harness, whose
+//! threads would allocate meanwhile. The program has `dhat` as its allocator and a profiler running.
+
+use evforge_core::detector::{Detector, form, form_rest};
+use evforge_core::event::EventBatch;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+
+/// What a detector may do once it is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// It allocates nothing.
+    None,
+    /// It takes memory as it needs it, within the bound.
+    #[allow(dead_code)]
+    WithinBound,
+}
+
+/// Builds a detector and feeds it the packets one by one. Its memory stays within the bound that it gives, growing
+/// as allowed; at the end nothing is held or unaccounted for.
+///
+/// # Panics
+/// If any of that does not hold, with the `name` of the stream.
+pub(crate) fn check<D: Detector>(
+    name: &str,
+    growth: Growth,
+    build: impl FnOnce() -> D,
+    packets: impl Iterator<Item = Vec<u8>>,
+) {
+    let before = dhat::HeapStats::get();
+    let mut detector = build();
+    let mut used = dhat::HeapStats::get().curr_bytes - before.curr_bytes;
+    let bound = detector.memory_bound();
+    assert!(used <= bound, "{name}: {used} bytes, bound {bound}");
+    let mut batch = EventBatch::new(16);
+    let mut slab = PacketSlab::new(1, 0);
+    for (number, bytes) in packets.enumerate() {
+        slab.clear();
+        assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
+        drop(bytes);
+        let before = dhat::HeapStats::get();
+        form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
+        batch.clear();
+        let after = dhat::HeapStats::get();
+        used = used + after.curr_bytes - before.curr_bytes;
+        if growth == Growth::None {
+            assert_eq!(after.total_blocks, before.total_blocks, "{name}: packet {number} allocated");
+        }
+    }
+    assert!(used <= bound, "{name}: {used} bytes at the end, bound {bound}");
+    form_rest(&mut detector, &mut batch, EventBatch::clear);
+    let ledger = detector.ledger();
+    assert_eq!((ledger.unaccounted(), ledger.counters.value("held")), (0, Some(0)), "{name}");
+}

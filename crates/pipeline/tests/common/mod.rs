@@ -1,0 +1,30 @@
+//! A sink that keeps what it is given, for the tests.
+
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::sink::{EventSink, SinkError};
+use std::sync::{Arc, Mutex};
+
+/// Keeps all events.
+#[derive(Clone, Default)]
+pub(crate) struct Keep(Arc<Mutex<Vec<Event>>>);
+
+impl Keep {
+    /// The events so far.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.0.lock().expect("nobody has panicked").clone()
+    }
+}
+
+impl EventSink for Keep {
+    fn name(&self) -> String {
+        "events in memory".into()
+    }
+    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        self.0.lock().map_err(|error| error.to_string())?.extend(events.iter());
+        Ok(())
+    }
+    fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
