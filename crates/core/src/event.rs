@@ -15,7 +15,20 @@ pub struct Event {
     pub pixel_id: PixelId,
 }
 
+/// A pulse of the source, as the readout told it, and where its events begin in a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PulseStart {
+    /// Start of the pulse: nanoseconds on the clock of the events.
+    pub time_ns: u64,
+    /// Index of its first event; its events end where the next pulse of the batch begins.
+    pub first_event: usize,
+}
+
 /// Events in columns, in the order (time, pixel, source) in which the detector emits them.
+///
+/// Where the readout carries the times of the source's pulses, the batch carries them too: every event then
+/// belongs to a pulse, pulses without events are there as well, and a pulse that goes on from one batch to the
+/// next is named again at the beginning of the next. A batch without pulses comes from a readout without them.
 ///
 /// The capacity is fixed at creation; filling and clearing never allocate.
 #[derive(Debug, Default)]
@@ -25,8 +38,12 @@ pub struct EventBatch {
     pixel_ids: Vec<PixelId>,
     /// Empty, or a mark for each event.
     marks: Vec<u8>,
+    pulses: Vec<PulseStart>,
     used: usize,
 }
+
+/// Pulses that any batch has room for; one for many events has room for as many pulses as events.
+const SMALLEST_PULSE_CAPACITY: usize = 16;
 
 impl EventBatch {
     /// An empty batch for at most `capacity` events (at least 1).
@@ -36,6 +53,7 @@ impl EventBatch {
             times_ns: vec![0; capacity],
             pixel_ids: vec![0; capacity],
             marks: Vec::with_capacity(capacity),
+            pulses: Vec::with_capacity(Self::pulse_capacity(capacity)),
             used: 0,
         }
     }
@@ -54,6 +72,39 @@ impl EventBatch {
         true
     }
 
+    /// Pulses that a batch for `capacity` events has room for.
+    fn pulse_capacity(capacity: usize) -> usize {
+        capacity.max(SMALLEST_PULSE_CAPACITY)
+    }
+
+    /// Begins the pulse that started at `time_ns`: the events appended from here on belong to it. Returns false,
+    /// and changes nothing, if there is no room for a pulse: then the batch is full.
+    #[must_use]
+    pub fn begin_pulse(&mut self, time_ns: u64) -> bool {
+        let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
+        if has_room {
+            self.pulses.push(PulseStart { time_ns, first_event: self.used });
+        }
+        has_room
+    }
+
+    /// The pulses that the readout told, in the order in which they were begun; empty if it tells none.
+    pub fn pulses(&self) -> &[PulseStart] {
+        &self.pulses
+    }
+
+    /// The events of each pulse: the start of the pulse and the indices of its events. Events that belong to no
+    /// pulse of the batch come first, without a start; they are all there is in a batch without pulses.
+    pub fn by_pulse(&self) -> impl Iterator<Item = (Option<u64>, std::ops::Range<usize>)> + '_ {
+        let ends = self.pulses.iter().map(|pulse| pulse.first_event).chain([self.used]);
+        let starts = std::iter::once(None).chain(self.pulses.iter().map(|pulse| Some(*pulse)));
+        let ranges = starts.zip(ends).map(|(start, end)| match start {
+            None => (None, 0..end),
+            Some(pulse) => (Some(pulse.time_ns), pulse.first_event..end),
+        });
+        ranges.filter(|(start, events)| start.is_some() || !events.is_empty())
+    }
+
     /// Appends many events at once: `write` gets the first `most` places of both columns that are free (fewer
     /// if there are not as many) and says how many of them, from the first on, it has filled.
     #[inline]
@@ -69,9 +120,14 @@ impl EventBatch {
         self.used
     }
 
-    /// True without events.
+    /// True without events; there can be pulses nevertheless.
     pub fn is_empty(&self) -> bool {
         self.used == 0
+    }
+
+    /// True with neither events nor pulses: there is nothing to hand on.
+    pub fn is_blank(&self) -> bool {
+        self.used == 0 && self.pulses.is_empty()
     }
 
     /// True if no further event fits.
@@ -90,6 +146,7 @@ impl EventBatch {
     pub fn clear(&mut self) {
         self.used = 0;
         self.marks.clear();
+        self.pulses.clear();
     }
 
     /// Column of times in nanoseconds.
@@ -122,13 +179,17 @@ impl EventBatch {
     /// Memory this batch holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
         self.capacity() * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
+            + Self::pulse_capacity(self.capacity()) * size_of::<PulseStart>()
     }
 }
 
 impl PartialEq for EventBatch {
-    /// Equal if events, marks and capacity are.
+    /// Equal if events, marks, pulses and capacity are.
     fn eq(&self, other: &Self) -> bool {
-        self.capacity() == other.capacity() && self.iter().eq(other.iter()) && self.marks == other.marks
+        self.capacity() == other.capacity()
+            && self.iter().eq(other.iter())
+            && self.marks == other.marks
+            && self.pulses == other.pulses
     }
 }
 
@@ -147,6 +208,23 @@ mod tests {
         assert_eq!(batch.iter().collect::<Vec<_>>(), events);
         batch.clear();
         assert!(batch.is_empty() && batch.capacity() == 2);
+    }
+
+    #[test]
+    fn events_belong_to_the_pulse_that_was_begun_last() {
+        let mut batch = EventBatch::new(2);
+        let event = |time_ns| Event { time_ns, pixel_id: 1 };
+        assert!(batch.push(event(3)));
+        assert_eq!(batch.by_pulse().collect::<Vec<_>>(), [(None, 0..1)]);
+        assert!(batch.begin_pulse(10) && batch.begin_pulse(20) && batch.push(event(25)));
+        assert!(batch.begin_pulse(30));
+        let groups: Vec<_> = batch.by_pulse().collect();
+        assert_eq!(groups, [(None, 0..1), (Some(10), 1..1), (Some(20), 1..2), (Some(30), 2..2)]);
+        while batch.begin_pulse(40) {}
+        assert_eq!(batch.pulses().len(), SMALLEST_PULSE_CAPACITY);
+        batch.clear();
+        assert!(batch.is_blank() && batch.begin_pulse(40) && batch.is_empty() && !batch.is_blank());
+        assert_eq!(batch.by_pulse().collect::<Vec<_>>(), [(Some(40), 0..0)]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl FanOut {
 
     /// Hands the events of `batch` to every sink and gives it back empty (or another empty one in its place).
     pub fn deliver(&mut self, batch: &mut EventBatch) {
-        if batch.is_empty() {
+        if batch.is_blank() {
             return;
         }
         self.handed_over += batch.len() as u64;
