@@ -1,5 +1,6 @@
 //! The ledger: what was sent, received and lost, per source and per stream, and where it was lost.
 
+use crate::beam_monitor::BeamMonitorData;
 use crate::counter::CounterSnapshot;
 use crate::sequence::{Gap, SequenceTracker};
 
@@ -118,6 +119,11 @@ pub struct DetectorLedger {
     pub counters: CounterSnapshot,
     /// The channels that the configuration masks, in order of their number.
     pub masked: Vec<MaskedChannel>,
+    /// The beam monitors of the stream and what they have counted since the start; empty for all other
+    /// detectors. They are here and not in a method of the detector because they travel the same way to the
+    /// same places as the counters do: files, reports and pictures. Names, pixels and bins are fixed once the
+    /// detector is built: its first ledger, before any packet, says what files need to know of them.
+    pub beam_monitors: Vec<BeamMonitorData>,
 }
 
 impl DetectorLedger {
@@ -133,10 +139,14 @@ impl DetectorLedger {
         all
     }
 
-    /// What the laws leave over, in packets, readouts and hits together: 0 unless something vanished.
+    /// What the laws leave over, in packets, readouts, hits and beam monitors together: 0 unless something
+    /// vanished.
     pub fn unaccounted(&self) -> u64 {
         let sequences: u128 = self.sources.iter().map(|s| s.packets.imbalance().unsigned_abs()).sum();
-        self.counters.unaccounted().saturating_add(u64::try_from(sequences).unwrap_or(u64::MAX))
+        let monitors = self.beam_monitors.iter().map(BeamMonitorData::unaccounted);
+        monitors
+            .fold(self.counters.unaccounted(), u64::saturating_add)
+            .saturating_add(u64::try_from(sequences).unwrap_or(u64::MAX))
     }
 }
 

@@ -16,6 +16,7 @@
 //! | lost, reordered and duplicated packets told apart | [`sequence`] |
 //! | clocks that wrap, extended to 64 bits | [`clock`] |
 //! | counters, each declared once, and the laws that bind them | [`counter`] |
+//! | what beam monitors have counted over time of flight | [`beam_monitor`] |
 //! | what was sent, received and lost, per source and per stream | [`ledger`] |
 //! | what a detector pipeline must offer | [`detector`] |
 //! | where events go | [`sink`] |
@@ -26,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod beam_monitor;
 pub mod clock;
 pub mod counter;
 pub mod detector;

@@ -122,7 +122,7 @@ fn the_ledger_is_a_time_series() {
             ..SourceLedger::default()
         }],
         counters: CounterSnapshot::of(&ToyCounters { readouts, hits }),
-        masked: Vec::new(),
+        ..Default::default()
     };
     let options = flat_options(&path).with_counters(&CounterSnapshot::of(&ToyCounters::default()));
     let mut writer = NexusWriter::create(&options).unwrap();

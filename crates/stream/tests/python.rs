@@ -79,7 +79,7 @@ fn ledger(step: u64) -> DetectorLedger {
             ..SourceLedger::default()
         }],
         counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100 }),
-        masked: Vec::new(),
+        ..Default::default()
     }
 }
 

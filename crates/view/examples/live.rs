@@ -230,7 +230,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let ledger = DetectorLedger {
                 sources: sources.collect(),
                 counters: CounterSnapshot::of(&snapshot),
-                masked: Vec::new(),
+                ..Default::default()
             };
             sink.observe(&ledger).map_err(|error| error.to_string())?;
             if arguments.swallow > 0 {

@@ -134,7 +134,7 @@ mod tests {
             [] => Vec::new(),
             _ => vec![SourceLedger::of_sequence("FEC 1".into(), &tracker)],
         };
-        let ledger = DetectorLedger { sources, counters: CounterSnapshot::of(&toy), masked: Vec::new() };
+        let ledger = DetectorLedger { sources, counters: CounterSnapshot::of(&toy), ..Default::default() };
         ObservedLedger { ledger, at: Instant::now() }
     }
 

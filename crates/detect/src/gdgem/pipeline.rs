@@ -326,6 +326,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
                 .collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
             masked: self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect(),
+            beam_monitors: Vec::new(),
         }
     }
 

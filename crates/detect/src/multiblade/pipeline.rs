@@ -342,6 +342,7 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
             sources,
             counters: CounterSnapshot::of(packets).and(&counters),
             masked: self.wiring.mask().ledger(self.wiring.plan()),
+            beam_monitors: Vec::new(),
         }
     }
 

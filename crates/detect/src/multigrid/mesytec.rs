@@ -359,6 +359,7 @@ impl<F: ReadoutFilter> Detector for MultiGrid<F> {
             sources: sources.into_iter().collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&counters).and(&self.outlet.counters()),
             masked: self.former.digital.mask().ledger(self.former.digital.plan()),
+            beam_monitors: Vec::new(),
         }
     }
 

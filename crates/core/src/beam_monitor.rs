@@ -1,0 +1,265 @@
+//! Beam monitors: what a monitor in the beam has counted, over time of flight.
+//!
+//! One stream can carry several monitors. Each owns a range of the pixel ids of the stream's logical geometry,
+//! under which its events travel, and a histogram that goes with the
+//! [`DetectorLedger`](crate::ledger::DetectorLedger). The histogram counts from the start of the run, so whoever
+//! misses an observation has lost nothing.
+
+use crate::event::PixelId;
+
+/// What a beam monitor sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BeamMonitorKind {
+    /// Single neutrons without a position: one pixel.
+    Event0D,
+    /// Single neutrons with a position.
+    Event2D,
+    /// The integrated current at regular instants, not single neutrons: there are no events.
+    Integrating,
+}
+
+impl BeamMonitorKind {
+    /// What it is called in reports and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Event0D => "event_0d",
+            Self::Event2D => "event_2d",
+            Self::Integrating => "integrating",
+        }
+    }
+
+    /// What its histogram sums up.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Event0D | Self::Event2D => "counts",
+            Self::Integrating => "ADC units",
+        }
+    }
+}
+
+/// Equal bins over time of flight: bin `i` holds the times `t` with `(t - from) * bins / (to - from) = i`, in
+/// whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeOfFlightBins {
+    from_ns: u32,
+    to_ns: u32,
+    bins: u32,
+}
+
+/// Most bins of a histogram over time of flight.
+pub const MOST_TIME_OF_FLIGHT_BINS: u32 = 1_000_000;
+
+impl TimeOfFlightBins {
+    /// `bins` bins over `from_ns..to_ns` nanoseconds. None without bins, with more than
+    /// [`MOST_TIME_OF_FLIGHT_BINS`] or with more than one per nanosecond.
+    pub fn new(from_ns: u32, to_ns: u32, bins: u32) -> Option<Self> {
+        let width = to_ns.checked_sub(from_ns)?;
+        ((1..=MOST_TIME_OF_FLIGHT_BINS).contains(&bins) && bins <= width).then_some(Self {
+            from_ns,
+            to_ns,
+            bins,
+        })
+    }
+
+    /// Where the first bin begins, in nanoseconds.
+    pub fn from_ns(&self) -> u32 {
+        self.from_ns
+    }
+
+    /// Where the last bin ends, in nanoseconds; the first time that is above.
+    pub fn to_ns(&self) -> u32 {
+        self.to_ns
+    }
+
+    /// Number of bins.
+    pub fn bins(&self) -> usize {
+        self.bins as usize
+    }
+
+    /// The edges of the bins in nanoseconds: one more than there are bins.
+    pub fn edges_ns(&self) -> impl Iterator<Item = f64> + '_ {
+        let width = f64::from(self.to_ns - self.from_ns) / f64::from(self.bins);
+        (0..=self.bins).map(move |edge| f64::from(self.from_ns) + f64::from(edge) * width)
+    }
+}
+
+/// A beam monitor: its name, its pixels and its histogram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeamMonitorPlan {
+    /// Name, unique in the stream, of letters, digits and underscores: it names a group in files.
+    pub name: String,
+    /// What it sends.
+    pub kind: BeamMonitorKind,
+    /// Its first pixel id; 0 if it owns none.
+    pub first_pixel: PixelId,
+    /// Columns; 1 for a monitor without positions, 0 if it owns no pixels.
+    pub nx: u32,
+    /// Rows; 1 for a monitor without positions, 0 if it owns no pixels.
+    pub ny: u32,
+    /// The bins of its histogram.
+    pub histogram: TimeOfFlightBins,
+}
+
+impl BeamMonitorPlan {
+    /// Its pixel ids: x runs fastest. Empty if it owns none.
+    pub fn pixels(&self) -> std::ops::Range<PixelId> {
+        self.first_pixel..self.first_pixel.saturating_add(self.nx.saturating_mul(self.ny))
+    }
+}
+
+/// What a beam monitor has counted since the start.
+///
+/// The law: `total = sum of counts + below + above`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeamMonitorData {
+    plan: BeamMonitorPlan,
+    counts: Vec<u64>,
+    total: u64,
+    below: u64,
+    above: u64,
+    readouts: u64,
+    pulses: u64,
+}
+
+impl BeamMonitorData {
+    /// Nothing counted yet. Allocates all that will be needed.
+    pub fn new(plan: BeamMonitorPlan) -> Self {
+        let counts = vec![0; plan.histogram.bins()];
+        Self { plan, counts, total: 0, below: 0, above: 0, readouts: 0, pulses: 0 }
+    }
+
+    /// Adds a readout: `amount` is 1 for an event, or the value of an integrating monitor.
+    #[inline]
+    pub fn add(&mut self, time_of_flight_ns: u64, amount: u64) {
+        self.readouts += 1;
+        self.total = self.total.saturating_add(amount);
+        let bins = &self.plan.histogram;
+        let place = match time_of_flight_ns.checked_sub(u64::from(bins.from_ns)) {
+            None => &mut self.below,
+            Some(_) if time_of_flight_ns >= u64::from(bins.to_ns) => &mut self.above,
+            // Less than 2^32 times 10^6: it fits. The index is below the number of bins.
+            Some(since) => {
+                let bin = since * u64::from(bins.bins) / u64::from(bins.to_ns - bins.from_ns);
+                match self.counts.get_mut(bin as usize) {
+                    Some(count) => count,
+                    None => &mut self.above,
+                }
+            }
+        };
+        *place = place.saturating_add(amount);
+    }
+
+    /// Notes that a pulse has begun, with or without readouts of this monitor.
+    #[inline]
+    pub fn begin_pulse(&mut self) {
+        self.pulses += 1;
+    }
+
+    /// What this monitor is.
+    pub fn plan(&self) -> &BeamMonitorPlan {
+        &self.plan
+    }
+
+    /// Sums per bin of time of flight: numbers of events, or sums of the values of an integrating monitor.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Sum over all readouts, also those outside the bins.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Sum over the readouts whose time of flight is below the first bin.
+    pub fn below(&self) -> u64 {
+        self.below
+    }
+
+    /// Sum over the readouts whose time of flight is above the last bin.
+    pub fn above(&self) -> u64 {
+        self.above
+    }
+
+    /// Readouts that were added.
+    pub fn readouts(&self) -> u64 {
+        self.readouts
+    }
+
+    /// Pulses that have begun.
+    pub fn pulses(&self) -> u64 {
+        self.pulses
+    }
+
+    /// What the law leaves over: 0 unless something vanished (or a sum passed 64 bits).
+    pub fn unaccounted(&self) -> u64 {
+        let placed = self
+            .counts
+            .iter()
+            .fold(self.below.saturating_add(self.above), |sum, &count| sum.saturating_add(count));
+        self.total.abs_diff(placed)
+    }
+
+    /// Memory it holds, whatever it is fed, in bytes.
+    pub fn memory_bound(&self) -> usize {
+        size_of::<Self>() + self.plan.name.capacity() + self.counts.len() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn monitor(from_ns: u32, to_ns: u32, bins: u32) -> BeamMonitorData {
+        BeamMonitorData::new(BeamMonitorPlan {
+            name: "monitor_1".into(),
+            kind: BeamMonitorKind::Event0D,
+            first_pixel: 5,
+            nx: 4,
+            ny: 2,
+            histogram: TimeOfFlightBins::new(from_ns, to_ns, bins).unwrap(),
+        })
+    }
+
+    #[test]
+    fn impossible_bins_are_refused() {
+        for (from_ns, to_ns, bins) in
+            [(0, 10, 0), (10, 10, 1), (10, 5, 1), (0, 10, 11), (0, u32::MAX, 1_000_001)]
+        {
+            assert_eq!(TimeOfFlightBins::new(from_ns, to_ns, bins), None, "{from_ns}..{to_ns} / {bins}");
+        }
+    }
+
+    #[test]
+    fn times_outside_the_bins_are_counted_as_such() {
+        let mut monitor = monitor(100, 110, 3);
+        for time in [99, 100, 103, 104, 109, 110, u64::MAX] {
+            monitor.add(time, 2);
+        }
+        assert_eq!(monitor.counts(), [4, 2, 2]);
+        assert_eq!((monitor.below(), monitor.above(), monitor.total(), monitor.readouts()), (2, 4, 14, 7));
+        assert_eq!(monitor.unaccounted(), 0);
+        assert_eq!(monitor.plan().pixels(), 5..13);
+        let edges: Vec<f64> = monitor.plan().histogram.edges_ns().collect();
+        assert_eq!((edges.len(), edges[0], edges[3]), (4, 100.0, 110.0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_amount_is_somewhere(
+            from_ns: u32, width in 1..u32::MAX, bins in 1..5000_u32,
+            readouts in prop::collection::vec((any::<u32>(), 0..1_u64 << 24), 0..100),
+        ) {
+            let to_ns = from_ns.saturating_add(width);
+            prop_assume!(TimeOfFlightBins::new(from_ns, to_ns, bins).is_some());
+            let mut monitor = monitor(from_ns, to_ns, bins);
+            for &(time, amount) in &readouts {
+                monitor.add(u64::from(time), amount);
+            }
+            prop_assert_eq!(monitor.total(), readouts.iter().map(|readout| readout.1).sum::<u64>());
+            prop_assert_eq!(monitor.unaccounted(), 0);
+            let inside = readouts.iter().filter(|(time, _)| (from_ns..to_ns).contains(time));
+            prop_assert_eq!(monitor.counts().iter().sum::<u64>(), inside.map(|readout| readout.1).sum::<u64>());
+        }
+    }
+}
