@@ -7,6 +7,7 @@
 //! | groups of ten words of the demonstrator at CNCS, 2016 | [`cncs`] | Multi-Grid |
 //! | IDEAS ROSMAP | [`sonde`] | SoNDe |
 //! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
+//! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
 //! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //!
@@ -20,6 +21,7 @@
 pub mod adc_readout;
 pub mod caen;
 pub mod cncs;
+pub mod ess;
 pub mod ess_readout_draft;
 pub mod mesytec;
 pub mod sonde;

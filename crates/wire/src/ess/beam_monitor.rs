@@ -1,0 +1,270 @@
+//! Records of beam monitors (ESS readout formats, section 2.4).
+//!
+//! | bytes 16 to 19 | |
+//! |---|---|
+//! | [`MonitorKind::Event0D`] | nothing |
+//! | [`MonitorKind::Event2D`] | x, y: 16 bits each |
+//! | [`MonitorKind::Integrating`] | sum of amplitudes, 24 bits; number of samples, 8 bits |
+//!
+//! A record with a fault is skipped by its 20 bytes. The reference stays at such a record and counts it again
+//! and again in place of those behind it, which is not followed here.
+
+use super::{
+    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RaggedPayload, RecordRules,
+    RecordWords, records,
+};
+
+/// A payload of beam-monitor records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MonitorPayload<'a> {
+    records: &'a [[u8; RECORD]],
+}
+
+impl<'a> MonitorPayload<'a> {
+    /// Checks the length of a payload. An empty one, of a heartbeat, has no readouts.
+    ///
+    /// # Errors
+    /// If it is not a whole number of records.
+    #[inline]
+    pub fn parse(payload: &'a [u8]) -> Result<Self, RaggedPayload> {
+        Ok(Self { records: records(payload)? })
+    }
+
+    /// Number of records, sound or not.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The records in order, those with faults too.
+    #[inline]
+    pub fn readouts(&self) -> impl ExactSizeIterator<Item = MonitorReadout> + Clone + use<'a> {
+        self.records.iter().map(MonitorReadout::from)
+    }
+}
+
+/// What a monitor tells with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MonitorKind {
+    /// A neutron, without a place.
+    Event0D,
+    /// A neutron and where it was.
+    Event2D,
+    /// The current over some time.
+    Integrating,
+}
+
+impl MonitorKind {
+    /// The byte on the wire.
+    pub const fn to_byte(self) -> u8 {
+        match self {
+            Self::Event0D => 1,
+            Self::Event2D => 2,
+            Self::Integrating => 3,
+        }
+    }
+
+    /// The kind of a byte, none if there is no such kind.
+    #[inline(always)]
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Event0D),
+            2 => Some(Self::Event2D),
+            3 => Some(Self::Integrating),
+            _ => None,
+        }
+    }
+}
+
+/// Why a record is of no use: the first check that fails. Which ring the monitors are on is configured, and no
+/// fault of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MonitorFault {
+    /// A fibre above 23.
+    Fibre,
+    /// A front end above 23.
+    Fen,
+    /// A length other than 20 ([`RecordRules::length_in_bits`]).
+    Length,
+    /// More ticks than a second has.
+    TimeFraction,
+    /// A kind that does not exist.
+    Kind,
+}
+
+/// One record of a beam monitor, as it was sent: any value may be out of its range until
+/// [`MonitorReadout::fault`] or [`MonitorReadout::is_sound`] was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MonitorReadout {
+    words: RecordWords,
+}
+
+impl MonitorReadout {
+    /// The optical fibre it came through, 0..=23.
+    #[inline(always)]
+    pub fn fibre(self) -> u8 {
+        self.words.fibre()
+    }
+
+    /// The ring of front ends: an even fibre and the odd one after it serve one ring, 0..=11.
+    #[inline(always)]
+    pub fn ring(self) -> u8 {
+        self.fibre() / 2
+    }
+
+    /// The front end on its ring, 0..=23.
+    #[inline(always)]
+    pub fn fen(self) -> u8 {
+        self.words.fen()
+    }
+
+    /// The length field: 20, or 160 where boards told it in bits.
+    #[inline(always)]
+    pub fn length(self) -> u16 {
+        self.words.length()
+    }
+
+    /// Whether the length field is in bits.
+    #[inline(always)]
+    pub fn length_is_in_bits(self) -> bool {
+        self.length() == super::LENGTH_IN_BITS
+    }
+
+    /// When it was.
+    #[inline(always)]
+    pub fn time(self) -> EssTime {
+        self.words.time()
+    }
+
+    /// What it tells, none if the kind does not exist.
+    #[inline(always)]
+    pub fn kind(self) -> Option<MonitorKind> {
+        MonitorKind::from_byte((self.words.middle >> 32) as u8)
+    }
+
+    /// The channel of the front end.
+    #[inline(always)]
+    pub fn channel(self) -> u8 {
+        (self.words.middle >> 40) as u8
+    }
+
+    /// Amplitude of a single neutron.
+    #[inline(always)]
+    pub fn adc(self) -> u16 {
+        (self.words.middle >> 48) as u16
+    }
+
+    /// First coordinate of [`MonitorKind::Event2D`].
+    #[inline(always)]
+    pub fn x(self) -> u16 {
+        self.words.tail as u16
+    }
+
+    /// Second coordinate of [`MonitorKind::Event2D`].
+    #[inline(always)]
+    pub fn y(self) -> u16 {
+        (self.words.tail >> 16) as u16
+    }
+
+    /// Sum of the amplitudes of [`MonitorKind::Integrating`], 24 bits.
+    #[inline(always)]
+    pub fn summed_adc(self) -> u32 {
+        self.words.tail & 0x00FF_FFFF
+    }
+
+    /// Number of samples in the sum of [`MonitorKind::Integrating`].
+    #[inline(always)]
+    pub fn samples(self) -> u8 {
+        (self.words.tail >> 24) as u8
+    }
+
+    /// The first check that fails, none for a sound record.
+    pub fn fault(self, rules: &RecordRules) -> Option<MonitorFault> {
+        if self.fibre() > LARGEST_FIBRE {
+            Some(MonitorFault::Fibre)
+        } else if self.fen() > LARGEST_FEN {
+            Some(MonitorFault::Fen)
+        } else if !rules.allows_length(self.length()) {
+            Some(MonitorFault::Length)
+        } else if self.time().ticks > LARGEST_TICK {
+            Some(MonitorFault::TimeFraction)
+        } else if self.kind().is_none() {
+            Some(MonitorFault::Kind)
+        } else {
+            None
+        }
+    }
+
+    /// Whether no check fails: what [`MonitorReadout::fault`] would tell, in fewer operations.
+    #[inline(always)]
+    pub fn is_sound(self, rules: &RecordRules) -> bool {
+        self.words.is_addressed(*rules) & self.kind().is_some()
+    }
+
+    /// All fields.
+    pub fn fields(self) -> MonitorFields {
+        MonitorFields {
+            fibre: self.fibre(),
+            fen: self.fen(),
+            length: self.length(),
+            time: self.time(),
+            kind: (self.words.middle >> 32) as u8,
+            channel: self.channel(),
+            adc: self.adc(),
+            value: self.words.tail,
+        }
+    }
+}
+
+impl From<&[u8; RECORD]> for MonitorReadout {
+    #[inline(always)]
+    fn from(record: &[u8; RECORD]) -> Self {
+        Self { words: RecordWords::new(record) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bytes_are_a_place_or_a_sum() {
+        let place = MonitorFields { value: MonitorFields::place(511, 7), ..Default::default() };
+        let readout = MonitorReadout::from(&place.encode());
+        assert_eq!((readout.x(), readout.y()), (511, 7));
+        let sum = MonitorFields { value: MonitorFields::sum(0x00AB_CDEF, 9), ..Default::default() };
+        let readout = MonitorReadout::from(&sum.encode());
+        assert_eq!((readout.summed_adc(), readout.samples()), (0x00AB_CDEF, 9));
+    }
+
+    #[test]
+    fn checks_are_in_the_order_of_the_reference() {
+        let rules = RecordRules::default();
+        let mut fields = MonitorFields {
+            fibre: 24,
+            fen: 24,
+            length: 160,
+            time: EssTime { seconds: 0, ticks: LARGEST_TICK + 1 },
+            kind: 4,
+            ..Default::default()
+        };
+        let fault = |fields: &MonitorFields| MonitorReadout::from(&fields.encode()).fault(&rules);
+        assert_eq!(fault(&fields), Some(MonitorFault::Fibre));
+        fields.fibre = 23;
+        assert_eq!(fault(&fields), Some(MonitorFault::Fen));
+        fields.fen = 23;
+        assert_eq!(fault(&fields), Some(MonitorFault::Length));
+        fields.length = 20;
+        assert_eq!(fault(&fields), Some(MonitorFault::TimeFraction));
+        fields.time.ticks = LARGEST_TICK;
+        assert_eq!(fault(&fields), Some(MonitorFault::Kind));
+        fields.kind = 3;
+        assert_eq!(fault(&fields), None);
+    }
+}

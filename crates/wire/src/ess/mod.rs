@@ -1,0 +1,148 @@
+//! The readout of the ESS, in use since 2021: a common packet header and fixed-size records of each kind of
+//! front end behind it.
+//!
+//! Source: ESS readout formats (event formation unit of the ESS, release 2.2.2 of March 2026), sections 1
+//! (header and time), 2.1 (VMM3a) and 2.4 (beam monitors). All numbers are little-endian.
+//!
+//! | | type | bytes of a record | detectors |
+//! |---|---|---|---|
+//! | VMM3a | [`Vmm3aPayload`] | 20 | FREIA, ESTIA, AMOR, TBLMB, TREX, NMX |
+//! | beam monitors | [`beam_monitor::MonitorPayload`] | 20 | CBM, BEER |
+//!
+//! [`EssPacket::parse`] checks the header, and the payload is then given to the type of its detector, which
+//! checks the length and hands out records. A record has faults of its own ([`Vmm3aReadout::fault`]): one that
+//! has is skipped by its fixed size, and its neighbours stay. [`EssPacket::numbering`] finds the sequence
+//! number even in a packet that is then rejected for its times, so that it is not taken for a lost one.
+//!
+//! Recordings from the years of development break rules that hold today. Each such rule can be relaxed by
+//! itself: [`HeaderRelaxations`], [`RecordRules`].
+
+pub mod beam_monitor;
+pub mod detector_type;
+mod encode;
+mod header;
+mod relaxations;
+mod time;
+mod vmm3a;
+
+pub use encode::{EssHeader, MonitorFields, Vmm3aFields};
+pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
+pub use relaxations::HeaderRelaxations;
+pub use time::EssTime;
+pub use vmm3a::{RecordFault, Vmm3aPayload, Vmm3aReadout};
+
+/// Ticks of the ESS clock per second: 88.0525 MHz, 11.3568… ns each (section 1).
+pub const TICKS_PER_SECOND: u32 = 88_052_500;
+
+/// Largest UDP payload in bytes (section 1, rule 2).
+pub const LARGEST_PACKET: usize = 8972;
+
+/// Width of the sequence number in bits (section 1).
+pub const SEQUENCE_BITS: u32 = 32;
+
+/// Output queues of a readout master, each with sequence numbers of its own (section 1, rule 10).
+pub const OUTPUT_QUEUES: usize = 12;
+
+/// Bytes of a VMM3a or beam-monitor record (sections 2.1 and 2.4).
+pub const RECORD: usize = 20;
+
+/// Largest fibre number: twelve rings of two fibres (sections 2.1 and 2.4).
+pub const LARGEST_FIBRE: u8 = 23;
+
+/// Largest number of a front end on its ring (sections 2.1 and 2.4).
+pub const LARGEST_FEN: u8 = 23;
+
+/// Largest tick within a second.
+const LARGEST_TICK: u32 = TICKS_PER_SECOND - 1;
+
+/// The length field of a record, in bytes.
+const LENGTH: u16 = RECORD as u16;
+
+/// The length field of a record as some boards of 2021 to 2024 wrote it: in bits.
+const LENGTH_IN_BITS: u16 = 8 * LENGTH;
+
+/// Rules of records that may be relaxed (section 2 and section 2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RecordRules {
+    /// Accept 160, the length in bits, beside the length of 20 bytes: what some boards of 2021 to 2024 sent.
+    pub length_in_bits: bool,
+    /// Accept amplitudes above 1023, as the reference does for VMM3a chips that read a monitor.
+    pub any_adc: bool,
+}
+
+impl RecordRules {
+    /// Whether a record may state this length.
+    #[inline(always)]
+    fn allows_length(self, length: u16) -> bool {
+        length == LENGTH || (self.length_in_bits && length == LENGTH_IN_BITS)
+    }
+}
+
+/// A payload that is not a whole number of records. Nothing of it is read, as in the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RaggedPayload;
+
+/// Splits a payload into its records.
+#[inline]
+fn records(payload: &[u8]) -> Result<&[[u8; RECORD]], RaggedPayload> {
+    match payload.as_chunks() {
+        (records, []) => Ok(records),
+        _ => Err(RaggedPayload),
+    }
+}
+
+/// A record as three little-endian words, which the accessors take apart: the sound ones among millions per
+/// second are told from the others by a few operations on the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RecordWords {
+    /// Bytes 0 to 7: fibre, front end, length, seconds.
+    head: u64,
+    /// Bytes 8 to 15: ticks and what is particular to the kind of record.
+    middle: u64,
+    /// Bytes 16 to 19.
+    tail: u32,
+}
+
+impl RecordWords {
+    #[inline(always)]
+    fn new(record: &[u8; RECORD]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *record;
+        Self {
+            head: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            middle: u64::from_le_bytes([i, j, k, l, m, n, o, p]),
+            tail: u32::from_le_bytes([q, r, s, t]),
+        }
+    }
+
+    #[inline(always)]
+    fn fibre(self) -> u8 {
+        self.head as u8
+    }
+
+    #[inline(always)]
+    fn fen(self) -> u8 {
+        (self.head >> 8) as u8
+    }
+
+    #[inline(always)]
+    fn length(self) -> u16 {
+        (self.head >> 16) as u16
+    }
+
+    #[inline(always)]
+    fn time(self) -> EssTime {
+        EssTime { seconds: (self.head >> 32) as u32, ticks: self.middle as u32 }
+    }
+
+    /// Whether fibre, front end, length and ticks are in range, without a branch.
+    #[inline(always)]
+    fn is_addressed(self, rules: RecordRules) -> bool {
+        // Adding 127 - 23 to a byte sets its top bit from 24 on; a top bit that was set stays in the second
+        // term. Neither byte carries into the other.
+        const { assert!(LARGEST_FIBRE == 23 && LARGEST_FEN == 23) };
+        let address = self.head as u32;
+        let above = (((address & 0x7F7F) + 0x6868) | address) & 0x8080;
+        let length = rules.allows_length(self.length());
+        (above == 0) & length & (self.middle as u32 <= LARGEST_TICK)
+    }
+}
