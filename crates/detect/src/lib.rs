@@ -8,9 +8,10 @@
 //! | correct amplitudes and times of single channels | [`calibration`] |
 //! | leave out masked channels, and count them | [`channel_mask`] |
 //! | judge the times of each source | [`source_clock`] |
-//! | join the sources' times, close time step by step | [`joint_time`] |
+//! | join the sources' times, close time step by step | [`time_line`], [`joint_time`] |
 //! | put what is nearly in order into order | [`time_order`], [`time_sort`] |
 //! | whole events of several sources into order | [`event_order`] |
+//! | the hits of each module into windows, their events into order | [`module_windows`] |
 //! | cut the hits of a plane into time groups | [`plane_sorter`] |
 //! | split groups into clusters | [`cluster`] |
 //! | do that in regions of a panel, on several threads | [`partition`] |
@@ -46,6 +47,7 @@ pub mod gdgem;
 pub mod hit;
 pub mod joint_time;
 mod memory;
+pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;
 pub mod packet_gate;
@@ -58,6 +60,7 @@ pub mod sonde;
 pub mod source_clock;
 pub mod strip_former;
 pub mod tick;
+pub mod time_line;
 pub mod time_order;
 pub mod time_sort;
 pub mod track_monitor;

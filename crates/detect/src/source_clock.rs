@@ -22,9 +22,15 @@
 //!   a line that goes on.
 //!
 //! A quarantine that is still open at the end of the input is released: nothing follows that it could harm.
+//!
+//! Some readouts say how far time has come without a hit (the pulse in the header of a packet). Such a *sign of
+//! time* is judged as a hit is, on the plane [`TIME_SIGN`], and counted apart: the laws are about hits.
 
 use crate::hit::{Hit, Timed};
 use std::cmp::Ordering;
+
+/// The plane of what is no hit but a sign of how far time has come.
+pub const TIME_SIGN: usize = usize::MAX;
 
 /// Counts of one source clock, to be added up over the sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +39,10 @@ pub struct ClockCounts {
     pub late: u64,
     /// Hits discarded because the next packet did not confirm their jump in time.
     pub refuted: u64,
+    /// Signs of time discarded because they are older than the window allows.
+    pub late_signs: u64,
+    /// Signs of time discarded because the next packet did not confirm their jump.
+    pub refuted_signs: u64,
     /// Confirmed steps ahead by more than the leap.
     pub leaps: u64,
     /// Confirmed restarts of the clock.
@@ -46,6 +56,8 @@ impl std::ops::Add for ClockCounts {
         Self {
             late: self.late + other.late,
             refuted: self.refuted + other.refuted,
+            late_signs: self.late_signs + other.late_signs,
+            refuted_signs: self.refuted_signs + other.refuted_signs,
             leaps: self.leaps + other.leaps,
             restarts: self.restarts + other.restarts,
         }
@@ -162,9 +174,15 @@ impl<T: Timed> SourceClock<T> {
         self.epoch_start
     }
 
-    /// Hits in quarantine.
+    /// Hits in quarantine; signs of time are not hits.
     pub fn held(&self) -> u64 {
-        self.quarantine.len() as u64
+        self.quarantine.iter().filter(|(plane, _)| *plane != TIME_SIGN).count() as u64
+    }
+
+    /// True if anything is in quarantine.
+    #[inline]
+    pub fn is_quarantine_open(&self) -> bool {
+        !self.quarantine.is_empty()
     }
 
     /// The counts so far.
@@ -185,6 +203,16 @@ impl<T: Timed> SourceClock<T> {
             Ordering::Equal => time,
             Ordering::Greater => 0,
         };
+    }
+
+    #[cold]
+    fn count_late(&mut self, plane: usize) {
+        *if plane == TIME_SIGN { &mut self.counts.late_signs } else { &mut self.counts.late } += 1;
+    }
+
+    #[cold]
+    fn count_refuted(&mut self, plane: usize) {
+        *if plane == TIME_SIGN { &mut self.counts.refuted_signs } else { &mut self.counts.refuted } += 1;
     }
 
     fn relation(&self, time: u64) -> Relation {
@@ -216,7 +244,7 @@ impl<T: Timed> SourceClock<T> {
         }
         match self.relation(hit.time()) {
             Relation::OnLine => self.take(plane, hit, accepted),
-            Relation::Late => self.counts.late += 1,
+            Relation::Late => self.count_late(plane),
             Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
         }
     }
@@ -225,7 +253,7 @@ impl<T: Timed> SourceClock<T> {
     fn take(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         self.front = self.front.max(hit.time());
         if hit.time() < self.floor {
-            self.counts.late += 1;
+            self.count_late(plane);
         } else {
             accepted.accept(plane, self.epoch, hit);
         }
@@ -251,9 +279,9 @@ impl<T: Timed> SourceClock<T> {
                 None => !restarted && hit.time() >= behind && hit.time() <= latest,
             };
             if !of_a_line {
-                self.counts.refuted += 1;
+                self.count_refuted(plane);
             } else if hit.time() < self.front.saturating_sub(self.window) {
-                self.counts.late += 1;
+                self.count_late(plane);
             } else {
                 leapt |= hit.time() > self.front.saturating_add(self.leap);
                 self.take(plane, hit, accepted);
@@ -346,6 +374,25 @@ mod tests {
         let (line, counts) = judge(&[&[100, 9_000]]);
         assert_eq!(line, [(0, 100), (0, 9_000)]);
         assert_eq!(counts.leaps, 1);
+    }
+
+    #[test]
+    fn a_sign_of_time_carries_the_line_on_and_is_no_hit() {
+        let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
+        let mut line = Line::default();
+        let hit = |time| Hit { time, strip: 0, adc: 0 };
+        clock.begin_packet((0, 0));
+        clock.judge(0, hit(100), &mut line);
+        clock.judge(TIME_SIGN, hit(150), &mut line);
+        clock.judge(0, hit(130), &mut line);
+        clock.judge(TIME_SIGN, hit(130), &mut line);
+        clock.judge(TIME_SIGN, hit(9_000), &mut line);
+        assert!(clock.is_quarantine_open() && clock.held() == 0);
+        clock.begin_packet((0, 0));
+        clock.judge(0, hit(151), &mut line);
+        assert_eq!(line.0, [(0, 100), (0, 150), (0, 151)]);
+        let expected = ClockCounts { late: 1, late_signs: 1, refuted_signs: 1, ..Default::default() };
+        assert_eq!((clock.counts(), clock.is_quarantine_open()), (expected, false));
     }
 
     /// Found by fuzzing: such hits were accepted and then held for ever.

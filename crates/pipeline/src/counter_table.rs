@@ -7,6 +7,7 @@ use evforge_detect::multiblade::MultiBladeCounters;
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
+use evforge_detect::time_line::TimeLineCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::socket::ReceiverCounters;
@@ -19,6 +20,7 @@ pub fn counter_table() -> String {
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
+    add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");
     add_stage::<GdGemCounters>(&mut text, "Forming events of a Gd-GEM");
     add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");

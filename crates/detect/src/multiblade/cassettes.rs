@@ -1,11 +1,12 @@
 //! The open windows of all cassettes, and the events of those that were closed.
 
 use super::counters::MultiBladeCounters;
-use super::position::{ClusterWatcher, PositionRules};
+use super::position::PositionRules;
 use super::settings::MultiBladeSettings;
 use super::window::{Window, WindowRules};
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
+use crate::module_windows::{ClusterWatcher, Windows};
 
 /// A hit with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +69,20 @@ impl Cassettes {
             + self.formed.capacity() * size_of::<TimedEvent>()
     }
 
-    /// Takes a hit of `cassette`. If it does not belong to the open window, that window is closed.
+    fn close(&mut self, cassette: usize, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, position, counters, formed, .. } = self;
+        let window = &mut windows[cassette];
+        position.resolve(cassette, window, counters, watcher, formed);
+        window.clear();
+    }
+}
+
+impl Windows for Cassettes {
+    type Hit = BladeHit;
+
+    /// If the hit does not belong to the open window, that window is closed.
     #[inline(always)]
-    pub(super) fn take(&mut self, cassette: usize, hit: BladeHit, watcher: &mut impl ClusterWatcher) {
+    fn take(&mut self, cassette: usize, hit: BladeHit, watcher: &mut impl ClusterWatcher) {
         let Self { windows, rules, position, counters, formed } = self;
         let Some(window) = windows.get_mut(cassette) else { return };
         let (plane, coordinate, adc) = (usize::from(hit.plane), hit.coordinate, hit.adc);
@@ -86,9 +98,7 @@ impl Cassettes {
         }
     }
 
-    /// Closes the windows that no hit from `time` on belongs to. Returns the time of the first hit in a window
-    /// that stays open.
-    pub(super) fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
+    fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
         let mut first_open = None;
         for cassette in 0..self.windows.len() {
             let window = &self.windows[cassette];
@@ -104,8 +114,7 @@ impl Cassettes {
         first_open
     }
 
-    /// Closes all windows.
-    pub(super) fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
+    fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
         for cassette in 0..self.windows.len() {
             if self.windows[cassette].hits() != 0 {
                 self.close(cassette, watcher);
@@ -113,15 +122,11 @@ impl Cassettes {
         }
     }
 
-    fn close(&mut self, cassette: usize, watcher: &mut impl ClusterWatcher) {
-        let Self { windows, position, counters, formed, .. } = self;
-        let window = &mut windows[cassette];
-        position.resolve(cassette, window, counters, watcher, formed);
-        window.clear();
+    fn formed(&mut self) -> &mut Vec<TimedEvent> {
+        &mut self.formed
     }
 
-    /// Hits in open windows.
-    pub(super) fn held(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.windows.iter().map(|window| u64::from(window.hits())).sum()
     }
 }

@@ -20,8 +20,6 @@ evforge_core::counters! {
         below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
         impossible_time: Discarded(Readouts), Readouts, "Readouts whose time is too large to be one.";
         hits: Joins(Readouts, Hits), Hits, "Hits: readouts placed on a wire or strip, with a time.";
-        late: Discarded(Hits), Hits, "Hits that came after their time had been closed.";
-        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
         group_too_large: Discarded(Hits), Hits, "Hits of windows that reached sorting.max_group_hits.";
         only_wires: Discarded(Hits), Hits, "Hits of windows without any strip.";
         only_strips: Discarded(Hits), Hits, "Hits of windows without any wire.";
@@ -32,12 +30,9 @@ evforge_core::counters! {
         no_amplitude: Discarded(Hits), Hits, "Hits of clusters with a plane whose amplitudes are all zero.";
         outside_geometry: Discarded(Hits), Hits, "Hits of events outside the logical geometry.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
-        held: Held(Hits), Hits, "Hits that wait at this moment: for their time, in an open window or for confirmation.";
+        held: Held(Hits), Hits, "Hits that wait at this moment: for their time or in an open window.";
         windows: Information, Clusters, "Time windows of cassettes that were closed.";
         separated: Information, Clusters, "Windows that were found to be two neutrons.";
         events: Information, Events, "Events formed.";
-        leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
-        clock_restarts: Information, Times, "Restarts of a source's clock.";
-        forced_closings: Information, Times, "Times that hits or windows were closed early for want of room: an alarm.";
     }
 }

@@ -14,7 +14,6 @@
 //! | `window` | which hits of a cassette belong together |
 //! | `cassettes` | the open windows of all cassettes |
 //! | `position` | where the neutron was, or why there is none |
-//! | `ordered_windows` | hits in order of time, events in order of time and pixel |
 //! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
 //! | `counters` | what is counted |
 //!
@@ -25,7 +24,6 @@
 
 mod cassettes;
 mod counters;
-mod ordered_windows;
 mod pipeline;
 mod position;
 mod readout_stage;

@@ -1,19 +1,18 @@
 //! The Multi-Blade pipeline: packets in, events out.
 
-use super::cassettes::Cassettes;
+use super::cassettes::{BladeHit, Cassettes};
 use super::counters::MultiBladeCounters;
-use super::ordered_windows::{LARGEST_READOUT_COUNT, OrderedWindows, append};
-use super::position::ClusterWatcher;
 use super::readout_stage::{
     ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, PassAll, ReadoutFilter, ReadoutTally, TIME_LIMIT, TimeStamp,
     take_elements, take_records,
 };
-use super::settings::{HitOrder, MultiBladeSettings, ReadoutFormat, TimeBase};
+use super::settings::{HitOrder, LARGEST_READOUT_COUNT, MultiBladeSettings, ReadoutFormat, TimeBase};
 use super::wiring::Wiring;
+use crate::module_windows::{ClusterWatcher, ModuleWindows, StraightOut, Windows, append};
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
-use crate::source_clock::{ClockCounts, SourceClock};
 use crate::tick::TickLength;
+use crate::time_line::{TimeLine, TimeLineCounters};
 use evforge_core::clock::WrappingClock;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -40,7 +39,64 @@ enum Order {
     /// As they arrive; so many of the events in `cassettes` have left.
     Arrival { gone: usize },
     /// In order of time, with the clocks of the digitisers.
-    Time { ordered: Box<OrderedWindows>, clocks: Vec<WrappingClock> },
+    Time(Box<TimeOrdered>),
+}
+
+/// Hits on their way into windows in order of time.
+#[derive(Debug)]
+struct TimeOrdered {
+    windows: ModuleWindows,
+    line: TimeLine<BladeHit>,
+    clocks: Vec<WrappingClock>,
+    room_for_a_packet: usize,
+}
+
+impl TimeOrdered {
+    fn new(settings: &MultiBladeSettings, sources: usize, tick: TickLength) -> Self {
+        let ticks = |duration| tick.ticks_in(duration);
+        Self {
+            windows: ModuleWindows::new(usize::from(settings.cassettes), settings.sorting.max_held_hits),
+            line: TimeLine::new(sources, &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            clocks: vec![WrappingClock::new(TIME_BITS); sources],
+            room_for_a_packet: settings.room_for_a_packet(),
+        }
+    }
+
+    fn memory_bound(settings: &MultiBladeSettings, sources: usize) -> usize {
+        ModuleWindows::memory_bound(usize::from(settings.cassettes), settings.sorting.max_held_hits)
+            + TimeLine::<BladeHit>::memory_bound(sources, LARGEST_READOUT_COUNT)
+            + sources * size_of::<WrappingClock>()
+    }
+
+    /// Makes sure that the hits of one more packet fit. False if closed hits have to be drained first.
+    fn make_room(&mut self) -> bool {
+        let has_room = self.windows.find_room(self.room_for_a_packet) >= self.room_for_a_packet;
+        if !has_room {
+            let Self { windows, line, .. } = self;
+            let target = line.force(windows.closed_before(), windows.latest_pending());
+            windows.advance(target);
+        }
+        has_room
+    }
+
+    /// Ends a packet: closes what no source can reach any more, if that is worth while.
+    fn end_packet(&mut self) {
+        let watermark = self.line.follow();
+        if self.windows.is_closing_worthwhile() {
+            self.windows.advance(watermark);
+        }
+    }
+
+    /// End of the input: closes everything. Returns true if quarantined hits wait for room.
+    fn close(&mut self) -> bool {
+        let Self { windows, line, room_for_a_packet, .. } = self;
+        windows.find_room(*room_for_a_packet);
+        let closed = windows.closed_before();
+        let held_back = line.release(windows, closed, |windows| windows.room() >= *room_for_a_packet);
+        let end = windows.latest_pending().map_or(0, |(epoch, _)| epoch);
+        windows.advance((end.max(line.watermark().0), u64::MAX));
+        held_back
+    }
 }
 
 /// A Multi-Blade detector with CAEN digitisers.
@@ -89,11 +145,11 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 (ARRIVAL_TIME_MASK, events, Order::Arrival { gone: 0 }, 0)
             }
             HitOrder::Time => {
-                let ordered = Box::new(OrderedWindows::new(settings, tick));
-                let clocks = vec![WrappingClock::new(TIME_BITS); sources];
-                let events = OrderedWindows::event_capacity(settings);
-                let memory = OrderedWindows::memory_bound(settings);
-                (u64::MAX, events, Order::Time { ordered, clocks }, memory)
+                let ordered = Box::new(TimeOrdered::new(settings, sources, tick));
+                let (cassettes, held) = (usize::from(settings.cassettes), settings.sorting.max_held_hits);
+                let events = ModuleWindows::event_capacity(cassettes, held);
+                let memory = size_of::<TimeOrdered>() + TimeOrdered::memory_bound(settings, sources);
+                (u64::MAX, events, Order::Time(ordered), memory)
             }
         };
         let cassettes = Cassettes::new(settings, time_mask, events);
@@ -101,7 +157,7 @@ impl<F: ReadoutFilter> MultiBlade<F> {
             + wiring.memory_bound()
             + cassettes.memory_bound()
             + order_memory
-            + sources * (size_of::<Digitizer>() + size_of::<WrappingClock>());
+            + sources * size_of::<Digitizer>();
         let of_global_time = settings.time_base == TimeBase::GlobalTime;
         Ok(Self {
             format: settings.format,
@@ -133,11 +189,11 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 *gone = 0;
                 true
             }
-            Order::Time { ordered, .. } => {
-                let nanoseconds = |ticks| out.nanoseconds(ticks);
+            Order::Time(ordered) => {
+                let mut out = StraightOut { events, nanoseconds: |ticks| out.nanoseconds(ticks) };
                 match monitor {
-                    None => ordered.drain(cassettes, &mut (), events, nanoseconds),
-                    Some(monitor) => ordered.drain(cassettes, &mut **monitor, events, nanoseconds),
+                    None => ordered.windows.drain(cassettes, &mut (), &mut out),
+                    Some(monitor) => ordered.windows.drain(cassettes, &mut **monitor, &mut out),
                 }
             }
         }
@@ -229,9 +285,11 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 let sink = ArrivalSink { cassettes, watcher };
                 take(wiring, filter, Sink::Arrival(sink), &mut tally);
             }
-            Order::Time { ordered, clocks } => {
-                ordered.begin_packet();
-                take(wiring, filter, Sink::Ordered(OrderedSink { ordered, clocks, stamp }), &mut tally);
+            Order::Time(ordered) => {
+                let TimeOrdered { windows, line, clocks, .. } = &mut **ordered;
+                let line = line.begin_packet_of_all();
+                let sink = OrderedSink { windows, line, clocks, stamp };
+                take(wiring, filter, Sink::Ordered(sink), &mut tally);
                 ordered.end_packet();
             }
         }
@@ -278,7 +336,7 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
                 return Progress { taken, full: true };
             }
             let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if let Order::Time { ordered, .. } = &mut self.order
+            if let Order::Time(ordered) = &mut self.order
                 && !ordered.make_room()
             {
                 continue;
@@ -289,8 +347,8 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
     }
 
     fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        if let Order::Time { ordered, .. } = &mut self.order {
-            ordered.publish_closed();
+        if let Order::Time(ordered) = &mut self.order {
+            ordered.windows.advance(ordered.line.watermark());
         }
         !self.drain(events)
     }
@@ -304,7 +362,7 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
                 }
                 false
             }
-            Order::Time { ordered, .. } => ordered.close(),
+            Order::Time(ordered) => ordered.close(),
         };
         !self.drain(events) || held_back
     }
@@ -312,15 +370,11 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
     fn ledger(&self) -> DetectorLedger {
         let mut counters = self.cassettes.counters;
         counters.held = self.cassettes.held();
-        if let Order::Time { ordered, .. } = &self.order {
-            let counts =
-                ordered.clocks().iter().map(SourceClock::counts).fold(ClockCounts::default(), |a, b| a + b);
-            counters.late = counts.late;
-            counters.unconfirmed_leap = counts.refuted;
-            counters.leaps = counts.leaps;
-            counters.clock_restarts = counts.restarts;
-            counters.forced_closings = ordered.forced_closings();
-            counters.held += ordered.held();
+        let mut time_line = TimeLineCounters::default();
+        if let Order::Time(ordered) = &self.order {
+            time_line = ordered.line.counters();
+            time_line.forced_closings += ordered.windows.forced_closings();
+            counters.held += ordered.windows.held();
         }
         let packets = self.gate.counters();
         let numbered = self.wiring.digitizers().iter().zip(&self.digitizers);
@@ -340,7 +394,7 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
         };
         DetectorLedger {
             sources,
-            counters: CounterSnapshot::of(packets).and(&counters),
+            counters: CounterSnapshot::of(packets).and(&counters).and(&time_line),
             masked: self.wiring.mask().ledger(self.wiring.plan()),
             beam_monitors: Vec::new(),
         }

@@ -9,41 +9,9 @@ use super::counters::MultiBladeCounters;
 use super::settings::{MultiBladeSettings, Rounding};
 use super::window::{KeptHit, PlaneSums, Window};
 use crate::event_order::TimedEvent;
+use crate::module_windows::ClusterWatcher;
 use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::monitor::MonitorData;
-
-/// Where clusters are shown.
-pub(super) trait ClusterWatcher {
-    /// A group of neighbours of `plane`.
-    fn cluster(&mut self, plane: usize, hits: usize);
-    /// A window with hits of one plane only.
-    fn lone_cluster(&mut self, plane: usize, hits: usize, amplitude: u64);
-    /// Amplitudes of the wires and strips of an event.
-    fn pair(&mut self, wires: u64, strips: u64);
-}
-
-/// Nobody looks.
-impl ClusterWatcher for () {
-    #[inline(always)]
-    fn cluster(&mut self, _: usize, _: usize) {}
-    #[inline(always)]
-    fn lone_cluster(&mut self, _: usize, _: usize, _: u64) {}
-    #[inline(always)]
-    fn pair(&mut self, _: u64, _: u64) {}
-}
-
-impl ClusterWatcher for MonitorData {
-    fn cluster(&mut self, plane: usize, hits: usize) {
-        MonitorData::cluster(self, plane, hits);
-    }
-    fn lone_cluster(&mut self, plane: usize, hits: usize, amplitude: u64) {
-        MonitorData::lone_cluster(self, plane, hits, amplitude);
-    }
-    fn pair(&mut self, wires: u64, strips: u64) {
-        MonitorData::pair(self, wires, strips);
-    }
-}
 
 /// How positions are found.
 #[derive(Clone, Copy, Debug)]

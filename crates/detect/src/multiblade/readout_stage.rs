@@ -2,9 +2,9 @@
 
 use super::cassettes::{BladeHit, Cassettes};
 use super::counters::MultiBladeCounters;
-use super::ordered_windows::OrderedWindows;
-use super::position::ClusterWatcher;
 use super::wiring::{NoPlace, Place, Wiring};
+use crate::module_windows::{ClusterWatcher, ModuleWindows, Windows};
+use crate::source_clock::SourceClock;
 use evforge_core::clock::WrappingClock;
 use evforge_wire::caen::{JadaqPacket, Record, RecordPacket};
 
@@ -70,7 +70,9 @@ pub(super) enum TimeStamp {
 
 /// Into the order of time.
 pub(super) struct OrderedSink<'a> {
-    pub(super) ordered: &'a mut OrderedWindows,
+    pub(super) windows: &'a mut ModuleWindows,
+    /// The time of each digitizer.
+    pub(super) line: &'a mut [SourceClock<BladeHit>],
     pub(super) clocks: &'a mut [WrappingClock],
     pub(super) stamp: TimeStamp,
 }
@@ -89,7 +91,9 @@ impl HitSink for OrderedSink<'_> {
         if time >= TIME_LIMIT {
             return false;
         }
-        self.ordered.push(source, usize::from(place.cassette), BladeHit { time, ..hit });
+        if let Some(clock) = self.line.get_mut(source) {
+            clock.judge(usize::from(place.cassette), BladeHit { time, ..hit }, self.windows);
+        }
         true
     }
 

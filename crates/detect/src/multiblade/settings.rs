@@ -1,10 +1,9 @@
 //! Settings of a Multi-Blade.
 
-use super::ordered_windows;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use crate::tick::TickLength;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_wire::caen::CHANNELS;
+use evforge_wire::caen::{CHANNELS, LARGEST_PACKET};
 use std::collections::{BTreeMap, HashSet};
 
 /// What the packets are.
@@ -170,6 +169,9 @@ pub struct MultiBladeSettings {
     pub geometry: LogicalGeometry,
 }
 
+/// Readouts of the largest packet.
+pub(super) const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 8 + 1;
+
 /// Hits that a window may have: their sums fit 32 bits together with the longest coordinate.
 const LARGEST_WINDOW: usize = 1 << 14;
 
@@ -330,7 +332,7 @@ impl MultiBladeSettings {
 
     /// What a packet and the release of all quarantines can bring must fit a cassette twice.
     fn check_room(&self) -> Result<(), SettingsError> {
-        let needed = 2 * ordered_windows::room_for_a_packet(self);
+        let needed = 2 * self.room_for_a_packet();
         if self.order == HitOrder::Time && self.sorting.max_held_hits < needed {
             let problem = format!(
                 "{} is less than {needed}, which the digitisers of one cassette need",
@@ -341,8 +343,13 @@ impl MultiBladeSettings {
         Ok(())
     }
 
+    /// Hits of one cassette that a packet can bring with the quarantines of all its digitisers.
+    pub(super) fn room_for_a_packet(&self) -> usize {
+        (self.digitizers_of_a_cassette() + 1) * LARGEST_READOUT_COUNT
+    }
+
     /// The largest number of digitisers that one cassette is wired to.
-    pub(super) fn digitizers_of_a_cassette(&self) -> usize {
+    fn digitizers_of_a_cassette(&self) -> usize {
         let mut of_cassette: BTreeMap<u16, HashSet<u32>> = BTreeMap::new();
         for entry in &self.mapping {
             of_cassette.entry(entry.cassette).or_default().insert(entry.digitizer);

@@ -1,0 +1,142 @@
+//! The sources of a detector and how far their time has come: a clock for each, and what they say together.
+//!
+//! ```text
+//! begin_packet(source) ──► clock(source).judge(hit) … ──► follow() ──► the watermark: nothing comes before it
+//! ```
+//!
+//! The counters of all that are declared here, once for every detector that puts hits into order.
+
+use crate::hit::Timed;
+use crate::joint_time::{DataTime, JointTime};
+use crate::settings::SortingSettings;
+use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
+
+evforge_core::counters! {
+    /// What the clocks of the sources have found.
+    pub struct TimeLineCounters: "time line" {
+        late: Discarded(Hits), Hits, "Hits that came after their time had been closed.";
+        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
+        held_in_quarantine: Held(Hits), Hits, "Hits with a jump in time that wait for the next packet to confirm it.";
+        leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
+        clock_restarts: Information, Times, "Restarts of a source's clock.";
+        forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
+    }
+}
+
+/// The clocks of all sources. See the [module documentation](self).
+#[derive(Debug)]
+pub struct TimeLine<T> {
+    clocks: Vec<SourceClock<T>>,
+    joint: JointTime,
+    forced: u64,
+}
+
+impl<T: Timed> TimeLine<T> {
+    /// Clocks for `sources` sources, numbered from 0. `ticks` converts the durations of the settings;
+    /// `packet_hits` is the largest number of hits and signs of time in a packet.
+    pub fn new(
+        sources: usize,
+        sorting: &SortingSettings,
+        ticks: impl Fn(u64) -> u64,
+        packet_hits: usize,
+    ) -> Self {
+        let (window, leap, restart) = (ticks(sorting.window), ticks(sorting.leap), ticks(sorting.restart));
+        Self {
+            clocks: (0..sources).map(|_| SourceClock::new(window, leap, restart, packet_hits)).collect(),
+            joint: JointTime::new(ticks(sorting.source_lag)),
+            forced: 0,
+        }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(sources: usize, packet_hits: usize) -> usize {
+        sources * (size_of::<SourceClock<T>>() + SourceClock::<T>::memory_bound(packet_hits))
+    }
+
+    /// The clock of `source`, which begins a packet.
+    #[inline]
+    pub fn begin_packet(&mut self, source: usize) -> Option<&mut SourceClock<T>> {
+        let watermark = self.joint.watermark();
+        let clock = self.clocks.get_mut(source)?;
+        clock.begin_packet(watermark);
+        Some(clock)
+    }
+
+    /// The clocks of all sources, which all begin a packet: for packets that carry hits of several.
+    #[inline]
+    pub fn begin_packet_of_all(&mut self) -> &mut [SourceClock<T>] {
+        let watermark = self.joint.watermark();
+        self.clocks.iter_mut().for_each(|clock| clock.begin_packet(watermark));
+        &mut self.clocks
+    }
+
+    /// The clocks, in the middle of a packet.
+    #[inline(always)]
+    pub fn clocks_mut(&mut self) -> &mut [SourceClock<T>] {
+        &mut self.clocks
+    }
+
+    /// Follows the clocks: nothing that any source sends from here on is earlier than what is returned.
+    #[inline]
+    pub fn follow(&mut self) -> DataTime {
+        self.joint.follow(self.clocks.iter())
+    }
+
+    /// As far as [`TimeLine::follow`] has come.
+    #[inline]
+    pub fn watermark(&self) -> DataTime {
+        self.joint.watermark()
+    }
+
+    /// Goes further than the sources allow, because there is no room left; counted. `closed` is what is closed
+    /// already, `latest_pending` the latest that waits.
+    #[cold]
+    pub fn force(&mut self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
+        self.forced += 1;
+        self.joint.force(self.clocks.iter(), closed, latest_pending)
+    }
+
+    /// Counts that something was closed early.
+    #[cold]
+    pub fn count_forced_closing(&mut self) {
+        self.forced += 1;
+    }
+
+    /// End of the input: releases the quarantines one by one, as long as `has_room` says that there is room for
+    /// another. `closed` is what is closed already. Returns true if some are left.
+    pub fn release<A: AcceptedHits<T>>(
+        &mut self,
+        accepted: &mut A,
+        closed: DataTime,
+        has_room: impl Fn(&A) -> bool,
+    ) -> bool {
+        // Closing may have gone further than the watermark.
+        let closed = self.joint.watermark().max(closed);
+        for clock in self.clocks.iter_mut().filter(|clock| clock.is_quarantine_open()) {
+            if !has_room(accepted) {
+                return true;
+            }
+            clock.begin_packet(closed);
+            clock.close(accepted);
+        }
+        false
+    }
+
+    /// What the clocks of all sources have counted together.
+    pub fn clock_counts(&self) -> ClockCounts {
+        self.clocks.iter().fold(ClockCounts::default(), |sum, clock| sum + clock.counts())
+    }
+
+    /// The counters at this moment.
+    pub fn counters(&self) -> TimeLineCounters {
+        let counts = self.clock_counts();
+        TimeLineCounters {
+            late: counts.late,
+            unconfirmed_leap: counts.refuted,
+            held_in_quarantine: self.clocks.iter().map(SourceClock::held).sum(),
+            leaps: counts.leaps,
+            clock_restarts: counts.restarts,
+            forced_closings: self.forced,
+        }
+    }
+}
