@@ -84,7 +84,7 @@ impl MonitorKind {
 
 /// Why a record is of no use: the first check that fails. Which ring the monitors are on is configured, and no
 /// fault of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MonitorFault {
     /// A fibre above 23.
     Fibre,

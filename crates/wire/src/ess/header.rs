@@ -17,8 +17,8 @@ pub struct HeaderRules {
     /// The only accepted detector type ([`super::detector_type`]).
     pub detector_type: u8,
     /// Largest distance of a pulse from the previous one, in ticks. A previous pulse that is later than the
-    /// pulse is too far away. (The reference has the limit in nanoseconds; rounding it down to ticks decides
-    /// the same.)
+    /// pulse is too far away. (The reference has the limit in nanoseconds. Rounded down to ticks it decides
+    /// the same, unless it is less than a nanosecond below a whole number of ticks.)
     pub max_pulse_distance: u64,
     /// Rules that need not hold.
     pub relaxed: HeaderRelaxations,

@@ -54,7 +54,7 @@ impl<'a> Vmm3aPayload<'a> {
 }
 
 /// Why a record is of no use: the first check of section 2.1 that fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordFault {
     /// A fibre above 23.
     Fibre,
