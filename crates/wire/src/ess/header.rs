@@ -1,6 +1,6 @@
 //! The common header of all packets (ESS readout formats, section 1).
 
-use super::{EssTime, HeaderRelaxations, LARGEST_PACKET, LARGEST_TICK, OUTPUT_QUEUES};
+use super::{EssHeader, EssTime, HeaderRelaxations, LARGEST_PACKET, LARGEST_TICK, OUTPUT_QUEUES};
 
 /// Bytes of the header in version 0.
 pub(super) const HEADER_0: usize = 30;
@@ -131,6 +131,19 @@ impl<'a> EssPacket<'a> {
         self.payload.is_empty()
     }
 
+    /// The header, as it is encoded.
+    pub fn header(&self) -> EssHeader {
+        EssHeader {
+            version: self.version,
+            detector_type: self.detector_type,
+            output_queue: self.output_queue,
+            time_source: self.time_source,
+            pulse: self.pulse,
+            previous_pulse: self.previous_pulse,
+            sequence: self.sequence,
+        }
+    }
+
     /// The rules 1 to 10.
     #[inline]
     fn addressed(bytes: &'a [u8], rules: &HeaderRules) -> Result<Self, HeaderFault> {
@@ -230,7 +243,7 @@ fn word_at(header: &[u8; HEADER_0], offset: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{EssHeader, TICKS_PER_SECOND};
+    use super::super::TICKS_PER_SECOND;
     use super::*;
 
     const RULES: HeaderRules =

@@ -66,6 +66,19 @@ mod tests {
         }
     }
 
+    /// The reference multiplies by the tick in floating point and cuts. Only where the product is a whole
+    /// number, at multiples of the denominator, could that be one less than the exact value.
+    #[test]
+    fn nanoseconds_are_those_of_the_reference() {
+        let tick = 1e9 / f64::from(TICKS_PER_SECOND);
+        for ticks in (0..TICKS_PER_SECOND).step_by(TICK_DENOMINATOR as usize) {
+            for ticks in ticks..ticks + 2 {
+                let expected = (f64::from(ticks) * tick) as u64;
+                assert_eq!(EssTime { seconds: 0, ticks }.nanoseconds(), expected);
+            }
+        }
+    }
+
     #[test]
     fn the_end_of_a_second_is_nearest_to_the_next_one() {
         assert_eq!(EssTime::nearest(999_999_994), Some(EssTime { seconds: 0, ticks: TICKS_PER_SECOND - 1 }));
