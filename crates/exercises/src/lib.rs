@@ -13,6 +13,8 @@
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
+//! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of today's ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
+//! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of today's ESS readout with records of beam monitors | the same |
 //! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
@@ -30,6 +32,7 @@ pub mod capture;
 pub mod cncs;
 pub mod configuration;
 pub mod corpus;
+pub mod ess;
 pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;
@@ -53,7 +56,7 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
@@ -63,6 +66,12 @@ pub const TARGETS: [Target; 14] = [
         name: "adc_readout_stream",
         exercise: adc_readout::adc_readout_stream,
         seeds: corpus::adc_readout::stream_seeds,
+    },
+    Target { name: "ess_header_vmm3a", exercise: ess::ess_header_vmm3a, seeds: corpus::ess::vmm3a_seeds },
+    Target {
+        name: "ess_beam_monitor",
+        exercise: ess::ess_beam_monitor,
+        seeds: corpus::ess::beam_monitor_seeds,
     },
     Target { name: "multiblade", exercise: multiblade::multiblade, seeds: corpus::multiblade::seeds },
     Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },

@@ -56,6 +56,16 @@ fn adc_readout_stream_replays_its_corpus() {
 }
 
 #[test]
+fn ess_header_vmm3a_replays_its_corpus() {
+    replay("ess_header_vmm3a");
+}
+
+#[test]
+fn ess_beam_monitor_replays_its_corpus() {
+    replay("ess_beam_monitor");
+}
+
+#[test]
 fn multiblade_replays_its_corpus() {
     replay("multiblade");
 }
@@ -126,6 +136,8 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "caen",
         "adc_readout",
         "adc_readout_stream",
+        "ess_header_vmm3a",
+        "ess_beam_monitor",
         "multiblade",
         "sonde",
         "sonde_stream",

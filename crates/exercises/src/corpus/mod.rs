@@ -8,6 +8,7 @@ pub mod caen;
 pub mod capture;
 pub mod cncs;
 pub mod configuration;
+pub mod ess;
 pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;

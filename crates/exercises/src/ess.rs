@@ -1,0 +1,105 @@
+//! Single packets of today's ESS readout: the header with VMM3a records or with those of beam monitors.
+
+use evforge_wire::ess::beam_monitor::MonitorPayload;
+use evforge_wire::ess::{
+    EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, Numbering, RECORD, RecordRules, TICKS_PER_SECOND,
+    Vmm3aPayload, detector_type,
+};
+
+/// The rules of records: those of today, each relaxed by itself, and both.
+const RECORD_RULES: [RecordRules; 4] = [
+    RecordRules { length_in_bits: false, any_adc: false },
+    RecordRules { length_in_bits: true, any_adc: false },
+    RecordRules { length_in_bits: false, any_adc: true },
+    RecordRules { length_in_bits: true, any_adc: true },
+];
+
+/// Parses `bytes` as a packet of NMX with VMM3a records, and encodes it again.
+///
+/// # Panics
+/// If numbering and packet disagree, if it matters for a packet that a rule is relaxed which it does not
+/// break, if the quick and the slow check of a record disagree, or if the content changes on the way.
+pub fn ess_header_vmm3a(bytes: &[u8]) {
+    let Some(payload) = header(bytes, detector_type::NMX) else { return };
+    let Ok(records) = Vmm3aPayload::parse(payload) else {
+        return assert_ne!(payload.len() % RECORD, 0);
+    };
+    assert_eq!((RECORD * records.len(), records.is_empty()), (payload.len(), payload.is_empty()));
+    assert_eq!(records.readouts().len(), records.len());
+    for (readout, record) in records.readouts().zip(payload.chunks_exact(RECORD)) {
+        assert_eq!(readout.fields().encode(), record, "a record changed on the way");
+        for rules in &RECORD_RULES {
+            assert_eq!(readout.is_sound(rules), readout.fault(rules).is_none(), "{:?}", readout.fields());
+            if readout.is_sound(rules) {
+                assert!(readout.ring() < 12 && readout.fen() < 24 && readout.time().ticks < TICKS_PER_SECOND);
+                assert!(readout.bc() < 4096 && readout.hybrid() < 8 && readout.channel() < 64);
+                assert!(rules.any_adc || readout.adc() < 1024);
+                assert!(readout.length() == 20 || (rules.length_in_bits && readout.length_is_in_bits()));
+            }
+        }
+    }
+}
+
+/// Parses `bytes` as a packet of beam monitors, and encodes it again.
+///
+/// # Panics
+/// As [`ess_header_vmm3a`].
+pub fn ess_beam_monitor(bytes: &[u8]) {
+    let Some(payload) = header(bytes, detector_type::CBM) else { return };
+    let Ok(records) = MonitorPayload::parse(payload) else {
+        return assert_ne!(payload.len() % RECORD, 0);
+    };
+    assert_eq!((RECORD * records.len(), records.is_empty()), (payload.len(), payload.is_empty()));
+    assert_eq!(records.readouts().len(), records.len());
+    for (readout, record) in records.readouts().zip(payload.chunks_exact(RECORD)) {
+        assert_eq!(readout.fields().encode(), record, "a record changed on the way");
+        for rules in &RECORD_RULES {
+            assert_eq!(readout.is_sound(rules), readout.fault(rules).is_none(), "{:?}", readout.fields());
+            if readout.is_sound(rules) {
+                assert!(readout.ring() < 12 && readout.fen() < 24 && readout.time().ticks < TICKS_PER_SECOND);
+                assert!(readout.kind().is_some());
+                assert!(readout.length() == 20 || (rules.length_in_bits && readout.length_is_in_bits()));
+            }
+        }
+    }
+}
+
+/// The payload of a packet that is sound at least if all rules are relaxed that can be.
+fn header(bytes: &[u8], detector_type: u8) -> Option<&[u8]> {
+    let rules = |relaxed| HeaderRules { detector_type, max_pulse_distance: 31_447_320, relaxed };
+    let lax = rules(HeaderRelaxations::ALL);
+    let numbering = EssPacket::numbering(bytes, &lax);
+    let packet = match EssPacket::parse(bytes, &lax) {
+        Ok(packet) => packet,
+        Err(fault) => {
+            let relaxable = matches!(
+                fault,
+                HeaderFault::Type
+                    | HeaderFault::OutputQueue
+                    | HeaderFault::TimeSource(_)
+                    | HeaderFault::TimeFraction
+                    | HeaderFault::PulseDistance
+            );
+            assert!(!relaxable, "{fault:?} is relaxed");
+            assert_eq!(numbering, None, "{fault:?}");
+            assert_eq!(EssPacket::parse(bytes, &rules(HeaderRelaxations::NONE)), Err(fault));
+            return None;
+        }
+    };
+    let Numbering { output_queue, sequence } = numbering.expect("an accepted packet has a number");
+    assert_eq!((output_queue, sequence), (packet.output_queue, packet.sequence));
+    // What the packet breaks is enough to relax, and all of it is needed.
+    let needed = packet.relaxed;
+    assert_eq!(EssPacket::parse(bytes, &rules(needed)), Ok(packet));
+    for (rule, name) in HeaderRelaxations::ALL.iter() {
+        let without = EssPacket::parse(bytes, &rules(HeaderRelaxations::ALL.without(rule)));
+        assert_eq!(without.is_err(), needed.contains(rule), "{name}");
+    }
+
+    let mut again = Vec::new();
+    packet.header().write_packet(packet.payload, &mut again);
+    let unused = if packet.version == 1 { 30..32 } else { 0..0 };
+    again[unused.clone()].copy_from_slice(&bytes[unused]);
+    assert!(again == bytes, "the packet changed on the way");
+    Some(packet.payload)
+}
