@@ -39,6 +39,13 @@ pub trait Detector: Send {
     /// The pixels of this detector.
     fn geometry(&self) -> LogicalGeometry;
 
+    /// True if the readout carries the times of the source's pulses, since the Unix epoch, so that every event of
+    /// every batch belongs to a pulse ([`EventBatch::begin_pulse`]). False by default. Files that are begun before
+    /// the first batch want to know.
+    fn tells_pulses(&self) -> bool {
+        false
+    }
+
     /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data.
     fn memory_bound(&self) -> usize;
 

@@ -3,6 +3,8 @@
 //! FlatBuffers messages and HDF5 datasets want one array per quantity, so that is what a batch is; writing
 //! it out is a copy of columns.
 
+use std::ops::Range;
+
 /// A detector pixel, counted from 1. 0 means "no pixel".
 pub type PixelId = u32;
 
@@ -93,16 +95,17 @@ impl EventBatch {
         &self.pulses
     }
 
+    /// How many pulses begin in this batch if `open` was the last one before it: a pulse that is named again
+    /// right after itself goes on and is not a new one.
+    pub fn pulses_begun(&self, open: Option<u64>) -> usize {
+        let before = std::iter::once(open).chain(self.pulses.iter().map(|pulse| Some(pulse.time_ns)));
+        self.pulses.iter().zip(before).filter(|(pulse, before)| *before != Some(pulse.time_ns)).count()
+    }
+
     /// The events of each pulse: the start of the pulse and the indices of its events. Events that belong to no
     /// pulse of the batch come first, without a start; they are all there is in a batch without pulses.
-    pub fn by_pulse(&self) -> impl Iterator<Item = (Option<u64>, std::ops::Range<usize>)> + '_ {
-        let ends = self.pulses.iter().map(|pulse| pulse.first_event).chain([self.used]);
-        let starts = std::iter::once(None).chain(self.pulses.iter().map(|pulse| Some(*pulse)));
-        let ranges = starts.zip(ends).map(|(start, end)| match start {
-            None => (None, 0..end),
-            Some(pulse) => (Some(pulse.time_ns), pulse.first_event..end),
-        });
-        ranges.filter(|(start, events)| start.is_some() || !events.is_empty())
+    pub fn by_pulse(&self) -> impl Iterator<Item = (Option<u64>, Range<usize>)> + '_ {
+        events_by_pulse(&self.pulses, self.used)
     }
 
     /// Appends many events at once: `write` gets the first `most` places of both columns that are free (fewer
@@ -159,10 +162,14 @@ impl EventBatch {
         &self.pixel_ids[..self.used]
     }
 
-    /// Marks every event: `mark_of` is given its time. For the stage behind the detector.
-    pub fn mark(&mut self, mark_of: impl FnMut(u64) -> u8) {
+    /// Marks every event: `mark_of` is given the start of its pulse, if the readout told it, and its time. For
+    /// the stage behind the detector.
+    pub fn mark(&mut self, mut mark_of: impl FnMut(Option<u64>, u64) -> u8) {
         self.marks.clear();
-        self.marks.extend(self.times_ns[..self.used].iter().copied().map(mark_of));
+        for (pulse, events) in events_by_pulse(&self.pulses, self.used) {
+            let times = self.times_ns.get(events).unwrap_or_default();
+            self.marks.extend(times.iter().map(|&time_ns| mark_of(pulse, time_ns)));
+        }
     }
 
     /// Column of marks, one bit per veto: empty if there are no vetoes, else as long as
@@ -181,6 +188,20 @@ impl EventBatch {
         self.capacity() * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
             + Self::pulse_capacity(self.capacity()) * size_of::<PulseStart>()
     }
+}
+
+/// What [`EventBatch::by_pulse`] says, for `used` events.
+fn events_by_pulse(
+    pulses: &[PulseStart],
+    used: usize,
+) -> impl Iterator<Item = (Option<u64>, Range<usize>)> + '_ {
+    let ends = pulses.iter().map(|pulse| pulse.first_event).chain([used]);
+    let starts = std::iter::once(None).chain(pulses.iter().map(|pulse| Some(*pulse)));
+    let ranges = starts.zip(ends).map(|(start, end)| match start {
+        None => (None, 0..end),
+        Some(pulse) => (Some(pulse.time_ns), pulse.first_event..end),
+    });
+    ranges.filter(|(start, events)| start.is_some() || !events.is_empty())
 }
 
 impl PartialEq for EventBatch {
@@ -220,7 +241,11 @@ mod tests {
         assert!(batch.begin_pulse(30));
         let groups: Vec<_> = batch.by_pulse().collect();
         assert_eq!(groups, [(None, 0..1), (Some(10), 1..1), (Some(20), 1..2), (Some(30), 2..2)]);
+        assert_eq!([None, Some(10), Some(30)].map(|open| batch.pulses_begun(open)), [3, 2, 3]);
+        batch.mark(|pulse, time| (time - pulse.unwrap_or(0)) as u8);
+        assert_eq!(batch.marks(), [3, 5]);
         while batch.begin_pulse(40) {}
+        assert_eq!(batch.pulses_begun(None), 4);
         assert_eq!(batch.pulses().len(), SMALLEST_PULSE_CAPACITY);
         batch.clear();
         assert!(batch.is_blank() && batch.begin_pulse(40) && batch.is_empty() && !batch.is_blank());

@@ -11,6 +11,7 @@
 //! | one UDP payload with its origin; many of them in one slab | [`packet`] |
 //! | what packets are read from, whatever the kind of file | [`packet_source`] |
 //! | events in columns, the unit that leaves a detector pipeline | [`event`] |
+//! | all events of a run with their pulses, to compare runs | [`event_log`] |
 //! | pixel ids from coordinates and back | [`geometry`] |
 //! | pulses and time of flight | [`pulse`] |
 //! | lost, reordered and duplicated packets told apart | [`sequence`] |
@@ -32,6 +33,7 @@ pub mod clock;
 pub mod counter;
 pub mod detector;
 pub mod event;
+pub mod event_log;
 pub mod geometry;
 pub mod ledger;
 pub mod monitor;

@@ -1,7 +1,8 @@
 //! Streams of packets into any detector: what must hold whatever it is fed.
 
 use evforge_core::detector::Detector;
-use evforge_core::event::{Event, EventBatch};
+use evforge_core::event::EventBatch;
+use evforge_core::event_log::EventLog;
 use evforge_core::packet::{LARGEST_PAYLOAD, PacketBatch, PacketOrigin, PacketSlab};
 
 /// More memory than the small detectors of these exercises can need.
@@ -13,7 +14,8 @@ const MOST_MEMORY: usize = 64 << 20;
 ///
 /// # Panics
 /// If something is unaccounted for after any packet, if something is held after the end, if a pixel lies
-/// outside the geometry, or if the events depend on how the packets are handed over.
+/// outside the geometry, if an event has no pulse though the detector tells them, or if the events or pulses
+/// depend on how the packets are handed over.
 pub fn form_both_ways(bytes: &[u8], publish: bool, build: impl Fn() -> Box<dyn Detector>) {
     let packets = packets(bytes);
     let one_by_one = one_by_one(&mut *build(), publish, &packets);
@@ -33,10 +35,10 @@ fn packets(mut bytes: &[u8]) -> Vec<(&[u8], usize)> {
     packets
 }
 
-fn one_by_one(detector: &mut dyn Detector, publish: bool, packets: &[(&[u8], usize)]) -> Vec<Event> {
+fn one_by_one(detector: &mut dyn Detector, publish: bool, packets: &[(&[u8], usize)]) -> EventLog {
     let mut slab = PacketSlab::new(1, 0);
     let mut batch = EventBatch::new(3);
-    let mut events = Vec::new();
+    let mut events = EventLog::default();
     for (number, &(bytes, original)) in packets.iter().enumerate() {
         slab.clear();
         assert!(slab.push(bytes, original, PacketOrigin::default()));
@@ -53,13 +55,13 @@ fn one_by_one(detector: &mut dyn Detector, publish: bool, packets: &[(&[u8], usi
     events
 }
 
-fn at_once(detector: &mut dyn Detector, packets: &[(&[u8], usize)]) -> Vec<Event> {
+fn at_once(detector: &mut dyn Detector, packets: &[(&[u8], usize)]) -> EventLog {
     let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|(bytes, _)| bytes.len()).sum());
     for &(bytes, original) in packets {
         assert!(slab.push(bytes, original, PacketOrigin::default()));
     }
     let mut batch = EventBatch::new(256);
-    let mut events = Vec::new();
+    let mut events = EventLog::default();
     ingest(detector, &slab.batch(), &mut batch, &mut events);
     close(detector, &mut batch, &mut events);
     events
@@ -69,7 +71,7 @@ fn ingest(
     detector: &mut dyn Detector,
     packets: &PacketBatch<'_>,
     batch: &mut EventBatch,
-    events: &mut Vec<Event>,
+    events: &mut EventLog,
 ) {
     let mut taken = 0;
     loop {
@@ -85,7 +87,7 @@ fn ingest(
     }
 }
 
-fn close(detector: &mut dyn Detector, batch: &mut EventBatch, events: &mut Vec<Event>) {
+fn close(detector: &mut dyn Detector, batch: &mut EventBatch, events: &mut EventLog) {
     let bound = detector.memory_bound();
     assert!(bound < MOST_MEMORY, "a bound of {bound} bytes");
     while detector.close(batch) {
@@ -98,11 +100,16 @@ fn close(detector: &mut dyn Detector, batch: &mut EventBatch, events: &mut Vec<E
     assert_eq!(ledger.counters.value("held"), Some(0), "held after the end");
     assert_eq!(ledger.counters.value("events"), Some(events.len() as u64));
     let geometry = detector.geometry();
-    let outside = events.iter().find(|event| !geometry.is_valid(event.pixel_id));
+    let outside = events.events().find(|event| !geometry.is_valid(event.pixel_id));
     assert_eq!(outside, None, "an event outside the geometry");
+    let tells_pulses = detector.tells_pulses();
+    assert!(
+        events.pulses().iter().all(|pulse| pulse.time_ns.is_some() == tells_pulses),
+        "events without a pulse, or pulses that nobody announced"
+    );
 }
 
-fn take(batch: &mut EventBatch, events: &mut Vec<Event>) {
-    events.extend(batch.iter());
+fn take(batch: &mut EventBatch, events: &mut EventLog) {
+    events.take(batch);
     batch.clear();
 }

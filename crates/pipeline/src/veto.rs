@@ -1,7 +1,7 @@
 //! Vetoes: rules that mark events which should not be trusted, and count them, without deleting any.
 //!
 //! A veto names a range of the detector's time (a shutter moved), or of the time of flight in every pulse (the
-//! prompt pulse). Whoever analyses the data decides what to do with marked events: the mark stands beside the
+//! prompt pulse): the pulses that the readout tells, or else those of the configuration. Whoever analyses the data decides what to do with marked events: the mark stands beside the
 //! event in the CSV and NeXus files, as one bit per veto in the order of the configuration.
 
 use evforge_core::event::EventBatch;
@@ -59,7 +59,8 @@ pub struct VetoStage {
 }
 
 impl VetoStage {
-    /// For checked vetoes; times of flight count from the pulses.
+    /// For checked vetoes. Times of flight count from the pulses that the readout tells; `pulses` are for readouts
+    /// that tell none.
     pub fn new(vetoes: Vec<Veto>, pulses: PulseTrain) -> Self {
         let counts = vec![0; vetoes.len()];
         Self { vetoes, pulses, counts }
@@ -72,9 +73,13 @@ impl VetoStage {
         }
         let Self { vetoes, pulses, counts } = self;
         let by_flight = vetoes.iter().any(|veto| matches!(veto.range, VetoRange::TimeOfFlight(..)));
-        events.mark(|time_ns| {
-            // An event before the first pulse has no time of flight.
-            let flight = if by_flight { pulses.locate(time_ns).map(|at| at.time_of_flight_ns) } else { None };
+        events.mark(|pulse, time_ns| {
+            // An event before its pulse, or before the first one, has no time of flight.
+            let flight = match pulse {
+                _ if !by_flight => None,
+                Some(start) => time_ns.checked_sub(start),
+                None => pulses.locate(time_ns).map(|at| at.time_of_flight_ns),
+            };
             let mut mark = 0_u8;
             for (bit, (veto, count)) in vetoes.iter().zip(&mut *counts).enumerate() {
                 let applies = match veto.range {
@@ -119,6 +124,24 @@ mod tests {
         assert_eq!(stage.counts().collect::<Vec<_>>(), [("prompt pulse", 3), ("shutter", 1)]);
         batch.clear();
         assert!(batch.marks().is_empty());
+    }
+
+    #[test]
+    fn times_of_flight_count_from_the_pulses_of_the_readout() {
+        let range = VetoRange::TimeOfFlight(200_000_000, 300_000_000);
+        let veto = Veto { name: "slow neutrons".into(), range };
+        let mut stage = VetoStage::new(vec![veto], PulseTrain::european_xfel());
+        let mut batch = EventBatch::new(8);
+        // The second pulse is late, so the times of flight of the first one exceed the configured period.
+        for (pulse, times) in [(1_000, &[2_000, 200_001_000][..]), (300_000_000, &[310_000_000, 500_000_000])]
+        {
+            assert!(batch.begin_pulse(pulse));
+            for &time_ns in times {
+                assert!(batch.push(Event { time_ns, pixel_id: 1 }));
+            }
+        }
+        stage.mark(&mut batch);
+        assert_eq!(batch.marks(), [0, 1, 0, 1]);
     }
 
     #[test]

@@ -5,7 +5,8 @@ mod common;
 
 use common::Keep;
 use evforge_core::detector;
-use evforge_core::event::{Event, EventBatch};
+use evforge_core::event::EventBatch;
+use evforge_core::event_log::EventLog;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_pipeline::capture_run::CaptureRun;
@@ -59,12 +60,12 @@ static RECORDED: LazyLock<Option<Sources>> = LazyLock::new(|| {
 });
 
 /// Forms events of packets cut into slabs of `slab_packets` with batches of `batch_events`.
-fn form(config: &Config, packets: &[&Vec<u8>], slab_packets: usize, batch_events: usize) -> Vec<Event> {
+fn form(config: &Config, packets: &[&Vec<u8>], slab_packets: usize, batch_events: usize) -> EventLog {
     let mut detector = config.build_detector().expect("a checked configuration");
-    let mut events = Vec::new();
+    let mut events = EventLog::default();
     let mut batch = EventBatch::new(batch_events);
     let mut keep = |batch: &mut EventBatch| {
-        events.extend(batch.iter());
+        events.take(batch);
         batch.clear();
     };
     for chunk in packets.chunks(slab_packets) {
@@ -224,7 +225,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let report = run.run(|_| {}).unwrap();
         assert!(report.is_success());
         assert_eq!(report.ledger.unaccounted(), 0);
-        kept.events()
+        kept.log()
     };
     let expected = events(&[]);
     assert!(expected.len() > 5000);

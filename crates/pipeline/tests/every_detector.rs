@@ -1,11 +1,11 @@
-//! What holds for every detector, over its recorded or generated capture: the events do not depend on slabs,
-//! batches or threads, nor on whether somebody looks at the monitor data; the laws hold, and nothing is held at the
+//! What holds for every detector, over its recorded or generated capture: the events and pulses do not depend on
+//! slabs, batches or threads, nor on whether somebody looks at the monitor data; the laws hold, and nothing is held at the
 //! end.
 
 mod common;
 
 use common::Keep;
-use evforge_core::event::Event;
+use evforge_core::event_log::EventLog;
 use evforge_net::capture::CaptureReader;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
@@ -28,7 +28,7 @@ const DETECTORS: [(&str, &str); 9] = [
     ("multiblade.toml", "multiblade/generated.pkts"),
 ];
 
-fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> Vec<Event> {
+fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> EventLog {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let config = Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
@@ -51,8 +51,10 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
     let readouts: Option<u64> = monitor.latest().map(|monitor| monitor.readouts().iter().sum());
     assert_eq!(readouts.is_some(), monitored, "{configuration}");
     assert!(!monitored || readouts > Some(0), "{configuration}: the monitor has seen nothing");
-    let events = kept.events();
+    let events = kept.log();
     assert_eq!(value("events"), Some(events.len() as u64), "{configuration}");
+    let tells_pulses = config.build_detector().expect("a checked configuration").tells_pulses();
+    assert!(events.pulses().iter().all(|pulse| pulse.time_ns.is_some() == tells_pulses), "{configuration}");
     events
 }
 

@@ -97,7 +97,7 @@ fn marks_of_vetoes_stand_beside_the_events_and_layers_have_a_depth() {
     options.vetoes = vec!["prompt pulse".into(), "shutter".into()];
     let mut writer = NexusWriter::create(&options).unwrap();
     let mut events = batch(&[(5, 1), (6, 24)]);
-    events.mark(|time| (time % 4) as u8);
+    events.mark(|_, time| (time % 4) as u8);
     writer.take(&events).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
 
