@@ -43,6 +43,7 @@ export class LedgerPanel {
     row(table, "events in the picture", grouped(status.events));
     if (status.outside_geometry > 0) row(table, "outside the geometry", grouped(status.outside_geometry), "bad");
     if (status.before_first_pulse > 0) row(table, "before the first pulse", grouped(status.before_first_pulse), "minor");
+    if (status.beyond_spectrum > 0) row(table, "beyond the spectrum", grouped(status.beyond_spectrum), "minor");
     row(table, "updates", `${this.model.updatesPerSecond().toFixed(1)}\u202f/s`, "minor");
     row(table, "skipped, page too slow", grouped(status.skipped), "minor");
   }

@@ -68,7 +68,10 @@ export interface Status {
   input: "waiting" | "running" | "ended" | "failed";
   events: number;
   outside_geometry: number;
+  /** Events before the first pulse, or before the pulse that the readout gave them. */
   before_first_pulse: number;
+  /** Events too long after the pulse that the readout gave them for the spectrum. */
+  beyond_spectrum: number;
   last_event_ms?: number;
   ledger?: Ledger;
   alarms: string[];

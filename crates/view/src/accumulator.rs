@@ -39,6 +39,7 @@ pub(crate) struct Accumulator {
     events: AtomicU64,
     outside_geometry: AtomicU64,
     before_first_pulse: AtomicU64,
+    beyond_spectrum: AtomicU64,
     /// Milliseconds from `started` to the newest batch with events; means nothing unless `has_events`.
     last_event_ms: AtomicU64,
     has_events: AtomicBool,
@@ -66,6 +67,7 @@ impl Accumulator {
             events: AtomicU64::new(0),
             outside_geometry: AtomicU64::new(0),
             before_first_pulse: AtomicU64::new(0),
+            beyond_spectrum: AtomicU64::new(0),
             last_event_ms: AtomicU64::new(0),
             has_events: AtomicBool::new(false),
             input: AtomicU8::new(InputState::Running as u8),
@@ -83,13 +85,12 @@ impl Accumulator {
         }
     }
 
-    /// Counts an event in a bin of the spectrum; none is an event before the first pulse.
+    /// Counts an event in a bin of the spectrum; none is an event before its pulse or before the first one.
     #[inline]
-    pub(crate) fn count_bin(&self, bin: Option<usize>) {
-        match bin.and_then(|bin| self.spectrum.get(bin)) {
-            Some(count) => bump(count, 1),
-            None => bump(&self.before_first_pulse, 1),
-        }
+    pub(crate) fn count_bin(&self, bin: Option<u64>) {
+        let Some(bin) = bin else { return bump(&self.before_first_pulse, 1) };
+        let place = usize::try_from(bin).ok().and_then(|bin| self.spectrum.get(bin));
+        bump(place.unwrap_or(&self.beyond_spectrum), 1);
     }
 
     /// Closes a batch of so many events.
@@ -133,6 +134,10 @@ impl Accumulator {
 
     pub(crate) fn before_first_pulse(&self) -> u64 {
         self.before_first_pulse.load(Relaxed)
+    }
+
+    pub(crate) fn beyond_spectrum(&self) -> u64 {
+        self.beyond_spectrum.load(Relaxed)
     }
 
     /// When the newest event came, or none before the first.

@@ -21,7 +21,8 @@ pub struct ViewOptions {
     pub title: String,
     /// The pixels: up to 2^25 (33 million).
     pub geometry: LogicalGeometry,
-    /// The pulses from which time of flight counts.
+    /// The pulses from which time of flight counts where the readout tells none; their period is the range of the
+    /// spectrum in any case.
     pub pulses: PulseTrain,
     /// Width of a bin of the time-of-flight spectrum in nanoseconds, at least 1. None (the default) takes
     /// the widest round width that gives 500 bins or more; for the ESS that is 100 µs and 715 bins. A width

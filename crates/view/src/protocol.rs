@@ -115,8 +115,12 @@ pub struct Now {
     pub events: u64,
     /// Events whose pixel is not one of the geometry.
     pub outside_geometry: u64,
-    /// Events before the first pulse: in the image, not in the spectrum.
+    /// Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the
+    /// spectrum.
     pub before_first_pulse: u64,
+    /// Events so long after the pulse that the readout gave them that they lie beyond the spectrum, which is one
+    /// period long: in the image, not in the spectrum.
+    pub beyond_spectrum: u64,
     /// Milliseconds since the newest event came; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_event_ms: Option<u64>,

@@ -128,6 +128,7 @@ impl Shared {
             events: streams.iter().map(|stream| stream.events()).sum(),
             outside_geometry: streams.iter().map(|stream| stream.outside_geometry()).sum(),
             before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
+            beyond_spectrum: streams.iter().map(|stream| stream.beyond_spectrum()).sum(),
             last_event_ms: last_event.map(|at| now.saturating_duration_since(at).as_millis() as u64),
             ledger: ledger::join(&ledgers, &lock(&self.losses), now),
             alarms: lock(&self.alarms).clone(),

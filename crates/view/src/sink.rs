@@ -34,10 +34,16 @@ impl EventSink for LiveSink {
     }
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        for event in events.iter() {
-            self.counts.count_pixel(event.pixel_id);
-            let flight = self.clock.time_of_flight_ns(event.time_ns);
-            self.counts.count_bin(flight.map(|ns| (ns / self.bins.width_ns) as usize));
+        let mut rest = events.iter();
+        for (pulse, range) in events.by_pulse() {
+            for event in rest.by_ref().take(range.len()) {
+                self.counts.count_pixel(event.pixel_id);
+                let flight = match pulse {
+                    Some(start) => event.time_ns.checked_sub(start),
+                    None => self.clock.time_of_flight_ns(event.time_ns),
+                };
+                self.counts.count_bin(flight.map(|ns| ns / self.bins.width_ns));
+            }
         }
         self.counts.count_events(events.len() as u64);
         Ok(())

@@ -4,6 +4,8 @@
 mod common;
 
 use common::{Browser, ask, feed, get, options, start};
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::sink::EventSink;
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewError, ViewOptions};
 use serde_json::json;
@@ -88,4 +90,29 @@ fn a_port_that_is_taken_is_named_with_what_to_do() {
     let elsewhere = ViewOptions { address: "192.0.2.1:0".parse().unwrap(), ..options(2, 2) };
     let text = LiveView::start(elsewhere).unwrap_err().to_string();
     assert!(text.contains("this host has no address 192.0.2.1"), "{text}");
+}
+
+#[test]
+fn times_of_flight_count_from_the_pulses_that_the_readout_tells() {
+    let (view, mut sink) = start(options(4, 2));
+    let mut batch = EventBatch::new(8);
+    // 100 µs per bin; the pulses are not those of the configured train.
+    let second = 1_000_000_000;
+    for (pulse, times) in [
+        (second + 7, &[second + 7, second + 150_007, second + 500_000_000][..]),
+        (2 * second + 9, &[2 * second + 8, 2 * second + 150_009]),
+        (3 * second, &[]),
+    ] {
+        assert!(batch.begin_pulse(pulse));
+        for &time_ns in times {
+            assert!(batch.push(Event { time_ns, pixel_id: 1 }));
+        }
+    }
+    sink.take(&batch).unwrap();
+    let picture = Picture::decode(&get(view.address(), "/api/image.bin").body).unwrap();
+    assert_eq!((picture.spectrum[0], picture.spectrum[1]), (1, 2));
+    assert_eq!(picture.spectrum.iter().sum::<u64>(), 3);
+    let state = get(view.address(), "/api/state.json").json();
+    assert_eq!((&state["events"], &state["before_first_pulse"]), (&json!(5), &json!(1)));
+    assert_eq!(state["beyond_spectrum"], json!(1));
 }
