@@ -2,13 +2,16 @@
 //!
 //! A detector's clock counts from when its electronics were started. What has to be added to reach the Unix
 //! epoch is known only with the first event: the time at which its packet arrived. So the file is made then;
-//! whether it can be made is checked before the run.
+//! whether it can be made is checked before the run. A readout that tells the pulses carries the epoch, and nothing
+//! is added; its file, too, is made with the first batch.
 
 use crate::CommandError;
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::{EventSink, SinkError};
-use evforge_stream::nexus::{EpochAnchor, ExistingFile, NexusOptions, NexusWriter, needs_recovery, recover};
+use evforge_stream::nexus::{
+    EpochAnchor, ExistingFile, NexusOptions, NexusWriter, PulseOrigin, needs_recovery, recover,
+};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,7 +50,12 @@ impl AnchoredNexus {
     /// The writer; begun if this is the first call.
     fn writer(&mut self, first_event_ns: Option<u64>) -> Result<&mut NexusWriter, SinkError> {
         if self.writer.is_none() {
-            self.options.anchor = anchor(self.recorded_ns, first_event_ns);
+            self.options.anchor = match self.options.pulse_origin {
+                PulseOrigin::Readout => {
+                    EpochAnchor { nanoseconds: 0, clock: "the readout carries the epoch".to_owned() }
+                }
+                PulseOrigin::ConfiguredTrain => anchor(self.recorded_ns, first_event_ns),
+            };
             self.writer = Some(NexusWriter::create(&self.options)?);
         }
         self.writer.as_mut().ok_or_else(|| "the NeXus file could not be begun".into())

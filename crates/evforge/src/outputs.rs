@@ -12,8 +12,8 @@ use evforge_pipeline::live_run::LiveStatus;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::samples::SampleFile;
-use evforge_pipeline::sinks::{CsvSink, PixelCounts};
-use evforge_stream::nexus::{ExistingFile, NexusOptions};
+use evforge_pipeline::sinks::{CsvColumns, CsvSink, PixelCounts};
+use evforge_stream::nexus::{ExistingFile, NexusOptions, PulseOrigin};
 use evforge_view::{LiveView, LocatedLoss, ViewOptions};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,7 +33,8 @@ pub(crate) enum IfExists {
 /// Options of where events go.
 #[derive(Args)]
 pub(crate) struct OutputArguments {
-    /// Write the events as CSV: time_ns,pixel_id in the order of emission
+    /// Write the events as CSV, in the order of emission: time_ns,pixel_id, then pulse_time_ns where the readout
+    /// tells the pulses, then veto where the configuration has vetoes
     #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Write the events as a NeXus file, which can be read while it grows
@@ -87,7 +88,9 @@ impl Outputs {
         let geometry = detector.geometry();
         let mut sinks = Vec::new();
         if let Some(path) = &arguments.events {
-            let sink = CsvSink::create(path, !config.vetoes.is_empty()).map_err(|error| error.to_string())?;
+            let columns =
+                CsvColumns { pulse_times: detector.tells_pulses(), marks: !config.vetoes.is_empty() };
+            let sink = CsvSink::create(path, columns).map_err(|error| error.to_string())?;
             sinks.push(SinkPlan::complete(Box::new(sink)));
         }
         if arguments.samples.is_some() && !config.makes_mean_values() {
@@ -115,6 +118,11 @@ impl Outputs {
                     IfExists::Number => ExistingFile::Number,
                 },
                 pulses: config.pulses,
+                pulse_origin: if detector.tells_pulses() {
+                    PulseOrigin::Readout
+                } else {
+                    PulseOrigin::ConfiguredTrain
+                },
                 vetoes: config.vetoes.iter().map(|veto| veto.name.clone()).collect(),
                 configuration: config.text.clone(),
                 ..NexusOptions::new(path, &config.name, geometry)

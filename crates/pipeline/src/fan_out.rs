@@ -7,7 +7,9 @@
 //! | input | a full queue |
 //! |---|---|
 //! | a capture file | waits: nothing is ever dropped |
-//! | live | drops the newest batch for this sink only, counts its events, and goes on |
+//! | live | drops the newest batch for this sink only, counts its events and pulses, and goes on |
+//!
+//! A batch with pulses and no events travels like any other: that nothing came is a measurement.
 //!
 //! A sink that reports an error gets no more events; what it misses is counted, the other sinks go on, and
 //! the report names it.
@@ -74,6 +76,9 @@ pub struct SinkOutcome {
     pub dropped: u64,
     /// Events it did not get, or did not keep, because it had failed.
     pub missed: u64,
+    /// Pulses that began in batches that were dropped or missed. One of them that goes on in a batch that was
+    /// taken begins there for the sink, so this is an upper bound.
+    pub pulses_lost: u64,
     /// Why it failed, if it did.
     pub failure: Option<String>,
     /// What it left behind after the input had failed.
@@ -83,6 +88,8 @@ pub struct SinkOutcome {
 /// A batch on its way, which goes home when the last sink has let go of it.
 struct SharedBatch {
     events: EventBatch,
+    /// Pulses that begin in it.
+    pulses: u64,
     home: Sender<EventBatch>,
 }
 
@@ -104,6 +111,20 @@ enum Message {
 struct Counts {
     taken: AtomicU64,
     missed: AtomicU64,
+    pulses_lost: AtomicU64,
+}
+
+impl Counts {
+    /// A batch that the sink has taken.
+    fn take(&self, batch: &SharedBatch) {
+        self.taken.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+    }
+
+    /// A batch that the sink has not taken because it has failed.
+    fn miss(&self, batch: &SharedBatch) {
+        self.missed.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+        self.pulses_lost.fetch_add(batch.pulses, Ordering::Relaxed);
+    }
 }
 
 struct Branch {
@@ -121,6 +142,8 @@ pub struct FanOut {
     come_home: Receiver<EventBatch>,
     when_full: WhenFull,
     handed_over: u64,
+    /// The last pulse handed over: if the next batch begins with it, it goes on.
+    open_pulse: Option<u64>,
 }
 
 impl FanOut {
@@ -132,7 +155,7 @@ impl FanOut {
         let start = |plan: SinkPlan| start_branch(plan, batch_events);
         let branches = plans.into_iter().map(start).collect::<std::io::Result<Vec<_>>>()?;
         let (home, come_home) = channel();
-        Ok(Self { branches, home, come_home, when_full, handed_over: 0 })
+        Ok(Self { branches, home, come_home, when_full, handed_over: 0, open_pulse: None })
     }
 
     /// Events handed over so far.
@@ -140,16 +163,18 @@ impl FanOut {
         self.handed_over
     }
 
-    /// Hands the events of `batch` to every sink and gives it back empty (or another empty one in its place).
+    /// Hands the events and pulses of `batch` to every sink and gives it back empty (or another empty one in its place).
     pub fn deliver(&mut self, batch: &mut EventBatch) {
         if batch.is_blank() {
             return;
         }
         self.handed_over += batch.len() as u64;
+        let pulses = batch.pulses_begun(self.open_pulse) as u64;
+        self.open_pulse = batch.pulses().last().map(|pulse| pulse.time_ns);
         let mut empty = self.come_home.try_recv().unwrap_or_else(|_| EventBatch::new(batch.capacity()));
         empty.clear();
         let events = std::mem::replace(batch, empty);
-        let shared = Arc::new(SharedBatch { events, home: self.home.clone() });
+        let shared = Arc::new(SharedBatch { events, pulses, home: self.home.clone() });
         for branch in &mut self.branches {
             branch.deliver(&shared, self.when_full);
         }
@@ -185,19 +210,19 @@ impl FanOut {
 impl Branch {
     fn deliver(&mut self, batch: &Arc<SharedBatch>, when_full: WhenFull) {
         let message = Message::Events(Arc::clone(batch));
-        let events = batch.events.len() as u64;
         match when_full {
             WhenFull::Wait => {
                 if self.queue.send(message).is_err() {
-                    self.counts.missed.fetch_add(events, Ordering::Relaxed);
+                    self.counts.miss(batch);
                 }
             }
             WhenFull::Drop => match self.queue.try_send(message) {
                 Ok(()) => {}
-                Err(TrySendError::Full(_)) => self.dropped += events,
-                Err(TrySendError::Disconnected(_)) => {
-                    self.counts.missed.fetch_add(events, Ordering::Relaxed);
+                Err(TrySendError::Full(_)) => {
+                    self.dropped += batch.events.len() as u64;
+                    self.counts.pulses_lost.fetch_add(batch.pulses, Ordering::Relaxed);
                 }
+                Err(TrySendError::Disconnected(_)) => self.counts.miss(batch),
             },
         }
     }
@@ -213,6 +238,7 @@ impl Branch {
             taken: self.counts.taken.load(Ordering::Relaxed),
             dropped: self.dropped,
             missed: self.counts.missed.load(Ordering::Relaxed),
+            pulses_lost: self.counts.pulses_lost.load(Ordering::Relaxed),
             failure,
             note,
         }
@@ -240,13 +266,15 @@ fn serve(
     while let Ok(message) = messages.recv() {
         let result = match message {
             Message::Events(batch) if failure.is_some() => {
-                counts.missed.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+                counts.miss(&batch);
                 continue;
             }
             Message::Events(batch) => {
                 let result = sink.take(&batch.events);
-                let counter = if result.is_ok() { &counts.taken } else { &counts.missed };
-                counter.fetch_add(batch.events.len() as u64, Ordering::Relaxed);
+                match result {
+                    Ok(()) => counts.take(&batch),
+                    Err(_) => counts.miss(&batch),
+                }
                 result
             }
             Message::Ledger(ledger) if failure.is_none() => sink.observe(&ledger),
@@ -331,6 +359,32 @@ mod tests {
         assert_eq!(slow_seen.lock().unwrap().len() as u64, slow.taken);
         assert_eq!((outcomes[1].taken, outcomes[1].dropped), (200, 0));
         assert_eq!(*fast_seen.lock().unwrap(), (0..200).collect::<Vec<_>>());
+    }
+
+    /// Pulses 0 to 99, each begun in one batch and gone on with in the next; no events.
+    fn deliver_empty_pulses(fan_out: &mut FanOut) {
+        let mut batch = EventBatch::new(2);
+        for pulse in 0..100_u64 {
+            let continued = pulse.checked_sub(1);
+            assert!(continued.into_iter().chain([pulse]).all(|pulse| batch.begin_pulse(pulse)));
+            fan_out.deliver(&mut batch);
+        }
+    }
+
+    #[test]
+    fn pulses_without_events_travel_and_are_counted_where_they_are_lost() {
+        let (slow_plan, gate, _) = slow(usize::MAX, 3);
+        let (fast_plan, _open, _) = slow(usize::MAX, 1000);
+        let (failing, _open, _) = slow(0, 1000);
+        let held = gate.lock().unwrap();
+        let mut fan_out = FanOut::start(vec![slow_plan, fast_plan, failing], 2, WhenFull::Drop).unwrap();
+        deliver_empty_pulses(&mut fan_out);
+        drop(held);
+        let outcomes = fan_out.end(DetectorLedger::default(), true);
+        // The batch that the slow sink holds, and those in its queue, have reached it.
+        assert!((96..100).contains(&outcomes[0].pulses_lost), "{:?}", outcomes[0]);
+        assert_eq!((outcomes[1].pulses_lost, outcomes[2].pulses_lost), (0, 100));
+        assert!(outcomes.iter().all(|outcome| outcome.taken + outcome.dropped + outcome.missed == 0));
     }
 
     #[test]

@@ -187,6 +187,10 @@ impl RunReport {
             if sink.dropped > 0 {
                 line("ALARM", format!("{}: {} dropped, it is too slow", sink.name, grouped(sink.dropped)));
             }
+            if sink.pulses_lost > 0 {
+                let pulses = grouped(sink.pulses_lost);
+                line("ALARM", format!("{}: up to {pulses} pulses have not reached it", sink.name));
+            }
             if let Some(failure) = &sink.failure {
                 line("FAILED SINK", format!("{}: {failure} ({} missed)", sink.name, grouped(sink.missed)));
             }
@@ -219,6 +223,7 @@ fn sink_json(sink: &SinkOutcome) -> Value {
         "taken": sink.taken,
         "dropped": sink.dropped,
         "missed": sink.missed,
+        "pulses_lost": sink.pulses_lost,
         "failure": sink.failure,
     })
 }

@@ -146,7 +146,8 @@ impl SampleWriting {
                 (taken, missed, None, note)
             }
         };
-        SinkOutcome { name, taken, dropped: dropped.load(Ordering::Relaxed), missed, failure, note }
+        let dropped = dropped.load(Ordering::Relaxed);
+        SinkOutcome { name, taken, dropped, missed, pulses_lost: 0, failure, note }
     }
 }
 

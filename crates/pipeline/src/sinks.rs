@@ -9,22 +9,40 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Writes `time_ns,pixel_id` lines in the order of emission. The file gets its name when it is complete; a
-/// run that fails leaves `<name>.partial` or nothing.
+/// The columns of a CSV file behind `time_ns,pixel_id`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CsvColumns {
+    /// `pulse_time_ns`: start of the event's pulse, for detectors that tell it; empty for an event without one.
+    pub pulse_times: bool,
+    /// `veto`: the marks of the event, one bit per veto.
+    pub marks: bool,
+}
+
+impl CsvColumns {
+    fn header(self) -> String {
+        let pulse_times = if self.pulse_times { ",pulse_time_ns" } else { "" };
+        let marks = if self.marks { ",veto" } else { "" };
+        format!("time_ns,pixel_id{pulse_times}{marks}\n")
+    }
+}
+
+/// Writes a line for each event, in the order of emission: `time_ns,pixel_id` and [further columns](CsvColumns).
+/// Pulses without events leave no line. The file gets its name when it is complete; a run that fails leaves
+/// `<name>.partial` or nothing.
 #[derive(Debug)]
 pub struct CsvSink {
     path: PathBuf,
     file: StagedFile,
     line: Vec<u8>,
-    with_marks: bool,
+    columns: CsvColumns,
 }
 
 impl CsvSink {
-    /// Begins a file; `with_marks` adds a column `veto` with the marks of the events, one bit per veto.
+    /// Begins a file.
     ///
     /// # Errors
     /// If it cannot be made: the folder does not exist or cannot be written to.
-    pub fn create(path: &Path, with_marks: bool) -> Result<Self, SinkError> {
+    pub fn create(path: &Path, columns: CsvColumns) -> Result<Self, SinkError> {
         let explain = |error: std::io::Error| {
             format!(
                 "the events cannot be written to {}: {error} (does the folder exist, and may you write there?)",
@@ -32,9 +50,8 @@ impl CsvSink {
             )
         };
         let mut file = StagedFile::create(path).map_err(explain)?;
-        let header: &[u8] = if with_marks { b"time_ns,pixel_id,veto\n" } else { b"time_ns,pixel_id\n" };
-        file.write_all(header).map_err(explain)?;
-        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), with_marks })
+        file.write_all(columns.header().as_bytes()).map_err(explain)?;
+        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), columns })
     }
 }
 
@@ -45,14 +62,23 @@ impl EventSink for CsvSink {
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
         let mut marks = events.marks().iter();
-        for event in events.iter() {
-            self.line.clear();
-            write!(self.line, "{},{}", event.time_ns, event.pixel_id)?;
-            if self.with_marks {
-                write!(self.line, ",{}", marks.next().unwrap_or(&0))?;
+        let mut rest = events.iter();
+        for (pulse, range) in events.by_pulse() {
+            for event in rest.by_ref().take(range.len()) {
+                self.line.clear();
+                write!(self.line, "{},{}", event.time_ns, event.pixel_id)?;
+                if self.columns.pulse_times {
+                    self.line.push(b',');
+                    if let Some(pulse) = pulse {
+                        write!(self.line, "{pulse}")?;
+                    }
+                }
+                if self.columns.marks {
+                    write!(self.line, ",{}", marks.next().unwrap_or(&0))?;
+                }
+                self.line.push(b'\n');
+                self.file.write_all(&self.line)?;
             }
-            self.line.push(b'\n');
-            self.file.write_all(&self.line)?;
         }
         Ok(())
     }
@@ -110,5 +136,36 @@ impl EventSink for PixelCounts {
 
     fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::event::Event;
+
+    #[test]
+    fn every_event_has_the_time_of_its_pulse() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut events = EventBatch::new(8);
+        assert!(events.push(Event { time_ns: 3, pixel_id: 9 }));
+        assert!(events.begin_pulse(10) && events.begin_pulse(20));
+        for time_ns in [21, 22] {
+            assert!(events.push(Event { time_ns, pixel_id: 7 }));
+        }
+        events.mark(|pulse, time_ns| (time_ns - pulse.unwrap_or(0)) as u8);
+        for (columns, expected) in [
+            (CsvColumns::default(), "time_ns,pixel_id\n3,9\n21,7\n22,7\n"),
+            (
+                CsvColumns { pulse_times: true, marks: true },
+                "time_ns,pixel_id,pulse_time_ns,veto\n3,9,,3\n21,7,20,1\n22,7,20,2\n",
+            ),
+        ] {
+            let path = folder.path().join("events.csv");
+            let mut sink = CsvSink::create(&path, columns).unwrap();
+            sink.take(&events).unwrap();
+            sink.finish(&DetectorLedger::default()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        }
     }
 }

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use common::batch;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, recover};
+use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, PulseOrigin, recover};
 use serde_json::json;
 
 evforge_core::counters! {
@@ -154,6 +155,47 @@ fn h5py_and_scippnexus_see_what_was_written() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{name}: {said}");
     }
+}
+
+/// Pulses of the readout: at odd times, some of them empty, with times of flight of many periods.
+#[test]
+fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
+    let test = "h5py_and_scippnexus_see_the_pulses_of_the_readout";
+    let Some(mut command) = python(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
+    (options.pitch_x, options.pitch_y) = (2e-3, 3e-3);
+    options.pulse_origin = PulseOrigin::Readout;
+    let mut writer = NexusWriter::create(&options).unwrap();
+    let (mut pulses, mut times, mut pixels) = (Vec::new(), Vec::new(), Vec::new());
+    let mut events = EventBatch::new(7);
+    for number in 0..30_u64 {
+        let pulse = ANCHOR + number * 2_200_000_000 + number * number;
+        pulses.push(pulse);
+        assert!(events.begin_pulse(pulse));
+        for event in 0..number * 5 % 13 {
+            let (time_ns, pixel_id) = (pulse + event * 170_000_001, ((number + event * 3) % 48 + 1) as u32);
+            if events.is_full() {
+                writer.take(&events).unwrap();
+                events.clear();
+                assert!(events.begin_pulse(pulse));
+            }
+            assert!(events.push(Event { time_ns, pixel_id }));
+            times.push(time_ns);
+            pixels.push(pixel_id);
+        }
+    }
+    writer.take(&events).unwrap();
+    writer.finish(&ledger(0)).unwrap();
+    let expected = json!({
+        "shape": [6, 8], "pitch": [2e-3, 3e-3], "detector": "detector", "times": times, "pixels": pixels,
+        "pulses": pulses, "ledger": {"packets_sent": [0]}, "state": "complete",
+    });
+    let expectation = folder.path().join("expected.json");
+    std::fs::write(&expectation, expected.to_string()).unwrap();
+    let output = command.arg("whole").args([&path, &expectation]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

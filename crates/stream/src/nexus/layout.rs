@@ -98,6 +98,7 @@ impl Layout {
         create_text(&recording, "clock", &options.anchor.clock, 0)?;
         let anchor = scalar(&recording, "clock_anchor", options.anchor.nanoseconds)?;
         set_attribute(&anchor, "units", "ns")?;
+        create_text(&recording, "pulses", options.pulse_origin.text(), 0)?;
         let committed = preallocated::<u64>(&recording, "committed", 2)?;
         committed.write_raw(&[0_u64, 0])?;
         let report = create_text(&recording, "report", "{}", options.report_space)?;

@@ -151,7 +151,7 @@ fn mend_ledger(ledger: &Group) -> Hdf5Result<()> {
     cut(&series.iter().collect::<Vec<_>>(), rows)
 }
 
-/// First pulse and last event in nanoseconds since the Unix epoch; none without pulses. `starts` is what
+/// First pulse and last pulse or event in nanoseconds since the Unix epoch; none without pulses. `starts` is what
 /// `event_index` says.
 fn extent(zero: &Dataset, offset: &Dataset, starts: &[i64], events: usize) -> Hdf5Result<Option<(u64, u64)>> {
     let pulses: Vec<u64> = zero.read_slice_1d::<u64, _>(..starts.len())?.to_vec();
@@ -161,7 +161,6 @@ fn extent(zero: &Dataset, offset: &Dataset, starts: &[i64], events: usize) -> Hd
     let record = starts.partition_point(|&start| start <= last_event as i64);
     let pulse = record.checked_sub(1).map_or(first, |record| pulses[record]);
     let offset = offset.read_slice_1d::<i32, _>(last_event..events)?[0];
-    // Where the clock started over, the last event is not the latest.
-    let before = pulses[..record].iter().max().copied().unwrap_or(first);
-    Ok(Some((first, before.max(pulse + u64::try_from(offset).unwrap_or(0)))))
+    // Where the clock started over, the last event is not the latest; pulses without events may follow it.
+    Ok(Some((first, latest.max(pulse + u64::try_from(offset).unwrap_or(0)))))
 }

@@ -12,7 +12,7 @@
 //! /                                 NXroot      creator, file_name, file_time, HDF5_Version, default
 //! └ entry                           NXentry
 //!   ├ definition                    text        "evforge_events", attribute version
-//!   ├ title  start_time  end_time   text        ISO 8601, UTC: first pulse, last event
+//!   ├ title  start_time  end_time   text        ISO 8601, UTC: first pulse, last pulse or event
 //!   ├ duration                      f64 s
 //!   ├ sample                        NXsample    the origin of the coordinates
 //!   ├ instrument                    NXinstrument
@@ -46,16 +46,26 @@
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …"
 //!     ├ committed                   u64 [2]     events and pulses that are there for certain
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
+//!     ├ pulses                      text        "the readout" or "configured train": where pulses come from
 //!     └ report                      text        JSON, at the end of the run
 //! ```
 //! Text in datasets is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
 //! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
 //!
 //! # Pulses
-//! Events are grouped by [`PulseTrain`](evforge_core::pulse::PulseTrain). Every pulse has a record, also the
-//! empty ones, up to [`NexusOptions::longest_gap`]; a longer jump ahead becomes one new record and is counted
+//! Where the readout tells the pulses, each of them has a record, with its time as it was told (plus
+//! `clock_anchor`), also those without events; a pulse that goes on in the next batch is one record. The offset of
+//! an event counts from its own pulse and can be longer than the time to the next one. Nothing is filled in.
+//! `event_time_zero` rises except where the readout's clock went back (`backward_steps`, `clock_restarts`).
+//!
+//! Elsewhere events are grouped by [`PulseTrain`](evforge_core::pulse::PulseTrain). Every pulse has a record, also
+//! the empty ones, up to [`NexusOptions::longest_gap`]; a longer jump ahead becomes one new record and is counted
 //! (`gaps_not_filled`, `empty_pulses_left_out`), and a clock that starts over goes on in a new record with an
 //! earlier time (`clock_restarts`). So `event_time_zero` rises except where the clock did not.
+//!
+//! The law of both: every event taken is in the file or counted,
+//! `events_taken = events + events_outside_epoch + events_outside_pulse`, and every pulse told is a record or
+//! counted in `pulses_outside_epoch`.
 //!
 //! # What a kill costs
 //! Everything taken is committed at the flush interval: events first, then the records that point at them,
@@ -113,6 +123,6 @@ mod writer;
 
 pub use counters::NexusCounters;
 pub use error::NexusError;
-pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions};
+pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions, PulseOrigin};
 pub use recovery::{Recovered, needs_recovery, recover, replace_report};
 pub use writer::NexusWriter;

@@ -28,7 +28,7 @@ pub(crate) struct Committed {
     pub(crate) pulses: u64,
 }
 
-/// First pulse and last event, in nanoseconds since the Unix epoch.
+/// First pulse and last pulse or event, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) start: u64,

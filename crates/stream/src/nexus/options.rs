@@ -48,6 +48,26 @@ pub struct EpochAnchor {
     pub clock: String,
 }
 
+/// Where the pulses of a file come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PulseOrigin {
+    /// From the configuration, because the readout tells none: [`NexusOptions::pulses`].
+    #[default]
+    ConfiguredTrain,
+    /// From the readout: the batches of events carry them.
+    Readout,
+}
+
+impl PulseOrigin {
+    /// What the file says.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::ConfiguredTrain => "configured train",
+            Self::Readout => "the readout",
+        }
+    }
+}
+
 /// What an event file is to contain and how it is to be written. Start from [`NexusOptions::new`] and set
 /// what differs.
 #[derive(Clone, Debug)]
@@ -72,13 +92,17 @@ pub struct NexusOptions {
     pub pitch_z: f64,
     /// Distance from the sample to the detector along the beam, in metres. 0 by default.
     pub sample_distance: f64,
-    /// The pulses by which events are grouped, on the detector's clock. Their period must fit into
-    /// `event_time_offset`: at most 2.147 s.
+    /// The pulses by which events are grouped where their batch has none, on the detector's clock. Their period
+    /// must fit into `event_time_offset`: at most 2.147 s.
     pub pulses: PulseTrain,
+    /// Whether the detector tells the pulses, for the reader of the file. What a batch has decides how its events
+    /// are grouped; this is only what the file says of it, before the first batch.
+    pub pulse_origin: PulseOrigin,
     /// Names of the vetoes, in the order of the bits of an event's mark. With any, the file has `event_veto`.
     pub vetoes: Vec<String>,
     /// Longest stretch of data time without events that is filled with empty pulses; what is longer (a jump
-    /// of the clock) becomes one new pulse and is counted. 10 s by default.
+    /// of the clock) becomes one new pulse and is counted. A clock that goes back by more has started over. Pulses
+    /// that the readout tells are never filled in. 10 s by default.
     pub longest_gap: Duration,
     /// From the detector's clock to the Unix epoch.
     pub anchor: EpochAnchor,
@@ -114,6 +138,7 @@ impl NexusOptions {
             pitch_z: 1e-3,
             sample_distance: 0.0,
             pulses: PulseTrain::ess(),
+            pulse_origin: PulseOrigin::default(),
             vetoes: Vec::new(),
             longest_gap: Duration::from_secs(10),
             anchor: EpochAnchor::default(),

@@ -11,6 +11,7 @@ use evforge_core::sink::{EventSink, SinkError};
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
 use super::grouping::{Place, PulseGrouping};
+use super::layout::Layout;
 use super::open_file::{Committed, Extent, OpenFile};
 use super::options::{EpochAnchor, NexusOptions};
 use super::text::{room, write_text};
@@ -41,9 +42,35 @@ pub struct NexusWriter {
     flush_interval: Duration,
     last_commit: Instant,
     committed: Committed,
+    timeline: Timeline,
+}
+
+/// The pulse record that is open and the times of all, in nanoseconds since the Unix epoch.
+#[derive(Debug, Default)]
+struct Timeline {
+    /// First and last of all pulses and events; none before the first pulse record.
     extent: Option<Extent>,
-    /// Start of the pulse record that is open, in nanoseconds since the Unix epoch.
+    /// Start of the record that is open.
     record_start: u64,
+}
+
+impl Timeline {
+    /// A pulse record begins with event number `first_event`.
+    fn begin_record(&mut self, layout: &mut Layout, start: u64, first_event: u64) {
+        layout.event_time_zero.pending.push(start);
+        layout.event_index.pending.push(first_event as i64);
+        self.record_start = start;
+        let extent = self.extent.get_or_insert(Extent { start, end: start });
+        *extent = Extent { start: extent.start.min(start), end: extent.end.max(start) };
+    }
+
+    /// An event so many nanoseconds after the start of the record that is open.
+    #[inline]
+    fn take_event(&mut self, offset: i32) {
+        if let Some(extent) = &mut self.extent {
+            extent.end = extent.end.max(self.record_start + offset as u64);
+        }
+    }
 }
 
 impl NexusWriter {
@@ -67,8 +94,7 @@ impl NexusWriter {
             flush_interval: options.flush_interval,
             last_commit: Instant::now(),
             committed: Committed::default(),
-            extent: None,
-            record_start: 0,
+            timeline: Timeline::default(),
         })
     }
 
@@ -97,29 +123,32 @@ impl NexusWriter {
         };
         let counters = &mut self.counters;
         counters.events_taken += events.len() as u64;
-        let marks = events.marks();
-        for (at, event) in events.iter().enumerate() {
-            let count = counters.events;
-            let place = self.grouping.place(event.time_ns, counters, |start| {
-                layout.event_time_zero.pending.push(start);
-                layout.event_index.pending.push(count as i64);
-                self.record_start = start;
-                let extent = self.extent.get_or_insert(Extent { start, end: start });
-                extent.start = extent.start.min(start);
-            });
-            let Place::Offset(offset) = place else { continue };
-            if !self.geometry.is_valid(event.pixel_id) {
-                counters.events_without_pixel += 1;
+        let (times, pixels, marks) = (events.times_ns(), events.pixel_ids(), events.marks());
+        for (pulse, range) in events.by_pulse() {
+            let first = counters.events;
+            match pulse {
+                Some(pulse) => self.grouping.begin_told(pulse, counters, |start| {
+                    self.timeline.begin_record(layout, start, first);
+                }),
+                None => self.grouping.end_told(counters),
             }
-            // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
-            layout.event_id.pending.push(i32::try_from(event.pixel_id).unwrap_or(0));
-            layout.event_time_offset.pending.push(offset);
-            if let Some(veto) = &mut layout.event_veto {
-                veto.pending.push(marks.get(at).copied().unwrap_or(0));
-            }
-            counters.events += 1;
-            if let Some(extent) = &mut self.extent {
-                extent.end = extent.end.max(self.record_start + offset as u64);
+            for at in range {
+                let first = counters.events;
+                let place = self.grouping.place(times[at], counters, |start| {
+                    self.timeline.begin_record(layout, start, first);
+                });
+                let Place::Offset(offset) = place else { continue };
+                if !self.geometry.is_valid(pixels[at]) {
+                    counters.events_without_pixel += 1;
+                }
+                // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
+                layout.event_id.pending.push(i32::try_from(pixels[at]).unwrap_or(0));
+                layout.event_time_offset.pending.push(offset);
+                if let Some(veto) = &mut layout.event_veto {
+                    veto.pending.push(marks.get(at).copied().unwrap_or(0));
+                }
+                counters.events += 1;
+                self.timeline.take_event(offset);
             }
         }
         let full = layout.event_id.pending.len() >= WAITING_EVENTS
@@ -137,7 +166,7 @@ impl NexusWriter {
         };
         self.last_commit = Instant::now();
         let target = Committed { events: self.counters.events, pulses: self.counters.pulses };
-        match open.commit(self.committed, target, self.extent) {
+        match open.commit(self.committed, target, self.timeline.extent) {
             Ok(()) => {
                 self.committed = target;
                 self.counters.commits += 1;
@@ -152,6 +181,7 @@ impl NexusWriter {
         if let Some(ledger) = ledger {
             self.observe_ledger(ledger);
         }
+        self.grouping.end_told(&mut self.counters);
         self.commit()?;
         let Some(open) = self.open.take() else {
             return Err(self.stopped());
@@ -167,7 +197,7 @@ impl NexusWriter {
                     too_long = Some((text.len(), reserved));
                 }
             }
-            if self.extent.is_none() {
+            if self.timeline.extent.is_none() {
                 write_text(&open.layout.end_time, &moment::iso_8601(moment::now()))?;
             }
             open.file.flush()?;
