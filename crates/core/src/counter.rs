@@ -180,6 +180,14 @@ impl CounterSnapshot {
         self
     }
 
+    /// This snapshot with another one added behind.
+    #[must_use]
+    pub fn join(mut self, other: &CounterSnapshot) -> Self {
+        self.infos.extend(&other.infos);
+        self.values.extend(&other.values);
+        self
+    }
+
     /// Declarations and values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static CounterInfo, u64)> + '_ {
         self.infos.iter().copied().zip(self.values.iter().copied())

@@ -1,7 +1,7 @@
 //! The ledger: what was sent, received and lost, per source and per stream, and where it was lost.
 
 use crate::beam_monitor::BeamMonitorData;
-use crate::counter::CounterSnapshot;
+use crate::counter::{CounterSnapshot, Role};
 use crate::sequence::{Gap, SequenceTracker};
 
 /// Packets of one source or of a whole stream.
@@ -137,6 +137,17 @@ impl DetectorLedger {
             all.sent = None;
         }
         all
+    }
+
+    /// Events handed out: those that were filed under a pulse where the readout tells pulses, all formed elsewhere.
+    pub fn events(&self) -> u64 {
+        self.counters.value("events_filed").or(self.counters.value("events")).unwrap_or(0)
+    }
+
+    /// Everything that waits at this moment, in whichever stage.
+    pub fn held(&self) -> u64 {
+        let held = self.counters.iter().filter(|(info, _)| matches!(info.role, Role::Held(_)));
+        held.map(|(_, value)| value).sum()
     }
 
     /// What the laws leave over, in packets, readouts, hits and beam monitors together: 0 unless something

@@ -30,6 +30,8 @@
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
+//! What the detectors of today's ESS readout share (common header, pulses, VMM3a records) is in [`ess`].
+//!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O (regions of a panel run
 //! on threads that the caller brings). Times are
 //! integers in the exact unit of the electronics and are rounded only when an event leaves. A result never
@@ -42,6 +44,7 @@ pub mod adc_readout;
 pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;
+pub mod ess;
 pub mod event_order;
 pub mod gdgem;
 pub mod hit;

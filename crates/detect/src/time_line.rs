@@ -27,6 +27,8 @@ evforge_core::counters! {
 #[derive(Debug)]
 pub struct TimeLine<T> {
     clocks: Vec<SourceClock<T>>,
+    /// The sources that are waited for from the beginning; others from their first packet on.
+    expected: Vec<bool>,
     joint: JointTime,
     forced: u64,
 }
@@ -43,14 +45,24 @@ impl<T: Timed> TimeLine<T> {
         let (window, leap, restart) = (ticks(sorting.window), ticks(sorting.leap), ticks(sorting.restart));
         Self {
             clocks: (0..sources).map(|_| SourceClock::new(window, leap, restart, packet_hits)).collect(),
+            expected: vec![true; sources],
             joint: JointTime::new(ticks(sorting.source_lag)),
             forced: 0,
         }
     }
 
+    /// Sources that need not send at all: of those, only the ones that `is_expected` says are waited for from the
+    /// beginning, the others from their first packet on. (All are, unless told otherwise.)
+    #[must_use]
+    pub fn expecting(mut self, is_expected: impl Fn(usize) -> bool) -> Self {
+        self.expected.iter_mut().enumerate().for_each(|(source, expected)| *expected = is_expected(source));
+        self
+    }
+
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(sources: usize, packet_hits: usize) -> usize {
-        sources * (size_of::<SourceClock<T>>() + SourceClock::<T>::memory_bound(packet_hits))
+        sources
+            * (size_of::<SourceClock<T>>() + size_of::<bool>() + SourceClock::<T>::memory_bound(packet_hits))
     }
 
     /// The clock of `source`, which begins a packet.
@@ -79,7 +91,9 @@ impl<T: Timed> TimeLine<T> {
     /// Follows the clocks: nothing that any source sends from here on is earlier than what is returned.
     #[inline]
     pub fn follow(&mut self) -> DataTime {
-        self.joint.follow(self.clocks.iter())
+        let clocks = self.clocks.iter().zip(&self.expected);
+        let counted = clocks.filter(|(clock, expected)| **expected || clock.front().is_some());
+        self.joint.follow(counted.map(|(clock, _)| clock))
     }
 
     /// As far as [`TimeLine::follow`] has come.

@@ -35,7 +35,7 @@ impl Totals {
             packets: value(&status.ledger, "packets_received"),
             bytes: status.bytes,
             readouts: value(&status.ledger, "readouts"),
-            events: value(&status.ledger, "events"),
+            events: status.ledger.events(),
         }
     }
 }

@@ -97,8 +97,8 @@ fn close(detector: &mut dyn Detector, batch: &mut EventBatch, events: &mut Event
     take(batch, events);
     let ledger = detector.ledger();
     assert_eq!(ledger.unaccounted(), 0, "after the end");
-    assert_eq!(ledger.counters.value("held"), Some(0), "held after the end");
-    assert_eq!(ledger.counters.value("events"), Some(events.len() as u64));
+    assert_eq!(ledger.held(), 0, "held after the end");
+    assert_eq!(ledger.events(), events.len() as u64);
     let geometry = detector.geometry();
     let outside = events.events().find(|event| !geometry.is_valid(event.pixel_id));
     assert_eq!(outside, None, "an event outside the geometry");

@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::adc_readout::AdcReadoutCounters;
+use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::GdGemCounters;
 use evforge_detect::multiblade::MultiBladeCounters;
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
@@ -27,6 +28,10 @@ pub fn counter_table() -> String {
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
     add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
     add_stage::<MultiBladeCounters>(&mut text, "Forming events of a Multi-Blade");
+    add_stage::<HeaderCounters>(&mut text, "Headers of today's ESS readout");
+    add_stage::<TimeSourceCounters>(&mut text, "Pulses and time source of today's ESS readout");
+    add_stage::<VmmCounters>(&mut text, "VMM3a records of today's ESS readout");
+    add_stage::<FilingCounters>(&mut text, "Filing events under the pulses of today's ESS readout");
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
     text
 }

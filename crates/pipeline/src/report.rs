@@ -64,8 +64,8 @@ impl RunReport {
             "readouts": value("readouts"),
             "markers": value("markers"),
             "hits": value("hits"),
-            "events": value("events"),
-            "held": value("held"),
+            "events": ledger.events(),
+            "held": ledger.held(),
             "discarded": discarded_json(&ledger.counters, |law| law != Law::Packets),
             "unaccounted": ledger.unaccounted(),
             "counters": counters_json(&ledger.counters),
@@ -164,7 +164,7 @@ impl RunReport {
         let rate = |count: u64| format!("{} ({}/s)", grouped(count), scaled(count as f64 / seconds));
         line("readouts", rate(value("readouts")));
         line("hits", rate(value("hits")));
-        line("events", rate(value("events")));
+        line("events", rate(ledger.events()));
         for (name, events) in &self.vetoes {
             line("  marked", format!("{} events: {name}", grouped(*events)));
         }
@@ -181,7 +181,7 @@ impl RunReport {
                 format!("{} readouts: {} ({})", grouped(masked.readouts), masked.channel, masked.reason);
             line("  masked", content);
         }
-        line("held", grouped(value("held")));
+        line("held", grouped(ledger.held()));
         line("unaccounted", grouped(ledger.unaccounted()));
         for sink in &self.sinks {
             if sink.dropped > 0 {

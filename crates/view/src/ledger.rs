@@ -30,6 +30,7 @@ pub(crate) fn join(
                 .add(&ledger.packets());
         }
         state.sources.extend(ledger.sources.iter().map(|source| source_state(stream, source)));
+        state.events += ledger.events();
         for (info, value) in ledger.counters.iter() {
             add_counter(&mut state, info, value);
         }
@@ -64,7 +65,6 @@ fn add_counter(state: &mut LedgerState, info: &'static CounterInfo, value: u64) 
                 }),
             }
         }
-        _ if info.name == "events" => state.events += value,
         _ => {}
     }
 }

@@ -30,6 +30,7 @@
 
 mod adc_readout;
 mod document;
+mod ess;
 mod gdgem;
 mod multiblade;
 mod multigrid;
@@ -48,9 +49,11 @@ use crate::region_threads::RegionThreads;
 use crate::samples::SampleQueue;
 use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
+use ess::EssSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
+use evforge_detect::ess::EssSettings;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::settings::Strategy;
@@ -178,6 +181,8 @@ struct File {
     pulses: veto::Pulses,
     #[serde(default)]
     veto: Vec<veto::VetoEntry>,
+    /// What all detectors of today's ESS readout have in common.
+    ess: Option<EssSection>,
     gdgem: Option<GdGemSection>,
     multigrid: Option<MultiGridSection>,
     sonde: Option<SondeSection>,
@@ -187,6 +192,9 @@ struct File {
 
 /// Names of the detectors' sections.
 const SECTIONS: [&str; 5] = ["gdgem", "multigrid", "sonde", "multiblade", "adc_readout"];
+
+/// The names of sections with today's ESS readout begin so.
+const ESS_DETECTORS: &str = "ess_";
 
 /// A detector's section: its name and, if it is there, what it says.
 type Section = (&'static str, Option<Result<DetectorSettings, SettingsError>>);
@@ -213,6 +221,16 @@ impl File {
         ]
     }
 
+    /// What `[ess]` says, for the detector in `section`.
+    #[expect(dead_code, reason = "the detectors of today's readout come next")]
+    fn ess(&self, section: &str) -> Result<EssSettings, SettingsError> {
+        let Some(ess) = &self.ess else {
+            let problem = "needs a table [ess] beside it, with the type of the detector";
+            return SettingsError::refuse(section, problem);
+        };
+        ess.settings()
+    }
+
     /// The name of the one section that is there, and its settings, checked but not built: a configuration
     /// can ask for more memory than there is.
     fn detector(&self, folder: &Path) -> Result<(&'static str, DetectorSettings), SettingsError> {
@@ -226,6 +244,10 @@ impl File {
         if let Some((other, _)) = present.next() {
             let problem = format!("a second detector beside [{name}]: take one of the two out");
             return SettingsError::refuse(other, problem);
+        }
+        if self.ess.is_some() && !name.starts_with(ESS_DETECTORS) {
+            let problem = format!("is for detectors of today's ESS readout, which [{name}] is not");
+            return SettingsError::refuse("ess", problem);
         }
         let settings = settings.and_then(|settings| settings.check().map(|()| settings));
         Ok((name, settings.map_err(|error| in_section(name, error))?))

@@ -5,44 +5,61 @@ use evforge_detect::settings::SortingSettings;
 use serde::Deserialize;
 
 /// `[<detector>.sorting]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Sorting {
-    window: Duration,
-    leap: Duration,
-    restart: Duration,
-    source_lag: Duration,
-    max_held_hits: usize,
-    max_group_hits: usize,
-    decimation: u32,
+    window: Option<Duration>,
+    leap: Option<Duration>,
+    restart: Option<Duration>,
+    source_lag: Option<Duration>,
+    max_held_hits: Option<usize>,
+    max_group_hits: Option<usize>,
+    decimation: Option<u32>,
 }
 
-impl Default for Sorting {
-    fn default() -> Self {
-        let milliseconds = |count: u64| Duration { picoseconds: count * 1_000_000_000 };
-        Self {
-            window: Duration { picoseconds: 500_000_000 },
-            leap: milliseconds(2),
-            restart: milliseconds(1000),
-            source_lag: milliseconds(60_000),
-            max_held_hits: 1 << 18,
-            max_group_hits: 1 << 14,
-            decimation: 0,
-        }
-    }
-}
+const MILLISECOND: u64 = 1_000_000_000;
+
+/// What holds for a detector whose electronics send without a pause.
+const CONTINUOUS: SortingSettings = SortingSettings {
+    window: MILLISECOND / 2,
+    leap: 2 * MILLISECOND,
+    restart: 1000 * MILLISECOND,
+    source_lag: 60_000 * MILLISECOND,
+    max_held_hits: 1 << 18,
+    max_group_hits: 1 << 14,
+    decimation: 0,
+};
+
+/// What holds for a readout that tells the pulses of the source: nothing may come between two of them, and queues
+/// that are silent although they are listed hold the others back for some pulses only.
+const PULSED: SortingSettings = SortingSettings {
+    window: MILLISECOND,
+    leap: 1000 * MILLISECOND,
+    source_lag: 500 * MILLISECOND,
+    ..CONTINUOUS
+};
 
 impl Sorting {
-    /// The settings, not yet checked.
+    /// The settings of a detector whose electronics send without a pause, not yet checked.
     pub(super) fn settings(&self) -> SortingSettings {
+        self.or(CONTINUOUS)
+    }
+
+    /// The settings of a readout that tells the pulses of the source, not yet checked.
+    pub(super) fn pulsed_settings(&self) -> SortingSettings {
+        self.or(PULSED)
+    }
+
+    fn or(&self, default: SortingSettings) -> SortingSettings {
+        let or = |duration: Option<Duration>, default| duration.map_or(default, |found| found.picoseconds);
         SortingSettings {
-            window: self.window.picoseconds,
-            leap: self.leap.picoseconds,
-            restart: self.restart.picoseconds,
-            source_lag: self.source_lag.picoseconds,
-            max_held_hits: self.max_held_hits,
-            max_group_hits: self.max_group_hits,
-            decimation: self.decimation,
+            window: or(self.window, default.window),
+            leap: or(self.leap, default.leap),
+            restart: or(self.restart, default.restart),
+            source_lag: or(self.source_lag, default.source_lag),
+            max_held_hits: self.max_held_hits.unwrap_or(default.max_held_hits),
+            max_group_hits: self.max_group_hits.unwrap_or(default.max_group_hits),
+            decimation: self.decimation.unwrap_or(default.decimation),
         }
     }
 }

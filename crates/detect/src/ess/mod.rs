@@ -1,0 +1,43 @@
+//! Today's ESS readout: what all its detectors share.
+//!
+//! ```text
+//! packets ──► front ──────► vmm stage ──► time line ──► former ──► pulse line ──► events with their pulses
+//!             header rules   wiring        order         clusters   latest pulse
+//!             sequences      calibration   over queues   or windows at or before
+//!             pulse watch    thresholds                  position   the event
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `settings` | what can be configured |
+//! | `front` | is the header sound, which queue sent it, what does it say about the pulses |
+//! | `time_source` | are pulses absent, repeated or out of order, is the time source synchronised |
+//! | `pulse_line` | which pulse an event belongs to |
+//! | `wiring` | which module, plane and coordinate a channel is |
+//! | `vmm_stage` | VMM3a records to hits |
+//! | `former` | what a detector adds of its own |
+//! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
+//! | `ticks` | the unit of time |
+//!
+//! Source: ESS readout formats, sections 1, 2.1 and 3. What differs from the reference: events may span packets;
+//! a wrapped sequence number is no gap; an event is filed under the latest pulse at or before its time, whichever
+//! packet brought its hits and whichever pulse that packet names, so that an event of the previous pulse is found
+//! at that pulse; an early record does not cost its neighbours.
+
+mod counters;
+mod former;
+mod front;
+mod pipeline;
+mod pulse_line;
+pub mod settings;
+pub mod ticks;
+mod time_source;
+mod vmm_stage;
+mod wiring;
+
+pub use counters::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
+pub use former::{HitFormer, Place};
+pub use front::{Front, FrontPacket};
+pub use pipeline::{EssVmm, ReadoutFilter};
+pub use pulse_line::PulseLine;
+pub use settings::{EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings};

@@ -1,0 +1,179 @@
+//! Settings that all detectors of today's readout share.
+
+use super::ticks;
+use crate::calibration::ChannelCalibration;
+use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use evforge_wire::ess::{HeaderRules, OUTPUT_QUEUES, RecordRules};
+
+/// Rings that a fibre number can name.
+pub const RINGS: u8 = 12;
+/// FENs that a ring can have.
+pub const FENS: u8 = 24;
+/// Hybrids that a FEN can have, two VMMs each.
+pub const HYBRIDS: u8 = 8;
+/// Channels of a hybrid.
+pub const HYBRID_CHANNELS: usize = 128;
+
+/// Header, pulses and order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EssSettings {
+    /// What a header must be, and which rules are relaxed.
+    pub header: HeaderRules,
+    /// What a record must be.
+    pub records: RecordRules,
+    /// An output queue that is accepted although there is none of this number, where that rule is relaxed.
+    pub odd_output_queue: Option<u8>,
+    /// Output queues that are known to send: time waits for them from the beginning. Others count from their first
+    /// packet on.
+    pub output_queues: Vec<u8>,
+    /// An event further after its pulse than this has no time of flight.
+    pub max_time_of_flight: Picoseconds,
+    /// Period of the source, to tell irregular pulses; 0 if it has none.
+    pub pulse_period: Picoseconds,
+    /// Time order.
+    pub sorting: SortingSettings,
+}
+
+/// Longest time of flight that fits the files: 31 bits of nanoseconds.
+const LONGEST_TIME_OF_FLIGHT: Picoseconds = i32::MAX as u64 * 1000;
+
+impl EssSettings {
+    /// Checks the settings; keys are those of the section `ess`, and `sorting`.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let queues = 0..OUTPUT_QUEUES as u8;
+        if let Some(queue) = self.output_queues.iter().find(|queue| !queues.contains(queue)) {
+            let problem = format!("{queue} is not in 0..={}", OUTPUT_QUEUES - 1);
+            return SettingsError::refuse("output_queues", problem);
+        }
+        if self.max_time_of_flight == 0 || self.max_time_of_flight > LONGEST_TIME_OF_FLIGHT {
+            let problem = "must lie above 0 and at most at 2147483647ns, which is what files can hold";
+            return SettingsError::refuse("max_time_of_flight", problem);
+        }
+        if self.header.max_pulse_distance == 0 {
+            return SettingsError::refuse("max_pulse_distance", "must lie above 0");
+        }
+        if ticks::in_duration(self.pulse_period) > ticks::in_duration(LONGEST_TIME_OF_FLIGHT) {
+            return SettingsError::refuse("pulse_period", "must be at most 2147483647ns");
+        }
+        self.sorting.check_decimated()
+    }
+}
+
+/// What a channel is to be on the detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceRequest {
+    /// What the former knows as a plane: of strips, or a module with its planes; see
+    /// [`HitFormer`](super::HitFormer).
+    pub target: u16,
+    /// 0 or 1: the plane in the module.
+    pub plane: u8,
+    /// Wire, grid or strip.
+    pub coordinate: u16,
+    /// Least amplitude.
+    pub threshold: u16,
+}
+
+/// A hybrid: two VMMs with 64 channels each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HybridSettings {
+    /// The ring, below [`RINGS`]: half the fibre number.
+    pub ring: u8,
+    /// The FEN, below [`FENS`].
+    pub fen: u8,
+    /// The hybrid on its FEN, below [`HYBRIDS`].
+    pub hybrid: u8,
+    /// What its channels are: first the 64 of the even VMM, then those of the odd one. None where nothing is
+    /// wired. There are [`HYBRID_CHANNELS`].
+    pub channels: Vec<Option<PlaceRequest>>,
+    /// Calibrations of the channels in the same order, or none at all.
+    pub calibration: Vec<ChannelCalibration>,
+}
+
+/// Channels to leave out, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskedVmmChannels {
+    /// The ring.
+    pub ring: u8,
+    /// The FEN.
+    pub fen: u8,
+    /// The VMM on its FEN, 0..=15: twice the hybrid, one more for its odd VMM.
+    pub vmm: u8,
+    /// The channels, 0..=63.
+    pub channels: Vec<u8>,
+    /// Why.
+    pub reason: String,
+}
+
+/// The VMMs of a detector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmmSettings {
+    /// The hybrids.
+    pub hybrids: Vec<HybridSettings>,
+    /// Channels that are left out.
+    pub mask: Vec<MaskedVmmChannels>,
+    /// Whether the fine time of the VMM corrects the time stamp.
+    pub fine_time: bool,
+    /// Whether a readout that crossed the chip's own threshold counts whatever its amplitude.
+    pub over_threshold_counts: bool,
+    /// Names of the two planes, for monitor data.
+    pub planes: [&'static str; 2],
+}
+
+impl VmmSettings {
+    /// Checks the settings; keys are `hybrid[n].key` and `mask[n].key`.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.hybrids.is_empty() {
+            return SettingsError::refuse("hybrid", "no hybrid is configured: add [[….hybrid]] entries");
+        }
+        for (index, entry) in self.hybrids.iter().enumerate() {
+            let key = |key: &str| format!("hybrid[{index}].{key}");
+            for (name, value, limit) in
+                [("ring", entry.ring, RINGS), ("fen", entry.fen, FENS), ("hybrid", entry.hybrid, HYBRIDS)]
+            {
+                if value >= limit {
+                    return SettingsError::refuse(key(name), format!("{value} is not in 0..={}", limit - 1));
+                }
+            }
+            let same = |other: &HybridSettings| {
+                (other.ring, other.fen, other.hybrid) == (entry.ring, entry.fen, entry.hybrid)
+            };
+            if self.hybrids[..index].iter().any(same) {
+                let problem = format!(
+                    "hybrid {} of ring {}, FEN {} is configured twice",
+                    entry.hybrid, entry.ring, entry.fen
+                );
+                return SettingsError::refuse(key("hybrid"), problem);
+            }
+            let calibrated = entry.calibration.len();
+            if entry.channels.len() != HYBRID_CHANNELS || !matches!(calibrated, 0 | HYBRID_CHANNELS) {
+                return SettingsError::refuse(
+                    key("channels"),
+                    format!("a hybrid has {HYBRID_CHANNELS} channels"),
+                );
+            }
+        }
+        for (index, entry) in self.mask.iter().enumerate() {
+            let known = |hybrid: &HybridSettings| {
+                (hybrid.ring, hybrid.fen, hybrid.hybrid) == (entry.ring, entry.fen, entry.vmm / 2)
+            };
+            if !self.hybrids.iter().any(known) {
+                let problem = format!(
+                    "VMM {} of ring {}, FEN {} belongs to no configured hybrid",
+                    entry.vmm, entry.ring, entry.fen
+                );
+                return SettingsError::refuse(format!("mask[{index}].vmm"), problem);
+            }
+            if let Some(channel) = entry.channels.iter().find(|&&channel| channel > 63) {
+                let problem = format!("{channel} is not in 0..=63");
+                return SettingsError::refuse(format!("mask[{index}].channels"), problem);
+            }
+        }
+        Ok(())
+    }
+}

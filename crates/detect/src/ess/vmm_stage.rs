@@ -1,0 +1,165 @@
+//! The VMM3a records of a packet to hits.
+
+use super::counters::{TimeSourceCounters, VmmCounters};
+use super::former::HitFormer;
+use super::front::FrontPacket;
+use super::settings::VmmSettings;
+use super::ticks;
+use super::wiring::{LARGEST_ADC, NotUsed, WiredChannel, Wiring};
+use crate::source_clock::{AcceptedHits, SourceClock};
+use evforge_core::monitor::MonitorData;
+use evforge_wire::ess::{LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+
+/// Readouts that the largest packet can hold.
+pub(super) const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / RECORD + 1;
+
+/// A step between decoding and mapping that can drop readouts without saying so. Production lets everything pass;
+/// a test swallows one readout to show that the ledger notices.
+pub trait ReadoutFilter: Send + std::fmt::Debug {
+    /// True if the readout goes on.
+    fn passes(&mut self, readout: Vmm3aReadout) -> bool;
+}
+
+/// Lets every readout pass.
+impl ReadoutFilter for () {
+    #[inline(always)]
+    fn passes(&mut self, _: Vmm3aReadout) -> bool {
+        true
+    }
+}
+
+/// Readouts of a packet by what became of them, for those counters that change often.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    hits: u64,
+    over_threshold: u64,
+    below_threshold: u64,
+    full_scale: u64,
+    before_pulse: u64,
+    before_previous: u64,
+}
+
+/// What turns readouts into hits.
+#[derive(Debug)]
+pub(super) struct VmmStage<R> {
+    pub(super) wiring: Wiring,
+    rules: RecordRules,
+    over_threshold_counts: bool,
+    filter: R,
+    pub(super) counters: VmmCounters,
+}
+
+impl<R: ReadoutFilter> VmmStage<R> {
+    pub(super) fn new(settings: &VmmSettings, rules: RecordRules, filter: R) -> Self {
+        Self {
+            wiring: Wiring::new(settings),
+            rules,
+            over_threshold_counts: settings.over_threshold_counts,
+            filter,
+            counters: VmmCounters::default(),
+        }
+    }
+
+    /// Takes the readouts of a packet.
+    #[inline]
+    pub(super) fn take<F: HitFormer>(
+        &mut self,
+        front: &FrontPacket<'_>,
+        payload: &Vmm3aPayload<'_>,
+        clock: &mut SourceClock<F::Hit>,
+        accepted: &mut impl AcceptedHits<F::Hit>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        let pulse = ticks::of(front.packet.pulse);
+        let previous = ticks::of(front.packet.previous_pulse);
+        let mut tally = Tally::default();
+        self.counters.readouts += payload.len() as u64;
+        for readout in payload.readouts() {
+            if !self.filter.passes(readout) {
+                continue;
+            }
+            if !readout.is_sound(&self.rules) {
+                self.count_fault(readout);
+                continue;
+            }
+            if readout.length_is_in_bits() {
+                self.counters.relaxed_record_length += 1;
+            }
+            let index = self.wiring.index(readout);
+            let channel = self.wiring.channel(index);
+            tally.over_threshold += u64::from(readout.over_threshold());
+            if !channel.is_used() | readout.is_calibration() {
+                self.count_unused(readout, channel);
+                continue;
+            }
+            let stamp = ticks::of(readout.time());
+            tally.before_pulse += u64::from(stamp < pulse);
+            tally.before_previous += u64::from(stamp < previous);
+            let (amplitude, fine) = self.wiring.correct(index, readout);
+            let passes = self.over_threshold_counts & readout.over_threshold();
+            if (amplitude < channel.threshold) & !passes {
+                tally.below_threshold += 1;
+                continue;
+            }
+            let Some(time) = stamp.checked_add_signed(fine) else {
+                self.counters.impossible_time += 1;
+                continue;
+            };
+            tally.hits += 1;
+            tally.full_scale += u64::from(amplitude == LARGEST_ADC);
+            let hit = F::hit(channel.place(), time, amplitude);
+            clock.judge(usize::from(channel.target), hit, accepted);
+        }
+        self.counters.hits += tally.hits;
+        self.counters.over_threshold += tally.over_threshold;
+        self.counters.below_threshold += tally.below_threshold;
+        self.counters.full_scale += tally.full_scale;
+        time_source.readouts_before_pulse += tally.before_pulse;
+        time_source.readouts_before_previous_pulse += tally.before_previous;
+    }
+
+    /// A second look at the readouts of a packet, for who watches.
+    #[cold]
+    pub(super) fn watch(&self, payload: &Vmm3aPayload<'_>, monitor: &mut MonitorData) {
+        let channels = self.wiring.plan().channel_count();
+        for readout in payload.readouts().filter(|readout| readout.is_sound(&self.rules)) {
+            let index = self.wiring.index(readout);
+            if index < channels {
+                monitor.readout(index, readout.adc());
+            }
+        }
+    }
+
+    #[cold]
+    fn count_fault(&mut self, readout: Vmm3aReadout) {
+        let counters = &mut self.counters;
+        let Some(fault) = readout.fault(&self.rules) else { return };
+        *match fault {
+            RecordFault::Fibre => &mut counters.impossible_fibre,
+            RecordFault::Fen => &mut counters.impossible_fen,
+            RecordFault::Length => &mut counters.wrong_length,
+            RecordFault::TimeFraction => &mut counters.wrong_time_fraction,
+            RecordFault::Bc => &mut counters.impossible_bunch_crossing,
+            RecordFault::Adc => &mut counters.impossible_amplitude,
+            RecordFault::Vmm => &mut counters.impossible_chip,
+            RecordFault::Channel => &mut counters.impossible_channel,
+        } += 1;
+    }
+
+    /// A sound readout that becomes no hit whatever its amplitude.
+    #[cold]
+    fn count_unused(&mut self, readout: Vmm3aReadout, channel: WiredChannel) {
+        let counters = &mut self.counters;
+        if channel.is_used() {
+            counters.calibration_readouts += 1;
+            return;
+        }
+        *match self.wiring.explain(readout) {
+            NotUsed::Ring => &mut counters.unmapped_ring,
+            NotUsed::Fen => &mut counters.unmapped_fen,
+            NotUsed::Hybrid => &mut counters.unmapped_hybrid,
+            NotUsed::Channel => &mut counters.unmapped_channel,
+            NotUsed::Masked => &mut counters.masked,
+        } += 1;
+    }
+}
