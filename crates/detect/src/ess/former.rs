@@ -4,6 +4,7 @@ use super::pulse_line::PulseLine;
 use crate::hit::Timed;
 use crate::joint_time::DataTime;
 use crate::source_clock::AcceptedHits;
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
@@ -17,6 +18,12 @@ pub struct Place {
     pub coordinate: u16,
 }
 
+/// A hit that is made of a VMM readout.
+pub trait Placed: Timed {
+    /// A hit at this place. Time in units of [`ticks`](super::ticks), amplitude at most 1023.
+    fn placed(place: Place, time: u64, amplitude: u16) -> Self;
+}
+
 /// Forms events from the hits of all sources: sorting, clustering, matching, position.
 ///
 /// Hits come in by [`AcceptedHits::accept`], whose first argument is the
@@ -24,9 +31,6 @@ pub struct Place {
 pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
     /// A hit as the sorters hold it.
     type Hit: Timed + Send;
-
-    /// Makes a hit. Time in units of [`ticks`](super::ticks), amplitude at most 1023.
-    fn hit(place: Place, time: u64, amplitude: u16) -> Self::Hit;
 
     /// How many more hits fit for sure, whatever their place; may be found out anew if less than `needed` is known
     /// of.
@@ -64,6 +68,11 @@ pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
 
     /// The counters of this step: hits by what became of them, those held included.
     fn counters(&self) -> CounterSnapshot;
+
+    /// Beam monitors that are filled by the events filed here.
+    fn beam_monitors(&self) -> &[BeamMonitorData] {
+        &[]
+    }
 
     /// Begins to collect monitor data by this plan, or stops.
     fn set_monitoring(&mut self, plan: Option<MonitorPlan>);

@@ -14,6 +14,7 @@
 //! | `time_source` | are pulses absent, repeated or out of order, is the time source synchronised |
 //! | `pulse_line` | which pulse an event belongs to |
 //! | `wiring` | which module, plane and coordinate a channel is |
+//! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
 //! | `former` | what a detector adds of its own |
 //! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
@@ -30,14 +31,17 @@ mod front;
 mod pipeline;
 mod pulse_line;
 pub mod settings;
+mod stage;
 pub mod ticks;
 mod time_source;
 mod vmm_stage;
 mod wiring;
 
 pub use counters::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
-pub use former::{HitFormer, Place};
+pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
-pub use pipeline::{EssVmm, ReadoutFilter};
+pub use pipeline::{EssPipeline, EssVmm};
 pub use pulse_line::PulseLine;
 pub use settings::{EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings};
+pub use stage::ReadoutStage;
+pub use vmm_stage::{ReadoutFilter, VmmStage};

@@ -1,18 +1,17 @@
-//! The pipeline of a detector with VMM3a readout: packets in, events with their pulses out.
+//! The pipeline of any detector of today's readout: packets in, events with their pulses out.
 
-use super::counters::VmmCounters;
-use super::former::HitFormer;
-use super::former::Place;
+use super::former::{HitFormer, Placed};
 use super::front::{Front, FrontPacket, SOURCES};
 use super::pulse_line::PulseLine;
 use super::settings::{EssSettings, VmmSettings};
+use super::stage::ReadoutStage;
 use super::ticks;
-pub use super::vmm_stage::ReadoutFilter;
-use super::vmm_stage::{LARGEST_READOUT_COUNT, VmmStage};
-use crate::packet_gate::Discard;
+use super::vmm_stage::{ReadoutFilter, VmmStage};
+use crate::hit::Timed;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, TIME_SIGN};
 use crate::time_line::TimeLine;
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::EventBatch;
@@ -20,25 +19,29 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
-use evforge_wire::ess::Vmm3aPayload;
+use evforge_wire::ess::{LARGEST_PACKET, RECORD};
 
-/// Hits and signs of time in a packet.
-const PACKET_HITS: usize = LARGEST_READOUT_COUNT + 2;
+/// Hits and signs of time in a packet: all records have the same size.
+const PACKET_HITS: usize = LARGEST_PACKET / RECORD + 2;
 
 /// Room that a packet and the release of a quarantine need.
 pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 
-/// A detector with VMM3a readout. What it adds of its own is the [`HitFormer`].
+/// A detector of today's readout: what its records are is said by the [`ReadoutStage`], what becomes of its hits
+/// by the [`HitFormer`].
 #[derive(Debug)]
-pub struct EssVmm<F: HitFormer, R = ()> {
+pub struct EssPipeline<S, F: HitFormer> {
     front: Front,
-    stage: VmmStage<R>,
+    stage: S,
     line: TimeLine<F::Hit>,
     former: F,
     pulses: PulseLine,
     geometry: LogicalGeometry,
     memory_bound: usize,
 }
+
+/// A detector with VMM3a readout.
+pub type EssVmm<F, R = ()> = EssPipeline<VmmStage<R>, F>;
 
 /// Where accepted hits and pulses go.
 struct Accepted<'a, F> {
@@ -50,14 +53,17 @@ impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
     #[inline(always)]
     fn accept(&mut self, target: usize, epoch: u32, hit: F::Hit) {
         if target == TIME_SIGN {
-            self.pulses.add(epoch, crate::hit::Timed::time(&hit));
+            self.pulses.add(epoch, hit.time());
         } else {
             self.former.accept(target, epoch, hit);
         }
     }
 }
 
-impl<F: HitFormer> EssVmm<F> {
+impl<F: HitFormer> EssVmm<F>
+where
+    F::Hit: Placed,
+{
     /// A detector with this former. `former_memory` is the upper bound of its memory in bytes.
     ///
     /// # Errors
@@ -73,7 +79,10 @@ impl<F: HitFormer> EssVmm<F> {
     }
 }
 
-impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R> {
+impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R>
+where
+    F::Hit: Placed,
+{
     /// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
     ///
     /// # Errors
@@ -86,12 +95,27 @@ impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R> {
         former_memory: usize,
         filter: R,
     ) -> Result<Self, SettingsError> {
-        ess.check()?;
         vmm.check()?;
-        let stage = VmmStage::new(vmm, ess.records, filter);
+        Self::of_stages(ess, VmmStage::new(vmm, ess.records, filter), former, geometry, former_memory)
+    }
+}
+
+impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
+    /// A detector of these stages. `former_memory` is the upper bound of the former's memory in bytes.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn of_stages(
+        ess: &EssSettings,
+        stage: S,
+        former: F,
+        geometry: LogicalGeometry,
+        former_memory: usize,
+    ) -> Result<Self, SettingsError> {
+        ess.check()?;
         let line = TimeLine::new(SOURCES, &ess.sorting, ticks::in_duration, PACKET_HITS);
         let memory_bound = size_of::<Self>()
-            + stage.wiring.memory_bound()
+            + stage.memory_bound()
             + Front::memory_bound()
             + PulseLine::memory_bound()
             + TimeLine::<F::Hit>::memory_bound(SOURCES, PACKET_HITS)
@@ -110,26 +134,30 @@ impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R> {
 
     fn take_packet(&mut self, packet: &Packet<'_>) {
         let Some(front) = self.front.admit(packet) else { return };
-        let outcome = self.take_content(&front);
-        self.front.settle(packet, outcome, &mut self.stage.counters);
+        let outcome = match self.stage.parse(front.packet.payload) {
+            Ok(payload) => {
+                self.take_content(&front, &payload);
+                Ok(())
+            }
+            Err(discard) => Err(discard),
+        };
+        self.front.settle(packet, outcome, self.stage.counters_mut());
     }
 
     #[inline]
-    fn take_content(&mut self, front: &FrontPacket<'_>) -> Result<(), Discard<VmmCounters>> {
-        let payload = Vmm3aPayload::parse(front.packet.payload).map_err(|_| RAGGED)?;
+    fn take_content<'a>(&mut self, front: &FrontPacket<'a>, payload: &S::Payload<'a>) {
         let Self { stage, line, former, pulses, .. } = self;
         if let Some(monitor) = former.monitor_mut() {
-            stage.watch(&payload, monitor);
+            stage.watch(payload, monitor);
         }
-        let Some(clock) = line.begin_packet(front.source) else { return Ok(()) };
+        let Some(clock) = line.begin_packet(front.source) else { return };
         let mut accepted = Accepted { former, pulses };
         for time in front.new_pulses.into_iter().flatten() {
-            let sign = F::hit(Place { plane: 0, coordinate: 0 }, time, 0);
-            clock.judge(TIME_SIGN, sign, &mut accepted);
+            clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
         }
-        stage.take::<F>(front, &payload, clock, &mut accepted, &mut self.front.time_source);
+        let time_source = &mut self.front.time_source;
+        stage.take(&front.packet, payload, clock, &mut accepted, time_source);
         self.follow_time();
-        Ok(())
     }
 
     /// Follows the queues' time and closes what none of them can reach any more, if that is worth while.
@@ -139,6 +167,14 @@ impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R> {
         if self.former.is_closing_worthwhile() || self.pulses.is_closing_worthwhile() {
             self.former.advance(watermark);
         }
+    }
+
+    /// Those of both stages, in the order of their names.
+    fn beam_monitors(&self) -> Vec<BeamMonitorData> {
+        let both = [self.stage.beam_monitors(), self.former.beam_monitors()];
+        let mut monitors: Vec<_> = both.into_iter().flatten().cloned().collect();
+        monitors.sort_by(|one, other| one.plan().name.cmp(&other.plan().name));
+        monitors
     }
 
     /// Makes sure that one more packet fits. False if closed hits have to be drained first.
@@ -169,7 +205,7 @@ impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R> {
     }
 }
 
-impl<F: HitFormer, R: ReadoutFilter> Detector for EssVmm<F, R> {
+impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F> {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
         let mut taken = from;
         loop {
@@ -219,12 +255,12 @@ impl<F: HitFormer, R: ReadoutFilter> Detector for EssVmm<F, R> {
             counters: CounterSnapshot::of(packets)
                 .and(headers)
                 .and(&time_source)
-                .and(&self.stage.counters)
+                .and(self.stage.counters())
                 .and(&line)
                 .join(&self.former.counters())
                 .and(&filing),
-            masked: self.stage.wiring.masked(),
-            ..DetectorLedger::default()
+            masked: self.stage.masked(),
+            beam_monitors: self.beam_monitors(),
         }
     }
 
@@ -237,12 +273,10 @@ impl<F: HitFormer, R: ReadoutFilter> Detector for EssVmm<F, R> {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        self.former.set_monitoring(on.then(|| self.stage.wiring.plan().clone()));
+        self.former.set_monitoring(on.then(|| self.stage.plan().clone()));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {
         self.former.monitor()
     }
 }
-
-const RAGGED: Discard<VmmCounters> = |counters| &mut counters.packets_ragged;

@@ -1,17 +1,16 @@
 //! The VMM3a records of a packet to hits.
 
 use super::counters::{TimeSourceCounters, VmmCounters};
-use super::former::HitFormer;
-use super::front::FrontPacket;
+use super::former::Placed;
 use super::settings::VmmSettings;
+use super::stage::ReadoutStage;
 use super::ticks;
 use super::wiring::{LARGEST_ADC, NotUsed, WiredChannel, Wiring};
+use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
-use evforge_core::monitor::MonitorData;
-use evforge_wire::ess::{LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
-
-/// Readouts that the largest packet can hold.
-pub(super) const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / RECORD + 1;
+use evforge_core::ledger::MaskedChannel;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+use evforge_wire::ess::{EssPacket, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
 
 /// A step between decoding and mapping that can drop readouts without saying so. Production lets everything pass;
 /// a test swallows one readout to show that the ledger notices.
@@ -41,12 +40,12 @@ struct Tally {
 
 /// What turns readouts into hits.
 #[derive(Debug)]
-pub(super) struct VmmStage<R> {
-    pub(super) wiring: Wiring,
+pub struct VmmStage<R> {
+    wiring: Wiring,
     rules: RecordRules,
     over_threshold_counts: bool,
     filter: R,
-    pub(super) counters: VmmCounters,
+    counters: VmmCounters,
 }
 
 impl<R: ReadoutFilter> VmmStage<R> {
@@ -57,76 +56,6 @@ impl<R: ReadoutFilter> VmmStage<R> {
             over_threshold_counts: settings.over_threshold_counts,
             filter,
             counters: VmmCounters::default(),
-        }
-    }
-
-    /// Takes the readouts of a packet.
-    #[inline]
-    pub(super) fn take<F: HitFormer>(
-        &mut self,
-        front: &FrontPacket<'_>,
-        payload: &Vmm3aPayload<'_>,
-        clock: &mut SourceClock<F::Hit>,
-        accepted: &mut impl AcceptedHits<F::Hit>,
-        time_source: &mut TimeSourceCounters,
-    ) {
-        let pulse = ticks::of(front.packet.pulse);
-        let previous = ticks::of(front.packet.previous_pulse);
-        let mut tally = Tally::default();
-        self.counters.readouts += payload.len() as u64;
-        for readout in payload.readouts() {
-            if !self.filter.passes(readout) {
-                continue;
-            }
-            if !readout.is_sound(&self.rules) {
-                self.count_fault(readout);
-                continue;
-            }
-            if readout.length_is_in_bits() {
-                self.counters.relaxed_record_length += 1;
-            }
-            let index = self.wiring.index(readout);
-            let channel = self.wiring.channel(index);
-            tally.over_threshold += u64::from(readout.over_threshold());
-            if !channel.is_used() | readout.is_calibration() {
-                self.count_unused(readout, channel);
-                continue;
-            }
-            let stamp = ticks::of(readout.time());
-            tally.before_pulse += u64::from(stamp < pulse);
-            tally.before_previous += u64::from(stamp < previous);
-            let (amplitude, fine) = self.wiring.correct(index, readout);
-            let passes = self.over_threshold_counts & readout.over_threshold();
-            if (amplitude < channel.threshold) & !passes {
-                tally.below_threshold += 1;
-                continue;
-            }
-            let Some(time) = stamp.checked_add_signed(fine) else {
-                self.counters.impossible_time += 1;
-                continue;
-            };
-            tally.hits += 1;
-            tally.full_scale += u64::from(amplitude == LARGEST_ADC);
-            let hit = F::hit(channel.place(), time, amplitude);
-            clock.judge(usize::from(channel.target), hit, accepted);
-        }
-        self.counters.hits += tally.hits;
-        self.counters.over_threshold += tally.over_threshold;
-        self.counters.below_threshold += tally.below_threshold;
-        self.counters.full_scale += tally.full_scale;
-        time_source.readouts_before_pulse += tally.before_pulse;
-        time_source.readouts_before_previous_pulse += tally.before_previous;
-    }
-
-    /// A second look at the readouts of a packet, for who watches.
-    #[cold]
-    pub(super) fn watch(&self, payload: &Vmm3aPayload<'_>, monitor: &mut MonitorData) {
-        let channels = self.wiring.plan().channel_count();
-        for readout in payload.readouts().filter(|readout| readout.is_sound(&self.rules)) {
-            let index = self.wiring.index(readout);
-            if index < channels {
-                monitor.readout(index, readout.adc());
-            }
         }
     }
 
@@ -163,3 +92,103 @@ impl<R: ReadoutFilter> VmmStage<R> {
         } += 1;
     }
 }
+
+impl<T: Placed, R: ReadoutFilter> ReadoutStage<T> for VmmStage<R> {
+    type Payload<'a> = Vmm3aPayload<'a>;
+    type Counters = VmmCounters;
+
+    #[inline]
+    fn parse<'a>(&self, payload: &'a [u8]) -> Result<Vmm3aPayload<'a>, Discard<VmmCounters>> {
+        Vmm3aPayload::parse(payload).map_err(|_| RAGGED)
+    }
+
+    #[inline]
+    fn take<'a>(
+        &mut self,
+        packet: &EssPacket<'a>,
+        payload: &Vmm3aPayload<'a>,
+        clock: &mut SourceClock<T>,
+        accepted: &mut impl AcceptedHits<T>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        let pulse = ticks::of(packet.pulse);
+        let previous = ticks::of(packet.previous_pulse);
+        let mut tally = Tally::default();
+        self.counters.readouts += payload.len() as u64;
+        for readout in payload.readouts() {
+            if !self.filter.passes(readout) {
+                continue;
+            }
+            if !readout.is_sound(&self.rules) {
+                self.count_fault(readout);
+                continue;
+            }
+            if readout.length_is_in_bits() {
+                self.counters.relaxed_record_length += 1;
+            }
+            let index = self.wiring.index(readout);
+            let channel = self.wiring.channel(index);
+            tally.over_threshold += u64::from(readout.over_threshold());
+            if !channel.is_used() | readout.is_calibration() {
+                self.count_unused(readout, channel);
+                continue;
+            }
+            let stamp = ticks::of(readout.time());
+            tally.before_pulse += u64::from(stamp < pulse);
+            tally.before_previous += u64::from(stamp < previous);
+            let (amplitude, fine) = self.wiring.correct(index, readout);
+            let passes = self.over_threshold_counts & readout.over_threshold();
+            if (amplitude < channel.threshold) & !passes {
+                tally.below_threshold += 1;
+                continue;
+            }
+            let Some(time) = stamp.checked_add_signed(fine) else {
+                self.counters.impossible_time += 1;
+                continue;
+            };
+            tally.hits += 1;
+            tally.full_scale += u64::from(amplitude == LARGEST_ADC);
+            let hit = T::placed(channel.place(), time, amplitude);
+            clock.judge(usize::from(channel.target), hit, accepted);
+        }
+        self.counters.hits += tally.hits;
+        self.counters.over_threshold += tally.over_threshold;
+        self.counters.below_threshold += tally.below_threshold;
+        self.counters.full_scale += tally.full_scale;
+        time_source.readouts_before_pulse += tally.before_pulse;
+        time_source.readouts_before_previous_pulse += tally.before_previous;
+    }
+
+    #[cold]
+    fn watch(&self, payload: &Vmm3aPayload<'_>, monitor: &mut MonitorData) {
+        let channels = self.wiring.plan().channel_count();
+        for readout in payload.readouts().filter(|readout| readout.is_sound(&self.rules)) {
+            let index = self.wiring.index(readout);
+            if index < channels {
+                monitor.readout(index, readout.adc());
+            }
+        }
+    }
+
+    fn counters(&self) -> &VmmCounters {
+        &self.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut VmmCounters {
+        &mut self.counters
+    }
+
+    fn plan(&self) -> &MonitorPlan {
+        self.wiring.plan()
+    }
+
+    fn masked(&self) -> Vec<MaskedChannel> {
+        self.wiring.masked()
+    }
+
+    fn memory_bound(&self) -> usize {
+        self.wiring.memory_bound()
+    }
+}
+
+const RAGGED: Discard<VmmCounters> = |counters| &mut counters.packets_ragged;

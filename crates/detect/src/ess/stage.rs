@@ -1,0 +1,57 @@
+//! What the records of a detector are.
+
+use super::counters::TimeSourceCounters;
+use crate::packet_gate::Discard;
+use crate::source_clock::{AcceptedHits, SourceClock};
+use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::counter::CounterSet;
+use evforge_core::ledger::MaskedChannel;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+use evforge_wire::ess::EssPacket;
+
+/// Makes hits of the records of packets.
+pub trait ReadoutStage<T> {
+    /// The records of a packet.
+    type Payload<'a>;
+    /// What it counts: packets discarded for their records, readouts by what became of them.
+    type Counters: CounterSet;
+
+    /// Looks at the size of a payload.
+    ///
+    /// # Errors
+    /// The counter of packets that are of no use.
+    fn parse<'a>(&self, payload: &'a [u8]) -> Result<Self::Payload<'a>, Discard<Self::Counters>>;
+
+    /// Takes the readouts of a packet: hits are judged by the clock of its queue.
+    fn take<'a>(
+        &mut self,
+        packet: &EssPacket<'a>,
+        payload: &Self::Payload<'a>,
+        clock: &mut SourceClock<T>,
+        accepted: &mut impl AcceptedHits<T>,
+        time_source: &mut TimeSourceCounters,
+    );
+
+    /// A second look at the readouts of a packet, for who watches.
+    fn watch(&self, payload: &Self::Payload<'_>, monitor: &mut MonitorData);
+
+    /// The counters so far.
+    fn counters(&self) -> &Self::Counters;
+
+    /// For packets that are discarded.
+    fn counters_mut(&mut self) -> &mut Self::Counters;
+
+    /// The channels and planes, for monitor data.
+    fn plan(&self) -> &MonitorPlan;
+
+    /// The masked channels.
+    fn masked(&self) -> Vec<MaskedChannel>;
+
+    /// Beam monitors that are filled here, not by the former.
+    fn beam_monitors(&self) -> &[BeamMonitorData] {
+        &[]
+    }
+
+    /// Upper bound of its memory in bytes.
+    fn memory_bound(&self) -> usize;
+}
