@@ -288,7 +288,7 @@ impl ModuleWindows {
         self.hits.of_modules.iter().map(|Waiting(order)| order.held()).sum()
     }
 
-    /// Events that wait to be handed out, those that `windows` has formed included.
+    /// Events that have their place in the order and wait to be handed out; others wait in [`Windows::formed`].
     pub fn held_events(&self) -> u64 {
         (self.released.len() - self.gone) as u64
     }

@@ -17,6 +17,7 @@
 //! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
 //! | `former` | what a detector adds of its own |
+//! | `module_former` | what detectors add whose hits meet in modules only: their windows |
 //! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
 //! | `ticks` | the unit of time |
 //!
@@ -28,6 +29,7 @@
 mod counters;
 mod former;
 mod front;
+mod module_former;
 mod pipeline;
 mod pulse_line;
 pub mod settings;
@@ -40,6 +42,7 @@ mod wiring;
 pub use counters::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
+pub use module_former::{ModuleFormer, WindowAnalysis};
 pub use pipeline::{EssPipeline, EssVmm};
 pub use pulse_line::PulseLine;
 pub use settings::{EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings};

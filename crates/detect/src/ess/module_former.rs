@@ -1,0 +1,122 @@
+//! A detector whose hits meet only in modules: the windows of [`ModuleWindows`] as a [`HitFormer`].
+
+use super::former::{HitFormer, Placed};
+use super::pulse_line::PulseLine;
+use crate::joint_time::DataTime;
+use crate::module_windows::{ModuleWindows, Windows};
+use crate::source_clock::AcceptedHits;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::EventBatch;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+
+/// What a detector with windows adds of its own: how hits are told apart from one another, and what it counts.
+pub trait WindowAnalysis: Windows + Send {
+    /// Events formed so far.
+    fn events_formed(&self) -> u64;
+
+    /// Those of them that wait in [`Windows::formed`].
+    fn events_waiting(&self) -> u64;
+
+    /// The counters of hits by what became of them. `waiting` hits wait for their time; those in open windows are
+    /// to be added.
+    fn counters(&self, waiting: u64) -> CounterSnapshot;
+}
+
+/// The modules of a detector. The target of a hit is its module.
+#[derive(Debug)]
+pub struct ModuleFormer<W> {
+    modules: ModuleWindows,
+    windows: W,
+    monitor: Option<Box<MonitorData>>,
+}
+
+impl<W: Windows> AcceptedHits<W::Hit> for ModuleFormer<W> {
+    #[inline(always)]
+    fn accept(&mut self, module: usize, epoch: u32, hit: W::Hit) {
+        self.modules.accept(module, epoch, hit);
+    }
+}
+
+impl<W> ModuleFormer<W> {
+    /// For so many modules, each of which may hold `max_held_hits` hits. `windows` has room for the events of
+    /// [`ModuleWindows::event_capacity`].
+    pub fn new(modules: usize, max_held_hits: usize, windows: W) -> Self {
+        Self { modules: ModuleWindows::new(modules, max_held_hits), windows, monitor: None }
+    }
+
+    /// Upper bound of the memory in bytes, without that of the windows themselves.
+    pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
+        ModuleWindows::memory_bound(modules, max_held_hits)
+    }
+}
+
+impl<W: WindowAnalysis> HitFormer for ModuleFormer<W>
+where
+    W::Hit: Placed + Send,
+{
+    type Hit = W::Hit;
+
+    fn find_room(&mut self, needed: usize) -> usize {
+        self.modules.find_room(needed)
+    }
+
+    fn room(&self) -> usize {
+        self.modules.room()
+    }
+
+    fn is_closing_worthwhile(&self) -> bool {
+        self.modules.is_closing_worthwhile()
+    }
+
+    fn advance(&mut self, target: DataTime) {
+        self.modules.advance(target);
+    }
+
+    fn closed_before(&self) -> DataTime {
+        self.modules.closed_before()
+    }
+
+    fn latest_pending(&self) -> Option<DataTime> {
+        self.modules.latest_pending()
+    }
+
+    fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
+        let Self { modules, windows, monitor } = self;
+        match monitor {
+            None => modules.drain(windows, &mut (), &mut pulses.out(events)),
+            Some(monitor) => modules.drain(windows, &mut **monitor, &mut pulses.out(events)),
+        }
+    }
+
+    fn future_from(&self) -> DataTime {
+        self.modules.future_from()
+    }
+
+    fn events_formed(&self) -> u64 {
+        self.windows.events_formed()
+    }
+
+    fn held_events(&self) -> u64 {
+        self.modules.held_events() + self.windows.events_waiting()
+    }
+
+    fn forced_closings(&self) -> u64 {
+        self.modules.forced_closings()
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        self.windows.counters(self.modules.held())
+    }
+
+    fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
+        self.monitor = plan.map(|plan| Box::new(MonitorData::new(plan)));
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.monitor.as_deref()
+    }
+
+    fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
+        self.monitor.as_deref_mut()
+    }
+}
