@@ -109,7 +109,7 @@ pub enum Role {
 
 impl Role {
     /// +1, -1 or 0: the sign with which a counter of this role enters `incoming - outgoing` of `law`.
-    fn sign(self, law: Law) -> i128 {
+    pub fn sign(self, law: Law) -> i128 {
         match self {
             Role::Enters(l) if l == law => 1,
             Role::Joins(_, l) if l == law => 1,
@@ -185,6 +185,17 @@ impl CounterSnapshot {
     pub fn join(mut self, other: &CounterSnapshot) -> Self {
         self.infos.extend(&other.infos);
         self.values.extend(&other.values);
+        self
+    }
+
+    /// As [`CounterSnapshot::and`], with counters that are declared while the program runs. Declarations without
+    /// a value, or values without a declaration, are left out.
+    #[must_use]
+    pub fn and_declared(mut self, infos: &'static [CounterInfo], values: &[u64]) -> Self {
+        for (info, value) in infos.iter().zip(values) {
+            self.infos.push(info);
+            self.values.push(*value);
+        }
         self
     }
 
@@ -292,6 +303,8 @@ mod tests {
         let joined = CounterSnapshot::of(&Before { seen: 3, readouts_passed: 2 }).and(&stage);
         assert_eq!((joined.value("seen"), joined.value("in_events")), (Some(3), Some(2)));
         assert_eq!(joined.imbalance(Law::Readouts), 1);
+        let declared = CounterSnapshot::default().and_declared(Before::infos(), &[3, 2]).and(&stage);
+        assert_eq!(declared, joined);
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub trait Detector: Send {
 
     /// What has been collected since monitoring was switched on; none while it is off.
     fn monitor(&self) -> Option<&MonitorData>;
+
+    /// Why this detector forms no events any more, in words for a person; none while it works. It still takes
+    /// packets, and counts them as discarded. Only detectors from outside can fail.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Takes all `packets`, and calls `deliver` whenever `events` is full; `deliver` empties it. Events that are
