@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod outside;
+
 use std::path::{Path, PathBuf};
 
 /// The folder of reference data.

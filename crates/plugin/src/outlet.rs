@@ -1,0 +1,219 @@
+//! The events that a library wrote, on their way into batches.
+//!
+//! A library writes into memory of the host, which looks at everything before it takes it over. So that a library
+//! always finds room for the events of a packet, this memory is as large as they ask, whatever the size of a batch is.
+
+use evforge_core::event::EventBatch;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_plugin_interface::layout::{Pulse, RawEvents};
+
+/// Events of a call, at least.
+const EVENTS_PER_CALL: usize = 8192;
+
+/// Events and pulses of one call.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    times_ns: Vec<u64>,
+    pixel_ids: Vec<u32>,
+    pulses: Vec<Pulse>,
+    /// What is still here: events `next..used` and pulses `next_pulse..pulses_used`.
+    used: usize,
+    next: usize,
+    pulses_used: usize,
+    next_pulse: usize,
+    /// Start of the pulse that the next event belongs to, if the library tells pulses.
+    pulse: Option<u64>,
+}
+
+impl Outlet {
+    /// With room for the events of one packet.
+    pub(crate) fn new(events_per_packet: usize) -> Self {
+        let capacity = events_per_packet.max(EVENTS_PER_CALL);
+        Self {
+            times_ns: vec![0; capacity],
+            pixel_ids: vec![0; capacity],
+            pulses: vec![Pulse::default(); capacity],
+            used: 0,
+            next: 0,
+            pulses_used: 0,
+            next_pulse: 0,
+            pulse: None,
+        }
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn memory_bound(&self) -> usize {
+        self.times_ns.len() * (size_of::<u64>() + size_of::<u32>() + size_of::<Pulse>())
+    }
+
+    /// The room as a library sees it. Everything must have been drained.
+    pub(crate) fn room(&mut self) -> RawEvents {
+        RawEvents {
+            times_ns: self.times_ns.as_mut_ptr(),
+            pixel_ids: self.pixel_ids.as_mut_ptr(),
+            capacity: self.times_ns.len(),
+            used: 0,
+            pulses: self.pulses.as_mut_ptr(),
+            pulse_capacity: self.pulses.len(),
+            pulses_used: 0,
+        }
+    }
+
+    /// Events that the library says it wrote, as far as there can be so many.
+    pub(crate) fn possible(&self, written: &RawEvents) -> usize {
+        written.used.min(self.times_ns.len())
+    }
+
+    /// Takes over what a library wrote, if all of it can be.
+    pub(crate) fn accept(&mut self, written: &RawEvents, geometry: LogicalGeometry) -> Result<(), String> {
+        let capacity = self.times_ns.len();
+        for (what, used) in [("events", written.used), ("pulses", written.pulses_used)] {
+            if used > capacity {
+                return Err(format!("wrote {used} {what}; there was room for {capacity}"));
+            }
+        }
+        let pixels = &self.pixel_ids[..written.used];
+        if let Some(index) = pixels.iter().position(|&pixel| !geometry.is_valid(pixel)) {
+            return Err(format!(
+                "wrote pixel {} (event {index}); expected 1 to {}",
+                pixels[index],
+                geometry.pixel_count()
+            ));
+        }
+        let mut earliest = 0;
+        for (index, pulse) in self.pulses[..written.pulses_used].iter().enumerate() {
+            if !(earliest..=written.used as u64).contains(&pulse.first_event) {
+                return Err(format!(
+                    "wrote pulse {index} with the first event {}; expected {earliest} to {}",
+                    pulse.first_event, written.used
+                ));
+            }
+            earliest = pulse.first_event;
+        }
+        (self.used, self.next) = (written.used, 0);
+        (self.pulses_used, self.next_pulse) = (written.pulses_used, 0);
+        Ok(())
+    }
+
+    /// Forgets what was taken over.
+    pub(crate) fn forget(&mut self) {
+        (self.used, self.next, self.pulses_used, self.next_pulse) = (0, 0, 0, 0);
+    }
+
+    /// Moves what is here into a batch. False if it does not have room for all.
+    pub(crate) fn drain(&mut self, events: &mut EventBatch) -> bool {
+        loop {
+            while let Some(pulse) = self.pulses[..self.pulses_used].get(self.next_pulse)
+                && pulse.first_event <= self.next as u64
+            {
+                if !events.begin_pulse(pulse.time_ns) {
+                    return false;
+                }
+                self.pulse = Some(pulse.time_ns);
+                self.next_pulse += 1;
+            }
+            if self.next == self.used {
+                return true;
+            }
+            if events.is_full() {
+                return false;
+            }
+            // A pulse that goes on from one batch to the next is named again.
+            if events.is_blank()
+                && let Some(pulse) = self.pulse
+                && !events.begin_pulse(pulse)
+            {
+                return false;
+            }
+            let until = self.pulses[..self.pulses_used].get(self.next_pulse);
+            let until = until.map_or(self.used, |pulse| pulse.first_event as usize);
+            let (times, pixels) = (&self.times_ns[self.next..until], &self.pixel_ids[self.next..until]);
+            let mut copied = 0;
+            events.append(times.len(), |to_times, to_pixels| {
+                copied = to_times.len();
+                to_times.copy_from_slice(&times[..copied]);
+                to_pixels.copy_from_slice(&pixels[..copied]);
+                copied
+            });
+            self.next += copied;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(outlet: &mut Outlet, events: usize, pulses: &[Pulse]) -> RawEvents {
+        for index in 0..events.min(outlet.times_ns.len()) {
+            (outlet.times_ns[index], outlet.pixel_ids[index]) = (index as u64, index as u32 % 4 + 1);
+        }
+        outlet.pulses[..pulses.len()].copy_from_slice(pulses);
+        RawEvents { used: events, pulses_used: pulses.len(), ..outlet.room() }
+    }
+
+    fn pulse(time_ns: u64, first_event: u64) -> Pulse {
+        Pulse { time_ns, first_event }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_was_expected() {
+        let geometry = LogicalGeometry::flat(2, 2).unwrap();
+        let mut outlet = Outlet::new(0);
+        for (events, pulses, expected) in [
+            (8193, vec![], "wrote 8193 events; there was room for 8192"),
+            (2, vec![pulse(0, 3)], "wrote pulse 0 with the first event 3; expected 0 to 2"),
+            (2, vec![pulse(0, 1), pulse(0, 0)], "wrote pulse 1 with the first event 0; expected 1 to 2"),
+        ] {
+            let written = write(&mut outlet, events, &pulses);
+            assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
+        }
+        let written = write(&mut outlet, 6, &[]);
+        for wrong in [0, 5] {
+            outlet.pixel_ids[3] = wrong;
+            let expected = format!("wrote pixel {wrong} (event 3); expected 1 to 4");
+            assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
+        }
+        assert!(outlet.drain(&mut EventBatch::new(1)), "nothing of it was taken over");
+    }
+
+    #[test]
+    fn events_keep_their_order_and_their_pulse_in_batches_of_any_size() {
+        let geometry = LogicalGeometry::flat(2, 2).unwrap();
+        for capacity in [1, 2, 3, 7, 100] {
+            let mut outlet = Outlet::new(0);
+            let mut batch = EventBatch::new(capacity);
+            let mut found = Vec::new();
+            let mut take = |batch: &mut EventBatch| {
+                for (start, range) in batch.by_pulse() {
+                    found.extend(range.map(|index| (start, batch.times_ns()[index])));
+                }
+                batch.clear();
+            };
+            let pulses = [pulse(10, 1), pulse(20, 1), pulse(30, 4), pulse(40, 5)];
+            let written = write(&mut outlet, 5, &pulses);
+            outlet.accept(&written, geometry).unwrap();
+            while !outlet.drain(&mut batch) {
+                take(&mut batch);
+            }
+            take(&mut batch);
+            // The next call goes on with the last pulse.
+            let written = write(&mut outlet, 2, &[]);
+            outlet.accept(&written, geometry).unwrap();
+            while !outlet.drain(&mut batch) {
+                take(&mut batch);
+            }
+            take(&mut batch);
+            let expected = [
+                (None, 0),
+                (Some(20), 1),
+                (Some(20), 2),
+                (Some(20), 3),
+                (Some(30), 4),
+                (Some(40), 0),
+                (Some(40), 1),
+            ];
+            assert_eq!(found, expected, "{capacity} events in a batch");
+        }
+    }
+}

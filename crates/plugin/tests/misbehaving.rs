@@ -1,0 +1,176 @@
+//! Libraries that are no detectors, refuse, report failures or say what cannot be: each is refused or stopped with a
+//! message that says what was found and what is expected. What it did before stands, and everything is accounted for.
+
+use evforge_core::detector::{Detector, form, form_rest};
+use evforge_core::event::EventBatch;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_plugin::{PluginDetector, PluginLibrary};
+use evforge_testkit::outside::c_library;
+use std::path::{Path, PathBuf};
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving.c")
+}
+
+fn misbehaving(folder: &Path, arguments: &[&str]) -> PathBuf {
+    c_library(&source(), folder, "misbehaving", arguments)
+}
+
+#[test]
+fn libraries_that_are_no_detectors_of_this_version_are_refused() {
+    for (arguments, expected) in [
+        (
+            &["-DVERSION=2"][..],
+            "it speaks version 2 of the interface, this evforge speaks version 1: build it",
+        ),
+        (&["-DTABLE_SIZE=90"], "its table has 90 bytes, expected at least"),
+        (&["-DTABLE=NULL"], "it does not work with version 1 of the interface"),
+        (&["-DINGEST=NULL"], "its table lacks the function ingest"),
+        (&["-DCOUNTERS=0"], "it declares 0 counters, expected 1 to 1024"),
+        (&["-DENTRY_POINT=detector"], "it does not export the function evforge_detector"),
+        (&["-DUNDEFINED"], "undefined symbol: this_function_is_nowhere"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let library = misbehaving(folder.path(), arguments);
+        let error = PluginLibrary::load(&library).expect_err(expected).to_string();
+        assert!(error.starts_with(library.to_str().unwrap()) && error.contains(expected), "{error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.so");
+    std::fs::write(&text, "no library").unwrap();
+    let error = PluginLibrary::load(&text).unwrap_err().to_string();
+    assert!(error.contains("it cannot be loaded: ") && error.contains("file too short"), "{error}");
+    let error = PluginLibrary::load(&folder.path().join("none.so")).unwrap_err().to_string();
+    assert!(error.contains("none.so: No such file"), "{error}");
+}
+
+#[test]
+fn detectors_that_refuse_their_settings_or_cannot_be_are_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = PluginLibrary::load(&misbehaving(folder.path(), &[])).unwrap();
+    assert_eq!(library.name(), "misbehaving");
+    for (fault, expected) in [
+        ("create", "the library refuses the settings: no voltage is given"),
+        ("silent create", "the library refuses the settings: it does not say why"),
+        ("geometry", "what the library describes cannot be: a geometry of 4 x 0 x 1 pixels"),
+        ("wide packets", "events_per_packet is 33554432, expected at most 16777216"),
+        ("counts at first", "before the first packet, the law of packets does not hold: in less out is -1"),
+    ] {
+        let error = PluginDetector::new(library, &format!("fault = \"{fault}\"\n")).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n  expected {expected}");
+    }
+}
+
+/// What became of 3 good packets, one without bytes, a bad one and 3 more, of which each slab has `per_slab`.
+struct Outcome {
+    failure: Option<String>,
+    events: usize,
+    received: u64,
+    after_failure: u64,
+    refused: u64,
+    lost_by_the_source: u64,
+}
+
+fn run(fault: &str, per_slab: usize, events_per_batch: usize) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = PluginLibrary::load(&misbehaving(folder.path(), &[])).expect("a good table");
+    let settings = format!("fault = \"{fault}\"\n");
+    let mut detector = PluginDetector::new(library, &settings).expect("good settings");
+    let mut batch = EventBatch::new(events_per_batch);
+    let mut events = 0;
+    let mut deliver = |batch: &mut EventBatch| {
+        events += batch.len();
+        batch.clear();
+    };
+    let packets: [&[u8]; 8] = [b"a", b"b", b"c", b"", b"!", b"d", b"e", b"f"];
+    for packets in packets.chunks(per_slab) {
+        let mut slab = PacketSlab::new(8, 0);
+        for packet in packets {
+            assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
+        }
+        form(&mut detector, &slab.batch(), &mut batch, &mut deliver);
+        while detector.publish_closed(&mut batch) {
+            deliver(&mut batch);
+        }
+        assert_eq!(detector.ledger().unaccounted(), 0, "{fault}");
+    }
+    form_rest(&mut detector, &mut batch, &mut deliver);
+    let ledger = detector.ledger();
+    assert_eq!(ledger.unaccounted(), 0, "{fault}");
+    let value = |name: &str| ledger.counters.value(name).expect("a counter");
+    assert_eq!(value("events"), events as u64, "{fault}");
+    Outcome {
+        failure: detector.failure().map(str::to_owned),
+        events,
+        received: value("packets_received"),
+        after_failure: value("packets_after_failure"),
+        refused: value("events_refused"),
+        lost_by_the_source: ledger.packets().lost,
+    }
+}
+
+#[test]
+fn a_detector_without_faults_has_all_its_events_in_batches_of_any_size() {
+    for (per_slab, per_batch) in [(8, 100), (8, 1), (1, 1), (3, 2)] {
+        let outcome = run("none", per_slab, per_batch);
+        assert_eq!((outcome.failure, outcome.events, outcome.received), (None, 7, 8));
+        assert_eq!((outcome.after_failure, outcome.refused, outcome.lost_by_the_source), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_failure_that_is_reported_keeps_what_was_done_before_it() {
+    for per_slab in [1, 3, 8] {
+        for (fault, expected) in [
+            ("error", "ingest reported a failure (code 7): the board has a fire"),
+            ("silent error", "ingest reported a failure (code -1): it does not say why"),
+        ] {
+            let outcome = run(fault, per_slab, 2);
+            let failure = outcome.failure.unwrap();
+            assert!(failure.ends_with(expected) && failure.contains("libmisbehaving.so: "), "{failure}");
+            // The bad packet, and the three behind it.
+            assert_eq!((outcome.events, outcome.received, outcome.after_failure), (3, 8, 4), "{fault}");
+        }
+    }
+    let outcome = run("close", 3, 2);
+    let failure = outcome.failure.unwrap();
+    assert!(failure.ends_with("close reported a failure (code 3): the last event is gone"), "{failure}");
+    assert_eq!((outcome.events, outcome.after_failure), (7, 0));
+}
+
+#[test]
+fn what_cannot_be_stops_the_detector_before_anything_of_it_is_taken_over() {
+    for (fault, expected) in [
+        ("takes more", "ingest took 2 packets; it was given 1"),
+        ("takes less", "ingest took 0 of 1 packets without saying that it has no room"),
+        ("no room", "ingest said that it has no room, but wrote nothing into an empty place"),
+        ("many events", "ingest wrote 8193 events; there was room for 8192"),
+        ("pixel 0", "ingest wrote pixel 0 (event 0); expected 1 to 16"),
+        ("pixel 17", "ingest wrote pixel 17 (event 0); expected 1 to 16"),
+        ("pulses", "ingest wrote pulse 1 with the first event 0; expected 1 to 1"),
+        ("many pulses", "ingest wrote 8193 pulses; there was room for 8192"),
+        ("falls", "ingest left counts that cannot be: the law of events does not hold: in less out is -2"),
+        ("packets", "the law of packets does not hold: in less out is -1"),
+        ("events", "the law of events does not hold: in less out is -1"),
+        ("source law", "source \"board\": sent + duplicated less received + lost is -1; expected 0"),
+        ("source received", "105 packets of all sources received; 5 were taken"),
+        ("source falls", "source \"board\": received fell from 4 to 1"),
+        ("many sources", "2 sources are told; it was described to have at most 1"),
+        (
+            "bad error",
+            "ingest reported a failure (code 7): the board has a fire; and it left counts that cannot be",
+        ),
+    ] {
+        let outcome = run(fault, 1, 2);
+        let failure = outcome.failure.unwrap_or_else(|| panic!("{fault} is not noticed"));
+        assert!(failure.contains(expected), "{fault}: {failure}\n  expected {expected}");
+        assert_eq!((outcome.events, outcome.received, outcome.after_failure), (3, 8, 4), "{fault}");
+    }
+    // What came in the same call goes with it: nothing of a call that lies can be trusted.
+    let outcome = run("pixel 0", 8, 2);
+    assert_eq!((outcome.events, outcome.after_failure, outcome.refused), (0, 8, 4));
+    let outcome = run("close takes", 8, 2);
+    let failure = outcome.failure.unwrap();
+    assert!(failure.ends_with("close took 1 packets; it was given 0"), "{failure}");
+    assert_eq!(outcome.events, 7);
+}
