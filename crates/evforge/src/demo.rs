@@ -5,7 +5,6 @@ use crate::output::{print, write_file};
 use crate::outputs::{IfExists, OutputArguments, Outputs};
 use crate::replay::send_all;
 use crate::run::{Observer, stop_on_signals};
-use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_net::pace::Pace;
@@ -120,15 +119,10 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
             all_sent.store(true, Ordering::Relaxed);
             sent
         });
-        let mut observer = Observer {
-            outputs: &outputs,
-            line: StatusLine::new(false),
-            quiet: false,
+        let mut observer = Observer::new(&outputs, false, |address| {
             // Nobody listens any more only if the electronics have failed, which is told below.
-            ready: |address| {
-                let _ = tell.send(address);
-            },
-        };
+            let _ = tell.send(address);
+        });
         let report = run.run(&mut observer);
         observer.line.finish();
         drop(tell);

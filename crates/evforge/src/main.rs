@@ -37,7 +37,7 @@ enum Command {
     /// A simulated Gd-GEM, live in the browser and into a NeXus file, without any hardware
     Demo(demo::DemoArguments),
     /// Form events from readouts
-    Run(run::RunArguments),
+    Run(Box<run::RunArguments>),
     /// Simulate a detector with known truth into a capture file
     Simulate(simulate::SimulateArguments),
     /// Send a capture over UDP, with its own timing or at a rate

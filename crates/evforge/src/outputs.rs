@@ -165,11 +165,13 @@ impl Outputs {
             inferred: loss.inferred,
         });
         view.set_losses(located.collect());
-        let alarms = if status.lost_to_sinks > 0 {
-            vec![format!("{} events have not reached every file", status.lost_to_sinks)]
-        } else {
-            Vec::new()
-        };
+        let mut alarms = Vec::new();
+        if let Some(failure) = &status.detector_failure {
+            alarms.push(format!("the detector has failed, and forms no further events: {failure}"));
+        }
+        if status.lost_to_sinks > 0 {
+            alarms.push(format!("{} events have not reached every file", status.lost_to_sinks));
+        }
         view.set_alarms(alarms);
     }
 

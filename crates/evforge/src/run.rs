@@ -22,8 +22,18 @@ use std::sync::atomic::AtomicBool;
 #[derive(Args)]
 pub(crate) struct RunArguments {
     /// Configuration of the instrument (TOML; examples are in configs/)
-    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
+    #[arg(
+        long,
+        short = 'f',
+        env = "EVFORGE_CONFIG",
+        value_name = "FILE",
+        required_unless_present = "detector"
+    )]
+    config: Option<PathBuf>,
+    /// Form the events with this shared library (docs/write-a-plugin.md); without --config everything else has
+    /// its default [configuration: plugin.library]
+    #[arg(long, short = 'd', env = "EVFORGE_DETECTOR", value_name = "LIBRARY")]
+    detector: Option<PathBuf>,
     /// Read this capture (pcap, pcapng or .pkts) or dump of readouts (HDF5) as fast as it can be, and not the network
     #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
     input: Option<PathBuf>,
@@ -54,7 +64,7 @@ pub(crate) struct RunArguments {
 
 /// Runs the command. True if everything went well.
 pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
-    let mut config = Config::read(&arguments.config, &arguments.overrides)?;
+    let mut config = read_config(arguments)?;
     if arguments.check {
         return print(&summary(&config)?).map(|()| true);
     }
@@ -88,6 +98,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         eprint!("{}", report.to_text());
     }
     Ok(report.is_success())
+}
+
+fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
+    let (config, overrides) = (arguments.config.as_deref(), &arguments.overrides);
+    Ok(match (config, &arguments.detector) {
+        (_, Some(library)) => Config::read_with_library(config, library, overrides)?,
+        (Some(config), None) => Config::read(config, overrides)?,
+        (None, None) => return Err("neither --config nor --detector says what the detector is".into()),
+    })
 }
 
 fn run_capture(
@@ -130,7 +149,7 @@ fn first_stamp(input: &Path, config: &Config) -> Result<Option<u64>, CommandErro
 
 /// Runs live with a status line, warnings, and the page kept up to date.
 pub(crate) fn run_live(run: LiveRun<'_>, outputs: &Outputs, quiet: bool) -> Result<RunReport, CommandError> {
-    let mut observer = Observer { outputs, line: StatusLine::new(quiet), quiet, ready: |_| {} };
+    let mut observer = Observer::new(outputs, quiet, |_| {});
     let report = run.run(&mut observer);
     observer.line.finish();
     report
@@ -138,11 +157,20 @@ pub(crate) fn run_live(run: LiveRun<'_>, outputs: &Outputs, quiet: bool) -> Resu
 
 /// Shows what a live run tells, and passes on the address that it receives at.
 pub(crate) struct Observer<'a, F> {
-    pub(crate) outputs: &'a Outputs,
+    outputs: &'a Outputs,
     pub(crate) line: StatusLine,
-    pub(crate) quiet: bool,
+    quiet: bool,
     /// Called with the address once packets can be sent to it.
-    pub(crate) ready: F,
+    ready: F,
+    /// The failure of the detector has been told.
+    failure_told: bool,
+}
+
+impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
+    /// `ready` is called with the address once packets can be sent to it.
+    pub(crate) fn new(outputs: &'a Outputs, quiet: bool, ready: F) -> Self {
+        Self { outputs, line: StatusLine::new(quiet), quiet, ready, failure_told: false }
+    }
 }
 
 impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
@@ -162,6 +190,12 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
     fn status(&mut self, status: &LiveStatus) {
         self.outputs.show(status);
         self.line.show(status);
+        if let Some(failure) = &status.detector_failure
+            && !std::mem::replace(&mut self.failure_told, true)
+        {
+            self.line.finish();
+            eprintln!("evforge: the detector has failed, and forms no further events: {failure}");
+        }
     }
 }
 

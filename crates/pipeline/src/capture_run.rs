@@ -9,6 +9,7 @@ use crate::report::{Ending, RunReport};
 use crate::samples::SampleFile;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_detect::settings::SettingsError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::Instant;
@@ -18,17 +19,26 @@ use std::time::Instant;
 pub enum RunError {
     /// The system gives no more threads.
     Threads(std::io::Error),
+    /// The detector cannot be built: the library of one from outside refuses.
+    Detector(SettingsError),
 }
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Threads(error) => write!(f, "the threads of the sinks cannot be started: {error}"),
+            Self::Detector(error) => write!(f, "{error}"),
         }
     }
 }
 
 impl std::error::Error for RunError {}
+
+impl From<SettingsError> for RunError {
+    fn from(error: SettingsError) -> Self {
+        Self::Detector(error)
+    }
+}
 
 impl From<std::io::Error> for RunError {
     fn from(error: std::io::Error) -> Self {
@@ -69,16 +79,14 @@ impl CaptureRun<'_> {
     /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
     ///
     /// # Errors
-    /// If the system gives no threads. An input that cannot be read on is told in the report, which then is not
+    /// If the system gives no threads, or the library of a detector from outside refuses. An input that cannot be read on is told in the report, which then is not
     /// a success.
     pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
         let started = Instant::now();
         let mut reader = self.input;
         let samples = self.samples.map(|file| file.start(WhenFull::Wait)).transpose()?;
         let (queue, writing) = samples.unzip();
-        let detector = self.config.build_detector_with(queue);
-        // Reading the configuration has built this detector once already.
-        let detector = detector.unwrap_or_else(|error| unreachable!("a checked configuration: {error}"));
+        let detector = self.config.build_detector_with(queue)?;
         let events_per_batch = self.config.input.events_per_batch;
         let mut forming = Forming::start(
             detector,
@@ -98,6 +106,7 @@ impl CaptureRun<'_> {
         let ledger = forming.ledger();
         let complete = !matches!(ending, Ending::InputFailed(_));
         let vetoes = forming.vetoes();
+        let detector_failure = forming.failure();
         let mut sinks = forming.end(ledger.clone(), complete);
         sinks.extend(writing.map(|writing| writing.end(complete)));
         if let Ending::InputFailed(error) = &mut ending {
@@ -111,6 +120,7 @@ impl CaptureRun<'_> {
             input: reader.path().display().to_string(),
             elapsed: started.elapsed(),
             ending,
+            detector_failure,
             losses: LossPlaces::in_the_input(ledger.packets().lost),
             ledger,
             counters: vec![(reader.stage(), reader.counters())],

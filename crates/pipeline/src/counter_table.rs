@@ -12,6 +12,7 @@ use evforge_detect::time_line::TimeLineCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::socket::ReceiverCounters;
+use evforge_plugin::PluginCounters;
 use std::fmt::Write as _;
 
 /// Markdown: a section with a table for each stage.
@@ -33,6 +34,7 @@ pub fn counter_table() -> String {
     add_stage::<VmmCounters>(&mut text, "VMM3a records of today's ESS readout");
     add_stage::<FilingCounters>(&mut text, "Filing events under the pulses of today's ESS readout");
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
+    add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
     text
 }
 

@@ -76,6 +76,11 @@ impl Forming {
         self.detector.ledger()
     }
 
+    /// Why the detector forms no events any more, if it has failed.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.detector.failure().map(str::to_owned)
+    }
+
     /// The vetoes with the number of events that each has marked.
     pub(crate) fn vetoes(&self) -> Vec<(String, u64)> {
         self.vetoes.counts().map(|(name, count)| (name.to_owned(), count)).collect()

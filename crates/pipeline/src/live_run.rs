@@ -67,6 +67,8 @@ pub struct LiveStatus {
     pub bytes: u64,
     /// Events dropped or missed by sinks so far.
     pub lost_to_sinks: u64,
+    /// Why the detector forms no events any more, if it has failed.
+    pub detector_failure: Option<String>,
 }
 
 /// What the receiving side knows, shared with the forming side.
@@ -132,6 +134,7 @@ impl<O: LiveObserver> Watch<'_, O> {
             ledger,
             bytes: state.counters.bytes,
             lost_to_sinks: forming.sinks().lost_to_sinks(),
+            detector_failure: forming.failure(),
         });
     }
 
@@ -209,6 +212,7 @@ impl LiveRun<'_> {
         let losses = watch.losses(&ledger, &state);
         let kernel = watch.kernel();
         let vetoes = forming.vetoes();
+        let detector_failure = forming.failure();
         let mut sinks = forming.end(ledger.clone(), true);
         sinks.extend(writing.map(|writing| writing.end(true)));
         Ok(RunReport {
@@ -217,6 +221,7 @@ impl LiveRun<'_> {
             elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
             ledger,
+            detector_failure,
             losses,
             counters: vec![
                 ("receive", CounterSnapshot::of(&state.counters)),

@@ -33,6 +33,8 @@ pub struct RunReport {
     pub elapsed: Duration,
     /// How it ended.
     pub ending: Ending,
+    /// Why the detector has formed no events from some packet on, if it failed.
+    pub detector_failure: Option<String>,
     /// Sources, sequences and counters.
     pub ledger: DetectorLedger,
     /// Where packets were lost.
@@ -46,10 +48,12 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// True if nothing went wrong: the input was whole or the run was stopped on purpose, and all sinks have
-    /// everything.
+    /// True if nothing went wrong: the input was whole or the run was stopped on purpose, the detector has formed
+    /// events to the end, and all sinks have everything.
     pub fn is_success(&self) -> bool {
-        !matches!(self.ending, Ending::InputFailed(_)) && self.sinks.iter().all(|sink| sink.failure.is_none())
+        !matches!(self.ending, Ending::InputFailed(_))
+            && self.detector_failure.is_none()
+            && self.sinks.iter().all(|sink| sink.failure.is_none())
     }
 
     /// The report as JSON.
@@ -76,6 +80,9 @@ impl RunReport {
         stream["packets"]["handed_over"] = json!(value("packets_received"));
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
         stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
+        if let Some(failure) = &self.detector_failure {
+            stream["failure"] = json!(failure);
+        }
         if let Some(bound) = packets.loss_upper_bound() {
             stream["loss_upper_bound"] = json!(bound);
         }
@@ -136,6 +143,9 @@ impl RunReport {
             Ending::Complete => line("ended", format!("input used up after {seconds:.3} s")),
             Ending::Stopped => line("ended", format!("stopped on request after {seconds:.3} s")),
             Ending::InputFailed(error) => line("ended", format!("INPUT FAILED: {error}")),
+        }
+        if let Some(failure) = &self.detector_failure {
+            line("DETECTOR", format!("FAILED: {failure}"));
         }
         let packets = ledger.packets();
         line("packets", packets_text(&packets));

@@ -184,6 +184,9 @@ fn pass(config: &Config, slabs: &[PacketSlab], expected: Option<&[Event]>) -> Re
     if let Some(at) = differs.or(missing) {
         return Err(format!("event {at} of a pass is not the expected one"));
     }
+    if let Some(failure) = detector.failure() {
+        return Err(failure.to_owned());
+    }
     let ledger = detector.ledger();
     if ledger.unaccounted() != 0 {
         return Err(format!("{} packets, readouts or hits are unaccounted for", ledger.unaccounted()));

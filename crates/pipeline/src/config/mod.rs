@@ -34,6 +34,7 @@ mod ess;
 mod gdgem;
 mod multiblade;
 mod multigrid;
+mod plugin;
 mod quantity;
 mod receive;
 mod side_file;
@@ -42,6 +43,7 @@ mod sorting;
 mod veto;
 pub mod vmm_files;
 
+pub use plugin::PluginSettings;
 pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
@@ -64,6 +66,7 @@ use evforge_detect::sonde::{Sonde, SondeSettings};
 use gdgem::GdGemSection;
 use multiblade::MultiBladeSection;
 use multigrid::MultiGridSection;
+use plugin::PluginSection;
 use serde::Deserialize;
 use sonde::SondeSection;
 use std::path::{Path, PathBuf};
@@ -188,10 +191,11 @@ struct File {
     sonde: Option<SondeSection>,
     adc_readout: Option<AdcReadoutSection>,
     multiblade: Option<MultiBladeSection>,
+    plugin: Option<PluginSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 5] = ["gdgem", "multigrid", "sonde", "multiblade", "adc_readout"];
+const SECTIONS: [&str; 6] = ["gdgem", "multigrid", "sonde", "multiblade", "adc_readout", "plugin"];
 
 /// The names of sections with today's ESS readout begin so.
 const ESS_DETECTORS: &str = "ess_";
@@ -211,13 +215,17 @@ impl File {
             self.multiblade.as_ref().map(|section| section.settings().map(DetectorSettings::MultiBlade));
         let adc_readout =
             self.adc_readout.as_ref().map(|section| Ok(DetectorSettings::AdcReadout(section.settings())));
-        let [gdgem_name, multigrid_name, sonde_name, multiblade_name, adc_readout_name] = SECTIONS;
+        let plugin =
+            self.plugin.as_ref().map(|section| section.settings(folder).map(DetectorSettings::Plugin));
+        let [gdgem_name, multigrid_name, sonde_name, multiblade_name, adc_readout_name, plugin_name] =
+            SECTIONS;
         [
             (gdgem_name, gdgem),
             (multigrid_name, multigrid),
             (sonde_name, sonde),
             (multiblade_name, multiblade),
             (adc_readout_name, adc_readout),
+            (plugin_name, plugin),
         ]
     }
 
@@ -290,6 +298,8 @@ pub enum DetectorSettings {
     AdcReadout(AdcReadoutSettings),
     /// A Multi-Blade.
     MultiBlade(MultiBladeSettings),
+    /// A detector from outside.
+    Plugin(PluginSettings),
 }
 
 impl DetectorSettings {
@@ -304,6 +314,8 @@ impl DetectorSettings {
             Self::Sonde(settings) => settings.check(),
             Self::AdcReadout(settings) => settings.check(),
             Self::MultiBlade(settings) => settings.check(),
+            // Nobody knows what a library takes but the library, which is not loaded for this.
+            Self::Plugin(_) => Ok(()),
         }
     }
 
@@ -319,6 +331,7 @@ impl DetectorSettings {
                 None => Box::new(AdcReadout::new(settings)?),
             },
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
+            Self::Plugin(settings) => Box::new(settings.build()?),
         })
     }
 }
@@ -405,6 +418,7 @@ impl Config {
             | DetectorSettings::AdcReadout(_)
             | DetectorSettings::GdGem(_)
             | DetectorSettings::MultiBlade(_)
+            | DetectorSettings::Plugin(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
             DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
                 Some(match settings.strategy {
@@ -419,7 +433,8 @@ impl Config {
     /// A fresh detector.
     ///
     /// # Errors
-    /// Does not fail for a configuration that was read: its settings have been checked.
+    /// Does not fail for a configuration that was read, because its settings have been checked; except for those of
+    /// a detector from outside, which its library judges.
     pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
         self.build_detector_with(None)
     }
@@ -621,7 +636,7 @@ adc = 1023
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
         assert!(
             error.contains(
-                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade], [adc_readout]"
+                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade], [adc_readout], [plugin]"
             ),
             "{error}"
         );
