@@ -4,6 +4,7 @@
     test_nexus_readback.py follow FILE --events N       a file that grows until it has N events
     test_nexus_readback.py instrument FILE EVENTS.csv SIDE...
                                                         a finished file of any detector, against its events
+    test_nexus_readback.py monitors FILE EXPECTED.json  a file of beam monitors
 
 EXPECTED.json:
     shape     sides of detector_number, slowest first
@@ -14,6 +15,13 @@ EXPECTED.json:
     pulses    starts of all pulses, in nanoseconds since 1970
     ledger    {name: [values]}
     state     what recording/state begins with
+
+EXPECTED.json of beam monitors is a list of
+    name, kind, detector_id
+    edges     of the bins, in nanoseconds
+    counts    in each bin
+    below, above, readouts, pulses
+    pulse_times, times, pixels   as above, of this monitor; null if its events are not in the file
 
 Exit status 0 and one line if all is as expected. `cargo test -p evforge-stream` runs it (crates/stream/tests/python.rs).
 """
@@ -141,6 +149,61 @@ def instrument(path, events_csv, shape):
     assert np.array_equal(loaded.bins.size().values.ravel(), counts[1:]), "scippnexus: the same"
 
 
+def monitors(path, expected):
+    """Every beam monitor has its histogram and, if it sends events, its events and all pulses."""
+    with h5py.File(path, "r") as file:
+        entry = file["entry"]
+        names = [name for name, group in entry.items() if group.attrs.get("NX_class") == "NXmonitor"]
+        assert sorted(names) == sorted(monitor["name"] for monitor in expected)
+        assert not any(group.attrs.get("NX_class") == "NXdetector" for group in entry["instrument"].values())
+        for number, monitor in enumerate(expected, start=1):
+            group = entry[monitor["name"]]
+            assert group.attrs["signal"] == "data" and list(group.attrs["axes"]) == ["time_of_flight"]
+            assert group["data"].dtype == np.int64 and list(group["data"][()]) == monitor["counts"]
+            edges = group["time_of_flight"]
+            assert edges.dtype == np.float64 and edges.attrs["units"] == "ns"
+            assert np.allclose(edges[()], monitor["edges"], rtol=1e-12, atol=0)
+            for name, value in [("monitor_number", number), ("detector_id", monitor["detector_id"]),
+                                ("integral", sum(monitor["counts"])), ("below_range", monitor["below"]),
+                                ("above_range", monitor["above"]), ("readouts", monitor["readouts"]),
+                                ("pulses", monitor["pulses"])]:
+                assert group[name][()] == value, (monitor["name"], name, group[name][()])
+            assert text(group["kind"]) == monitor["kind"]
+            has_events = monitor["times"] is not None
+            assert ("events" in group.attrs) == has_events
+            if has_events:
+                events = file[group.attrs["events"]]
+                assert events.attrs["NX_class"] == "NXevent_data"
+                zero, index = events["event_time_zero"][()], events["event_index"][()]
+                assert np.array_equal(zero, np.array(monitor["pulse_times"], dtype=np.uint64))
+                count = np.diff(np.append(index, len(events["event_id"])))
+                times = np.repeat(zero, count) + events["event_time_offset"][()].astype(np.uint64)
+                assert np.array_equal(times, np.array(monitor["times"], dtype=np.uint64))
+                assert np.array_equal(events["event_id"][()], monitor["pixels"])
+                assert events["total_counts"][()] == len(monitor["times"])
+    with warnings.catch_warnings():
+        # A file that loads with complaints is not a good file.
+        warnings.simplefilter("error", UserWarning)
+        with snx.File(path) as file:
+            entry = file["entry"][...]
+            assert set(file["entry"][snx.NXmonitor]) == {monitor["name"] for monitor in expected}
+    for monitor in expected:
+        loaded = entry[monitor["name"]]["data"]
+        assert isinstance(loaded, sc.DataArray) and list(loaded.values) == monitor["counts"]
+        assert loaded.unit == ("dimensionless" if monitor["kind"] == "integrating" else "counts")
+        flight = loaded.coords["time_of_flight"]
+        assert loaded.coords.is_edges("time_of_flight") and flight.unit == "ns"
+        if monitor["times"] is None:
+            continue
+        events = entry[monitor["name"] + "_events"]
+        assert events.bins.size().sum().value == len(monitor["times"])
+        assert events.coords["event_time_zero"].dtype == sc.DType.datetime64
+        assert list(events.coords["event_time_zero"].values.astype("int64")) == monitor["pulse_times"]
+        # The histogram of the events is the one that was counted.
+        offsets = events.bins.constituents["data"].coords["event_time_offset"].values
+        assert list(np.histogram(offsets, bins=monitor["edges"])[0]) == monitor["counts"]
+
+
 def follow(path, wanted, patience=60.0):
     """Opens a growing file and sees it grow to `wanted` events, never inconsistent."""
     deadline = time.monotonic() + patience
@@ -183,6 +246,9 @@ def main():
     detector.add_argument("file")
     detector.add_argument("events")
     detector.add_argument("shape", type=int, nargs="+")
+    monitoring = modes.add_parser("monitors")
+    monitoring.add_argument("file")
+    monitoring.add_argument("expected")
     options = parser.parse_args()
     if options.mode == "instrument":
         instrument(options.file, options.events, options.shape)
@@ -194,6 +260,10 @@ def main():
         return
     with open(options.expected, encoding="utf-8") as file:
         expected = json.load(file)
+    if options.mode == "monitors":
+        monitors(options.file, expected)
+        print(f"{options.file}: {len(expected)} beam monitors as written, with h5py and scippnexus")
+        return
     with_h5py(options.file, expected)
     with_scippnexus(options.file, expected)
     print(f"{options.file}: {len(expected['times'])} events as written, with h5py and scippnexus")

@@ -127,7 +127,8 @@ impl Outputs {
                 configuration: config.text.clone(),
                 ..NexusOptions::new(path, &config.name, geometry)
             };
-            let options = options.with_counters(&detector.ledger().counters);
+            let ledger = detector.ledger();
+            let options = options.with_counters(&ledger.counters).with_beam_monitors(&ledger.beam_monitors);
             sinks.push(SinkPlan::complete(Box::new(AnchoredNexus::new(options, recorded_ns)?)));
         }
         let monitor = MonitorTap::default();

@@ -5,6 +5,7 @@
 
 use crate::fan_out::SinkOutcome;
 use crate::loss_places::LossPlaces;
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
 use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
 use serde_json::{Map, Value, json};
@@ -74,6 +75,7 @@ impl RunReport {
             "unaccounted": ledger.unaccounted(),
             "counters": counters_json(&ledger.counters),
             "masked": ledger.masked.iter().map(masked_json).collect::<Vec<_>>(),
+            "beam_monitors": ledger.beam_monitors.iter().map(beam_monitor_json).collect::<Vec<_>>(),
         });
         let vetoes = self.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
         stream["vetoes"] = vetoes.collect();
@@ -186,6 +188,9 @@ impl RunReport {
                 line("  discarded", format!("{} {unit}: {}", grouped(count), info.name.replace('_', " ")));
             }
         }
+        for monitor in &ledger.beam_monitors {
+            line("  monitor", beam_monitor_text(monitor));
+        }
         for masked in &ledger.masked {
             let content =
                 format!("{} readouts: {} ({})", grouped(masked.readouts), masked.channel, masked.reason);
@@ -225,6 +230,31 @@ fn packets_json(packets: &PacketLedger) -> Value {
 
 fn masked_json(masked: &MaskedChannel) -> Value {
     json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts})
+}
+
+/// The sums of a beam monitor, without its histogram.
+fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
+    json!({
+        "name": monitor.plan().name,
+        "kind": monitor.plan().kind.name(),
+        "unit": monitor.plan().kind.unit(),
+        "total": monitor.total(),
+        "below": monitor.below(),
+        "above": monitor.above(),
+        "readouts": monitor.readouts(),
+        "pulses": monitor.pulses(),
+    })
+}
+
+fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
+    let plan = monitor.plan();
+    let (total, pulses) = (grouped(monitor.total()), grouped(monitor.pulses()));
+    let mut text = format!("{}: {total} {} in {pulses} pulses", plan.name, plan.kind.unit());
+    let outside = monitor.below().saturating_add(monitor.above());
+    if outside > 0 {
+        let _ = write!(text, ", {} of them outside the histogram", grouped(outside));
+    }
+    text
 }
 
 fn sink_json(sink: &SinkOutcome) -> Value {
@@ -336,6 +366,31 @@ pub fn scaled(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
+
+    #[test]
+    fn beam_monitors_are_reported_with_what_lies_outside_their_histogram() {
+        let plan = BeamMonitorPlan {
+            name: "monitor_1".into(),
+            kind: BeamMonitorKind::Integrating,
+            first_pixel: 0,
+            nx: 0,
+            ny: 0,
+            histogram: TimeOfFlightBins::new(0, 100, 10).unwrap(),
+        };
+        let mut monitor = BeamMonitorData::new(plan);
+        monitor.begin_pulse();
+        monitor.add(5, 1_200);
+        assert_eq!(beam_monitor_text(&monitor), "monitor_1: 1 200 ADC units in 1 pulses");
+        monitor.add(100, 34);
+        let outside = "monitor_1: 1 234 ADC units in 1 pulses, 34 of them outside the histogram";
+        assert_eq!(beam_monitor_text(&monitor), outside);
+        let json = beam_monitor_json(&monitor);
+        assert_eq!(
+            (&json["kind"], &json["total"], &json["above"]),
+            (&json!("integrating"), &json!(1234), &json!(34))
+        );
+    }
 
     #[test]
     fn numbers_are_readable() {

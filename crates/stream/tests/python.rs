@@ -1,16 +1,12 @@
 //! Event files read by their users' programs: h5py and scippnexus, through `tests/python`.
-//!
-//! The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from
-//! `.venv` at the root of the workspace.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::batch;
+use common::{batch, python};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
@@ -29,29 +25,6 @@ evforge_core::counters! {
 }
 
 const ANCHOR: u64 = 1_790_000_000_000_000_000;
-
-/// The command that runs the read-back script, or none with `test` reported as skipped.
-fn python(test: &str) -> Option<Command> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let interpreter = match std::env::var_os("EVFORGE_PYTHON") {
-        Some(path) => PathBuf::from(path),
-        None => root.join(".venv/bin/python"),
-    };
-    let mut probe = Command::new(&interpreter);
-    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !probe.status().is_ok_and(|status| status.success()) {
-        let missing = format!(
-            "{} cannot import h5py and scippnexus: python3 -m venv .venv && .venv/bin/pip install -r \
-             tests/python/requirements.txt",
-            interpreter.display()
-        );
-        evforge_testkit::skip(test, &missing);
-        return None;
-    }
-    let mut command = Command::new(interpreter);
-    command.arg(root.join("tests/python/test_nexus_readback.py"));
-    Some(command)
-}
 
 /// Events in 40 pulses of 14 Hz, some of them empty: time on the detector's clock and pixel.
 fn events(pixels: u32) -> Vec<(u64, u32)> {

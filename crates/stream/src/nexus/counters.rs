@@ -2,12 +2,13 @@
 
 evforge_core::counters! {
     /// Counters of the event file writer. events_taken = events + events_outside_epoch +
-    /// events_outside_pulse.
+    /// events_outside_pulse + events_outside_monitors.
     pub struct NexusCounters: "nexus" {
         events_taken: Information, Events, "Events handed to the file writer.";
         events: Information, Events, "Events put into the file.";
         events_outside_epoch: Information, Events, "Events not written because their time cannot be expressed in nanoseconds since 1970.";
         events_outside_pulse: Information, Events, "Events not written because they lie before the pulse that the readout gave them, or more than 2.147 s behind it.";
+        events_outside_monitors: Information, Events, "Events not written because their pixel belongs to none of the beam monitors with events.";
         events_without_pixel: Information, Events, "Events written whose pixel id is not one of the detector's.";
         pulses: Information, Times, "Pulse records put into the file, with and without events.";
         pulses_told: Information, Times, "Pulse records whose time the readout told; all others are of the configured train.";

@@ -7,9 +7,10 @@
 use hdf5_metno::dataset::AllocTime;
 use hdf5_metno::{Dataset, File, Group, H5Type, Location, Result};
 
-use super::column::Column;
+use super::event_group::{EventGroups, EventPlace};
 use super::moment::{self, ISO_8601_ROOM};
-use super::options::{Compression, NexusOptions};
+use super::monitor_group::{MonitorGroup, events_name, has_events};
+use super::options::NexusOptions;
 use super::series::LedgerSeries;
 use super::text::{create_text, set_attribute};
 
@@ -24,25 +25,19 @@ pub(crate) const RECORDING: &str = "/entry/recording";
 /// Where the definition is.
 pub(crate) const DEFINITION_PATH: &str = "/entry/definition";
 
+/// In [`RECORDING`]: the paths of the groups of events, a line each, in the order of `committed`.
+pub(crate) const EVENT_GROUPS: &str = "event_groups";
+
 /// Room for the state of a recording.
 pub(crate) const STATE_ROOM: usize = 256;
-/// Records per chunk of the pulse arrays.
-const CHUNK_PULSES: usize = 16 << 10;
 const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
 
 /// The datasets that are written while the file grows.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub(crate) event_id: Column<i32>,
-    pub(crate) event_time_offset: Column<i32>,
-    /// Marks of the events, one bit per veto, if there are vetoes.
-    pub(crate) event_veto: Option<Column<u8>>,
-    pub(crate) event_time_zero: Column<u64>,
-    pub(crate) event_index: Column<i64>,
-    pub(crate) cue_index: Column<i64>,
-    pub(crate) cue_timestamp_zero: Column<i64>,
-    pub(crate) total_counts: Dataset,
-    /// Events and pulse records of the last commit.
+    pub(crate) events: EventGroups,
+    pub(crate) monitors: Vec<MonitorGroup>,
+    /// Events of each group and pulse records of the last commit.
     pub(crate) committed: Dataset,
     pub(crate) state: Dataset,
     pub(crate) start_time: Dataset,
@@ -83,9 +78,28 @@ impl Layout {
         let source = class(&instrument, "source", "NXsource")?;
         create_text(&source, "probe", "neutron", 0)?;
 
-        let detector = class(&instrument, &options.detector, "NXdetector")?;
-        create_detector(&detector, options)?;
-        let events = class(&detector, &format!("{}_events", options.detector), "NXevent_data")?;
+        let mut monitors = Vec::with_capacity(options.beam_monitors.len());
+        for (index, plan) in options.beam_monitors.iter().enumerate() {
+            monitors.push(MonitorGroup::create(&entry, index + 1, plan)?);
+        }
+        let with_events = options.beam_monitors.iter().filter(|plan| has_events(plan));
+        let detector;
+        let places: Vec<EventPlace<'_>> = if options.beam_monitors.is_empty() {
+            detector = class(&instrument, &options.detector, "NXdetector")?;
+            create_detector(&detector, options)?;
+            vec![EventPlace { parent: &detector, name: format!("{}_events", options.detector), pixels: None }]
+        } else {
+            with_events
+                .map(|plan| EventPlace {
+                    parent: &entry,
+                    name: events_name(plan),
+                    pixels: Some(plan.pixels()),
+                })
+                .collect()
+        };
+        let paths: Vec<String> =
+            places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
+        let events = EventGroups::create(places, options)?;
         let configuration = class(&entry, "configuration", "NXcollection")?;
         create_text(&configuration, "toml", &options.configuration, 0)?;
         set_attribute(&configuration, "type", "text/toml")?;
@@ -99,43 +113,13 @@ impl Layout {
         let anchor = scalar(&recording, "clock_anchor", options.anchor.nanoseconds)?;
         set_attribute(&anchor, "units", "ns")?;
         create_text(&recording, "pulses", options.pulse_origin.text(), 0)?;
-        let committed = preallocated::<u64>(&recording, "committed", 2)?;
-        committed.write_raw(&[0_u64, 0])?;
+        create_text(&recording, EVENT_GROUPS, &paths.join("\n"), 0)?;
+        let committed = preallocated::<u64>(&recording, "committed", paths.len() + 1)?;
+        committed.write_raw(&vec![0_u64; paths.len() + 1])?;
         let report = create_text(&recording, "report", "{}", options.report_space)?;
         let ledger = LedgerSeries::create(&class(&entry, "ledger", "NXcollection")?, &options.counters)?;
 
-        let chunk = options.chunk_events;
-        let plain = Compression::None;
-        let total_counts = scalar(&events, "total_counts", 0_u64)?;
-        set_attribute(&total_counts, "units", "counts")?;
-        let event_veto = if options.vetoes.is_empty() {
-            None
-        } else {
-            let column = Column::create(&events, "event_veto", chunk, options.compression)?;
-            set_attribute(column.dataset(), "bits", &options.vetoes.join("\n"))?;
-            Some(column)
-        };
-        let layout = Self {
-            event_veto,
-            event_id: Column::create(&events, "event_id", chunk, options.compression)?,
-            event_time_offset: Column::create(&events, "event_time_offset", chunk, options.compression)?,
-            event_time_zero: Column::create(&events, "event_time_zero", CHUNK_PULSES, plain)?,
-            event_index: Column::create(&events, "event_index", CHUNK_PULSES, plain)?,
-            cue_index: Column::create(&events, "cue_index", CHUNK_PULSES, plain)?,
-            cue_timestamp_zero: Column::create(&events, "cue_timestamp_zero", CHUNK_PULSES, plain)?,
-            total_counts,
-            committed,
-            state,
-            start_time,
-            end_time,
-            duration,
-            report,
-            ledger,
-        };
-        set_attribute(layout.event_time_offset.dataset(), "units", "ns")?;
-        mark_as_time(layout.event_time_zero.dataset(), "offset")?;
-        mark_as_time(layout.cue_timestamp_zero.dataset(), "start")?;
-        Ok(layout)
+        Ok(Self { events, monitors, committed, state, start_time, end_time, duration, report, ledger })
     }
 }
 
@@ -156,13 +140,13 @@ pub(crate) fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
     set_attribute(dataset, origin, UNIX_EPOCH)
 }
 
-fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
+pub(crate) fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
     let dataset = group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().create(name)?;
     dataset.write_scalar(&value)?;
     Ok(dataset)
 }
 
-fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
+pub(crate) fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
     group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().shape(length).create(name)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
-use super::layout::{RECORDING, STATE_ROOM};
+use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM};
 use super::moment;
 use super::recovery::Recovered;
 use super::text::{read_text, write_text};
@@ -13,28 +13,24 @@ use super::text::{read_text, write_text};
 /// file whose tail was promised but never written; what lies there must not be taken for data.
 pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
     let check = || -> Hdf5Result<bool> {
-        let events = events_of(file)?;
-        let committed: Vec<u64> = file.dataset(&format!("{RECORDING}/committed"))?.read_raw()?;
-        let [event_count, pulse_count] = committed[..] else { return Ok(false) };
-        let kept = [
-            ("event_id", event_count),
-            ("event_time_offset", event_count),
-            ("event_time_zero", pulse_count),
-            ("event_index", pulse_count),
-        ];
-        let veto = events.link_exists("event_veto").then_some(("event_veto", event_count));
-        for (name, kept) in kept.into_iter().chain(veto) {
-            let dataset = events.dataset(name)?;
-            let chunk = dataset.chunk().and_then(|chunk| chunk.first().copied()).unwrap_or(1) as u64;
-            let within = (0..dataset.num_chunks().unwrap_or(0))
-                .filter_map(|index| dataset.chunk_info(index))
-                .filter(|info| info.offset[0] < kept && info.addr.saturating_add(info.size) <= length)
-                .count();
-            if (within as u64) < kept.div_ceil(chunk) {
-                return Ok(false);
+        let (groups, committed) = groups_of(file)?;
+        let Some((&pulse_count, event_counts)) = committed.split_last() else { return Ok(false) };
+        for (events, &event_count) in groups.iter().zip(event_counts) {
+            let kept = [
+                ("event_id", event_count),
+                ("event_time_offset", event_count),
+                ("event_time_zero", pulse_count),
+                ("event_index", pulse_count),
+            ];
+            let veto = events.link_exists("event_veto").then_some(("event_veto", event_count));
+            for (name, kept) in kept.into_iter().chain(veto) {
+                if !chunks_lie_within(&events.dataset(name)?, kept, length) {
+                    return Ok(false);
+                }
             }
         }
-        for group in file.group("/entry/instrument")?.groups()? {
+        let below_instrument = file.group("/entry/instrument")?.groups()?;
+        for group in file.group("/entry")?.groups()?.into_iter().chain(below_instrument) {
             for dataset in group.datasets()? {
                 let end = dataset.offset().map(|offset| offset.saturating_add(dataset.storage_size()));
                 if end.is_some_and(|end| end > length) {
@@ -47,58 +43,124 @@ pub(super) fn committed_data_lies_within(file: &File, length: u64) -> bool {
     check().unwrap_or(false)
 }
 
-/// The event group: the one child of class NXevent_data of the detector, wherever the detector is called.
-pub(super) fn events_of(file: &File) -> Hdf5Result<Group> {
-    for group in file.group("/entry/instrument")?.groups()? {
-        for child in group.groups()? {
-            if child.link_exists("event_index") && child.link_exists("event_id") {
-                return Ok(child);
-            }
-        }
+/// True if the first `kept` values of a growing dataset lie within the first `length` bytes.
+fn chunks_lie_within(dataset: &Dataset, kept: u64, length: u64) -> bool {
+    let chunk = dataset.chunk().and_then(|chunk| chunk.first().copied()).unwrap_or(1) as u64;
+    let within = (0..dataset.num_chunks().unwrap_or(0))
+        .filter_map(|index| dataset.chunk_info(index))
+        .filter(|info| info.offset[0] < kept && info.addr.saturating_add(info.size) <= length)
+        .count();
+    within as u64 >= kept.div_ceil(chunk)
+}
+
+/// The groups of events, and what the last commit says of them: the events of each, then the pulse records.
+pub(super) fn groups_of(file: &File) -> Hdf5Result<(Vec<Group>, Vec<u64>)> {
+    let recording = file.group(RECORDING)?;
+    let paths = read_text(&recording.dataset(EVENT_GROUPS)?)?;
+    let groups = paths.lines().map(|path| file.group(path)).collect::<Hdf5Result<Vec<_>>>()?;
+    let committed: Vec<u64> = recording.dataset("committed")?.read_raw()?;
+    if committed.len() != groups.len() + 1 {
+        return Err(hdf5_metno::Error::from("`committed` does not fit the groups of events"));
     }
-    Err(hdf5_metno::Error::from("no group of events below /entry/instrument"))
+    Ok((groups, committed))
+}
+
+/// A group of events under repair.
+struct EventGroup {
+    id: Dataset,
+    offset: Dataset,
+    veto: Option<Dataset>,
+    zero: Dataset,
+    index: Dataset,
+    cue_index: Dataset,
+    cue_time: Dataset,
+    total_counts: Dataset,
+    /// Events to keep.
+    events: usize,
+    /// What `event_index` says, as far as it is sound.
+    starts: Vec<i64>,
+    /// Cues to keep.
+    cues: usize,
+}
+
+impl EventGroup {
+    /// Finds out how much of the committed events and pulses there is, without changing anything.
+    fn examine(group: &Group, events_committed: u64, pulses_committed: u64) -> Hdf5Result<Self> {
+        let dataset = |name: &str| group.dataset(name);
+        let (id, offset) = (dataset("event_id")?, dataset("event_time_offset")?);
+        let veto = if group.link_exists("event_veto") { Some(dataset("event_veto")?) } else { None };
+        let (zero, index) = (dataset("event_time_zero")?, dataset("event_index")?);
+        let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        let mut events = limit(events_committed).min(id.size()).min(offset.size());
+        events = veto.iter().fold(events, |count, veto| count.min(veto.size()));
+        let pulses = limit(pulses_committed).min(zero.size()).min(index.size());
+
+        // Every record must begin within the events and not before the one before it.
+        let mut starts: Vec<i64> = index.read_slice_1d::<i64, _>(..pulses)?.to_vec();
+        let sound = starts.iter().enumerate().take_while(|&(at, &start)| {
+            let previous = at.checked_sub(1).map_or(0, |previous| starts[previous]);
+            start >= previous && start <= events as i64
+        });
+        starts.truncate(sound.count());
+
+        let (cue_index, cue_time) = (dataset("cue_index")?, dataset("cue_timestamp_zero")?);
+        let cues: Vec<i64> =
+            cue_index.read_slice_1d::<i64, _>(..cue_index.size().min(cue_time.size()))?.to_vec();
+        let cues = cues.iter().take_while(|&&cue| cue <= events as i64).count();
+        let total_counts = dataset("total_counts")?;
+        Ok(Self { id, offset, veto, zero, index, cue_index, cue_time, total_counts, events, starts, cues })
+    }
+
+    /// Events in the arrays, whole or not.
+    fn events_seen(&self) -> usize {
+        self.id.size().max(self.offset.size())
+    }
+
+    /// Pulse records in the arrays, whole or not.
+    fn pulses_seen(&self) -> usize {
+        self.zero.size().max(self.index.size())
+    }
+
+    /// Cuts the arrays back to so many pulse records and cues, and to the events to keep.
+    fn cut(&self, pulses: usize, cues: usize) -> Hdf5Result<()> {
+        cut(&[&self.id, &self.offset], self.events)?;
+        cut(&self.veto.iter().collect::<Vec<_>>(), self.events)?;
+        cut(&[&self.zero, &self.index], pulses)?;
+        cut(&[&self.cue_index, &self.cue_time], cues)?;
+        self.total_counts.write_scalar(&(self.events as u64))
+    }
 }
 
 /// Cuts all arrays back to the last commit and says so in the file.
 pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
-    let events = events_of(file)?;
     let recording = file.group(RECORDING)?;
-    let dataset = |name: &str| events.dataset(name);
-    let (id, offset) = (dataset("event_id")?, dataset("event_time_offset")?);
-    let veto = if events.link_exists("event_veto") { Some(dataset("event_veto")?) } else { None };
-    let (zero, index) = (dataset("event_time_zero")?, dataset("event_index")?);
-
-    let committed: Vec<u64> = recording.dataset("committed")?.read_raw()?;
-    let [events_committed, pulses_committed] = committed[..] else {
-        return Err(hdf5_metno::Error::from("`committed` does not hold two numbers"));
-    };
-    let (events_seen, pulses_seen) = (id.size().max(offset.size()), zero.size().max(index.size()));
-    let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    let mut event_count = limit(events_committed).min(id.size()).min(offset.size());
-    event_count = veto.iter().fold(event_count, |count, veto| count.min(veto.size()));
-    let mut pulse_count = limit(pulses_committed).min(zero.size()).min(index.size());
-
-    // Every record must begin within the events and not before the one before it.
-    let starts: Vec<i64> = index.read_slice_1d::<i64, _>(..pulse_count)?.to_vec();
-    let sound = starts.iter().enumerate().take_while(|&(at, &start)| {
-        let previous = at.checked_sub(1).map_or(0, |previous| starts[previous]);
-        start >= previous && start <= event_count as i64
-    });
-    pulse_count = sound.count();
-
-    let (cue_index, cue_time) = (dataset("cue_index")?, dataset("cue_timestamp_zero")?);
-    let cues: Vec<i64> = cue_index.read_slice_1d::<i64, _>(..cue_index.size().min(cue_time.size()))?.to_vec();
-    let cue_count = cues.iter().take_while(|&&cue| cue <= event_count as i64).count();
-    let extent = extent(&zero, &offset, &starts[..pulse_count], event_count)?;
+    let (groups, committed) = groups_of(file)?;
+    let (&pulses_committed, events_committed) = committed.split_last().unwrap_or((&0, &[]));
+    let mut all = Vec::with_capacity(groups.len());
+    for (group, &events) in groups.iter().zip(events_committed) {
+        all.push(EventGroup::examine(group, events, pulses_committed)?);
+    }
+    // All groups have the same pulses.
+    let pulses = all.iter().map(|group| group.starts.len()).min().unwrap_or(0);
+    let cues = all.iter().map(|group| group.cues).min().unwrap_or(0);
+    let mut whole: Option<(u64, u64)> = None;
+    for group in &all {
+        let starts = &group.starts[..pulses];
+        if let Some((start, end)) = extent(&group.zero, &group.offset, starts, group.events)? {
+            whole = Some(whole.map_or((start, end), |whole| (whole.0.min(start), whole.1.max(end))));
+        }
+    }
+    let events: u64 = all.iter().map(|group| group.events as u64).sum();
+    let events_seen: u64 = all.iter().map(|group| group.events_seen() as u64).sum();
+    let pulses_seen = all.iter().map(EventGroup::pulses_seen).max().unwrap_or(0);
 
     // All that is needed has been read: what is damaged beyond repair has failed before anything is changed.
-    cut(&[&id, &offset], event_count)?;
-    cut(&veto.iter().collect::<Vec<_>>(), event_count)?;
-    cut(&[&zero, &index], pulse_count)?;
-    cut(&[&cue_index, &cue_time], cue_count)?;
+    for group in &all {
+        group.cut(pulses, cues)?;
+    }
     mend_ledger(&file.group("/entry/ledger")?)?;
 
-    let end_time = match extent {
+    let end_time = match whole {
         Some((start, end)) => {
             let text = moment::iso_8601(end);
             write_text(&file.dataset("/entry/start_time")?, &moment::iso_8601(start))?;
@@ -108,16 +170,16 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
         }
         None => read_text(&file.dataset("/entry/end_time")?)?,
     };
-    events.dataset("total_counts")?.write_scalar(&(event_count as u64))?;
-    recording.dataset("committed")?.write_raw(&[event_count as u64, pulse_count as u64])?;
+    let kept: Vec<u64> = all.iter().map(|group| group.events as u64).chain([pulses as u64]).collect();
+    recording.dataset("committed")?.write_raw(&kept)?;
 
     let recovered = Recovered {
         path: path.to_owned(),
         was_whole: false,
-        events: event_count as u64,
-        pulses: pulse_count as u64,
-        events_cut: (events_seen - event_count) as u64,
-        pulses_cut: (pulses_seen - pulse_count) as u64,
+        events,
+        pulses: pulses as u64,
+        events_cut: events_seen - events,
+        pulses_cut: (pulses_seen - pulses) as u64,
         end_time,
     };
     let note = format!(

@@ -44,10 +44,26 @@
 //!   └ recording                     NXcollection
 //!     ├ layout_version              text        "1": the version of this layout
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …"
-//!     ├ committed                   u64 [2]     events and pulses that are there for certain
+//!     ├ event_groups                text        the paths of the groups of events, a line each
+//!     ├ committed                   u64 [group + 1]  events of each group, and pulses, that are there for certain
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
 //!     ├ pulses                      text        "the readout" or "configured train": where pulses come from
 //!     └ report                      text        JSON, at the end of the run
+//! ```
+//! A stream of beam monitors has no detector. Each monitor has its groups in the entry:
+//! ```text
+//!   ├ <monitor>                     NXmonitor   a histogram; attributes signal, axes, events (a path)
+//!   │ ├ data                        i64 [bin]   since the start of the run, up to the last observation of the ledger
+//!   │ ├ time_of_flight              f64 ns [bin + 1]   edges of the bins
+//!   │ ├ kind                        text        "event_0d", "event_2d" or "integrating": then data sums up ADC values
+//!   │ ├ monitor_number              i32         from 1
+//!   │ ├ detector_id                 i32         first pixel id; less than 0 for a monitor without pixels
+//!   │ ├ columns, rows               i32         only of event_2d: id = detector_id + row * columns + column
+//!   │ ├ integral                    i64         sum of data
+//!   │ ├ below_range, above_range    i64         what lies outside the bins
+//!   │ └ readouts, pulses            i64         how many there were
+//!   └ <monitor>_events              NXevent_data   of monitors with single events; arrays as above. The pulses are the
+//!                                               same for all monitors: event_time_zero is one array with many names
 //! ```
 //! Text in datasets is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
 //! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
@@ -64,7 +80,7 @@
 //! earlier time (`clock_restarts`). So `event_time_zero` rises except where the clock did not.
 //!
 //! The law of both: every event taken is in the file or counted,
-//! `events_taken = events + events_outside_epoch + events_outside_pulse`, and every pulse told is a record or
+//! `events_taken = events + events_outside_epoch + events_outside_pulse + events_outside_monitors`, and every pulse told is a record or
 //! counted in `pulses_outside_epoch`.
 //!
 //! # What a kill costs
@@ -107,10 +123,12 @@
 mod column;
 mod counters;
 mod error;
+mod event_group;
 mod grouping;
 mod layout;
 mod mending;
 mod moment;
+mod monitor_group;
 mod open_file;
 mod options;
 mod place;

@@ -69,31 +69,19 @@ impl OpenFile {
         extent: Option<Extent>,
     ) -> hdf5_metno::Result<()> {
         let layout = &mut self.layout;
-        if to.pulses > from.pulses
-            && let (Some(&index), Some(&zero)) =
-                (layout.event_index.pending.last(), layout.event_time_zero.pending.last())
-        {
-            layout.cue_index.pending.push(index);
-            layout.cue_timestamp_zero.pending.push(zero as i64);
-        }
-        layout.event_id.flush()?;
-        layout.event_time_offset.flush()?;
-        if let Some(veto) = &mut layout.event_veto {
-            veto.flush()?;
-        }
-        layout.event_time_zero.flush()?;
-        layout.event_index.flush()?;
-        layout.cue_timestamp_zero.flush()?;
-        layout.cue_index.flush()?;
+        layout.events.flush()?;
         layout.ledger.flush()?;
+        for monitor in &mut layout.monitors {
+            monitor.flush()?;
+        }
         if let Some(extent) = extent.filter(|_| to.events > from.events || to.pulses > from.pulses) {
-            layout.total_counts.write_scalar(&to.events)?;
-            layout.total_counts.flush()?;
+            layout.events.write_totals()?;
             write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
             write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
             layout.duration.flush()?;
-            layout.committed.write_raw(&[to.events, to.pulses])?;
+            let committed: Vec<u64> = layout.events.event_counts().chain([to.pulses]).collect();
+            layout.committed.write_raw(&committed)?;
             layout.committed.flush()?;
         }
         self.file.flush()

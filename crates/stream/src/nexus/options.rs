@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulse::PulseTrain;
 
 use super::error::NexusError;
+use super::monitor_group::events_name;
 
 /// How the two event arrays are compressed. Everything else is too small to matter.
 ///
@@ -98,6 +100,9 @@ pub struct NexusOptions {
     /// Whether the detector tells the pulses, for the reader of the file. What a batch has decides how its events
     /// are grouped; this is only what the file says of it, before the first batch.
     pub pulse_origin: PulseOrigin,
+    /// Beam monitors, if that is what the stream is from: the file then has a histogram and events for each of them and
+    /// no detector. See [`NexusOptions::with_beam_monitors`].
+    pub beam_monitors: Vec<BeamMonitorPlan>,
     /// Names of the vetoes, in the order of the bits of an event's mark. With any, the file has `event_veto`.
     pub vetoes: Vec<String>,
     /// Longest stretch of data time without events that is filled with empty pulses; what is longer (a jump
@@ -139,6 +144,7 @@ impl NexusOptions {
             sample_distance: 0.0,
             pulses: PulseTrain::ess(),
             pulse_origin: PulseOrigin::default(),
+            beam_monitors: Vec::new(),
             vetoes: Vec::new(),
             longest_gap: Duration::from_secs(10),
             anchor: EpochAnchor::default(),
@@ -158,6 +164,13 @@ impl NexusOptions {
         self
     }
 
+    /// Gives each of the beam monitors of a detector's first ledger its groups in the file.
+    #[must_use]
+    pub fn with_beam_monitors(mut self, monitors: &[BeamMonitorData]) -> Self {
+        self.beam_monitors = monitors.iter().map(|monitor| monitor.plan().clone()).collect();
+        self
+    }
+
     /// Length of a pulse in nanoseconds, rounded up.
     pub(crate) fn pulse_length(&self) -> Option<u64> {
         Some(self.pulses.start_ns(1)? - self.pulses.start_ns(0)?)
@@ -173,10 +186,10 @@ impl NexusOptions {
         if self.instrument.is_empty() {
             return complain("an event file needs the name of an instrument: set `instrument`".into());
         }
-        if self.detector.is_empty() || self.detector.contains('/') || self.detector == "." {
+        if self.detector.is_empty() || self.detector.contains(['/', '\n']) || self.detector == "." {
             return complain(format!(
                 "`{}` cannot be the name of a detector: it names a group in the file, so it must not be empty \
-                 and must not contain `/`",
+                 and must not contain `/` or the end of a line",
                 self.detector
             ));
         }
@@ -199,6 +212,7 @@ impl NexusOptions {
                 ));
             }
         }
+        self.check_beam_monitors()?;
         for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y), ("z", self.pitch_z)] {
             if !(pitch.is_finite() && pitch > 0.0) {
                 return complain(format!(
@@ -227,4 +241,58 @@ impl NexusOptions {
         }
         Ok(())
     }
+
+    /// # Errors
+    /// If a beam monitor has no possible name, or shares its name or its pixels with another.
+    fn check_beam_monitors(&self) -> Result<(), NexusError> {
+        let complain = |text: String| Err(NexusError::Option(text));
+        let mut names: Vec<String> = ENTRY_MEMBERS.map(str::to_owned).into();
+        for (index, plan) in self.beam_monitors.iter().enumerate() {
+            let name = &plan.name;
+            if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+            {
+                return complain(format!(
+                    "`{name}` cannot be the name of a beam monitor: it names a group in the file, so it must \
+                     consist of letters, digits and underscores"
+                ));
+            }
+            for name in [name.clone(), events_name(plan)] {
+                if names.contains(&name) {
+                    return complain(format!(
+                        "beam monitor `{}`: there is another group `{name}` in the file",
+                        plan.name
+                    ));
+                }
+                names.push(name);
+            }
+            let pixels = plan.pixels();
+            if pixels.is_empty() {
+                continue;
+            }
+            if !self.geometry.is_valid(pixels.start) || !self.geometry.is_valid(pixels.end - 1) {
+                return complain(format!("the pixels of beam monitor `{name}` lie outside the geometry"));
+            }
+            let overlaps = |other: &&BeamMonitorPlan| {
+                pixels.start < other.pixels().end && other.pixels().start < pixels.end
+            };
+            if let Some(other) = self.beam_monitors[..index].iter().find(overlaps) {
+                return complain(format!("beam monitors `{}` and `{name}` share pixels", other.name));
+            }
+        }
+        Ok(())
+    }
 }
+
+/// What the entry of a file contains besides beam monitors.
+const ENTRY_MEMBERS: [&str; 10] = [
+    "definition",
+    "title",
+    "start_time",
+    "end_time",
+    "duration",
+    "sample",
+    "instrument",
+    "ledger",
+    "configuration",
+    "recording",
+];

@@ -8,7 +8,7 @@ use hdf5_metno::{File, OpenMode, Result as Hdf5Result};
 
 use super::error::NexusError;
 use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING};
-use super::mending::{committed_data_lies_within, events_of, mend};
+use super::mending::{committed_data_lies_within, groups_of, mend};
 use super::place::{is_in_use, superblock_of};
 use super::superblock::Superblock;
 use super::text::{create_text, read_text, room, write_text};
@@ -222,12 +222,17 @@ fn patch(path: &Path, superblock: &Superblock, length: u64) -> Result<(), NexusE
 }
 
 fn summary(file: &File) -> Hdf5Result<Recovered> {
-    let events = events_of(file)?;
+    let (groups, _) = groups_of(file)?;
+    let (mut events, mut pulses) = (0, 0);
+    for group in &groups {
+        events += group.dataset("event_id")?.size() as u64;
+        pulses = group.dataset("event_index")?.size() as u64;
+    }
     Ok(Recovered {
         path: PathBuf::from(file.filename()),
         was_whole: true,
-        events: events.dataset("event_id")?.size() as u64,
-        pulses: events.dataset("event_index")?.size() as u64,
+        events,
+        pulses,
         events_cut: 0,
         pulses_cut: 0,
         end_time: read_text(&file.dataset("/entry/end_time")?)?,

@@ -1,5 +1,6 @@
 //! The report at the end of a file, as JSON.
 
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::{DetectorLedger, PacketLedger};
 use serde_json::{Map, Value, json};
@@ -30,6 +31,9 @@ pub(crate) fn compose(
         |masked| json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts}),
     );
     report.insert("masked".into(), masked.collect());
+    if !ledger.beam_monitors.is_empty() {
+        report.insert("beam_monitors".into(), ledger.beam_monitors.iter().map(beam_monitor).collect());
+    }
 
     for gaps in [true, false] {
         let sources: Vec<Value> = ledger
@@ -55,6 +59,19 @@ pub(crate) fn compose(
     report.insert("sources".into(), json!(ledger.sources.len()));
     report.insert("shortened".into(), json!("the sources did not fit"));
     Value::Object(report).to_string()
+}
+
+/// The sums of a beam monitor; its histogram is in its group.
+fn beam_monitor(monitor: &BeamMonitorData) -> Value {
+    json!({
+        "name": monitor.plan().name,
+        "kind": monitor.plan().kind.name(),
+        "total": monitor.total(),
+        "below": monitor.below(),
+        "above": monitor.above(),
+        "readouts": monitor.readouts(),
+        "pulses": monitor.pulses(),
+    })
 }
 
 fn values(counters: &CounterSnapshot) -> Value {

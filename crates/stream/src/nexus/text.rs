@@ -78,6 +78,13 @@ pub(crate) fn set_attribute(of: &Location, name: &str, text: &str) -> Result<()>
     of.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&text)
 }
 
+/// Gives a group or dataset an attribute that is a list of texts, as [`set_attribute`] does a single one.
+pub(crate) fn set_list_attribute(of: &Location, name: &str, texts: &[&str]) -> Result<()> {
+    let texts: std::result::Result<Vec<VarLenUnicode>, _> = texts.iter().map(|text| text.parse()).collect();
+    let texts = texts.map_err(|_| Error::from(format!("a text of {name} contains a zero byte")))?;
+    of.new_attr::<VarLenUnicode>().shape(texts.len()).create(name)?.write_raw(&texts)
+}
+
 /// `text` as one element of a scalar container of fixed-length text.
 fn padded(container: &Container, text: &str) -> Result<Vec<u8>> {
     if !container.is_scalar() || !is_fixed_text(container)? {

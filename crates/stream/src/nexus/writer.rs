@@ -10,17 +10,17 @@ use evforge_core::sink::{EventSink, SinkError};
 
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
+use super::event_group::EventGroups;
 use super::grouping::{Place, PulseGrouping};
-use super::layout::Layout;
 use super::open_file::{Committed, Extent, OpenFile};
 use super::options::{EpochAnchor, NexusOptions};
 use super::text::{room, write_text};
 use super::{moment, place, report};
 
 /// Events that wait in memory at most before they are committed, whatever the flush interval (8 bytes each).
-const WAITING_EVENTS: usize = 1 << 20;
+const WAITING_EVENTS: u64 = 1 << 20;
 /// Pulse records that wait in memory at most before they are committed.
-const WAITING_PULSES: usize = 1 << 16;
+const WAITING_PULSES: u64 = 1 << 16;
 
 /// The state of a file that ended as it should.
 pub(crate) const STATE_COMPLETE: &str = "complete";
@@ -55,10 +55,9 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// A pulse record begins with event number `first_event`.
-    fn begin_record(&mut self, layout: &mut Layout, start: u64, first_event: u64) {
-        layout.event_time_zero.pending.push(start);
-        layout.event_index.pending.push(first_event as i64);
+    /// A pulse record begins.
+    fn begin_record(&mut self, events: &mut EventGroups, start: u64) {
+        events.begin_record(start);
         self.record_start = start;
         let extent = self.extent.get_or_insert(Extent { start, end: start });
         *extent = Extent { start: extent.start.min(start), end: extent.end.max(start) };
@@ -117,42 +116,41 @@ impl NexusWriter {
     ///
     /// # Errors
     /// If the file cannot be written. All later calls then fail, too.
-    pub fn take_events(&mut self, events: &EventBatch) -> Result<(), NexusError> {
+    pub fn take_events(&mut self, batch: &EventBatch) -> Result<(), NexusError> {
         let Some(OpenFile { layout, .. }) = &mut self.open else {
             return Err(self.stopped());
         };
         let counters = &mut self.counters;
-        counters.events_taken += events.len() as u64;
-        let (times, pixels, marks) = (events.times_ns(), events.pixel_ids(), events.marks());
-        for (pulse, range) in events.by_pulse() {
-            let first = counters.events;
+        counters.events_taken += batch.len() as u64;
+        let events = &mut layout.events;
+        let (times, pixels, marks) = (batch.times_ns(), batch.pixel_ids(), batch.marks());
+        for (pulse, range) in batch.by_pulse() {
             match pulse {
                 Some(pulse) => self.grouping.begin_told(pulse, counters, |start| {
-                    self.timeline.begin_record(layout, start, first);
+                    self.timeline.begin_record(events, start);
                 }),
                 None => self.grouping.end_told(counters),
             }
             for at in range {
-                let first = counters.events;
+                let pixel = pixels[at];
+                let Some(group) = events.of_pixel(pixel) else {
+                    counters.events_outside_monitors += 1;
+                    continue;
+                };
                 let place = self.grouping.place(times[at], counters, |start| {
-                    self.timeline.begin_record(layout, start, first);
+                    self.timeline.begin_record(events, start);
                 });
                 let Place::Offset(offset) = place else { continue };
-                if !self.geometry.is_valid(pixels[at]) {
+                if !self.geometry.is_valid(pixel) {
                     counters.events_without_pixel += 1;
                 }
-                // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
-                layout.event_id.pending.push(i32::try_from(pixels[at]).unwrap_or(0));
-                layout.event_time_offset.pending.push(offset);
-                if let Some(veto) = &mut layout.event_veto {
-                    veto.pending.push(marks.get(at).copied().unwrap_or(0));
-                }
+                events.push(group, pixel, offset, marks.get(at).copied().unwrap_or(0));
                 counters.events += 1;
                 self.timeline.take_event(offset);
             }
         }
-        let full = layout.event_id.pending.len() >= WAITING_EVENTS
-            || layout.event_index.pending.len() >= WAITING_PULSES;
+        let full = counters.events - self.committed.events >= WAITING_EVENTS
+            || counters.pulses - self.committed.pulses >= WAITING_PULSES;
         if full || self.last_commit.elapsed() >= self.flush_interval { self.commit() } else { Ok(()) }
     }
 
@@ -220,6 +218,9 @@ impl NexusWriter {
     fn observe_ledger(&mut self, ledger: &DetectorLedger) {
         if let Some(open) = &mut self.open {
             open.layout.ledger.observe(moment::now(), ledger);
+            for (group, data) in open.layout.monitors.iter_mut().zip(&ledger.beam_monitors) {
+                group.observe(data);
+            }
             self.counters.ledger_rows += 1;
         }
     }

@@ -1,7 +1,8 @@
 //! What the tests of this crate share. Each test program uses a part of it.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use evforge_core::event::{Event, EventBatch};
@@ -38,4 +39,30 @@ pub(crate) fn text(file: &File, path: &str) -> String {
         let thread = std::thread::Builder::new().stack_size(8 << 20);
         thread.spawn_scoped(scope, read).unwrap().join().unwrap()
     })
+}
+
+/// The command that runs the read-back script, or none with `test` reported as skipped.
+///
+/// The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from `.venv`
+/// at the root of the workspace.
+pub(crate) fn python(test: &str) -> Option<Command> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let interpreter = match std::env::var_os("EVFORGE_PYTHON") {
+        Some(path) => PathBuf::from(path),
+        None => root.join(".venv/bin/python"),
+    };
+    let mut probe = Command::new(&interpreter);
+    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|status| status.success()) {
+        let missing = format!(
+            "{} cannot import h5py and scippnexus: python3 -m venv .venv && .venv/bin/pip install -r \
+             tests/python/requirements.txt",
+            interpreter.display()
+        );
+        evforge_testkit::skip(test, &missing);
+        return None;
+    }
+    let mut command = Command::new(interpreter);
+    command.arg(root.join("tests/python/test_nexus_readback.py"));
+    Some(command)
 }

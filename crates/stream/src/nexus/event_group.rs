@@ -1,0 +1,192 @@
+//! Groups of events with their pulse records, class NXevent_data: one for a detector, or one for each beam monitor
+//! that sends events. All of them have the same pulse records: the arrays of times are one, under several names.
+
+use std::ops::Range;
+
+use evforge_core::event::PixelId;
+use hdf5_metno::{Dataset, Group, Result};
+
+use super::column::Column;
+use super::layout::{class, mark_as_time, scalar};
+use super::options::{Compression, NexusOptions};
+use super::text::set_attribute;
+
+/// Records per chunk of the pulse arrays.
+const CHUNK_PULSES: usize = 16 << 10;
+/// Fewest events per chunk where several groups share the room for one.
+const FEWEST_CHUNK_EVENTS: usize = 1024;
+
+/// Where a group of events is to be, and which events go there.
+#[derive(Debug)]
+pub(crate) struct EventPlace<'a> {
+    pub(crate) parent: &'a Group,
+    pub(crate) name: String,
+    /// The ids of its pixels; none if all events go there, whatever their pixel.
+    pub(crate) pixels: Option<Range<PixelId>>,
+}
+
+/// All groups of a file.
+#[derive(Debug)]
+pub(crate) struct EventGroups {
+    groups: Vec<EventGroup>,
+    /// None without groups.
+    pulses: Option<PulseTimes>,
+}
+
+/// The times of the pulse records, the same for all groups.
+#[derive(Debug)]
+struct PulseTimes {
+    event_time_zero: Column<u64>,
+    cue_timestamp_zero: Column<i64>,
+}
+
+/// One group.
+#[derive(Debug)]
+struct EventGroup {
+    pixels: Option<Range<PixelId>>,
+    event_id: Column<i32>,
+    event_time_offset: Column<i32>,
+    /// Marks of the events, one bit per veto, if there are vetoes.
+    event_veto: Option<Column<u8>>,
+    event_index: Column<i64>,
+    cue_index: Column<i64>,
+    total_counts: Dataset,
+}
+
+impl EventGroups {
+    /// Creates the groups.
+    pub(crate) fn create(places: Vec<EventPlace<'_>>, options: &NexusOptions) -> Result<Self> {
+        let chunk = (options.chunk_events / places.len().max(1)).max(FEWEST_CHUNK_EVENTS);
+        let mut all = Self { groups: Vec::with_capacity(places.len()), pulses: None };
+        let mut first_path = String::new();
+        for EventPlace { parent, name, pixels } in places {
+            let group = class(parent, &name, "NXevent_data")?;
+            if all.pulses.is_none() {
+                first_path = group.name();
+                all.pulses = Some(PulseTimes::create(&group)?);
+            } else {
+                for times in ["event_time_zero", "cue_timestamp_zero"] {
+                    group.link_hard(&format!("{first_path}/{times}"), times)?;
+                }
+            }
+            all.groups.push(EventGroup::create(&group, pixels, chunk, options)?);
+        }
+        Ok(all)
+    }
+
+    /// Begins a pulse record in every group.
+    pub(crate) fn begin_record(&mut self, start: u64) {
+        if let Some(pulses) = &mut self.pulses {
+            pulses.event_time_zero.pending.push(start);
+        }
+        for group in &mut self.groups {
+            group.event_index.pending.push(group.event_id.len() as i64);
+        }
+    }
+
+    /// The number of the group that the events of a pixel go to, if there is one.
+    #[inline]
+    pub(crate) fn of_pixel(&self, pixel: PixelId) -> Option<usize> {
+        self.groups
+            .iter()
+            .position(|group| group.pixels.as_ref().is_none_or(|pixels| pixels.contains(&pixel)))
+    }
+
+    /// Appends an event to the group with this number, to the record that was begun last.
+    #[inline]
+    pub(crate) fn push(&mut self, group: usize, pixel: PixelId, offset: i32, mark: u8) {
+        let Some(group) = self.groups.get_mut(group) else { return };
+        // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
+        group.event_id.pending.push(i32::try_from(pixel).unwrap_or(0));
+        group.event_time_offset.pending.push(offset);
+        if let Some(veto) = &mut group.event_veto {
+            veto.pending.push(mark);
+        }
+    }
+
+    /// Notes where the newest pulse begins, if one has begun since the last commit, and brings everything that waits
+    /// to the file, in the order in which a reader may need it: events before the records that point at them.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let Some(pulses) = &mut self.pulses else { return Ok(()) };
+        if let Some(&zero) = pulses.event_time_zero.pending.last() {
+            pulses.cue_timestamp_zero.pending.push(zero as i64);
+            for EventGroup { event_index, cue_index, .. } in &mut self.groups {
+                cue_index.pending.extend(event_index.pending.last());
+            }
+        }
+        for group in &mut self.groups {
+            group.event_id.flush()?;
+            group.event_time_offset.flush()?;
+            if let Some(veto) = &mut group.event_veto {
+                veto.flush()?;
+            }
+        }
+        pulses.event_time_zero.flush()?;
+        for group in &mut self.groups {
+            group.event_index.flush()?;
+        }
+        pulses.cue_timestamp_zero.flush()?;
+        for group in &mut self.groups {
+            group.cue_index.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Says in every group how many events there are.
+    pub(crate) fn write_totals(&self) -> Result<()> {
+        for group in &self.groups {
+            group.total_counts.write_scalar(&(group.event_id.len() as u64))?;
+            group.total_counts.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Events of each group, in the order of their creation.
+    pub(crate) fn event_counts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.groups.iter().map(|group| group.event_id.len() as u64)
+    }
+}
+
+impl PulseTimes {
+    fn create(group: &Group) -> Result<Self> {
+        let plain = Compression::None;
+        let times = Self {
+            event_time_zero: Column::create(group, "event_time_zero", CHUNK_PULSES, plain)?,
+            cue_timestamp_zero: Column::create(group, "cue_timestamp_zero", CHUNK_PULSES, plain)?,
+        };
+        mark_as_time(times.event_time_zero.dataset(), "offset")?;
+        mark_as_time(times.cue_timestamp_zero.dataset(), "start")?;
+        Ok(times)
+    }
+}
+
+impl EventGroup {
+    fn create(
+        group: &Group,
+        pixels: Option<Range<PixelId>>,
+        chunk: usize,
+        options: &NexusOptions,
+    ) -> Result<Self> {
+        let (plain, compression) = (Compression::None, options.compression);
+        let total_counts = scalar(group, "total_counts", 0_u64)?;
+        set_attribute(&total_counts, "units", "counts")?;
+        let event_veto = if options.vetoes.is_empty() {
+            None
+        } else {
+            let column = Column::create(group, "event_veto", chunk, compression)?;
+            set_attribute(column.dataset(), "bits", &options.vetoes.join("\n"))?;
+            Some(column)
+        };
+        let events = Self {
+            pixels,
+            event_id: Column::create(group, "event_id", chunk, compression)?,
+            event_time_offset: Column::create(group, "event_time_offset", chunk, compression)?,
+            event_veto,
+            event_index: Column::create(group, "event_index", CHUNK_PULSES, plain)?,
+            cue_index: Column::create(group, "cue_index", CHUNK_PULSES, plain)?,
+            total_counts,
+        };
+        set_attribute(events.event_time_offset.dataset(), "units", "ns")?;
+        Ok(events)
+    }
+}
