@@ -4,7 +4,7 @@
 mod multiblade_common;
 
 use evforge_core::detector::Detector;
-use evforge_detect::multiblade::settings::{
+use evforge_detect::multiblade::caen::settings::{
     ChannelThreshold, HitOrder, MaskedChannels, ReadoutFormat, TimeBase,
 };
 use evforge_detect::multiblade::{MultiBlade, ReadoutFilter};

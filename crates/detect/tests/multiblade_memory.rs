@@ -6,7 +6,7 @@ mod hostile_stream;
 mod multiblade_common;
 
 use evforge_detect::multiblade::MultiBlade;
-use evforge_detect::multiblade::settings::{HitOrder, WindowRule};
+use evforge_detect::multiblade::caen::settings::{HitOrder, WindowRule};
 use evforge_wire::caen::Record;
 use hostile_stream::{Growth, check};
 use multiblade_common::{records, settings};

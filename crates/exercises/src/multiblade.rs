@@ -3,7 +3,7 @@
 use crate::packet_stream::form_both_ways;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::multiblade::MultiBlade;
-use evforge_detect::multiblade::settings::{
+use evforge_detect::multiblade::caen::settings::{
     ChannelMapping, ChannelThreshold, HitOrder, MaskedChannels, MultiBladeSettings, Plane, ReadoutFormat,
     Rounding, TimeBase, WindowRule, WindowSettings,
 };
@@ -90,6 +90,8 @@ fn settings(choice: u8) -> MultiBladeSettings {
             ticks: 185,
             max_wires: 2,
             max_strips: 4,
+            max_gap_wires: 0,
+            max_gap_strips: 0,
             max_amplitude_ratio: (!has(choice::GAP)).then_some(4000),
             separate: !has(choice::GAP),
         },

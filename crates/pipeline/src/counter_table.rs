@@ -4,7 +4,7 @@ use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::adc_readout::AdcReadoutCounters;
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::GdGemCounters;
-use evforge_detect::multiblade::MultiBladeCounters;
+use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
@@ -28,7 +28,8 @@ pub fn counter_table() -> String {
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
     add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
-    add_stage::<MultiBladeCounters>(&mut text, "Forming events of a Multi-Blade");
+    add_stage::<MultiBladeCounters>(&mut text, "Readouts of a Multi-Blade with CAEN digitisers");
+    add_stage::<CassetteCounters>(&mut text, "Forming events of a Multi-Blade");
     add_stage::<HeaderCounters>(&mut text, "Headers of today's ESS readout");
     add_stage::<TimeSourceCounters>(&mut text, "Pulses and time source of today's ESS readout");
     add_stage::<VmmCounters>(&mut text, "VMM3a records of today's ESS readout");

@@ -1,8 +1,7 @@
 //! The open windows of all cassettes, and the events of those that were closed.
 
-use super::counters::MultiBladeCounters;
+use super::counters::CassetteCounters;
 use super::position::PositionRules;
-use super::settings::MultiBladeSettings;
 use super::window::{Window, WindowRules};
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
@@ -45,20 +44,19 @@ pub(super) struct Cassettes {
     windows: Vec<Window>,
     rules: WindowRules,
     position: PositionRules,
-    pub(super) counters: MultiBladeCounters,
+    pub(super) counters: CassetteCounters,
     /// Events of closed windows.
     pub(super) formed: Vec<TimedEvent>,
 }
 
 impl Cassettes {
-    /// With room for `events` events; `time_mask` has the bits of a time that count.
-    pub(super) fn new(settings: &MultiBladeSettings, time_mask: u64, events: usize) -> Self {
-        let rules = WindowRules::new(&settings.window, settings.sorting.max_group_hits, time_mask);
+    /// With room for `events` events.
+    pub(super) fn new(rules: WindowRules, position: PositionRules, events: usize) -> Self {
         Self {
-            windows: (0..settings.cassettes).map(|_| Window::new(&rules)).collect(),
+            windows: (0..position.pixels().cassettes()).map(|_| Window::new(&rules)).collect(),
             rules,
-            position: PositionRules::new(settings),
-            counters: MultiBladeCounters::default(),
+            position,
+            counters: CassetteCounters::default(),
             formed: Vec::with_capacity(events),
         }
     }
@@ -66,6 +64,7 @@ impl Cassettes {
     /// Memory in bytes.
     pub(super) fn memory_bound(&self) -> usize {
         self.windows.len() * Window::memory_bound(&self.rules)
+            + self.position.pixels().memory_bound()
             + self.formed.capacity() * size_of::<TimedEvent>()
     }
 

@@ -1,44 +1,56 @@
 //! Where the neutron of a window was, or why there is none.
 //!
-//! A window with one group of neighbouring wires and one of neighbouring strips is a neutron. A window with two
+//! A window with one group of neighbouring wires and one of neighbouring strips is a neutron; so many wires and
+//! strips between them may be missing as the settings allow. A window with two
 //! groups on each plane is two neutrons, where that is asked for: the stronger group of wires belongs to the
 //! stronger group of strips, because both planes see the same charge. That holds only if the amplitudes of both
 //! pairs agree within the bound, and if the groups of a plane differ at all; everything else is ambiguous.
 
-use super::counters::MultiBladeCounters;
-use super::settings::{MultiBladeSettings, Rounding};
+use super::counters::CassetteCounters;
+use super::pixels::CassettePixels;
+use super::settings::{Rounding, WindowSettings};
 use super::window::{KeptHit, PlaneSums, Window};
 use crate::event_order::TimedEvent;
 use crate::module_windows::ClusterWatcher;
 use evforge_core::event::PixelId;
-use evforge_core::geometry::LogicalGeometry;
 
 /// How positions are found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PositionRules {
     max_size: [u32; 2],
+    max_gap: [u32; 2],
     max_amplitude_ratio: Option<u32>,
     separate: bool,
     maximum: bool,
     nearest: bool,
-    wires: u32,
-    geometry: LogicalGeometry,
+    pixels: CassettePixels,
 }
 
 /// The counter that the hits of something discarded go to.
-type Discard = fn(&mut MultiBladeCounters) -> &mut u64;
+type Discard = fn(&mut CassetteCounters) -> &mut u64;
 
 impl PositionRules {
-    pub(super) fn new(settings: &MultiBladeSettings) -> Self {
+    /// `maximum`: the position is the channel of the largest amplitude instead of the centre of gravity.
+    pub(super) fn new(
+        window: &WindowSettings,
+        maximum: bool,
+        rounding: Rounding,
+        pixels: CassettePixels,
+    ) -> Self {
         Self {
-            max_size: [settings.window.max_wires, settings.window.max_strips],
-            max_amplitude_ratio: settings.window.max_amplitude_ratio,
-            separate: settings.window.separate,
-            maximum: settings.maximum,
-            nearest: settings.rounding == Rounding::Nearest,
-            wires: u32::from(settings.wires),
-            geometry: settings.geometry,
+            max_size: [window.max_wires, window.max_strips],
+            max_gap: [window.max_gap_wires, window.max_gap_strips],
+            max_amplitude_ratio: window.max_amplitude_ratio,
+            separate: window.separate,
+            maximum,
+            nearest: rounding == Rounding::Nearest,
+            pixels,
         }
+    }
+
+    /// Where the cassettes are.
+    pub(super) fn pixels(&self) -> &CassettePixels {
+        &self.pixels
     }
 
     /// Finds the neutrons of a closed window of `cassette` and appends them to `events`.
@@ -47,7 +59,7 @@ impl PositionRules {
         &self,
         cassette: usize,
         window: &Window,
-        counters: &mut MultiBladeCounters,
+        counters: &mut CassetteCounters,
         watcher: &mut impl ClusterWatcher,
         events: &mut Vec<TimedEvent>,
     ) {
@@ -67,7 +79,7 @@ impl PositionRules {
         if wires.is_adjacent() & strips.is_adjacent() {
             self.emit(cassette, window.start, [wires, strips], counters, watcher, events);
         } else {
-            self.separate(cassette, window, counters, watcher, events);
+            self.with_holes(cassette, window, counters, watcher, events);
         }
     }
 
@@ -78,7 +90,7 @@ impl PositionRules {
         cassette: usize,
         time: u64,
         planes: [&PlaneSums; 2],
-        counters: &mut MultiBladeCounters,
+        counters: &mut CassetteCounters,
         watcher: &mut impl ClusterWatcher,
         events: &mut Vec<TimedEvent>,
     ) {
@@ -108,8 +120,7 @@ impl PositionRules {
         if !self.amplitudes_agree(planes[0].sum, planes[1].sum) {
             return Err(|counters| &mut counters.amplitude_mismatch);
         }
-        let row = cassette as u32 * self.wires + self.coordinate(planes[0]);
-        match self.geometry.pixel_2d(self.coordinate(planes[1]), row) {
+        match self.pixels.pixel(cassette, self.coordinate(planes[0]), self.coordinate(planes[1])) {
             0 => Err(|counters| &mut counters.outside_geometry),
             pixel_id => Ok(pixel_id),
         }
@@ -133,16 +144,20 @@ impl PositionRules {
         })
     }
 
-    /// A window whose hits are not one group on each plane.
+    /// A window whose hits are not all neighbours.
     #[cold]
-    fn separate(
+    fn with_holes(
         &self,
         cassette: usize,
         window: &Window,
-        counters: &mut MultiBladeCounters,
+        counters: &mut CassetteCounters,
         watcher: &mut impl ClusterWatcher,
         events: &mut Vec<TimedEvent>,
     ) {
+        let [wires, strips] = &window.planes;
+        if wires.missing() <= self.max_gap[0] && strips.missing() <= self.max_gap[1] {
+            return self.emit(cassette, window.start, [wires, strips], counters, watcher, events);
+        }
         let [Some(wires), Some(strips)] = [0, 1].map(|plane| self.two_groups(window, plane)) else {
             counters.not_adjacent += u64::from(window.hits());
             return;
@@ -160,23 +175,62 @@ impl PositionRules {
         }
     }
 
-    /// The two groups of neighbours of a plane, the stronger one first; none if they are not two.
+    /// The two groups of a plane, the stronger one first; none if they are not two. They are cut at the first hole
+    /// that is larger than what may be missing within one.
     fn two_groups(&self, window: &Window, plane: usize) -> Option<[PlaneSums; 2]> {
-        let map = window.planes[plane].map;
-        let lowest = map & map.wrapping_neg();
-        let first = map & !map.wrapping_add(lowest);
+        if !self.separate {
+            return None;
+        }
+        let first = first_group(window.planes[plane].map, self.max_gap[plane]);
         let mut groups = [PlaneSums::default(); 2];
         let of_plane = |hit: &&KeptHit| usize::from(hit.plane) == plane;
         for hit in window.kept.iter().filter(of_plane) {
             let group = usize::from(first >> (hit.coordinate & 63) & 1 == 0);
             groups[group].add(hit.coordinate, hit.adc);
         }
-        if !self.separate || groups[1].count == 0 || !groups[1].is_adjacent() {
+        let is_group = |group: &PlaneSums| group.count != 0 && group.missing() <= self.max_gap[plane];
+        if !groups.iter().all(is_group) {
             return None;
         }
         if groups[1].sum > groups[0].sum {
             groups.swap(0, 1);
         }
         Some(groups)
+    }
+}
+
+/// Those bits of a map that lie below its first hole of more than `max_gap`.
+fn first_group(map: u64, max_gap: u32) -> u64 {
+    let mut group = map & map.wrapping_neg();
+    loop {
+        let reach = u64::BITS - group.leading_zeros() + max_gap;
+        let within = if reach < u64::BITS { u64::MAX >> (u64::BITS - 1 - reach) } else { u64::MAX };
+        let next = map & within;
+        if next == group {
+            return group;
+        }
+        group = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_group_ends_at_the_first_hole_that_is_too_large(map in 1_u64.., max_gap in 0..70_u32) {
+            let mut expected = 0_u64;
+            let mut last: Option<u32> = None;
+            for place in (0..64).filter(|place| map >> place & 1 == 1) {
+                if last.is_some_and(|last| place - last - 1 > max_gap) {
+                    break;
+                }
+                expected |= 1 << place;
+                last = Some(place);
+            }
+            prop_assert_eq!(first_group(map, max_gap), expected);
+        }
     }
 }

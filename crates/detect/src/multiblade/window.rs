@@ -71,6 +71,13 @@ impl PlaneSums {
         let lowest = self.map & self.map.wrapping_neg();
         self.map.wrapping_add(lowest) & self.map == 0
     }
+
+    /// Wires or strips without a hit between the first and the last one that were hit.
+    #[inline]
+    pub(super) fn missing(&self) -> u32 {
+        (u64::BITS - self.map.count_ones())
+            .saturating_sub(self.map.leading_zeros() + self.map.trailing_zeros())
+    }
 }
 
 /// When windows end, in ticks.

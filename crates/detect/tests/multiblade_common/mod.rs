@@ -5,7 +5,7 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::multiblade::MultiBladeSettings;
-use evforge_detect::multiblade::settings::{
+use evforge_detect::multiblade::caen::settings::{
     ChannelMapping, HitOrder, Plane, ReadoutFormat, Rounding, TimeBase, WindowRule, WindowSettings,
 };
 use evforge_detect::settings::SortingSettings;
@@ -44,6 +44,8 @@ pub(crate) fn settings(order: HitOrder) -> MultiBladeSettings {
             ticks: 185,
             max_wires: 64,
             max_strips: 64,
+            max_gap_wires: 0,
+            max_gap_strips: 0,
             max_amplitude_ratio: None,
             separate: false,
         },

@@ -4,7 +4,7 @@ use super::{PacketQueue, RowEncoder};
 use crate::counters::DumpCounters;
 use crate::rows::CaenReadout;
 use evforge_detect::multiblade::MultiBladeSettings;
-use evforge_detect::multiblade::settings::ReadoutFormat;
+use evforge_detect::multiblade::caen::settings::ReadoutFormat;
 use evforge_wire::caen::{CHANNELS, Element, ElementType, JadaqEncoder, Record, RecordEncoder};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::quantity::Duration;
 use super::sorting::Sorting;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_detect::multiblade::settings::{
+use evforge_detect::multiblade::caen::settings::{
     ChannelMapping, ChannelThreshold, HitOrder, MaskedChannels, MultiBladeSettings, Plane, ReadoutFormat,
     Rounding, TimeBase, WindowRule, WindowSettings,
 };
@@ -82,6 +82,8 @@ struct Window {
     ticks: u32,
     max_wires: u32,
     max_strips: u32,
+    max_gap_wires: u32,
+    max_gap_strips: u32,
     max_amplitude_ratio: Option<f64>,
     separate: bool,
 }
@@ -93,6 +95,8 @@ impl Default for Window {
             ticks: 185,
             max_wires: 64,
             max_strips: 64,
+            max_gap_wires: 0,
+            max_gap_strips: 0,
             max_amplitude_ratio: None,
             separate: false,
         }
@@ -102,16 +106,20 @@ impl Default for Window {
 /// Largest `max_amplitude_ratio`.
 const LARGEST_RATIO: f64 = 1e6;
 
+/// `window.max_amplitude_ratio` in thousandths.
+pub(super) fn thousandths(ratio: Option<f64>) -> Result<Option<u32>, SettingsError> {
+    match ratio {
+        None => Ok(None),
+        Some(ratio) if (1.0..=LARGEST_RATIO).contains(&ratio) => Ok(Some((ratio * 1000.0).round() as u32)),
+        Some(ratio) => {
+            let problem = format!("{ratio} is not in 1..={LARGEST_RATIO}");
+            SettingsError::refuse("window.max_amplitude_ratio", problem)
+        }
+    }
+}
+
 impl Window {
     fn settings(&self) -> Result<WindowSettings, SettingsError> {
-        let max_amplitude_ratio = match self.max_amplitude_ratio {
-            None => None,
-            Some(ratio) if (1.0..=LARGEST_RATIO).contains(&ratio) => Some((ratio * 1000.0).round() as u32),
-            Some(ratio) => {
-                let problem = format!("{ratio} is not in 1..={LARGEST_RATIO}");
-                return SettingsError::refuse("window.max_amplitude_ratio", problem);
-            }
-        };
         Ok(WindowSettings {
             rule: match self.rule {
                 Rule::Box => WindowRule::Box,
@@ -120,7 +128,9 @@ impl Window {
             ticks: self.ticks,
             max_wires: self.max_wires,
             max_strips: self.max_strips,
-            max_amplitude_ratio,
+            max_gap_wires: self.max_gap_wires,
+            max_gap_strips: self.max_gap_strips,
+            max_amplitude_ratio: thousandths(self.max_amplitude_ratio)?,
             separate: self.separate,
         })
     }

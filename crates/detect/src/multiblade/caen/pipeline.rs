@@ -1,6 +1,5 @@
 //! The Multi-Blade pipeline: packets in, events out.
 
-use super::cassettes::{BladeHit, Cassettes};
 use super::counters::MultiBladeCounters;
 use super::readout_stage::{
     ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, PassAll, ReadoutFilter, ReadoutTally, TIME_LIMIT, TimeStamp,
@@ -9,6 +8,10 @@ use super::readout_stage::{
 use super::settings::{HitOrder, LARGEST_READOUT_COUNT, MultiBladeSettings, ReadoutFormat, TimeBase};
 use super::wiring::Wiring;
 use crate::module_windows::{ClusterWatcher, ModuleWindows, StraightOut, Windows, append};
+use crate::multiblade::cassettes::{BladeHit, Cassettes};
+use crate::multiblade::pixels::CassettePixels;
+use crate::multiblade::position::PositionRules;
+use crate::multiblade::window::WindowRules;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
 use crate::tick::TickLength;
@@ -110,6 +113,7 @@ pub struct MultiBlade<F = PassAll> {
     geometry: LogicalGeometry,
     wiring: Wiring,
     digitizers: Vec<Digitizer>,
+    counters: MultiBladeCounters,
     cassettes: Cassettes,
     order: Order,
     filter: F,
@@ -152,7 +156,11 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 (u64::MAX, events, Order::Time(ordered), memory)
             }
         };
-        let cassettes = Cassettes::new(settings, time_mask, events);
+        let rules = WindowRules::new(&settings.window, settings.sorting.max_group_hits, time_mask);
+        let rows = (0..u32::from(settings.cassettes)).map(|cassette| cassette * u32::from(settings.wires));
+        let pixels = CassettePixels::new(rows.map(|row| (0, row)).collect(), false, settings.geometry);
+        let position = PositionRules::new(&settings.window, settings.maximum, settings.rounding, pixels);
+        let cassettes = Cassettes::new(rules, position, events);
         let memory_bound = size_of::<Self>()
             + wiring.memory_bound()
             + cassettes.memory_bound()
@@ -166,6 +174,7 @@ impl<F: ReadoutFilter> MultiBlade<F> {
             geometry: settings.geometry,
             wiring,
             digitizers: (0..sources).map(|_| digitizer()).collect(),
+            counters: MultiBladeCounters::default(),
             cassettes,
             order,
             filter,
@@ -224,7 +233,7 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 outcome
             }
         };
-        self.gate.settle(packet, outcome, &mut self.cassettes.counters);
+        self.gate.settle(packet, outcome, &mut self.counters);
     }
 
     fn take_content(&mut self, packet: &Packet<'_>, watcher: &mut impl ClusterWatcher) -> Result<(), Own> {
@@ -293,7 +302,7 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                 ordered.end_packet();
             }
         }
-        tally.add_to(&mut self.cassettes.counters);
+        tally.add_to(&mut self.counters);
     }
 
     /// A second look at the readouts of a packet, for who watches.
@@ -394,7 +403,7 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
         };
         DetectorLedger {
             sources,
-            counters: CounterSnapshot::of(packets).and(&counters).and(&time_line),
+            counters: CounterSnapshot::of(packets).and(&self.counters).and(&counters).and(&time_line),
             masked: self.wiring.mask().ledger(self.wiring.plan()),
             beam_monitors: Vec::new(),
         }

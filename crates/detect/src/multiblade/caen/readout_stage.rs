@@ -1,9 +1,9 @@
 //! Readouts of a packet to hits: time, digital geometry, mask, threshold.
 
-use super::cassettes::{BladeHit, Cassettes};
 use super::counters::MultiBladeCounters;
 use super::wiring::{NoPlace, Place, Wiring};
 use crate::module_windows::{ClusterWatcher, ModuleWindows, Windows};
+use crate::multiblade::cassettes::{BladeHit, Cassettes};
 use crate::source_clock::SourceClock;
 use evforge_core::clock::WrappingClock;
 use evforge_wire::caen::{JadaqPacket, Record, RecordPacket};

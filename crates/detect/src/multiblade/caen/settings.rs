@@ -1,0 +1,280 @@
+//! Settings of a Multi-Blade with CAEN digitisers.
+
+pub use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings};
+use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use crate::tick::TickLength;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_wire::caen::{CHANNELS, LARGEST_PACKET};
+use std::collections::{BTreeMap, HashSet};
+
+/// What the packets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadoutFormat {
+    /// Records of 8 bytes without a header (August 2018).
+    Records,
+    /// jadaq of June 2018.
+    JadaqOfJune2018,
+    /// jadaq 1.3.
+    Jadaq1_3,
+}
+
+/// In which order hits are looked at and events leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HitOrder {
+    /// As they arrive, as in the reference of 2018: times are 32 bits and wrap, events leave as windows close.
+    /// Digitisers that share a cassette must then share a sender.
+    Arrival,
+    /// In order of time. Events leave in the order (time, pixel).
+    Time,
+}
+
+/// What times count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeBase {
+    /// The start of the electronics' clock.
+    Electronics,
+    /// The millisecond since 1970 in the header of each jadaq packet; the times of its elements count from there.
+    GlobalTime,
+}
+
+/// What a run of channels is wired to: channel `first_channel + i` is wire or strip `first + i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelMapping {
+    /// Number of the digitizer.
+    pub digitizer: u32,
+    /// First channel, 0..=63.
+    pub first_channel: u16,
+    /// Channels in the run.
+    pub channels: u16,
+    /// The cassette, from 0.
+    pub cassette: u16,
+    /// The plane.
+    pub plane: Plane,
+    /// Wire or strip of the first channel, from 0.
+    pub first: u16,
+}
+
+/// Channels to leave out, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskedChannels {
+    /// Number of the digitizer.
+    pub digitizer: u32,
+    /// The channels.
+    pub channels: Vec<u16>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Channels with a threshold of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelThreshold {
+    /// Number of the digitizer.
+    pub digitizer: u32,
+    /// The channels.
+    pub channels: Vec<u16>,
+    /// Least amplitude.
+    pub adc: u16,
+}
+
+/// All settings of a Multi-Blade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MultiBladeSettings {
+    /// What the packets are.
+    pub format: ReadoutFormat,
+    /// In which order hits are looked at.
+    pub order: HitOrder,
+    /// What times count from.
+    pub time_base: TimeBase,
+    /// Length of a tick.
+    pub tick: Picoseconds,
+    /// Whether events carry ticks instead of nanoseconds.
+    pub raw_ticks: bool,
+    /// Time order, for [`HitOrder::Time`]. `max_held_hits` is per cassette, `max_group_hits` per window (in any
+    /// order of hits).
+    pub sorting: SortingSettings,
+    /// Least amplitude of a hit.
+    pub threshold: u16,
+    /// Channels with a threshold of their own.
+    pub channel_thresholds: Vec<ChannelThreshold>,
+    /// Channels that are left out.
+    pub mask: Vec<MaskedChannels>,
+    /// What belongs together.
+    pub window: WindowSettings,
+    /// Whether the position is the channel of the largest amplitude instead of the centre of gravity.
+    pub maximum: bool,
+    /// How positions become pixels.
+    pub rounding: Rounding,
+    /// Cassettes.
+    pub cassettes: u16,
+    /// Wires of a cassette, 1..=64.
+    pub wires: u16,
+    /// Strips of a cassette, 1..=64.
+    pub strips: u16,
+    /// The wiring.
+    pub mapping: Vec<ChannelMapping>,
+    /// The pixels: column = strip, row = cassette × wires + wire.
+    pub geometry: LogicalGeometry,
+}
+
+/// Readouts of the largest packet.
+pub(super) const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 8 + 1;
+
+impl MultiBladeSettings {
+    /// The digitisers in the mapping, each once, in order of their numbers.
+    pub fn digitizers(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.mapping.iter().map(|entry| entry.digitizer).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// Checks the settings, alone and with one another.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        TickLength::of(self.tick, "tick")?;
+        self.sorting.check()?;
+        if self.time_base == TimeBase::GlobalTime {
+            if self.format == ReadoutFormat::Records {
+                return SettingsError::refuse("time_base", "records have no header with a global time");
+            }
+            if self.order == HitOrder::Arrival {
+                return SettingsError::refuse("time_base", "a global time needs order = \"time\"");
+            }
+            if 1_000_000_000 % self.tick != 0 {
+                return SettingsError::refuse(
+                    "tick",
+                    "a millisecond of global time is not whole in this tick",
+                );
+            }
+        }
+        self.window.check(self.sorting.max_group_hits)?;
+        self.check_size()?;
+        self.check_mapping()?;
+        self.check_channels()?;
+        self.check_room()
+    }
+
+    fn check_size(&self) -> Result<(), SettingsError> {
+        if !(1..=1024).contains(&self.cassettes) {
+            return SettingsError::refuse("cassettes", "must be in 1..=1024");
+        }
+        for (key, count) in [("wires", self.wires), ("strips", self.strips)] {
+            if !(1..=64).contains(&count) {
+                return SettingsError::refuse(key, "must be in 1..=64");
+            }
+        }
+        let rows = u32::from(self.cassettes) * u32::from(self.wires);
+        if self.geometry.nx() < u32::from(self.strips) || self.geometry.ny() < rows {
+            let problem = format!(
+                "{} x {} pixels are too few for {} strips and {} cassettes of {} wires",
+                self.geometry.nx(),
+                self.geometry.ny(),
+                self.strips,
+                self.cassettes,
+                self.wires
+            );
+            return SettingsError::refuse("geometry", problem);
+        }
+        if self.geometry.pixel_count() >= crate::hit::PAYLOAD_LIMIT {
+            return SettingsError::refuse("geometry", "must have fewer than 2^23 pixels");
+        }
+        Ok(())
+    }
+
+    fn check_mapping(&self) -> Result<(), SettingsError> {
+        if self.mapping.is_empty() {
+            return SettingsError::refuse("mapping", "no channel is wired to anything");
+        }
+        let (mut channels, mut places) = (HashSet::new(), HashSet::new());
+        for (index, entry) in self.mapping.iter().enumerate() {
+            let refuse = |key: &str, problem: String| {
+                SettingsError::refuse(format!("mapping[{index}].{key}"), problem)
+            };
+            if self.format == ReadoutFormat::Records && entry.digitizer > 255 {
+                return refuse("digitizer", "records number digitisers from 0 to 255".into());
+            }
+            if entry.cassette >= self.cassettes {
+                return refuse("cassette", format!("{} is not below {}", entry.cassette, self.cassettes));
+            }
+            let limit = if entry.plane == Plane::Wires { self.wires } else { self.strips };
+            let end = u32::from(entry.first) + u32::from(entry.channels);
+            if end > u32::from(limit) {
+                return refuse("first", format!("the run ends at {end}, beyond {limit}"));
+            }
+            let end = u32::from(entry.first_channel) + u32::from(entry.channels);
+            if entry.channels == 0 || end > CHANNELS as u32 {
+                return refuse(
+                    "channels",
+                    format!("the run ends at channel {end}; a digitizer has {CHANNELS}"),
+                );
+            }
+            for step in 0..entry.channels {
+                if !channels.insert((entry.digitizer, entry.first_channel + step)) {
+                    let channel = entry.first_channel + step;
+                    return refuse("first_channel", format!("channel {channel} is wired twice"));
+                }
+                if !places.insert((entry.cassette, entry.plane, entry.first + step)) {
+                    let place = entry.first + step;
+                    return refuse("first", format!("wire or strip {place} is wired to two channels"));
+                }
+            }
+        }
+        if self.digitizers().len() > 1000 {
+            return SettingsError::refuse("mapping", "more than 1000 digitisers");
+        }
+        Ok(())
+    }
+
+    fn check_channels(&self) -> Result<(), SettingsError> {
+        let masks = self.mask.iter().map(|entry| (entry.digitizer, &entry.channels));
+        let thresholds = self.channel_thresholds.iter().map(|entry| (entry.digitizer, &entry.channels));
+        let digitizers = self.digitizers();
+        let lists = masks.enumerate().map(|(index, entry)| (format!("mask[{index}]"), entry));
+        let others =
+            thresholds.enumerate().map(|(index, entry)| (format!("channel_threshold[{index}]"), entry));
+        for (key, (digitizer, channels)) in lists.chain(others) {
+            if digitizers.binary_search(&digitizer).is_err() {
+                return SettingsError::refuse(
+                    format!("{key}.digitizer"),
+                    format!("digitizer {digitizer} is in no mapping"),
+                );
+            }
+            if let Some(channel) = channels.iter().find(|&&channel| usize::from(channel) >= CHANNELS) {
+                return SettingsError::refuse(
+                    format!("{key}.channels"),
+                    format!("{channel} is not in 0..=63"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What a packet and the release of all quarantines can bring must fit a cassette twice.
+    fn check_room(&self) -> Result<(), SettingsError> {
+        let needed = 2 * self.room_for_a_packet();
+        if self.order == HitOrder::Time && self.sorting.max_held_hits < needed {
+            let problem = format!(
+                "{} is less than {needed}, which the digitisers of one cassette need",
+                self.sorting.max_held_hits
+            );
+            return SettingsError::refuse("sorting.max_held_hits", problem);
+        }
+        Ok(())
+    }
+
+    /// Hits of one cassette that a packet can bring with the quarantines of all its digitisers.
+    pub(super) fn room_for_a_packet(&self) -> usize {
+        (self.digitizers_of_a_cassette() + 1) * LARGEST_READOUT_COUNT
+    }
+
+    /// The largest number of digitisers that one cassette is wired to.
+    fn digitizers_of_a_cassette(&self) -> usize {
+        let mut of_cassette: BTreeMap<u16, HashSet<u32>> = BTreeMap::new();
+        for entry in &self.mapping {
+            of_cassette.entry(entry.cassette).or_default().insert(entry.digitizer);
+        }
+        of_cassette.values().map(HashSet::len).max().unwrap_or(1)
+    }
+}
