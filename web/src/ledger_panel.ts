@@ -2,7 +2,7 @@
 
 import type { Model } from "./model";
 import { duration, grouped, scaled, share } from "./numbers";
-import type { Ledger, Packets, Source } from "./protocol";
+import type { BeamMonitor, Ledger, Packets, Source } from "./protocol";
 
 type Tone = "" | "bad" | "good" | "minor";
 
@@ -27,6 +27,7 @@ export class LedgerPanel {
     if (ledger) {
       packetRows(rows, ledger);
       yieldRows(rows, ledger);
+      beamMonitorRows(rows, ledger.beam_monitors ?? []);
       sourceRows(rows, ledger.sources);
     } else {
       rows.append(text("p", "empty", status ? "No counters have come yet." : ""));
@@ -95,6 +96,16 @@ function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
       const reason = name.startsWith(`${kind}_`) ? name.slice(kind.length + 1) : name;
       row(discarded, reason.replaceAll("_", " "), grouped(count), "minor").title = help;
     }
+  }
+}
+
+function beamMonitorRows(rows: DocumentFragment, monitors: BeamMonitor[]): void {
+  if (monitors.length === 0) return;
+  const table = group(rows, "Beam monitors");
+  for (const { name, kind, total, outside, pulses } of monitors) {
+    const what = kind === "integrating" ? "sum of values" : "events";
+    row(table, name, grouped(total)).title =
+      `${what} in ${grouped(pulses)} pulses; ${grouped(outside)} outside the histogram`;
   }
 }
 

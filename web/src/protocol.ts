@@ -54,6 +54,18 @@ export interface Ledger {
   held: number;
   discarded: { name: string; of: string; count: number; help: string }[];
   unaccounted: number;
+  /** Absent without beam monitors. */
+  beam_monitors?: BeamMonitor[];
+}
+
+/** The sums of a beam monitor since the start. */
+export interface BeamMonitor {
+  name: string;
+  kind: "event_0d" | "event_2d" | "integrating";
+  total: number;
+  /** The part of the total that lies outside its histogram. */
+  outside: number;
+  pulses: number;
 }
 
 export interface Status {

@@ -1,7 +1,8 @@
 //! From the ledgers of the streams to what the page shows.
 
 use crate::accumulator::ObservedLedger;
-use crate::protocol::{DiscardState, LedgerState, LocatedLoss, PacketState, SourceState};
+use crate::protocol::{BeamMonitorState, DiscardState, LedgerState, LocatedLoss, PacketState, SourceState};
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterInfo, Law, Role};
 use evforge_core::ledger::{PacketLedger, SourceLedger};
 use std::time::Instant;
@@ -31,6 +32,7 @@ pub(crate) fn join(
         }
         state.sources.extend(ledger.sources.iter().map(|source| source_state(stream, source)));
         state.events += ledger.events();
+        state.beam_monitors.extend(ledger.beam_monitors.iter().map(|data| monitor_state(stream, data)));
         for (info, value) in ledger.counters.iter() {
             add_counter(&mut state, info, value);
         }
@@ -81,11 +83,25 @@ fn packet_state(packets: &PacketLedger) -> PacketState {
     }
 }
 
+/// A name within a stream, for people: the stream is named if there are several.
+fn name_in(stream: &str, name: &str) -> String {
+    if stream.is_empty() { name.to_owned() } else { format!("{stream}: {name}") }
+}
+
+fn monitor_state(stream: &str, data: &BeamMonitorData) -> BeamMonitorState {
+    BeamMonitorState {
+        name: name_in(stream, &data.plan().name),
+        kind: data.plan().kind.name(),
+        total: data.total(),
+        outside: data.below().saturating_add(data.above()),
+        pulses: data.pulses(),
+    }
+}
+
 fn source_state(stream: &str, source: &SourceLedger) -> SourceState {
-    let name = &source.name;
     let listed = source.gaps.iter().take(LISTED_GAPS);
     SourceState {
-        name: if stream.is_empty() { name.clone() } else { format!("{stream}: {name}") },
+        name: name_in(stream, &source.name),
         packets: packet_state(&source.packets),
         gaps: listed.map(|gap| (gap.first, gap.count)).collect(),
         gaps_not_listed: source.gaps.len().saturating_sub(LISTED_GAPS) as u64 + source.gaps_forgotten,
@@ -95,6 +111,7 @@ fn source_state(stream: &str, source: &SourceLedger) -> SourceState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
     use evforge_core::counter::CounterSnapshot;
     use evforge_core::ledger::DetectorLedger;
     use evforge_core::sequence::SequenceTracker;
@@ -150,6 +167,26 @@ mod tests {
         assert_eq!(reasons, [("too_short", "packets", 2), ("noise", "readouts", 4)]);
         assert_eq!((state.sources[1].name.as_str(), state.sources[0].gaps[0]), ("b: FEC 1", (3, 2)));
         assert_eq!(state.unaccounted, 0);
+    }
+
+    #[test]
+    fn beam_monitors_are_named_with_their_stream() {
+        let mut data = BeamMonitorData::new(BeamMonitorPlan {
+            name: "monitor_1".into(),
+            kind: BeamMonitorKind::Event0D,
+            first_pixel: 1,
+            nx: 1,
+            ny: 1,
+            histogram: TimeOfFlightBins::new(10, 20, 5).unwrap(),
+        });
+        data.begin_pulse();
+        [5, 15, 25].into_iter().for_each(|time| data.add(time, 1));
+        let mut observed = observed(&[]);
+        observed.ledger.beam_monitors = vec![data];
+        let state = join(&[("a", &observed)], &[], Instant::now()).unwrap();
+        let [monitor] = &state.beam_monitors[..] else { panic!("{:?}", state.beam_monitors) };
+        assert_eq!((monitor.name.as_str(), monitor.kind), ("a: monitor_1", "event_0d"));
+        assert_eq!((monitor.total, monitor.outside, monitor.pulses), (3, 2, 1));
     }
 
     #[test]

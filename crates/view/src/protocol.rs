@@ -192,6 +192,24 @@ pub struct LedgerState {
     pub discarded: Vec<DiscardState>,
     /// What the laws leave over: 0 unless something vanished.
     pub unaccounted: u64,
+    /// Beam monitors; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beam_monitors: Vec<BeamMonitorState>,
+}
+
+/// The sums of a beam monitor.
+#[derive(Clone, Debug, Serialize)]
+pub struct BeamMonitorState {
+    /// Its name; with its stream in front if there are several.
+    pub name: String,
+    /// "event_0d", "event_2d" or "integrating".
+    pub kind: &'static str,
+    /// Events, or the sum of the values of an integrating monitor, since the start.
+    pub total: u64,
+    /// The part of it that lies outside the histogram.
+    pub outside: u64,
+    /// Pulses since the start.
+    pub pulses: u64,
 }
 
 /// Packets of one source or all.
