@@ -3,7 +3,7 @@
 //! A detector's clock counts from when its electronics were started. What has to be added to reach the Unix
 //! epoch is known only with the first event: the time at which its packet arrived. So the file is made then;
 //! whether it can be made is checked before the run. A readout that tells the pulses carries the epoch, and nothing
-//! is added; its file, too, is made with the first batch.
+//! is added; its file, too, is made with the first batch, which shows whether there are pulses.
 
 use crate::CommandError;
 use evforge_core::event::EventBatch;
@@ -20,6 +20,8 @@ pub(crate) struct AnchoredNexus {
     options: NexusOptions,
     /// Nanoseconds since the Unix epoch at which the first packet was recorded; none for live input.
     recorded_ns: Option<u64>,
+    /// True if the times of the detector are since the Unix epoch.
+    carries_epoch: bool,
     writer: Option<NexusWriter>,
 }
 
@@ -29,7 +31,11 @@ impl AnchoredNexus {
     ///
     /// # Errors
     /// If there is a file that must not be replaced, or no file can be made there.
-    pub(crate) fn new(options: NexusOptions, recorded_ns: Option<u64>) -> Result<Self, CommandError> {
+    pub(crate) fn new(
+        options: NexusOptions,
+        recorded_ns: Option<u64>,
+        carries_epoch: bool,
+    ) -> Result<Self, CommandError> {
         let path = &options.path;
         if path.exists() {
             if needs_recovery(path).unwrap_or(false) {
@@ -44,17 +50,16 @@ impl AnchoredNexus {
             }
         }
         crate::output::check_writable("the NeXus file", path)?;
-        Ok(Self { options, recorded_ns, writer: None })
+        Ok(Self { options, recorded_ns, carries_epoch, writer: None })
     }
 
     /// The writer; begun if this is the first call.
-    fn writer(&mut self, first_event_ns: Option<u64>) -> Result<&mut NexusWriter, SinkError> {
+    fn writer(&mut self, first_ns: Option<u64>) -> Result<&mut NexusWriter, SinkError> {
         if self.writer.is_none() {
-            self.options.anchor = match self.options.pulse_origin {
-                PulseOrigin::Readout => {
-                    EpochAnchor { nanoseconds: 0, clock: "the readout carries the epoch".to_owned() }
-                }
-                PulseOrigin::ConfiguredTrain => anchor(self.recorded_ns, first_event_ns),
+            self.options.anchor = if self.carries_epoch {
+                EpochAnchor { nanoseconds: 0, clock: "the readout carries the epoch".to_owned() }
+            } else {
+                anchor(self.recorded_ns, first_ns)
             };
             self.writer = Some(NexusWriter::create(&self.options)?);
         }
@@ -87,8 +92,12 @@ impl EventSink for AnchoredNexus {
     }
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        let first = events.times_ns().first().copied();
-        self.writer(first)?.take(events)
+        let first_pulse = events.pulses().first().map(|pulse| pulse.time_ns);
+        if first_pulse.is_some() {
+            self.options.pulse_origin = PulseOrigin::Readout;
+        }
+        let first_event = events.times_ns().first().copied();
+        self.writer(first_pulse.or(first_event))?.take(events)
     }
 
     fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {

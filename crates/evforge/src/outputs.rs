@@ -129,7 +129,8 @@ impl Outputs {
             };
             let ledger = detector.ledger();
             let options = options.with_counters(&ledger.counters).with_beam_monitors(&ledger.beam_monitors);
-            sinks.push(SinkPlan::complete(Box::new(AnchoredNexus::new(options, recorded_ns)?)));
+            let sink = AnchoredNexus::new(options, recorded_ns, detector.tells_pulses())?;
+            sinks.push(SinkPlan::complete(Box::new(sink)));
         }
         let monitor = MonitorTap::default();
         monitor.switch(arguments.monitor.is_some());

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The columns of a CSV file behind `time_ns,pixel_id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsvColumns {
-    /// `pulse_time_ns`: start of the event's pulse, for detectors that tell it; empty for an event without one.
+    /// `pulse_time_ns`: start of the event's pulse, for detectors that tell it; empty for an event without one. The
+    /// column is also there if the first batch has pulses though nobody has announced them.
     pub pulse_times: bool,
     /// `veto`: the marks of the event, one bit per veto.
     pub marks: bool,
@@ -35,6 +36,8 @@ pub struct CsvSink {
     file: StagedFile,
     line: Vec<u8>,
     columns: CsvColumns,
+    /// Whether the names of the columns are in the file: they are settled with the first batch.
+    has_header: bool,
 }
 
 impl CsvSink {
@@ -49,9 +52,17 @@ impl CsvSink {
                 path.display()
             )
         };
-        let mut file = StagedFile::create(path).map_err(explain)?;
-        file.write_all(columns.header().as_bytes()).map_err(explain)?;
-        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), columns })
+        let file = StagedFile::create(path).map_err(explain)?;
+        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), columns, has_header: false })
+    }
+
+    /// Writes the names of the columns if this is the first call.
+    fn begin(&mut self, has_pulses: bool) -> std::io::Result<()> {
+        if std::mem::replace(&mut self.has_header, true) {
+            return Ok(());
+        }
+        self.columns.pulse_times |= has_pulses;
+        self.file.write_all(self.columns.header().as_bytes())
     }
 }
 
@@ -61,6 +72,7 @@ impl EventSink for CsvSink {
     }
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
+        self.begin(!events.pulses().is_empty())?;
         let mut marks = events.marks().iter();
         let mut rest = events.iter();
         for (pulse, range) in events.by_pulse() {
@@ -84,10 +96,12 @@ impl EventSink for CsvSink {
     }
 
     fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+        self.begin(false)?;
         Ok(self.file.finish()?)
     }
 
     fn abandon(&mut self) -> Option<String> {
+        self.begin(false).ok()?;
         let partial = self.file.finish_partial().ok()?;
         Some(format!("the events up to there are in {}", partial.display()))
     }
@@ -144,9 +158,8 @@ mod tests {
     use super::*;
     use evforge_core::event::Event;
 
-    #[test]
-    fn every_event_has_the_time_of_its_pulse() {
-        let folder = tempfile::tempdir().unwrap();
+    /// An event before any pulse, a pulse without events and one with two.
+    fn events_of_pulses() -> EventBatch {
         let mut events = EventBatch::new(8);
         assert!(events.push(Event { time_ns: 3, pixel_id: 9 }));
         assert!(events.begin_pulse(10) && events.begin_pulse(20));
@@ -154,18 +167,38 @@ mod tests {
             assert!(events.push(Event { time_ns, pixel_id: 7 }));
         }
         events.mark(|pulse, time_ns| (time_ns - pulse.unwrap_or(0)) as u8);
-        for (columns, expected) in [
-            (CsvColumns::default(), "time_ns,pixel_id\n3,9\n21,7\n22,7\n"),
-            (
-                CsvColumns { pulse_times: true, marks: true },
-                "time_ns,pixel_id,pulse_time_ns,veto\n3,9,,3\n21,7,20,1\n22,7,20,2\n",
-            ),
-        ] {
-            let path = folder.path().join("events.csv");
-            let mut sink = CsvSink::create(&path, columns).unwrap();
-            sink.take(&events).unwrap();
-            sink.finish(&DetectorLedger::default()).unwrap();
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        events
+    }
+
+    fn written(columns: CsvColumns, batches: &[EventBatch]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.csv");
+        let mut sink = CsvSink::create(&path, columns).unwrap();
+        for batch in batches {
+            sink.take(batch).unwrap();
         }
+        sink.finish(&DetectorLedger::default()).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn every_event_has_the_time_of_its_pulse() {
+        let all = CsvColumns { pulse_times: true, marks: true };
+        let text = "time_ns,pixel_id,pulse_time_ns,veto\n3,9,,3\n21,7,20,1\n22,7,20,2\n";
+        assert_eq!(written(all, &[events_of_pulses()]), text);
+        assert_eq!(written(all, &[]), "time_ns,pixel_id,pulse_time_ns,veto\n");
+    }
+
+    #[test]
+    fn pulses_that_nobody_announced_have_their_column_if_the_first_batch_has_some() {
+        let columns = CsvColumns::default();
+        let text = "time_ns,pixel_id,pulse_time_ns\n3,9,\n21,7,20\n22,7,20\n";
+        assert_eq!(written(columns, &[events_of_pulses()]), text);
+        let mut first = EventBatch::new(1);
+        assert!(first.push(Event { time_ns: 1, pixel_id: 4 }));
+        assert_eq!(
+            written(columns, &[first, events_of_pulses()]),
+            "time_ns,pixel_id\n1,4\n3,9\n21,7\n22,7\n"
+        );
     }
 }
