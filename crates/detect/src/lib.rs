@@ -28,6 +28,7 @@
 //! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
+//! | beam monitors | [`beam_monitors`] | today's ESS readout |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
 //! What the detectors of today's ESS readout share (common header, pulses, VMM3a records) is in [`ess`].
@@ -41,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adc_readout;
+pub mod beam_monitors;
 pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;

@@ -2,6 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::adc_readout::AdcReadoutCounters;
+use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::GdGemCounters;
 use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
@@ -34,6 +35,8 @@ pub fn counter_table() -> String {
     add_stage::<TimeSourceCounters>(&mut text, "Pulses and time source of today's ESS readout");
     add_stage::<VmmCounters>(&mut text, "VMM3a records of today's ESS readout");
     add_stage::<FilingCounters>(&mut text, "Filing events under the pulses of today's ESS readout");
+    add_stage::<BeamMonitorCounters>(&mut text, "Records of beam monitors");
+    add_stage::<NeutronCounters>(&mut text, "Single neutrons of beam monitors");
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
     add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
     text

@@ -54,6 +54,9 @@ pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
     /// Files the events of the time that is closed, in order of time. False if the batch filled up before the end.
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool;
 
+    /// Takes note of the number of pulses handed out so far. Does nothing unless it says otherwise.
+    fn note_pulses(&mut self, _filed: u64) {}
+
     /// No event that is filed from here on is earlier than this.
     fn future_from(&self) -> DataTime;
 

@@ -44,7 +44,7 @@ pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
 pub use module_former::{ModuleFormer, WindowAnalysis};
 pub use pipeline::{EssPipeline, EssVmm};
-pub use pulse_line::PulseLine;
+pub use pulse_line::{Filing, PulseLine};
 pub use settings::{EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings};
 pub use stage::ReadoutStage;
 pub use vmm_stage::{ReadoutFilter, VmmStage};

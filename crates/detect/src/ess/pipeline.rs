@@ -201,7 +201,9 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     #[inline]
     fn drain(&mut self, events: &mut EventBatch) -> bool {
         let Self { former, pulses, .. } = self;
-        former.drain(pulses, events) && pulses.pass(former.future_from(), events)
+        let drained = former.drain(pulses, events) && pulses.pass(former.future_from(), events);
+        former.note_pulses(pulses.pulses_filed());
+        drained
     }
 }
 
@@ -266,6 +268,10 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
 
     fn geometry(&self) -> LogicalGeometry {
         self.geometry
+    }
+
+    fn tells_pulses(&self) -> bool {
+        true
     }
 
     fn memory_bound(&self) -> usize {

@@ -20,6 +20,20 @@ const WORTHWHILE: usize = 256;
 /// Room that the pulses of a packet and of a quarantine need.
 const ROOM_FOR_A_PACKET: usize = 16;
 
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filing {
+    /// Nothing yet: the batch is full.
+    Full,
+    /// It has left, so long after its pulse.
+    Filed {
+        /// Nanoseconds.
+        time_of_flight_ns: u64,
+    },
+    /// It is discarded, and counted: it has no pulse, or is too long after it.
+    NoPulse,
+}
+
 /// The pulses, and what has become of the events.
 #[derive(Debug)]
 pub struct PulseLine {
@@ -94,26 +108,41 @@ impl PulseLine {
         true
     }
 
-    /// Files one event of an epoch; events come in order of time. False, and nothing has happened, if the batch is
-    /// full.
+    /// Files one event of an epoch; events come in order of time. False, and the event is still to be filed, if the
+    /// batch is full.
     #[inline]
     pub fn file(&mut self, epoch: u32, event: TimedEvent, events: &mut EventBatch) -> bool {
+        self.file_event(epoch, event, events) != Filing::Full
+    }
+
+    /// As [`PulseLine::file`], with what became of the event.
+    #[inline]
+    pub fn file_event(&mut self, epoch: u32, event: TimedEvent, events: &mut EventBatch) -> Filing {
         if events.is_full() || !self.come_to((epoch, event.time), events) {
-            return false;
+            return Filing::Full;
         }
         match self.current.filter(|(of_epoch, _)| *of_epoch == epoch) {
-            None => self.counters.before_first_pulse += 1,
+            None => {
+                self.counters.before_first_pulse += 1;
+                Filing::NoPulse
+            }
             Some((_, start)) if event.time - start > self.max_time_of_flight => {
                 self.counters.time_of_flight_too_long += 1;
+                Filing::NoPulse
             }
-            Some(_) => {
+            Some((_, start)) => {
                 let time_ns = ticks::nanoseconds(event.time);
                 // There is room: that was looked at first.
                 let _has_room = events.push(Event { time_ns, pixel_id: event.pixel_id });
                 self.counters.events_filed += 1;
+                Filing::Filed { time_of_flight_ns: time_ns - ticks::nanoseconds(start) }
             }
         }
-        true
+    }
+
+    /// Pulses handed out so far.
+    pub fn pulses_filed(&self) -> u64 {
+        self.counters.pulses_filed
     }
 
     /// A way out into `events`.

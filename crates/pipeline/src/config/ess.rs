@@ -11,13 +11,11 @@
 //! [ess.sorting]
 //! window = "1ms"
 //! ```
-#![expect(dead_code, reason = "the detectors of today's readout come next")]
 
 use super::quantity::Duration;
 use super::sorting::Sorting;
-use evforge_detect::calibration::{ChannelCalibration, Line};
+use evforge_detect::ess::EssSettings;
 use evforge_detect::ess::ticks;
-use evforge_detect::ess::{EssSettings, MaskedVmmChannels};
 use evforge_detect::settings::SettingsError;
 use evforge_wire::ess::{HeaderRelaxations, HeaderRules, OUTPUT_QUEUES, RecordRules, detector_type};
 use serde::Deserialize;
@@ -131,73 +129,5 @@ impl EssSection {
             pulse_period: self.pulse_period.picoseconds,
             sorting: self.sorting.pulsed_settings(),
         })
-    }
-}
-
-/// `[[….mask]]` of a detector with VMM3a readout.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct VmmMask {
-    ring: u8,
-    fen: u8,
-    vmm: u8,
-    channels: Vec<u8>,
-    reason: String,
-}
-
-impl VmmMask {
-    pub(super) fn settings(&self) -> MaskedVmmChannels {
-        let Self { ring, fen, vmm, .. } = *self;
-        MaskedVmmChannels { ring, fen, vmm, channels: self.channels.clone(), reason: self.reason.clone() }
-    }
-}
-
-/// `[[….calibration]]` of a VMM: straight lines for each of its channels, *(value − offset) × slope*.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct VmmCalibration {
-    pub(super) ring: u8,
-    pub(super) fen: u8,
-    pub(super) vmm: u8,
-    #[serde(default)]
-    adc_offset: Vec<f64>,
-    #[serde(default)]
-    adc_slope: Vec<f64>,
-    #[serde(default)]
-    tdc_offset: Vec<f64>,
-    #[serde(default)]
-    tdc_slope: Vec<f64>,
-}
-
-/// Channels of a VMM.
-const CHANNELS: usize = 64;
-
-impl VmmCalibration {
-    /// The lines of the 64 channels; a list that is left out changes nothing. `key` is that of this entry.
-    pub(super) fn lines(&self, key: &str) -> Result<Vec<ChannelCalibration>, SettingsError> {
-        let lists = [
-            ("adc_offset", &self.adc_offset, 0.0),
-            ("adc_slope", &self.adc_slope, 1.0),
-            ("tdc_offset", &self.tdc_offset, 0.0),
-            ("tdc_slope", &self.tdc_slope, 1.0),
-        ];
-        if let Some((name, list, _)) = lists.iter().find(|(_, list, _)| !matches!(list.len(), 0 | CHANNELS)) {
-            let problem = format!("has {} numbers, expected {CHANNELS}, one for each channel", list.len());
-            return SettingsError::refuse(format!("{key}.{name}"), problem);
-        }
-        let value = |list: usize, channel: usize| {
-            let (_, values, default) = &lists[list];
-            values.get(channel).copied().unwrap_or(*default)
-        };
-        let line = |offset: usize, channel: usize| {
-            Line::new(value(offset, channel), value(offset + 1, channel)).map_err(|error| SettingsError {
-                key: key.to_owned(),
-                problem: format!("channel {channel}: {error}"),
-            })
-        };
-        let channels = 0..CHANNELS;
-        channels
-            .map(|channel| Ok(ChannelCalibration { amplitude: line(0, channel)?, time: line(2, channel)? }))
-            .collect()
     }
 }

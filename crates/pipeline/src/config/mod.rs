@@ -31,6 +31,8 @@
 mod adc_readout;
 mod document;
 mod ess;
+mod ess_beam_monitors;
+mod ess_vmm;
 mod gdgem;
 mod multiblade;
 mod multigrid;
@@ -52,9 +54,11 @@ use crate::samples::SampleQueue;
 use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
 use ess::EssSection;
+use ess_beam_monitors::BeamMonitorSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
+use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
 use evforge_detect::ess::EssSettings;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
@@ -192,10 +196,23 @@ struct File {
     adc_readout: Option<AdcReadoutSection>,
     multiblade: Option<MultiBladeSection>,
     plugin: Option<PluginSection>,
+    ess_beam_monitors: Option<BeamMonitorSection>,
 }
 
 /// Names of the detectors' sections.
-const SECTIONS: [&str; 6] = ["gdgem", "multigrid", "sonde", "multiblade", "adc_readout", "plugin"];
+#[rustfmt::skip]
+const SECTIONS: [&str; 7] = [
+    "gdgem",
+    "multigrid",
+    "sonde",
+    "multiblade",
+    "adc_readout",
+    "ess_beam_monitors",
+    "plugin",
+];
+
+/// The table that they share.
+const ESS: &str = "ess";
 
 /// The names of sections with today's ESS readout begin so.
 const ESS_DETECTORS: &str = "ess_";
@@ -207,34 +224,25 @@ impl File {
     /// The detectors' sections, with what those that are there say. Files that they name are looked for in
     /// `folder`.
     fn detectors(&self, folder: &Path) -> [Section; SECTIONS.len()] {
-        let gdgem = self.gdgem.as_ref().map(|section| section.settings(folder).map(DetectorSettings::GdGem));
-        let multigrid =
-            self.multigrid.as_ref().map(|section| section.settings().map(DetectorSettings::MultiGrid));
-        let sonde = self.sonde.as_ref().map(|section| section.settings().map(DetectorSettings::Sonde));
-        let multiblade =
-            self.multiblade.as_ref().map(|section| section.settings().map(DetectorSettings::MultiBlade));
-        let adc_readout =
-            self.adc_readout.as_ref().map(|section| Ok(DetectorSettings::AdcReadout(section.settings())));
-        let plugin =
-            self.plugin.as_ref().map(|section| section.settings(folder).map(DetectorSettings::Plugin));
-        let [gdgem_name, multigrid_name, sonde_name, multiblade_name, adc_readout_name, plugin_name] =
-            SECTIONS;
+        use DetectorSettings as Is;
         [
-            (gdgem_name, gdgem),
-            (multigrid_name, multigrid),
-            (sonde_name, sonde),
-            (multiblade_name, multiblade),
-            (adc_readout_name, adc_readout),
-            (plugin_name, plugin),
+            of("gdgem", &self.gdgem, |section| Ok(Is::GdGem(section.settings(folder)?))),
+            of("multigrid", &self.multigrid, |section| Ok(Is::MultiGrid(section.settings()?))),
+            of("sonde", &self.sonde, |section| Ok(Is::Sonde(section.settings()?))),
+            of("multiblade", &self.multiblade, |section| Ok(Is::MultiBlade(section.settings()?))),
+            of("adc_readout", &self.adc_readout, |section| Ok(Is::AdcReadout(section.settings()))),
+            of("ess_beam_monitors", &self.ess_beam_monitors, |section| {
+                Ok(Is::BeamMonitors(section.settings(self.ess("ess_beam_monitors")?)?))
+            }),
+            of("plugin", &self.plugin, |section| Ok(Is::Plugin(section.settings(folder)?))),
         ]
     }
 
     /// What `[ess]` says, for the detector in `section`.
-    #[expect(dead_code, reason = "the detectors of today's readout come next")]
     fn ess(&self, section: &str) -> Result<EssSettings, SettingsError> {
         let Some(ess) = &self.ess else {
-            let problem = "needs a table [ess] beside it, with the type of the detector";
-            return SettingsError::refuse(section, problem);
+            let problem = format!("[{section}] needs a table [ess] beside it, with the type of the detector");
+            return SettingsError::refuse(ESS, problem);
         };
         ess.settings()
     }
@@ -255,7 +263,7 @@ impl File {
         }
         if self.ess.is_some() && !name.starts_with(ESS_DETECTORS) {
             let problem = format!("is for detectors of today's ESS readout, which [{name}] is not");
-            return SettingsError::refuse("ess", problem);
+            return SettingsError::refuse(ESS, problem);
         }
         let settings = settings.and_then(|settings| settings.check().map(|()| settings));
         Ok((name, settings.map_err(|error| in_section(name, error))?))
@@ -300,6 +308,8 @@ pub enum DetectorSettings {
     MultiBlade(MultiBladeSettings),
     /// A detector from outside.
     Plugin(PluginSettings),
+    /// Beam monitors in today's ESS readout.
+    BeamMonitors(BeamMonitorSettings),
 }
 
 impl DetectorSettings {
@@ -316,6 +326,7 @@ impl DetectorSettings {
             Self::MultiBlade(settings) => settings.check(),
             // Nobody knows what a library takes but the library, which is not loaded for this.
             Self::Plugin(_) => Ok(()),
+            Self::BeamMonitors(settings) => settings.check(),
         }
     }
 
@@ -332,6 +343,7 @@ impl DetectorSettings {
             },
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
             Self::Plugin(settings) => Box::new(settings.build()?),
+            Self::BeamMonitors(settings) => Box::new(beam_monitors::new(settings)?),
         })
     }
 }
@@ -417,6 +429,7 @@ impl Config {
             DetectorSettings::Sonde(_)
             | DetectorSettings::AdcReadout(_)
             | DetectorSettings::GdGem(_)
+            | DetectorSettings::BeamMonitors(_)
             | DetectorSettings::MultiBlade(_)
             | DetectorSettings::Plugin(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
@@ -453,7 +466,20 @@ impl Config {
     }
 }
 
+/// A section and, if it is there, what it says.
+fn of<S>(
+    name: &'static str,
+    section: &Option<S>,
+    settings: impl FnOnce(&S) -> Result<DetectorSettings, SettingsError>,
+) -> Section {
+    (name, section.as_ref().map(settings))
+}
+
+/// An error of a detector's settings with the name of its section, unless it is about the shared table `[ess]`.
 fn in_section(section: &str, error: SettingsError) -> SettingsError {
+    if error.key == ESS || error.key.starts_with("ess.") {
+        return error;
+    }
     SettingsError { key: format!("{section}.{}", error.key), ..error }
 }
 
@@ -634,12 +660,33 @@ adc = 1023
     #[test]
     fn a_configuration_has_exactly_one_detector() {
         let error = parse("name = \"none\"\n", &[]).unwrap_err();
+        let names = SECTIONS.map(|name| format!("[{name}]")).join(", ");
         assert!(
-            error.contains(
-                "no detector: a configuration has one section of [gdgem], [multigrid], [sonde], [multiblade], [adc_readout], [plugin]"
-            ),
+            error.contains(&format!("no detector: a configuration has one section of {names}")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn todays_readout_needs_its_common_table_and_others_refuse_it() {
+        let error = parse("name = \"none\"\n[ess_beam_monitors]\n", &[]).unwrap_err();
+        assert!(error.contains("ess: [ess_beam_monitors] needs a table [ess] beside it"), "{error}");
+        let error = parse(&format!("{GOOD}[ess]\ntype = 'nmx'\n"), &[]).unwrap_err();
+        assert!(
+            error.contains("ess: is for detectors of today's ESS readout, which [gdgem] is not"),
+            "{error}"
+        );
+        let with = |ess: &str| parse(&format!("name = 'm'\n[ess]\n{ess}\n[ess_beam_monitors]\n"), &[]);
+        for (ess, expected) in [
+            ("type = 'cbn'", "test.toml:3:8: ess.type: found `cbn`, expected a number or one of "),
+            ("type = 16\naccept = ['cookie']", "ess.accept: found `cookie`, expected one of output_queue"),
+            ("type = 16\naccept = ['output_queue']", "ess.odd_output_queue: names the one queue above 11"),
+            ("type = 16\noutput_queues = [12]", "ess.output_queues: 12 is not in 0..=11"),
+            ("type = 16", "ess_beam_monitors.monitor: 0 monitors, expected 1 to 64"),
+        ] {
+            let error = with(ess).unwrap_err();
+            assert!(error.contains(expected), "{error}\n  expected {expected}");
+        }
     }
 
     #[test]

@@ -1,0 +1,164 @@
+//! Single neutrons into order of time, to their pulses and into the histograms of their monitors.
+
+use super::counters::NeutronCounters;
+use super::settings::BeamMonitorSettings;
+use crate::ess::{Filing, HitFormer, PulseLine};
+use crate::event_order::TimedEvent;
+use crate::joint_time::{Closing, DataTime};
+use crate::settings::SettingsError;
+use crate::source_clock::AcceptedHits;
+use crate::time_order::TimeOrder;
+use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind};
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::EventBatch;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+
+#[derive(Debug)]
+struct Waiting(TimeOrder);
+
+impl AsMut<TimeOrder> for Waiting {
+    fn as_mut(&mut self) -> &mut TimeOrder {
+        &mut self.0
+    }
+}
+
+/// Every single neutron is an event; what remains to be done is to put them into order.
+#[derive(Debug)]
+pub struct NeutronFormer {
+    waiting: [Waiting; 1],
+    closing: Closing,
+    /// The monitors that send single neutrons, in the order of their pixels.
+    monitors: Vec<BeamMonitorData>,
+    pulses: u64,
+    counters: NeutronCounters,
+    monitor: Option<Box<MonitorData>>,
+}
+
+impl NeutronFormer {
+    /// For settings that have been checked.
+    pub(super) fn new(settings: &BeamMonitorSettings) -> Result<Self, SettingsError> {
+        let plans = settings.plans().into_iter();
+        let single = plans.filter(|plan| plan.kind != BeamMonitorKind::Integrating);
+        let order = TimeOrder::new(settings.ess.sorting.max_held_hits, 0).with_payload_order();
+        Ok(Self {
+            waiting: [Waiting(order)],
+            closing: Closing::default(),
+            monitors: single.map(BeamMonitorData::new).collect(),
+            pulses: 0,
+            counters: NeutronCounters::default(),
+            monitor: None,
+        })
+    }
+
+    /// Upper bound of its memory in bytes.
+    pub(super) fn memory_bound(&self, max_held_hits: usize) -> usize {
+        let monitors: usize = self.monitors.iter().map(BeamMonitorData::memory_bound).sum();
+        TimeOrder::memory_bound(max_held_hits, 0) + monitors
+    }
+}
+
+impl AcceptedHits<TimedEvent> for NeutronFormer {
+    #[inline]
+    fn accept(&mut self, _: usize, epoch: u32, event: TimedEvent) {
+        self.waiting[0].0.push(epoch, event);
+    }
+}
+
+impl HitFormer for NeutronFormer {
+    type Hit = TimedEvent;
+
+    fn find_room(&mut self, _: usize) -> usize {
+        self.room()
+    }
+
+    fn room(&self) -> usize {
+        self.waiting[0].0.room()
+    }
+
+    fn is_closing_worthwhile(&self) -> bool {
+        self.closing.is_worthwhile(self.waiting[0].0.pending())
+    }
+
+    fn advance(&mut self, target: DataTime) {
+        self.closing.advance(target);
+    }
+
+    fn closed_before(&self) -> DataTime {
+        self.closing.target()
+    }
+
+    fn latest_pending(&self) -> Option<DataTime> {
+        self.waiting[0].0.latest_pending()
+    }
+
+    fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
+        loop {
+            let epoch = self.closing.epoch();
+            let Self { waiting: [Waiting(order)], monitors, counters, .. } = self;
+            while let Some(&key) = order.closed().first() {
+                let event: TimedEvent = key.unpack(order.base());
+                let filing = pulses.file_event(epoch, event, events);
+                if filing == Filing::Full {
+                    return false;
+                }
+                order.read_off(1);
+                counters.hits_in_events += 1;
+                if let Filing::Filed { time_of_flight_ns } = filing {
+                    let place = monitors.partition_point(|data| data.plan().first_pixel <= event.pixel_id);
+                    if let Some(data) = place.checked_sub(1).and_then(|place| monitors.get_mut(place)) {
+                        data.add(time_of_flight_ns, 1);
+                    }
+                }
+            }
+            if self.closing.ends_epoch() {
+                self.closing.begin_epoch();
+            }
+            if !self.closing.step(&mut self.waiting) {
+                return true;
+            }
+        }
+    }
+
+    fn note_pulses(&mut self, filed: u64) {
+        for _ in self.pulses..filed {
+            self.monitors.iter_mut().for_each(BeamMonitorData::begin_pulse);
+        }
+        self.pulses = filed;
+    }
+
+    fn future_from(&self) -> DataTime {
+        (self.closing.epoch(), self.closing.closed())
+    }
+
+    fn events_formed(&self) -> u64 {
+        self.counters.hits_in_events
+    }
+
+    fn held_events(&self) -> u64 {
+        0
+    }
+
+    fn forced_closings(&self) -> u64 {
+        0
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        CounterSnapshot::of(&NeutronCounters { held: self.waiting[0].0.held(), ..self.counters })
+    }
+
+    fn beam_monitors(&self) -> &[BeamMonitorData] {
+        &self.monitors
+    }
+
+    fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
+        self.monitor = plan.map(|plan| Box::new(MonitorData::new(plan)));
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.monitor.as_deref()
+    }
+
+    fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
+        self.monitor.as_deref_mut()
+    }
+}

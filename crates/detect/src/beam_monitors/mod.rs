@@ -1,0 +1,46 @@
+//! Beam monitors in today's ESS readout: how many neutrons the beam brings, so that detector counts can be
+//! normalised.
+//!
+//! ```text
+//! records ──► stage ──► single neutrons ──► former ──► events, each at its pulse, and a histogram per monitor
+//!                  └──► sums of integrating monitors ──► a histogram per monitor
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `settings` | what can be configured |
+//! | `stage` | which monitor a record is of, and what it says |
+//! | `former` | single neutrons in order of time |
+//! | `counters` | what is counted |
+//!
+//! Source: ESS readout formats, section 2.4. A monitor that sends single neutrons owns a range of pixel ids; one that
+//! integrates has no events: its values go into its histogram at once, at the time of flight from the pulse of
+//! their packet, or from its previous pulse if they are earlier. A bad record costs only itself (the reference
+//! stays at it and counts it again and again).
+
+mod counters;
+mod former;
+pub mod settings;
+mod stage;
+
+pub use counters::{BeamMonitorCounters, NeutronCounters};
+pub use settings::{BeamMonitorSettings, MonitorSettings};
+
+use crate::ess::EssPipeline;
+use crate::settings::SettingsError;
+use former::NeutronFormer;
+use stage::MonitorStage;
+
+/// The beam monitors of one stream.
+pub type BeamMonitors = EssPipeline<MonitorStage, NeutronFormer>;
+
+/// Beam monitors with these settings.
+///
+/// # Errors
+/// The first setting that cannot be.
+pub fn new(settings: &BeamMonitorSettings) -> Result<BeamMonitors, SettingsError> {
+    settings.check()?;
+    let former = NeutronFormer::new(settings)?;
+    let memory = former.memory_bound(settings.ess.sorting.max_held_hits);
+    BeamMonitors::of_stages(&settings.ess, MonitorStage::new(settings)?, former, settings.geometry()?, memory)
+}

@@ -1,0 +1,266 @@
+//! The records of a packet: which monitor they are of, and what they say.
+
+use super::counters::BeamMonitorCounters;
+use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
+use crate::ess::{ReadoutStage, TimeSourceCounters, ticks};
+use crate::event_order::TimedEvent;
+use crate::packet_gate::Discard;
+use crate::settings::SettingsError;
+use crate::source_clock::{AcceptedHits, SourceClock};
+use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan};
+use evforge_core::event::PixelId;
+use evforge_core::ledger::MaskedChannel;
+use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
+use evforge_wire::ess::beam_monitor::{MonitorFault, MonitorKind, MonitorPayload, MonitorReadout};
+use evforge_wire::ess::{EssPacket, RecordRules};
+
+/// Channels of a FEN.
+const CHANNELS: usize = 256;
+/// No monitor is at this channel.
+const NO_MONITOR: u8 = u8::MAX;
+
+/// What a monitor is, for its readouts.
+#[derive(Clone, Copy, Debug)]
+struct Monitor {
+    kind: MonitorKind,
+    first_pixel: PixelId,
+    nx: u32,
+    ny: u32,
+    threshold: u16,
+    normalise: bool,
+    /// Place among the integrating monitors.
+    integrating: usize,
+}
+
+/// What turns records into single neutrons and sums.
+#[derive(Debug)]
+pub struct MonitorStage {
+    rules: RecordRules,
+    ring: u8,
+    /// Number of the monitor at each FEN and channel.
+    places: Vec<u8>,
+    monitors: Vec<Monitor>,
+    integrating: Vec<BeamMonitorData>,
+    /// In units of [`ticks`].
+    max_time_of_flight: u64,
+    /// The latest pulse that any packet has told.
+    latest_pulse: Option<u64>,
+    plan: MonitorPlan,
+    counters: BeamMonitorCounters,
+}
+
+/// The kind on the wire of a monitor.
+fn kind_of(kind: BeamMonitorKind) -> MonitorKind {
+    match kind {
+        BeamMonitorKind::Event0D => MonitorKind::Event0D,
+        BeamMonitorKind::Event2D => MonitorKind::Event2D,
+        BeamMonitorKind::Integrating => MonitorKind::Integrating,
+    }
+}
+
+impl MonitorStage {
+    /// For settings that have been checked.
+    pub(super) fn new(settings: &BeamMonitorSettings) -> Result<Self, SettingsError> {
+        let mut places = vec![NO_MONITOR; usize::from(FENS) * CHANNELS];
+        let mut integrating = Vec::new();
+        let monitor = |(settings, plan): (&MonitorSettings, BeamMonitorPlan)| {
+            let place = integrating.len();
+            let made = Monitor {
+                kind: kind_of(settings.kind),
+                first_pixel: plan.first_pixel,
+                nx: plan.nx,
+                ny: plan.ny,
+                threshold: settings.threshold,
+                normalise: settings.normalise,
+                integrating: place,
+            };
+            if settings.kind == BeamMonitorKind::Integrating {
+                integrating.push(BeamMonitorData::new(plan));
+            }
+            made
+        };
+        let monitors = settings.monitors.iter().zip(settings.plans()).map(monitor).collect();
+        for (number, entry) in settings.monitors.iter().enumerate() {
+            let place = usize::from(entry.fen) * CHANNELS + usize::from(entry.channel);
+            if let Some(slot) = places.get_mut(place) {
+                *slot = number as u8;
+            }
+        }
+        let group = |entry: &MonitorSettings| ChannelGroup { name: entry.name.clone(), channels: 1 };
+        Ok(Self {
+            rules: settings.ess.records,
+            ring: settings.ring,
+            places,
+            monitors,
+            integrating,
+            max_time_of_flight: ticks::in_duration(settings.ess.max_time_of_flight),
+            latest_pulse: None,
+            plan: MonitorPlan {
+                groups: settings.monitors.iter().map(group).collect(),
+                planes: Vec::new(),
+                amplitude_bits: u16::BITS,
+                cluster_amplitude_bits: u16::BITS,
+            },
+            counters: BeamMonitorCounters::default(),
+        })
+    }
+
+    /// Number of the monitor of a sound readout on the right ring.
+    #[inline]
+    fn monitor_of(&self, readout: MonitorReadout) -> Option<usize> {
+        let place = usize::from(readout.fen()) * CHANNELS + usize::from(readout.channel());
+        let number = usize::from(*self.places.get(place)?);
+        (number < self.monitors.len()).then_some(number)
+    }
+
+    /// The pixel of a single neutron, none if the record went elsewhere; counted either way.
+    #[inline]
+    fn pixel(&mut self, readout: MonitorReadout, packet: &EssPacket<'_>) -> Option<PixelId> {
+        let Some(number) = self.monitor_of(readout) else {
+            self.counters.unmapped_channel += 1;
+            return None;
+        };
+        let monitor = self.monitors[number];
+        if readout.kind() != Some(monitor.kind) {
+            self.counters.wrong_kind += 1;
+            return None;
+        }
+        let (x, y) = match monitor.kind {
+            MonitorKind::Integrating => {
+                self.integrate(readout, monitor, packet);
+                return None;
+            }
+            MonitorKind::Event0D => (0, 0),
+            MonitorKind::Event2D => (u32::from(readout.x()), u32::from(readout.y())),
+        };
+        if x >= monitor.nx || y >= monitor.ny {
+            self.counters.outside_monitor += 1;
+            return None;
+        }
+        if readout.adc() < monitor.threshold {
+            self.counters.below_threshold += 1;
+            return None;
+        }
+        self.counters.hits += 1;
+        Some(monitor.first_pixel + y * monitor.nx + x)
+    }
+
+    /// Adds the value of an integrating monitor to its histogram.
+    fn integrate(&mut self, readout: MonitorReadout, monitor: Monitor, packet: &EssPacket<'_>) {
+        let time = ticks::of(readout.time());
+        let pulses = [packet.pulse, packet.previous_pulse].map(ticks::of);
+        let Some(pulse) = pulses.into_iter().find(|&pulse| pulse <= time) else {
+            self.counters.integrated_before_pulse += 1;
+            return;
+        };
+        if time - pulse > self.max_time_of_flight {
+            self.counters.integrated_too_late += 1;
+            return;
+        }
+        let (sum, samples) = (u64::from(readout.summed_adc()), u64::from(readout.samples()));
+        self.counters.without_samples += u64::from(samples == 0);
+        let value = if monitor.normalise { sum.checked_div(samples).unwrap_or(sum) } else { sum };
+        if let Some(data) = self.integrating.get_mut(monitor.integrating) {
+            data.add(ticks::nanoseconds(time) - ticks::nanoseconds(pulse), value);
+        }
+        self.counters.integrated += 1;
+    }
+
+    #[cold]
+    fn count_fault(&mut self, readout: MonitorReadout) {
+        let counters = &mut self.counters;
+        let Some(fault) = readout.fault(&self.rules) else { return };
+        *match fault {
+            MonitorFault::Fibre => &mut counters.impossible_fibre,
+            MonitorFault::Fen => &mut counters.impossible_fen,
+            MonitorFault::Length => &mut counters.wrong_length,
+            MonitorFault::TimeFraction => &mut counters.wrong_time_fraction,
+            MonitorFault::Kind => &mut counters.unknown_kind,
+        } += 1;
+    }
+
+    /// Integrating monitors know of the pulses from the headers alone.
+    fn note_pulse(&mut self, pulse: u64) {
+        if self.latest_pulse.is_none_or(|latest| latest < pulse) {
+            self.latest_pulse = Some(pulse);
+            self.integrating.iter_mut().for_each(BeamMonitorData::begin_pulse);
+        }
+    }
+}
+
+impl ReadoutStage<TimedEvent> for MonitorStage {
+    type Payload<'a> = MonitorPayload<'a>;
+    type Counters = BeamMonitorCounters;
+
+    fn parse<'a>(&self, payload: &'a [u8]) -> Result<MonitorPayload<'a>, Discard<BeamMonitorCounters>> {
+        MonitorPayload::parse(payload).map_err(|_| RAGGED)
+    }
+
+    fn take<'a>(
+        &mut self,
+        packet: &EssPacket<'a>,
+        payload: &MonitorPayload<'a>,
+        clock: &mut SourceClock<TimedEvent>,
+        accepted: &mut impl AcceptedHits<TimedEvent>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        let (pulse, previous) = (ticks::of(packet.pulse), ticks::of(packet.previous_pulse));
+        self.note_pulse(pulse);
+        self.counters.readouts += payload.len() as u64;
+        for readout in payload.readouts() {
+            if !readout.is_sound(&self.rules) {
+                self.count_fault(readout);
+                continue;
+            }
+            self.counters.relaxed_record_length += u64::from(readout.length_is_in_bits());
+            if readout.ring() != self.ring {
+                self.counters.wrong_ring += 1;
+                continue;
+            }
+            let time = ticks::of(readout.time());
+            time_source.readouts_before_pulse += u64::from(time < pulse);
+            time_source.readouts_before_previous_pulse += u64::from(time < previous);
+            if let Some(pixel_id) = self.pixel(readout, packet) {
+                clock.judge(0, TimedEvent { time, pixel_id }, accepted);
+            }
+        }
+    }
+
+    #[cold]
+    fn watch(&self, payload: &MonitorPayload<'_>, monitor: &mut MonitorData) {
+        let sound = payload.readouts().filter(|readout| readout.is_sound(&self.rules));
+        for readout in sound.filter(|readout| readout.ring() == self.ring) {
+            if let Some(number) = self.monitor_of(readout) {
+                monitor.readout(number, readout.adc());
+            }
+        }
+    }
+
+    fn counters(&self) -> &BeamMonitorCounters {
+        &self.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut BeamMonitorCounters {
+        &mut self.counters
+    }
+
+    fn plan(&self) -> &MonitorPlan {
+        &self.plan
+    }
+
+    fn masked(&self) -> Vec<MaskedChannel> {
+        Vec::new()
+    }
+
+    fn beam_monitors(&self) -> &[BeamMonitorData] {
+        &self.integrating
+    }
+
+    fn memory_bound(&self) -> usize {
+        self.places.len()
+            + self.monitors.len() * size_of::<Monitor>()
+            + self.integrating.iter().map(BeamMonitorData::memory_bound).sum::<usize>()
+    }
+}
+
+const RAGGED: Discard<BeamMonitorCounters> = |counters| &mut counters.packets_ragged;
