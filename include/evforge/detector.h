@@ -66,7 +66,8 @@ struct evforge_packet {
     uint32_t arrival_clock;     /* EVFORGE_CLOCK_... */
 };
 
-/* The start of a pulse of the neutron source, for detectors whose readout tells it. */
+/* The start of a pulse of the neutron source, for detectors whose readout tells it. The events from first_event on belong
+ * to it, also those of later calls, until another pulse begins; none of them is earlier than the pulse. */
 struct evforge_pulse {
     uint64_t time_ns;     /* on the clock of the events */
     uint64_t first_event; /* index of its first event among those of this call; may be used, if none follows */
@@ -157,7 +158,8 @@ struct evforge_description {
     uint32_t events_per_packet; /* most events that one packet can make, up to 2^24: so many find room in every call.
                                    0: no limit is known, and the library keeps what finds no room */
     uint32_t sources;           /* most sources that it tells of, up to 4096; 0: none */
-    uint32_t reserved;          /* 0 */
+    uint32_t tells_pulses;      /* not 0 if the readout tells the pulses of the source, in nanoseconds since 1970: then
+                                   every event belongs to one. 0: no pulses are written */
     uint64_t memory_bound;      /* bytes that a detector takes at most, whatever it is fed; 0 if not known */
 };
 

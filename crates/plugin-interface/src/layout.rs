@@ -211,8 +211,8 @@ pub struct Description {
     pub events_per_packet: u32,
     /// Most sources that it tells of.
     pub sources: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Not 0 if the readout tells the pulses of the source: then every event belongs to one.
+    pub tells_pulses: u32,
     /// Bytes that a detector takes at most; 0 if not known.
     pub memory_bound: u64,
 }

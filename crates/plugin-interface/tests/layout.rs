@@ -46,7 +46,7 @@ fn structures_and_numbers_are_those_of_the_header() {
             name, numbered, reserved, sent, received, lost, reordered, duplicated, restarts
         }
         Description as "evforge_description" {
-            struct_size, nx, ny, nz, panels, events_per_packet, sources, reserved, memory_bound
+            struct_size, nx, ny, nz, panels, events_per_packet, sources, tells_pulses, memory_bound
         }
         DetectorInterface as "evforge_detector_interface" {
             version, struct_size, name, counter_infos, counter_count, create, describe, ingest, publish_closed, close,

@@ -188,7 +188,7 @@ impl PluginDetector {
     pub fn new(library: &'static PluginLibrary, settings: &str) -> Result<Self, CreateError> {
         let instance = Instance::create(library, settings)?;
         let description = instance.description();
-        let Description { nx, ny, nz, panels, events_per_packet, sources, .. } = description;
+        let Description { nx, ny, nz, panels, events_per_packet, sources, tells_pulses, .. } = description;
         let geometry = LogicalGeometry::new(nx, ny, nz, panels)
             .map_err(|error| CreateError::Description(error.to_string()))?;
         for (what, found, most) in [
@@ -199,7 +199,7 @@ impl PluginDetector {
                 return Err(CreateError::Description(format!("{what} is {found}, expected at most {most}")));
             }
         }
-        let outlet = Outlet::new(events_per_packet as usize);
+        let outlet = Outlet::new(events_per_packet as usize, tells_pulses != 0);
         let accounts = Accounts::new(library.counters(), sources as usize);
         let own = PacketColumn::memory_bound() + outlet.memory_bound() + accounts.memory_bound();
         let mut detector = Self {
@@ -363,6 +363,10 @@ impl Detector for PluginDetector {
 
     fn geometry(&self) -> LogicalGeometry {
         self.geometry
+    }
+
+    fn tells_pulses(&self) -> bool {
+        self.outlet.tells_pulses()
     }
 
     fn memory_bound(&self) -> usize {

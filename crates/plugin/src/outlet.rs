@@ -21,13 +21,14 @@ pub(crate) struct Outlet {
     next: usize,
     pulses_used: usize,
     next_pulse: usize,
-    /// Start of the pulse that the next event belongs to, if the library tells pulses.
+    tells_pulses: bool,
+    /// Start of the pulse that the next event belongs to, once there is one.
     pulse: Option<u64>,
 }
 
 impl Outlet {
-    /// With room for the events of one packet.
-    pub(crate) fn new(events_per_packet: usize) -> Self {
+    /// With room for the events of one packet; with pulses, if the library tells them.
+    pub(crate) fn new(events_per_packet: usize, tells_pulses: bool) -> Self {
         let capacity = events_per_packet.max(EVENTS_PER_CALL);
         Self {
             times_ns: vec![0; capacity],
@@ -37,8 +38,14 @@ impl Outlet {
             next: 0,
             pulses_used: 0,
             next_pulse: 0,
+            tells_pulses,
             pulse: None,
         }
+    }
+
+    /// True if the library tells pulses.
+    pub(crate) fn tells_pulses(&self) -> bool {
+        self.tells_pulses
     }
 
     /// Memory in bytes.
@@ -80,8 +87,21 @@ impl Outlet {
                 geometry.pixel_count()
             ));
         }
+        if self.tells_pulses {
+            self.check_pulses(written)?;
+        } else if written.pulses_used > 0 {
+            return Err(format!("wrote {} pulses; it was described to tell none", written.pulses_used));
+        }
+        (self.used, self.next) = (written.used, 0);
+        (self.pulses_used, self.next_pulse) = (written.pulses_used, 0);
+        Ok(())
+    }
+
+    /// Checks that every event belongs to a pulse, and is not earlier than it.
+    fn check_pulses(&self, written: &RawEvents) -> Result<(), String> {
+        let pulses = &self.pulses[..written.pulses_used];
         let mut earliest = 0;
-        for (index, pulse) in self.pulses[..written.pulses_used].iter().enumerate() {
+        for (index, pulse) in pulses.iter().enumerate() {
             if !(earliest..=written.used as u64).contains(&pulse.first_event) {
                 return Err(format!(
                     "wrote pulse {index} with the first event {}; expected {earliest} to {}",
@@ -90,8 +110,22 @@ impl Outlet {
             }
             earliest = pulse.first_event;
         }
-        (self.used, self.next) = (written.used, 0);
-        (self.pulses_used, self.next_pulse) = (written.pulses_used, 0);
+        let starts = pulses.iter().map(|pulse| pulse.first_event as usize);
+        let ends = starts.clone().chain([written.used]);
+        let times = std::iter::once(self.pulse).chain(pulses.iter().map(|pulse| Some(pulse.time_ns)));
+        for ((start, end), pulse) in std::iter::once(0).chain(starts).zip(ends).zip(times) {
+            let Some(pulse) = pulse else {
+                if start < end {
+                    return Err("wrote an event before its first pulse".to_owned());
+                }
+                continue;
+            };
+            let early = self.times_ns[start..end].iter().position(|&time| time < pulse);
+            if let Some(early) = early.map(|early| start + early) {
+                let time = self.times_ns[early];
+                return Err(format!("wrote event {early} at {time} ns; its pulse began at {pulse} ns"));
+            }
+        }
         Ok(())
     }
 
@@ -146,7 +180,8 @@ mod tests {
 
     fn write(outlet: &mut Outlet, events: usize, pulses: &[Pulse]) -> RawEvents {
         for index in 0..events.min(outlet.times_ns.len()) {
-            (outlet.times_ns[index], outlet.pixel_ids[index]) = (index as u64, index as u32 % 4 + 1);
+            outlet.times_ns[index] = index as u64;
+            outlet.pixel_ids[index] = index as u32 % 4 + 1;
         }
         outlet.pulses[..pulses.len()].copy_from_slice(pulses);
         RawEvents { used: events, pulses_used: pulses.len(), ..outlet.room() }
@@ -159,15 +194,21 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_what_was_expected() {
         let geometry = LogicalGeometry::flat(2, 2).unwrap();
-        let mut outlet = Outlet::new(0);
+        let mut outlet = Outlet::new(0, true);
         for (events, pulses, expected) in [
             (8193, vec![], "wrote 8193 events; there was room for 8192"),
+            (2, vec![pulse(0, 1)], "wrote an event before its first pulse"),
+            (3, vec![pulse(0, 0), pulse(3, 2)], "wrote event 2 at 2 ns; its pulse began at 3 ns"),
             (2, vec![pulse(0, 3)], "wrote pulse 0 with the first event 3; expected 0 to 2"),
             (2, vec![pulse(0, 1), pulse(0, 0)], "wrote pulse 1 with the first event 0; expected 1 to 2"),
         ] {
             let written = write(&mut outlet, events, &pulses);
             assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
         }
+        let mut outlet = Outlet::new(0, false);
+        let written = write(&mut outlet, 2, &[pulse(0, 0)]);
+        let expected = "wrote 1 pulses; it was described to tell none";
+        assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
         let written = write(&mut outlet, 6, &[]);
         for wrong in [0, 5] {
             outlet.pixel_ids[3] = wrong;
@@ -181,7 +222,7 @@ mod tests {
     fn events_keep_their_order_and_their_pulse_in_batches_of_any_size() {
         let geometry = LogicalGeometry::flat(2, 2).unwrap();
         for capacity in [1, 2, 3, 7, 100] {
-            let mut outlet = Outlet::new(0);
+            let mut outlet = Outlet::new(0, true);
             let mut batch = EventBatch::new(capacity);
             let mut found = Vec::new();
             let mut take = |batch: &mut EventBatch| {
@@ -190,7 +231,7 @@ mod tests {
                 }
                 batch.clear();
             };
-            let pulses = [pulse(10, 1), pulse(20, 1), pulse(30, 4), pulse(40, 5)];
+            let pulses = [pulse(0, 0), pulse(1, 1), pulse(0, 1), pulse(2, 4), pulse(0, 5)];
             let written = write(&mut outlet, 5, &pulses);
             outlet.accept(&written, geometry).unwrap();
             while !outlet.drain(&mut batch) {
@@ -204,15 +245,8 @@ mod tests {
                 take(&mut batch);
             }
             take(&mut batch);
-            let expected = [
-                (None, 0),
-                (Some(20), 1),
-                (Some(20), 2),
-                (Some(20), 3),
-                (Some(30), 4),
-                (Some(40), 0),
-                (Some(40), 1),
-            ];
+            let expected = [(0, 0), (0, 1), (0, 2), (0, 3), (2, 4), (0, 0), (0, 1)]
+                .map(|(pulse, time)| (Some(pulse), time));
             assert_eq!(found, expected, "{capacity} events in a batch");
         }
     }

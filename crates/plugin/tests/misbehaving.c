@@ -58,6 +58,7 @@ static void describe(const struct evforge_detector_handle *detector, struct evfo
     description->nz = description->panels = 1;
     description->events_per_packet = has(detector, "\"wide packets\"") ? 1u << 25 : 0;
     description->sources = 1;
+    description->tells_pulses = has(detector, "pulses\"");
 }
 
 static int32_t misbehave(struct evforge_detector_handle *detector, size_t packet_count, struct evforge_events *events,
@@ -112,6 +113,10 @@ static int32_t ingest(struct evforge_detector_handle *detector, const struct evf
         if (packet->length == 0) {
             detector->counts[1] += 1;
             continue;
+        }
+        if (has(detector, "pulses\"")) {
+            events->pulses[events->pulses_used].time_ns = detector->counts[0];
+            events->pulses[events->pulses_used++].first_event = events->used;
         }
         events->times_ns[events->used] = detector->counts[0];
         events->pixel_ids[events->used] = packet->bytes[0] % 16 + 1u;
