@@ -99,15 +99,21 @@ fn an_example_can_be_measured() {
     assert!(said.contains("mine on packets: 500 packets, 50000 readouts, 50000 events"), "{said}");
 }
 
-/// Runs the library of the tests of `evforge-plugin` with a fault, on four good packets, a bad one and three more.
-fn misbehaving(folder: &Path, arguments: &[&str], further: &[&str]) -> (Output, PathBuf) {
-    let source = workspace().join("crates/plugin/tests/misbehaving.c");
-    let library = c_library(&source, folder, "misbehaving", arguments);
+/// Four good packets, a bad one and three more, for the library of the tests of `evforge-plugin`.
+fn write_packets(folder: &Path) -> PathBuf {
     let packets = folder.join("packets.pkts");
     let mut file = std::fs::File::create(&packets).expect("packets");
     for byte in b"abcd!efg" {
         file.write_all(&[1, 0, 0, 0, *byte]).expect("packets");
     }
+    packets
+}
+
+/// Runs that library with a fault.
+fn misbehaving(folder: &Path, arguments: &[&str], further: &[&str]) -> (Output, PathBuf) {
+    let source = workspace().join("crates/plugin/tests/misbehaving.c");
+    let library = c_library(&source, folder, "misbehaving", arguments);
+    let packets = write_packets(folder);
     let output = Command::new(PROGRAM)
         .args(["run", "--detector"])
         .arg(&library)
@@ -170,6 +176,27 @@ fn a_library_that_fails_leaves_its_events_so_far_and_an_exit_status() {
         assert_eq!(lines.lines().count() as u64 - 1, expected_events, "{lines}");
         assert!(nexus.is_file());
     }
+}
+
+/// The library fails at the first of two captures; the run receives the second one nevertheless.
+#[test]
+fn a_live_run_goes_on_when_its_library_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = workspace().join("crates/plugin/tests/misbehaving.c");
+    let library = c_library(&source, folder.path(), "misbehaving", &[]);
+    let config = folder.path().join("mine.toml");
+    let text = format!("name = \"mine\"\n[plugin]\nlibrary = {library:?}\nsettings.fault = \"error\"\n");
+    std::fs::write(&config, text).unwrap();
+    let packets = write_packets(folder.path());
+    let live = LiveProgram::start(&config, folder.path(), &[]);
+    for _ in 0..2 {
+        evforge(&["replay", packets.to_str().unwrap(), "--to", &live.address, "--rate", "1kpps"]);
+    }
+    let (success, stream, events) = live.outcome();
+    assert!(!success);
+    assert!(stream["failure"].as_str().unwrap().ends_with("the board has a fire"), "{stream:#}");
+    assert_eq!((&stream["events"], &stream["packets"]["handed_over"]), (&4.into(), &16.into()));
+    assert_eq!((events.lines().count(), &stream["unaccounted"]), (5, &0.into()));
 }
 
 #[test]

@@ -82,11 +82,19 @@ impl LiveProgram {
         assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
     }
 
-    /// Waits for the end: the stream of its report, and its events.
-    pub(crate) fn finish(mut self) -> (Value, String) {
-        assert!(self.child.wait().expect("it ends").success());
+    /// Waits for the end, which must be a good one: the stream of its report, and its events.
+    pub(crate) fn finish(self) -> (Value, String) {
+        let (success, stream, events) = self.outcome();
+        assert!(success);
+        (stream, events)
+    }
+
+    /// Waits for the end: whether it was a good one, the stream of its report, and its events.
+    pub(crate) fn outcome(mut self) -> (bool, Value, String) {
+        let success = self.child.wait().expect("it ends").success();
         let report: Value =
             serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
-        (report["streams"][0].clone(), std::fs::read_to_string(&self.events).expect("events"))
+        let events = std::fs::read_to_string(&self.events).expect("events");
+        (success, report["streams"][0].clone(), events)
     }
 }
