@@ -75,6 +75,10 @@ pub struct Cluster {
     pub hits: u32,
     /// Sum of the amplitudes of all hits.
     pub charge: u64,
+    /// Lowest strip.
+    pub first: u16,
+    /// Highest strip.
+    pub last: u16,
     /// Number of latest hits: those at `time_end`.
     pub latest_hits: u32,
     /// Sum of the strips of the latest hits.
@@ -114,6 +118,7 @@ impl Cluster {
         let (hits, charge) = (self.hits + other.hits, self.charge + other.charge);
         let start = self.time_start.min(other.time_start);
         let end = self.time_end.max(other.time_end);
+        let (first, last) = (self.first.min(other.first), self.last.max(other.last));
         let mut bins = self.bins;
         if time_bins > 0 {
             bins = self.bins.postponed(end - self.time_end);
@@ -133,7 +138,7 @@ impl Cluster {
             self.latest_last = self.latest_last.max(other.latest_last);
         }
         (self.hits, self.charge, self.time_start) = (hits, charge, start);
-        self.bins = bins;
+        (self.first, self.last, self.bins) = (first, last, bins);
     }
 
     /// Strip where the track began: the mean over the latest hits, rounded half up, weighted with the
@@ -145,6 +150,16 @@ impl Cluster {
             (self.latest_strips, u64::from(self.latest_hits))
         };
         if weight == 0 { 0 } else { (2 * sum + weight) / (2 * weight) }
+    }
+
+    /// Strips from the lowest to the highest, both counted.
+    pub fn strip_span(&self) -> u16 {
+        self.last - self.first + 1
+    }
+
+    /// Time from the first hit to the last, in ticks.
+    pub fn time_span(&self) -> u64 {
+        self.time_end - self.time_start
     }
 
     /// Strips that the latest hits span, first and last counted: the lower uncertainty of the position.
@@ -232,6 +247,13 @@ struct Tally {
     start: u64,
     end: u64,
     charge: u64,
+    first: u16,
+    last: u16,
+}
+
+impl Tally {
+    const EMPTY: Self =
+        Self { hits: 0, cluster: u32::MAX, start: u64::MAX, end: 0, charge: 0, first: u16::MAX, last: 0 };
 }
 
 impl StripClusterer {
@@ -281,6 +303,8 @@ impl StripClusterer {
             time_end: base + end,
             hits: group.len() as u32,
             charge: group.iter().map(|key| u64::from(key.adc())).sum(),
+            first,
+            last,
             latest_first: u16::MAX,
             ..Cluster::default()
         };
@@ -340,6 +364,8 @@ impl StripClusterer {
             tally.start = tally.start.min(key.time());
             // Keys come in order of time: the last one of a cluster ends it.
             tally.end = key.time();
+            tally.first = tally.first.min(key.strip());
+            tally.last = tally.last.max(key.strip());
         }
         let mut too_small = 0;
         for (cluster, tally) in self.tallies.iter_mut().enumerate() {
@@ -356,6 +382,8 @@ impl StripClusterer {
                 time_end: base + tally.end,
                 hits: tally.hits,
                 charge: tally.charge,
+                first: tally.first,
+                last: tally.last,
                 latest_first: u16::MAX,
                 ..Cluster::default()
             });
@@ -435,8 +463,7 @@ impl StripClusterer {
             self.find_starts_far_apart(words, furthest)
         };
         self.tallies.clear();
-        self.tallies
-            .resize(count as usize, Tally { hits: 0, cluster: u32::MAX, start: u64::MAX, end: 0, charge: 0 });
+        self.tallies.resize(count as usize, Tally::EMPTY);
     }
 
     /// A cluster begins at a mark that has no mark on the `furthest` strips before it: shifting the marks over
@@ -529,19 +556,24 @@ mod tests {
                 .collect();
             let mut by_strip = hits.clone();
             by_strip.sort_unstable_by_key(|hit| hit.1);
-            let mut expected: Vec<(u64, u32)> = Vec::new();
+            let mut expected = Vec::new();
             let mut small = 0;
             for cluster in by_strip.chunk_by(|one, next| next.1 - one.1 <= gap + 1) {
                 if cluster.len() as u32 >= rule.min_hits {
+                    let start = cluster.iter().map(|hit| hit.0).min().unwrap();
                     let end = cluster.iter().map(|hit| hit.0).max().unwrap();
-                    expected.push((end, cluster.len() as u32));
+                    let strips = (cluster[0].1, cluster[cluster.len() - 1].1);
+                    expected.push((end, cluster.len() as u32, start, strips));
                 } else {
                     small += cluster.len() as u64;
                 }
             }
             let mut clusterer = StripClusterer::new(rule, MatchBy::End);
             let (clusters, too_small) = clusters_of(&mut clusterer, &keys(&hits), 0);
-            let mut found: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
+            let summary = |cluster: &Cluster| {
+                (cluster.time_end, cluster.hits, cluster.time_start, (cluster.first, cluster.last))
+            };
+            let mut found: Vec<_> = clusters.iter().map(summary).collect();
             assert!(found.is_sorted_by_key(|cluster| cluster.0));
             found.sort_unstable();
             expected.sort_unstable();
@@ -573,6 +605,7 @@ mod tests {
         merged.merge(&clusters[1], 2);
         merged.merge(&clusters[2], 2);
         assert_eq!((merged.hits, merged.latest_hits, merged.time_end), (3, 2, 9));
+        assert_eq!((merged.strip_span(), merged.time_span()), (20, 1));
         assert_eq!((merged.lower_uncertainty(), merged.bins.strip_span()), (20, 20));
         let mut reversed = clusters[2];
         reversed.merge(&clusters[1], 2);

@@ -12,6 +12,17 @@ use crate::strip_former::{FormerCounts, StripFormer, StripRules};
 use crate::track_monitor::Watch;
 use std::sync::Arc;
 
+/// Matched clusters of a panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PanelMatch {
+    /// Epoch of their times.
+    pub epoch: u32,
+    /// The panel, counted from 0.
+    pub panel: u32,
+    /// The clusters.
+    pub matched: MatchedClusters,
+}
+
 /// Matched clusters that wait until no other panel can have earlier ones.
 type Waiting = Option<(DataTime, MatchedClusters)>;
 
@@ -95,16 +106,26 @@ impl PanelFormer {
         self.panels().map(StripFormer::counts).fold(FormerCounts::default(), |sum, counts| sum + counts)
     }
 
-    /// The next matched clusters of the time that is closed, with their panel, or none until more is closed.
+    /// No match given out from here on ends earlier than this, unless clusters are matched by their starts or
+    /// centres.
+    pub fn future_from(&self) -> DataTime {
+        let of_panel = |(panel, waiting): (&StripFormer, &Waiting)| {
+            waiting.as_ref().map_or_else(|| panel.future_from(), |(time, _)| *time)
+        };
+        self.panels().zip(&self.waiting).map(of_panel).min().unwrap_or_default()
+    }
+
+    /// The next matched clusters of the time that is closed, or none until more is closed.
     #[inline]
-    pub fn next_match(&mut self, watch: &mut impl Watch) -> Option<(u32, MatchedClusters)> {
+    pub fn next_match(&mut self, watch: &mut impl Watch) -> Option<PanelMatch> {
         if self.others.is_empty() {
-            return self.first.next_match_watched(watch).map(|matched| (0, matched));
+            let matched = self.first.next_match_watched(watch)?;
+            return Some(PanelMatch { epoch: self.first.epoch(), panel: 0, matched });
         }
         self.next_of_panels(watch)
     }
 
-    fn next_of_panels(&mut self, watch: &mut impl Watch) -> Option<(u32, MatchedClusters)> {
+    fn next_of_panels(&mut self, watch: &mut impl Watch) -> Option<PanelMatch> {
         let panels = std::iter::once(&mut self.first).chain(&mut self.others);
         let mut earliest: Option<(DataTime, usize)> = None;
         for (number, (panel, waiting)) in panels.zip(&mut self.waiting).enumerate() {
@@ -120,7 +141,7 @@ impl PanelFormer {
             }
         }
         let (_, number) = earliest?;
-        let (_, matched) = self.waiting.get_mut(number)?.take()?;
-        Some((number as u32, matched))
+        let ((epoch, _), matched) = self.waiting.get_mut(number)?.take()?;
+        Some(PanelMatch { epoch, panel: number as u32, matched })
     }
 }

@@ -31,6 +31,12 @@ impl TickLength {
         Ok(Self { nanoseconds: picoseconds / divisor, ticks: ticks >> shift, shift })
     }
 
+    /// A tick of which `ticks` are `nanoseconds` nanoseconds. Neither may be zero.
+    pub const fn ratio(nanoseconds: u64, ticks: u64) -> Self {
+        let shift = ticks.trailing_zeros();
+        Self { nanoseconds, ticks: ticks >> shift, shift }
+    }
+
     /// The time of `ticks` ticks in nanoseconds.
     #[inline]
     pub fn nanoseconds(self, ticks: u64) -> u64 {

@@ -4,9 +4,10 @@
 //! [`Watch`], and a detector that is not watched uses [`Unwatched`], which does nothing.
 
 use crate::cluster::ClusterRule;
+use crate::event_order::TimedEvent;
 use crate::hit::{Hit, TimeKey};
 use crate::plane_matching::{MatchedClusters, PLANES};
-use evforge_core::event::Event;
+use crate::tick::TickLength;
 use evforge_core::monitor::{MonitorData, MonitorPlan, TRACK_HITS, TrackHit};
 
 /// Looks on while clusters and events are formed. Does nothing unless it says otherwise.
@@ -21,7 +22,7 @@ pub trait Watch {
 
     /// The event that they make.
     #[inline(always)]
-    fn event(&mut self, _event: &Event, _matched: &MatchedClusters) {}
+    fn event(&mut self, _event: &TimedEvent, _matched: &MatchedClusters) {}
 }
 
 /// Nobody looks on.
@@ -80,18 +81,18 @@ impl LatestClusters {
 pub struct TrackMonitor {
     /// What is collected.
     pub data: MonitorData,
-    ticks_per_ns: u64,
+    tick: TickLength,
     latest: [LatestClusters; PLANES],
     by_strip: Vec<Hit>,
     events: u64,
 }
 
 impl TrackMonitor {
-    /// Nothing collected yet. Groups have at most `max_group` hits; times are in ticks.
-    pub fn new(plan: MonitorPlan, max_group: usize, ticks_per_ns: u64) -> Self {
+    /// Nothing collected yet. Groups have at most `max_group` hits; times are in ticks of this length.
+    pub fn new(plan: MonitorPlan, max_group: usize, tick: TickLength) -> Self {
         Self {
             data: MonitorData::new(plan),
-            ticks_per_ns: ticks_per_ns.max(1),
+            tick,
             latest: std::array::from_fn(|_| LatestClusters::new()),
             by_strip: Vec::with_capacity(max_group),
             events: 0,
@@ -123,13 +124,13 @@ impl Watch for TrackMonitor {
         self.data.lone_cluster(plane, lone.hits as usize, lone.charge);
     }
 
-    fn event(&mut self, event: &Event, matched: &MatchedClusters) {
+    fn event(&mut self, event: &TimedEvent, matched: &MatchedClusters) {
         self.events += 1;
         if self.events % EVENTS_PER_TRACK != 1 {
             return;
         }
         let Self { data, latest, .. } = self;
-        let ticks_per_ns = self.ticks_per_ns;
+        let tick = self.tick;
         let find = |plane: usize| {
             let summary = &matched.planes[plane];
             latest[plane].find(summary.time_end, summary.hits)
@@ -141,11 +142,11 @@ impl Watch for TrackMonitor {
                 plane,
                 strip: hit.strip,
                 amplitude: hit.adc,
-                time_ns: u32::try_from((hit.time - first) / ticks_per_ns).unwrap_or(u32::MAX),
+                time_ns: u32::try_from(tick.nanoseconds(hit.time - first)).unwrap_or(u32::MAX),
             }
         };
         let half = TRACK_HITS / 2;
         let hits = x.hits.iter().take(half).map(shown(0)).chain(y.hits.iter().take(half).map(shown(1)));
-        data.track(event.time_ns, event.pixel_id, hits);
+        data.track(tick.nanoseconds(event.time), event.pixel_id, hits);
     }
 }

@@ -101,6 +101,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
             lower_uncertainty_limit: has(choice::LIMITS).then_some(4),
             upper_uncertainty_limit: has(choice::LIMITS).then_some(6),
             minimum_hits: has(choice::LIMITS).then_some(4),
+            spans: None,
         },
         mapping: mapping.clone(),
         calibration: Vec::new(),

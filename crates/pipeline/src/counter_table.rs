@@ -4,7 +4,7 @@ use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::adc_readout::AdcReadoutCounters;
 use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
-use evforge_detect::gdgem::GdGemCounters;
+use evforge_detect::gdgem::{GdGemCounters, TrackCounters};
 use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
 use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
@@ -24,7 +24,8 @@ pub fn counter_table() -> String {
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");
-    add_stage::<GdGemCounters>(&mut text, "Forming events of a Gd-GEM");
+    add_stage::<GdGemCounters>(&mut text, "Packets and readouts of a Gd-GEM with SRS");
+    add_stage::<TrackCounters>(&mut text, "Forming events of the tracks in a Gd-GEM");
     add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");

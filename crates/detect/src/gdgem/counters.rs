@@ -1,8 +1,8 @@
-//! What a Gd-GEM pipeline counts. The table in `docs/counters.md`, the report and the metrics are made from
-//! this declaration.
+//! What a Gd-GEM counts. The table in `docs/counters.md`, the report and the metrics are made from these
+//! declarations.
 
 evforge_core::counters! {
-    /// Counters of a Gd-GEM pipeline.
+    /// Packets and readouts of a Gd-GEM with SRS.
     pub struct GdGemCounters: "gdgem" {
         packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
         packets_unexpected_end_of_frame: Discarded(Packets), Packets, "End-of-frame packets in a format that has none.";
@@ -29,25 +29,32 @@ evforge_core::counters! {
         below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
         before_clock_zero: Discarded(Readouts), Readouts, "Readouts whose time lies before the start of the electronics' clock.";
         hits: Joins(Readouts, Hits), Hits, "Hits: readouts placed on a strip, with a time.";
-        late: Discarded(Hits), Hits, "Hits that came after their time had been closed.";
-        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
+    }
+}
+
+evforge_core::counters! {
+    /// Counters of tracks, whatever electronics read them out.
+    pub struct TrackCounters: "tracks" {
         group_too_large: Discarded(Hits), Hits, "Hits of time groups larger than sorting.max_group_hits.";
         cluster_too_small: Discarded(Hits), Hits, "Hits of clusters with fewer hits than clustering.min_hits.";
         matching_full: Discarded(Hits), Hits, "Hits of clusters that found no room to wait for the other plane.";
         only_x: Discarded(Hits), Hits, "Hits of clusters on x without a partner on y.";
         only_y: Discarded(Hits), Hits, "Hits of clusters on y without a partner on x.";
+        too_wide_x: Discarded(Hits), Hits, "Hits of events that span more strips on x than position.spans.max_x.";
+        too_narrow_x: Discarded(Hits), Hits, "Hits of events that span fewer strips on x than position.spans.min_x.";
+        too_long_x: Discarded(Hits), Hits, "Hits of events that take longer on x than position.spans.max_time.";
+        too_wide_y: Discarded(Hits), Hits, "Hits of events that span more strips on y than position.spans.max_y.";
+        too_narrow_y: Discarded(Hits), Hits, "Hits of events that span fewer strips on y than position.spans.min_y.";
+        too_long_y: Discarded(Hits), Hits, "Hits of events that take longer on y than position.spans.max_time.";
         too_few_hits: Discarded(Hits), Hits, "Hits of events with fewer hits on a plane than position.minimum_hits.";
         too_uncertain: Discarded(Hits), Hits, "Hits of events beyond a limit of the position's uncertainty.";
         amplitude_mismatch: Discarded(Hits), Hits, "Hits of events whose amplitudes on x and y differ by more than matching.max_amplitude_ratio.";
         outside_geometry: Discarded(Hits), Hits, "Hits of events outside the logical geometry.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
-        held: Held(Hits), Hits, "Hits that wait at this moment: for their time, for a partner or for confirmation.";
+        held: Held(Hits), Hits, "Hits that wait at this moment: for their time or for a partner.";
         clusters_x: Information, Clusters, "Clusters formed on x.";
         clusters_y: Information, Clusters, "Clusters formed on y.";
         clusters_wider_than_overlap: Information, Clusters, "Clusters that may go on beyond what their region of a partition sees; their time groups were clustered whole.";
         events: Information, Events, "Events formed.";
-        leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
-        clock_restarts: Information, Times, "Restarts of a source's clock.";
-        forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
     }
 }

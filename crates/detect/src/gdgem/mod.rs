@@ -18,6 +18,8 @@
 //! | [`counters`] | what is counted, with the laws |
 //! | [`readout_stage`] | packets of one FEC to hits |
 //! | `trigger_markers` | base times of the triggered mode |
+//! | [`track_settings`] | what of the settings does not depend on the electronics |
+//! | [`tracks`] | hits to events, whatever the electronics |
 //! | [`position`] | matched clusters to an event, or the reason why not |
 //! | `monitor_channels` | readouts and amplitudes of every channel, while somebody looks |
 //! | [`pipeline`] | [`GdGem`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
@@ -30,8 +32,10 @@ pub mod pipeline;
 pub mod position;
 pub mod readout_stage;
 pub mod settings;
+pub mod track_settings;
+pub mod tracks;
 mod trigger_markers;
 
-pub use counters::GdGemCounters;
+pub use counters::{GdGemCounters, TrackCounters};
 pub use pipeline::GdGem;
 pub use settings::GdGemSettings;

@@ -3,19 +3,15 @@
 use super::counters::GdGemCounters;
 use super::hit_time::HitTime;
 use super::monitor_channels::MonitorChannels;
-use super::position::locate;
 use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, PassAll, ReadoutFilter, ReadoutRules};
-use super::settings::{GdGemSettings, PositionSettings, ReadoutFormat};
-use crate::cluster::ClusterRule;
-use crate::joint_time::JointTime;
+use super::settings::{GdGemSettings, ReadoutFormat};
+use super::tracks::Tracks;
+use crate::hit::Hit;
 use crate::packet_gate::{Discard, PacketGate};
-use crate::panel_former::PanelFormer;
-use crate::partition::{OneByOne, PartitionRule, RegionExecutor};
-use crate::plane_matching::MatchRule;
+use crate::partition::{OneByOne, RegionExecutor};
 use crate::settings::SettingsError;
-use crate::source_clock::{ClockCounts, SourceClock};
-use crate::strip_former::StripRules;
-use crate::track_monitor::{TrackMonitor, Unwatched, Watch};
+use crate::tick::TickLength;
+use crate::time_line::TimeLine;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
@@ -39,21 +35,18 @@ const ROOM_FOR_A_PACKET: usize = 2 * LARGEST_READOUT_COUNT;
 pub struct GdGem<F = PassAll> {
     format: ReadoutFormat,
     rules: ReadoutRules,
-    position: PositionSettings,
-    max_amplitude_permille: Option<u64>,
     geometry: LogicalGeometry,
     fecs: Vec<Fec>,
     /// Place of each FEC number in `fecs`.
     fec_places: Vec<Option<u8>>,
-    former: PanelFormer,
-    time: JointTime,
+    /// The clocks of the FECs, in the same order.
+    line: TimeLine<Hit>,
+    tracks: Tracks,
     filter: F,
     gate: PacketGate,
     counters: GdGemCounters,
     memory_bound: usize,
     channels: MonitorChannels,
-    max_group: usize,
-    monitor: Option<Box<TrackMonitor>>,
 }
 
 impl GdGem {
@@ -104,73 +97,46 @@ impl<F: ReadoutFilter> GdGem<F> {
         for (place, &number) in numbers.iter().enumerate() {
             fec_places[usize::from(number)] = u8::try_from(place).ok();
         }
-        let rules = strip_rules(settings, &time);
-        let panels = settings.geometry.panels() as usize;
+        let tracks = settings.tracks();
+        let ticks = |duration| time.ticks(duration);
+        let tick = TickLength::ratio(1, time.ticks_per_ns());
         let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
         let fecs = fecs.collect::<Result<Vec<_>, _>>()?;
         let memory_bound = size_of::<Self>()
             + fecs.iter().map(|fec| fec.mask().memory_bound()).sum::<usize>()
-            + PanelFormer::memory_bound(panels, &rules)
+            + Tracks::memory_bound(&tracks, ticks)
+            + TimeLine::<Hit>::memory_bound(numbers.len(), LARGEST_READOUT_COUNT)
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>();
         Ok(Self {
             format: settings.format,
-            position: settings.position,
-            max_amplitude_permille: settings.matching.max_amplitude_permille,
             geometry: settings.geometry,
             fecs,
             fec_places,
-            former: PanelFormer::new(panels, &rules, executor),
-            time: JointTime::new(time.ticks(settings.sorting.source_lag)),
+            line: TimeLine::new(numbers.len(), &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            tracks: Tracks::new(&tracks, tick, ticks, executor),
             filter,
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),
             memory_bound,
             channels: MonitorChannels::new(&settings.mapping),
-            max_group: settings.sorting.max_group_hits,
-            monitor: None,
             rules: ReadoutRules { time },
         })
-    }
-
-    /// Ticks in a nanosecond: the unit of hit times.
-    pub fn ticks_per_ns(&self) -> u64 {
-        self.rules.time.ticks_per_ns()
     }
 
     /// Appends the events of the time that is closed. False if the batch filled up before the end.
     #[inline]
     fn drain(&mut self, events: &mut EventBatch) -> bool {
-        match self.monitor.take() {
-            None => self.drain_watched(events, &mut Unwatched),
-            Some(mut monitor) => {
-                let drained = self.drain_watched(events, &mut *monitor);
-                self.monitor = Some(monitor);
-                drained
-            }
+        if events.is_full() {
+            return false;
         }
-    }
-
-    #[inline]
-    fn drain_watched(&mut self, events: &mut EventBatch, watch: &mut impl Watch) -> bool {
-        while !events.is_full() {
-            let Some((panel, matched)) = self.former.next_match(watch) else { return true };
-            watch.matched(&matched);
-            if let Some(pixel_id) = locate(
-                panel,
-                &matched,
-                &self.position,
-                self.max_amplitude_permille,
-                &self.geometry,
-                &mut self.counters,
-            ) {
-                let event = Event { time_ns: self.rules.time.nanoseconds(matched.time_end), pixel_id };
-                watch.event(&event, &matched);
-                // The batch has room: the loop's condition.
-                let _has_room = events.push(event);
-            }
-        }
-        false
+        let time = &self.rules.time;
+        self.tracks.drain(|_, event| {
+            // There is room: before the first event, and after each that is taken.
+            let _has_room =
+                events.push(Event { time_ns: time.nanoseconds(event.time), pixel_id: event.pixel_id });
+            !events.is_full()
+        })
     }
 
     fn take_packet(&mut self, packet: &Packet<'_>) {
@@ -208,13 +174,15 @@ impl<F: ReadoutFilter> GdGem<F> {
             Vmm2Content::EndOfFrame => self.counters.end_of_frame_packets += 1,
             Vmm2Content::NoData => self.counters.no_data_packets += 1,
             Vmm2Content::Readouts(readouts) => {
-                let Self { fecs, rules, filter, former, counters, time, channels, monitor, .. } = self;
-                let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
-                if let Some(monitor) = monitor {
-                    channels.watch(fec.number, readouts.readouts(), &mut monitor.data);
+                let Self { fecs, rules, filter, line, tracks, counters, channels, .. } = self;
+                let place = place.ok_or(UNMAPPED_FEC)?;
+                let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
+                if let Some(monitor) = tracks.monitor_mut() {
+                    channels.watch(fec.number, readouts.readouts(), monitor);
                 }
-                fec.clock.begin_packet(time.watermark());
-                fec.take_vmm2(&readouts, rules, filter, former, counters);
+                let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
+                let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
+                fec.take_vmm2(&readouts, rules, filter, &mut judge, counters);
                 self.follow_time();
             }
         }
@@ -228,32 +196,33 @@ impl<F: ReadoutFilter> GdGem<F> {
         variant: Vmm3Variant,
     ) -> Result<(), OwnDiscard> {
         let readouts = Vmm3Packet::parse(packet.bytes, variant).map_err(reason)?;
-        let Self { fecs, rules, filter, former, counters, time, channels, monitor, .. } = self;
-        let fec = place.and_then(|place| fecs.get_mut(place)).ok_or(UNMAPPED_FEC)?;
-        if let Some(monitor) = monitor {
-            channels.watch(fec.number, readouts.words().filter_map(Word::readout), &mut monitor.data);
+        let Self { fecs, rules, filter, line, tracks, counters, channels, .. } = self;
+        let place = place.ok_or(UNMAPPED_FEC)?;
+        let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
+        if let Some(monitor) = tracks.monitor_mut() {
+            channels.watch(fec.number, readouts.words().filter_map(Word::readout), monitor);
         }
-        fec.clock.begin_packet(time.watermark());
-        fec.take_vmm3(&readouts, rules, filter, former, counters);
+        let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
+        let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
+        fec.take_vmm3(&readouts, rules, filter, &mut judge, counters);
         self.follow_time();
         Ok(())
     }
 
     /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
     fn follow_time(&mut self) {
-        let watermark = self.time.follow(self.fecs.iter().map(|fec| &fec.clock));
-        if self.former.is_closing_worthwhile() {
-            self.former.advance(watermark);
+        let watermark = self.line.follow();
+        if self.tracks.former.is_closing_worthwhile() {
+            self.tracks.former.advance(watermark);
         }
     }
 
     /// Closes more than the watermark allows, because there is no room left.
     #[cold]
     fn force_closing(&mut self) {
-        self.counters.forced_closings += 1;
-        let clocks = self.fecs.iter().map(|fec| &fec.clock);
-        let target = self.time.force(clocks, self.former.closed_before(), self.former.latest_pending());
-        self.former.advance(target);
+        let former = &mut self.tracks.former;
+        let target = self.line.force(former.closed_before(), former.latest_pending());
+        former.advance(target);
     }
 }
 
@@ -265,7 +234,7 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
                 return Progress { taken, full: true };
             }
             let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
-            if self.former.room() < ROOM_FOR_A_PACKET {
+            if self.tracks.former.room() < ROOM_FOR_A_PACKET {
                 self.force_closing();
                 continue;
             }
@@ -275,56 +244,33 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
     }
 
     fn publish_closed(&mut self, events: &mut EventBatch) -> bool {
-        self.former.advance(self.time.watermark());
+        self.tracks.former.advance(self.line.watermark());
         !self.drain(events)
     }
 
     fn close(&mut self, events: &mut EventBatch) -> bool {
-        let Self { fecs, former, .. } = self;
-        if former.room() >= ROOM_FOR_A_PACKET {
-            // Quarantines are released one by one as long as there is room; the next call goes on.
-            for fec in fecs.iter_mut().filter(|fec| fec.clock.held() > 0) {
-                // Earlier calls have closed more than the watermark.
-                fec.clock.begin_packet(self.time.watermark().max(former.closed_before()));
-                fec.clock.close(former);
-                if former.room() < ROOM_FOR_A_PACKET {
-                    break;
-                }
-            }
-        }
+        let Self { line, tracks: Tracks { former, .. }, .. } = self;
+        let closed = former.closed_before();
+        // Quarantines are released one by one as long as there is room; the next call goes on.
+        let held_back = line.release(former, closed, |former| former.room() >= ROOM_FOR_A_PACKET);
         if let Some((epoch, _)) = former.latest_pending() {
             former.advance((epoch, u64::MAX));
         }
-        former.advance((self.time.watermark().0, u64::MAX));
-        if !self.drain(events) {
-            return true;
-        }
-        self.fecs.iter().any(|fec| fec.clock.held() > 0)
+        former.advance((line.watermark().0, u64::MAX));
+        !self.drain(events) || held_back
     }
 
     fn ledger(&self) -> DetectorLedger {
         let sources = self.fecs.iter().filter(|fec| fec.sequence.counts().received > 0);
-        let mut counters = self.counters;
-        let clocks = || self.fecs.iter().map(|fec| &fec.clock);
-        let counts = clocks().fold(ClockCounts::default(), |sum, clock| sum + clock.counts());
-        counters.late = counts.late;
-        counters.unconfirmed_leap = counts.refuted;
-        counters.leaps = counts.leaps;
-        counters.clock_restarts = counts.restarts;
-        counters.held = clocks().map(SourceClock::held).sum();
-        let former = self.former.counts();
-        counters.group_too_large = former.group_too_large;
-        counters.cluster_too_small = former.cluster_too_small;
-        counters.matching_full = former.matching_full;
-        counters.clusters_wider_than_overlap = former.wider_than_overlap;
-        [counters.clusters_x, counters.clusters_y] = former.clusters;
-        counters.held += self.former.held();
         let plan = self.channels.plan();
         DetectorLedger {
             sources: sources
                 .map(|fec| SourceLedger::of_sequence(format!("FEC {}", fec.number), &fec.sequence))
                 .collect(),
-            counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
+            counters: CounterSnapshot::of(self.gate.counters())
+                .and(&self.counters)
+                .and(&self.line.counters())
+                .and(&self.tracks.counters()),
             masked: self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect(),
             beam_monitors: Vec::new(),
         }
@@ -339,13 +285,11 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
     }
 
     fn set_monitoring(&mut self, on: bool) {
-        let ticks_per_ns = self.ticks_per_ns();
-        let monitor = || TrackMonitor::new(self.channels.plan(), self.max_group, ticks_per_ns);
-        self.monitor = on.then(|| Box::new(monitor()));
+        self.tracks.set_monitoring(on.then(|| self.channels.plan()));
     }
 
     fn monitor(&self) -> Option<&MonitorData> {
-        self.monitor.as_deref().map(|monitor| &monitor.data)
+        self.tracks.monitor()
     }
 }
 
@@ -362,32 +306,5 @@ fn reason(rejection: Rejection) -> OwnDiscard {
         Rejection::NoSuchFec => |counters| &mut counters.packets_no_such_fec,
         Rejection::NoReadouts => |counters| &mut counters.packets_without_readouts,
         Rejection::RaggedLength => |counters| &mut counters.packets_ragged,
-    }
-}
-
-/// The settings in ticks.
-fn strip_rules(settings: &GdGemSettings, time: &HitTime) -> StripRules {
-    let position = &settings.position;
-    let time_bins = if position.upper_uncertainty_limit.is_some() { position.time_bins } else { 0 };
-    StripRules {
-        max_time_gap: settings.clustering.map(|plane| time.ticks(plane.max_time_gap)),
-        cluster: settings.clustering.map(|plane| ClusterRule {
-            max_strip_gap: plane.max_strip_gap,
-            min_hits: plane.min_hits,
-            time_bins,
-        }),
-        matching: MatchRule {
-            by: settings.matching.by,
-            max_difference: time.ticks(settings.matching.max_difference),
-        },
-        max_group: settings.sorting.max_group_hits,
-        max_held_hits: settings.sorting.max_held_hits,
-        partition: settings.partition.map(|partition| PartitionRule {
-            regions: partition.regions,
-            overlap: partition.overlap,
-            strips: [settings.geometry.nx(), settings.geometry.ny()]
-                .map(|strips| u16::try_from(strips).unwrap_or(u16::MAX)),
-        }),
-        decimation: settings.sorting.decimation,
     }
 }

@@ -10,7 +10,6 @@ use crate::calibration::{ChannelCalibration, IntegerLine};
 use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::hit::Hit;
 use crate::settings::SettingsError;
-use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::clock::WrappingClock;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
@@ -56,8 +55,6 @@ pub struct Fec {
     pub number: u16,
     /// Its packet numbers.
     pub sequence: SequenceTracker,
-    /// Its time line.
-    pub clock: SourceClock,
     wiring: FecWiring,
     stamps: WrappingClock,
     /// Base time of each chip; none before its first marker.
@@ -145,16 +142,9 @@ impl Fec {
         time: &HitTime,
         stamp_bits: u32,
     ) -> Result<Self, SettingsError> {
-        let sorting = &settings.sorting;
         Ok(Self {
             number,
             sequence: SequenceTracker::new(FRAME_COUNTER_BITS),
-            clock: SourceClock::new(
-                time.ticks(sorting.window),
-                time.ticks(sorting.leap),
-                time.ticks(sorting.restart),
-                LARGEST_READOUT_COUNT,
-            ),
             wiring: FecWiring::new(number, settings),
             stamps: WrappingClock::new(stamp_bits),
             bases: [None; CHIPS],
@@ -177,19 +167,16 @@ impl Fec {
     /// Memory of a FEC in bytes, but for its mask.
     pub fn memory_bound() -> usize {
         let calibration = CHIPS * CHANNELS * size_of::<ChannelCorrection>();
-        size_of::<Self>()
-            + FecWiring::MEMORY
-            + calibration
-            + SourceClock::<Hit>::memory_bound(LARGEST_READOUT_COUNT)
+        size_of::<Self>() + FecWiring::MEMORY + calibration
     }
 
-    /// Takes a packet of VMM2 readouts.
+    /// Takes a packet of VMM2 readouts; `judge` takes the hits, with their plane.
     pub fn take_vmm2(
         &mut self,
         packet: &Vmm2Packet<'_>,
         rules: &ReadoutRules,
         filter: &mut impl ReadoutFilter,
-        hits: &mut impl AcceptedHits,
+        judge: &mut impl FnMut(usize, Hit),
         counters: &mut GdGemCounters,
     ) {
         counters.readouts += packet.len() as u64;
@@ -198,25 +185,25 @@ impl Fec {
         let mut placed = 0;
         for readout in packet.readouts() {
             if filter.passes(&readout) {
-                placed += u64::from(self.place::<false>(&readout, base, rules, hits, counters));
+                placed += u64::from(self.place::<false>(&readout, base, rules, judge, counters));
             }
         }
         counters.hits += placed;
     }
 
-    /// Takes a packet of VMM3 or VMM3a readouts and markers.
+    /// Takes a packet of VMM3 or VMM3a readouts and markers; `judge` takes the hits, with their plane.
     pub fn take_vmm3(
         &mut self,
         packet: &Vmm3Packet<'_>,
         rules: &ReadoutRules,
         filter: &mut impl ReadoutFilter,
-        hits: &mut impl AcceptedHits,
+        judge: &mut impl FnMut(usize, Hit),
         counters: &mut GdGemCounters,
     ) {
         if self.calibration.is_empty() {
-            self.take_words::<false>(packet, rules, filter, hits, counters);
+            self.take_words::<false>(packet, rules, filter, judge, counters);
         } else {
-            self.take_words::<true>(packet, rules, filter, hits, counters);
+            self.take_words::<true>(packet, rules, filter, judge, counters);
         }
     }
 
@@ -226,7 +213,7 @@ impl Fec {
         packet: &Vmm3Packet<'_>,
         rules: &ReadoutRules,
         filter: &mut impl ReadoutFilter,
-        hits: &mut impl AcceptedHits,
+        judge: &mut impl FnMut(usize, Hit),
         counters: &mut GdGemCounters,
     ) {
         // Counted here and added up at the end: two counters less in memory for every readout.
@@ -245,7 +232,7 @@ impl Fec {
                     match rules.time.of_offset(readout.trigger_offset) {
                         Ok(offset) => {
                             let base = base + offset;
-                            let is_placed = self.place::<CALIBRATED>(&readout, base, rules, hits, counters);
+                            let is_placed = self.place::<CALIBRATED>(&readout, base, rules, judge, counters);
                             placed += u64::from(is_placed);
                         }
                         Err(OffsetProblem::LatencyViolation) => counters.latency_violation += 1,
@@ -275,14 +262,14 @@ impl Fec {
         }
     }
 
-    /// Places a readout on its strip and hands it to the source clock. False, and counted, if it has no place.
+    /// Places a readout on its strip and hands it to the clock of its FEC. False, and counted, if it has no place.
     #[inline(always)]
     fn place<const CALIBRATED: bool>(
         &mut self,
         readout: &VmmReadout,
         base: i64,
         rules: &ReadoutRules,
-        hits: &mut impl AcceptedHits,
+        judge: &mut impl FnMut(usize, Hit),
         counters: &mut GdGemCounters,
     ) -> bool {
         let place = match self.wiring.place(readout.chip, readout.channel) {
@@ -313,7 +300,7 @@ impl Fec {
             counters.before_clock_zero += 1;
             return false;
         };
-        self.clock.judge(place.plane, Hit { time, strip: place.strip, adc }, hits);
+        judge(place.plane, Hit { time, strip: place.strip, adc });
         true
     }
 }

@@ -1,10 +1,12 @@
 //! Everything about a Gd-GEM that can be configured, and its checks.
 
 use super::hit_time::HitTime;
+pub use super::track_settings::{
+    ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
+    PartitionSettings, PositionSettings, SpanSettings, TrackSettings,
+};
 use crate::calibration::ChannelCalibration;
-use crate::cluster::LARGEST_TIME_BINS;
-use crate::hit::{KEY_TIME_LIMIT, STRIP_LIMIT};
-use crate::plane_matching::MatchBy;
+use crate::hit::STRIP_LIMIT;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
@@ -67,45 +69,6 @@ pub struct TimeSettings {
     pub marker_tick: Picoseconds,
     /// Tick of the VMM2 trigger stamp: 3.125 ns.
     pub trigger_tick: Picoseconds,
-}
-
-/// What makes a cluster on one plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClusteringSettings {
-    /// Least amplitude of a readout that did not cross the chip's own threshold.
-    pub adc_threshold: u16,
-    /// Largest time between two hits that follow one another.
-    pub max_time_gap: Picoseconds,
-    /// Strips that may be missing between neighbours.
-    pub max_strip_gap: u16,
-    /// Least number of hits.
-    pub min_hits: u32,
-}
-
-/// When clusters of both planes make an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MatchingSettings {
-    /// Which times of the clusters are compared.
-    pub by: MatchBy,
-    /// How far apart the times may be.
-    pub max_difference: Picoseconds,
-    /// How many thousandths of the other plane's amplitude a plane's amplitude may have, if it matters.
-    pub max_amplitude_permille: Option<u64>,
-}
-
-/// How a position is found and which are good enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PositionSettings {
-    /// Weight strips with amplitudes.
-    pub weighted: bool,
-    /// Distinct times that the upper uncertainty looks at (1 to [`LARGEST_TIME_BINS`]).
-    pub time_bins: usize,
-    /// Both planes' lower uncertainty must stay below this, if set.
-    pub lower_uncertainty_limit: Option<u16>,
-    /// Both planes' upper uncertainty must stay below this, if set.
-    pub upper_uncertainty_limit: Option<u16>,
-    /// Both planes must have so many hits, if set.
-    pub minimum_hits: Option<u32>,
 }
 
 /// The strips of a chip's channels.
@@ -223,46 +186,8 @@ pub struct GdGemSettings {
     pub partition: Option<PartitionSettings>,
 }
 
-/// How panels are cut into regions, each clustered for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartitionSettings {
-    /// Regions of each plane (1 to [`LARGEST_REGION_COUNT`]).
-    pub regions: usize,
-    /// Strips beyond its own that a region sees, at least 1.
-    pub overlap: u16,
-    /// Threads that cluster regions (1 to [`LARGEST_THREAD_COUNT`]).
-    pub threads: usize,
-}
-
-/// Most regions of a plane.
-pub const LARGEST_REGION_COUNT: usize = 16;
-
-/// Most threads that cluster regions.
-pub const LARGEST_THREAD_COUNT: usize = 64;
-
-impl PartitionSettings {
-    fn check(&self) -> Result<(), SettingsError> {
-        if !(1..=LARGEST_REGION_COUNT).contains(&self.regions) {
-            let problem = format!("{} is not in 1..={LARGEST_REGION_COUNT}", self.regions);
-            return SettingsError::refuse("partition.regions", problem);
-        }
-        if !(1..STRIP_LIMIT).contains(&self.overlap) {
-            let problem = format!("{} is not in 1..={}", self.overlap, STRIP_LIMIT - 1);
-            return SettingsError::refuse("partition.overlap", problem);
-        }
-        if !(1..=LARGEST_THREAD_COUNT).contains(&self.threads) {
-            let problem = format!("{} is not in 1..={LARGEST_THREAD_COUNT}", self.threads);
-            return SettingsError::refuse("partition.threads", problem);
-        }
-        Ok(())
-    }
-}
-
 /// Most entries of the digital geometry: chips of 256 FECs.
 pub const MOST_CHIPS: usize = 256 * 16;
-
-/// Most panels.
-pub const LARGEST_PANEL_COUNT: u32 = 16;
 
 impl GdGemSettings {
     /// Checks every setting, alone and with the others. Settings that pass make a detector; checking them takes
@@ -272,38 +197,26 @@ impl GdGemSettings {
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.check_each()?;
-        self.check_group_span(HitTime::new(self)?.ticks_per_ns())
+        let time = HitTime::new(self)?;
+        self.tracks().check_group_span(|duration| time.ticks(duration))
+    }
+
+    /// The settings of tracks: what becomes of hits.
+    pub fn tracks(&self) -> TrackSettings {
+        TrackSettings {
+            sorting: self.sorting,
+            clustering: self.clustering,
+            matching: self.matching,
+            position: self.position,
+            geometry: self.geometry,
+            partition: self.partition,
+        }
     }
 
     fn check_each(&self) -> Result<(), SettingsError> {
         self.check_time()?;
         self.sorting.check_decimated()?;
-        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
-            let key = |key| format!("clustering.{name}.{key}");
-            if plane.adc_threshold > LARGEST_ADC {
-                let problem = format!("{} is above the largest amplitude {LARGEST_ADC}", plane.adc_threshold);
-                return SettingsError::refuse(key("adc_threshold"), problem);
-            }
-            if plane.max_strip_gap >= STRIP_LIMIT {
-                return SettingsError::refuse(key("max_strip_gap"), format!("at most {}", STRIP_LIMIT - 1));
-            }
-            if plane.min_hits == 0 {
-                return SettingsError::refuse(key("min_hits"), "a cluster has at least 1 hit");
-            }
-        }
-        if self.matching.max_difference < 1000 {
-            return SettingsError::refuse("matching.max_difference", "must be at least 1ns");
-        }
-        if self.matching.max_amplitude_permille.is_some_and(|permille| permille < 1000) {
-            return SettingsError::refuse("matching.max_amplitude_ratio", "must be at least 1");
-        }
-        if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
-            let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
-            return SettingsError::refuse("position.time_bins", problem);
-        }
-        if let Some(partition) = &self.partition {
-            partition.check()?;
-        }
+        self.tracks().check()?;
         self.check_mapping()?;
         self.check_channels()?;
         self.check_calibration()
@@ -386,33 +299,12 @@ impl GdGemSettings {
         Ok(())
     }
 
-    /// A group must fit the span of the sort keys, whatever its hits.
-    fn check_group_span(&self, ticks_per_ns: u64) -> Result<(), SettingsError> {
-        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
-            let ticks = u128::from(plane.max_time_gap) * u128::from(ticks_per_ns) / 1000;
-            let hits = self.sorting.max_group_hits as u128 + 1;
-            if (ticks + 1) * hits >= u128::from(KEY_TIME_LIMIT / 2) {
-                let problem = format!(
-                    "a group of sorting.max_group_hits = {} hits that far apart spans more time than can be \
-                     sorted at once: lower one of the two",
-                    self.sorting.max_group_hits
-                );
-                return SettingsError::refuse(format!("clustering.{name}.max_time_gap"), problem);
-            }
-        }
-        Ok(())
-    }
-
     fn check_mapping(&self) -> Result<(), SettingsError> {
         if self.mapping.is_empty() {
             return SettingsError::refuse(
                 "mapping",
                 "no chip is mapped to the detector: add [[mapping]] entries",
             );
-        }
-        if self.geometry.panels() > LARGEST_PANEL_COUNT {
-            let problem = format!("at most {LARGEST_PANEL_COUNT} panels");
-            return SettingsError::refuse("geometry", problem);
         }
         if self.mapping.len() > MOST_CHIPS {
             return SettingsError::refuse("mapping", format!("more than {MOST_CHIPS} entries"));

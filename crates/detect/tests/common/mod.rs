@@ -47,6 +47,7 @@ pub(crate) fn settings() -> GdGemSettings {
             lower_uncertainty_limit: None,
             upper_uncertainty_limit: None,
             minimum_hits: None,
+            spans: None,
         },
         mapping: vec![
             chip(2, 0, Plane::X, 0),

@@ -315,6 +315,7 @@ impl GdGemSection {
                 lower_uncertainty_limit: self.position.lower_uncertainty_limit,
                 upper_uncertainty_limit: self.position.upper_uncertainty_limit,
                 minimum_hits: self.position.minimum_hits,
+                spans: None,
             },
             mapping: self.mapping(folder)?,
             calibration: match &self.calibration {

@@ -1,0 +1,190 @@
+//! Settings of tracks, whatever electronics read them out: hits to clusters to events.
+
+use crate::cluster::LARGEST_TIME_BINS;
+use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
+use crate::plane_matching::MatchBy;
+use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use evforge_core::geometry::LogicalGeometry;
+
+/// What becomes of hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrackSettings {
+    /// Time order.
+    pub sorting: SortingSettings,
+    /// Clusters of x and of y.
+    pub clustering: [ClusteringSettings; 2],
+    /// When clusters of both planes make an event.
+    pub matching: MatchingSettings,
+    /// Positions.
+    pub position: PositionSettings,
+    /// The logical geometry: flat, of one or several panels.
+    pub geometry: LogicalGeometry,
+    /// Regions that each panel is clustered in, if it is cut.
+    pub partition: Option<PartitionSettings>,
+}
+
+/// What makes a cluster on one plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusteringSettings {
+    /// Least amplitude of a readout that did not cross the chip's own threshold.
+    pub adc_threshold: u16,
+    /// Largest time between two hits that follow one another.
+    pub max_time_gap: Picoseconds,
+    /// Strips that may be missing between neighbours.
+    pub max_strip_gap: u16,
+    /// Least number of hits.
+    pub min_hits: u32,
+}
+
+/// When clusters of both planes make an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchingSettings {
+    /// Which times of the clusters are compared.
+    pub by: MatchBy,
+    /// How far apart the times may be.
+    pub max_difference: Picoseconds,
+    /// How many thousandths of the other plane's amplitude a plane's amplitude may have, if it matters.
+    pub max_amplitude_permille: Option<u64>,
+}
+
+/// How a position is found and which are good enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PositionSettings {
+    /// Weight strips with amplitudes.
+    pub weighted: bool,
+    /// Distinct times that the upper uncertainty looks at (1 to [`LARGEST_TIME_BINS`]).
+    pub time_bins: usize,
+    /// Both planes' lower uncertainty must stay below this, if set.
+    pub lower_uncertainty_limit: Option<u16>,
+    /// Both planes' upper uncertainty must stay below this, if set.
+    pub upper_uncertainty_limit: Option<u16>,
+    /// Both planes must have so many hits, if set.
+    pub minimum_hits: Option<u32>,
+    /// How far an event may reach, if that matters.
+    pub spans: Option<SpanSettings>,
+}
+
+/// How far an event may reach on each of its planes, x and y.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpanSettings {
+    /// Most strips from the lowest to the highest, both counted.
+    pub max_strips: [u16; 2],
+    /// Least strips from the lowest to the highest, both counted.
+    pub min_strips: [u16; 2],
+    /// Longest time from the first hit to the last.
+    pub max_time: Picoseconds,
+}
+
+impl SpanSettings {
+    fn check(&self) -> Result<(), SettingsError> {
+        for (name, (least, most)) in ["x", "y"].iter().zip(self.min_strips.iter().zip(&self.max_strips)) {
+            if least > most {
+                let problem = format!("{least} strips at least and {most} at most: no event can be so");
+                return SettingsError::refuse(format!("position.spans.min_{name}"), problem);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How panels are cut into regions, each clustered for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionSettings {
+    /// Regions of each plane (1 to [`LARGEST_REGION_COUNT`]).
+    pub regions: usize,
+    /// Strips beyond its own that a region sees, at least 1.
+    pub overlap: u16,
+    /// Threads that cluster regions (1 to [`LARGEST_THREAD_COUNT`]).
+    pub threads: usize,
+}
+
+/// Most regions of a plane.
+pub const LARGEST_REGION_COUNT: usize = 16;
+
+/// Most threads that cluster regions.
+pub const LARGEST_THREAD_COUNT: usize = 64;
+
+impl PartitionSettings {
+    fn check(&self) -> Result<(), SettingsError> {
+        if !(1..=LARGEST_REGION_COUNT).contains(&self.regions) {
+            let problem = format!("{} is not in 1..={LARGEST_REGION_COUNT}", self.regions);
+            return SettingsError::refuse("partition.regions", problem);
+        }
+        if !(1..STRIP_LIMIT).contains(&self.overlap) {
+            let problem = format!("{} is not in 1..={}", self.overlap, STRIP_LIMIT - 1);
+            return SettingsError::refuse("partition.overlap", problem);
+        }
+        if !(1..=LARGEST_THREAD_COUNT).contains(&self.threads) {
+            let problem = format!("{} is not in 1..={LARGEST_THREAD_COUNT}", self.threads);
+            return SettingsError::refuse("partition.threads", problem);
+        }
+        Ok(())
+    }
+}
+
+/// Most panels.
+pub const LARGEST_PANEL_COUNT: u32 = 16;
+
+impl TrackSettings {
+    /// Checks everything but the order of time and [`TrackSettings::check_group_span`].
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
+            let key = |key| format!("clustering.{name}.{key}");
+            if plane.adc_threshold >= ADC_LIMIT {
+                let problem =
+                    format!("{} is above the largest amplitude {}", plane.adc_threshold, ADC_LIMIT - 1);
+                return SettingsError::refuse(key("adc_threshold"), problem);
+            }
+            if plane.max_strip_gap >= STRIP_LIMIT {
+                return SettingsError::refuse(key("max_strip_gap"), format!("at most {}", STRIP_LIMIT - 1));
+            }
+            if plane.min_hits == 0 {
+                return SettingsError::refuse(key("min_hits"), "a cluster has at least 1 hit");
+            }
+        }
+        if self.matching.max_difference < 1000 {
+            return SettingsError::refuse("matching.max_difference", "must be at least 1ns");
+        }
+        if self.matching.max_amplitude_permille.is_some_and(|permille| permille < 1000) {
+            return SettingsError::refuse("matching.max_amplitude_ratio", "must be at least 1");
+        }
+        if !(1..=LARGEST_TIME_BINS).contains(&self.position.time_bins) {
+            let problem = format!("{} is not in 1..={LARGEST_TIME_BINS}", self.position.time_bins);
+            return SettingsError::refuse("position.time_bins", problem);
+        }
+        if let Some(spans) = &self.position.spans {
+            spans.check()?;
+        }
+        if let Some(partition) = &self.partition {
+            partition.check()?;
+        }
+        if self.geometry.panels() > LARGEST_PANEL_COUNT {
+            let problem = format!("at most {LARGEST_PANEL_COUNT} panels");
+            return SettingsError::refuse("geometry", problem);
+        }
+        Ok(())
+    }
+
+    /// A group must fit the span of the sort keys, whatever its hits. `ticks` converts durations.
+    ///
+    /// # Errors
+    /// The first plane whose groups do not.
+    pub fn check_group_span(&self, ticks: impl Fn(Picoseconds) -> u64) -> Result<(), SettingsError> {
+        for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
+            let gap = u128::from(ticks(plane.max_time_gap)) + 1;
+            let hits = self.sorting.max_group_hits as u128 + 1;
+            if gap * hits >= u128::from(KEY_TIME_LIMIT / 2) {
+                let problem = format!(
+                    "a group of sorting.max_group_hits = {} hits that far apart spans more time than can be \
+                     sorted at once: lower one of the two",
+                    self.sorting.max_group_hits
+                );
+                return SettingsError::refuse(format!("clustering.{name}.max_time_gap"), problem);
+            }
+        }
+        Ok(())
+    }
+}

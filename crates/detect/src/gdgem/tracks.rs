@@ -1,0 +1,154 @@
+//! The tracks of neutrons: hits of strips to events, whatever electronics read them out.
+//!
+//! Hits go into [`Tracks::former`], which sorts, clusters and matches them; what it hands out becomes events here.
+
+use super::counters::TrackCounters;
+use super::position::Locator;
+use super::track_settings::TrackSettings;
+use crate::cluster::ClusterRule;
+use crate::event_order::TimedEvent;
+use crate::panel_former::PanelFormer;
+use crate::partition::{PartitionRule, RegionExecutor};
+use crate::plane_matching::MatchRule;
+use crate::settings::Picoseconds;
+use crate::strip_former::StripRules;
+use crate::tick::TickLength;
+use crate::track_monitor::{TrackMonitor, Unwatched, Watch};
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+use std::sync::Arc;
+
+/// Forms events of tracks, and watches them. See the [module documentation](self).
+#[derive(Debug)]
+pub struct Tracks {
+    /// Sorts, clusters and matches hits. Planes count through the panels: twice the panel, one more for y.
+    pub former: PanelFormer,
+    locator: Locator,
+    counters: TrackCounters,
+    tick: TickLength,
+    max_group: usize,
+    monitor: Option<Box<TrackMonitor>>,
+}
+
+impl Tracks {
+    /// For settings that have been checked. Times are in ticks of length `tick`; `ticks` converts durations. Regions
+    /// of a partition, if there are any, are run by `executor`.
+    pub fn new(
+        settings: &TrackSettings,
+        tick: TickLength,
+        ticks: impl Fn(Picoseconds) -> u64,
+        executor: &Arc<dyn RegionExecutor>,
+    ) -> Self {
+        let panels = settings.geometry.panels() as usize;
+        Self {
+            former: PanelFormer::new(panels, &strip_rules(settings, &ticks), executor),
+            locator: Locator::new(settings, ticks),
+            counters: TrackCounters::default(),
+            tick,
+            max_group: settings.sorting.max_group_hits,
+            monitor: None,
+        }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(settings: &TrackSettings, ticks: impl Fn(Picoseconds) -> u64) -> usize {
+        PanelFormer::memory_bound(settings.geometry.panels() as usize, &strip_rules(settings, &ticks))
+    }
+
+    /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` says whether there
+    /// is room for another; false if there was none before the end.
+    #[inline]
+    pub fn drain(&mut self, take: impl FnMut(u32, TimedEvent) -> bool) -> bool {
+        match self.monitor.take() {
+            None => self.drain_watched(&mut Unwatched, take),
+            Some(mut monitor) => {
+                let drained = self.drain_watched(&mut *monitor, take);
+                self.monitor = Some(monitor);
+                drained
+            }
+        }
+    }
+
+    #[inline]
+    fn drain_watched(
+        &mut self,
+        watch: &mut impl Watch,
+        mut take: impl FnMut(u32, TimedEvent) -> bool,
+    ) -> bool {
+        while let Some(found) = self.former.next_match(watch) {
+            watch.matched(&found.matched);
+            if let Some(pixel_id) = self.locator.locate(&found, &mut self.counters) {
+                let event = TimedEvent { time: found.matched.time_end, pixel_id };
+                watch.event(&event, &found.matched);
+                if !take(found.epoch, event) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Events formed so far.
+    pub fn events_formed(&self) -> u64 {
+        self.counters.events
+    }
+
+    /// The counters at this moment.
+    pub fn counters(&self) -> TrackCounters {
+        let former = self.former.counts();
+        let [clusters_x, clusters_y] = former.clusters;
+        TrackCounters {
+            group_too_large: former.group_too_large,
+            cluster_too_small: former.cluster_too_small,
+            matching_full: former.matching_full,
+            clusters_wider_than_overlap: former.wider_than_overlap,
+            clusters_x,
+            clusters_y,
+            held: self.former.held(),
+            ..self.counters
+        }
+    }
+
+    /// Begins to collect monitor data by this plan, or stops.
+    pub fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
+        let (max_group, tick) = (self.max_group, self.tick);
+        self.monitor = plan.map(|plan| Box::new(TrackMonitor::new(plan, max_group, tick)));
+    }
+
+    /// What has been collected.
+    pub fn monitor(&self) -> Option<&MonitorData> {
+        self.monitor.as_deref().map(|monitor| &monitor.data)
+    }
+
+    /// For who watches the readouts.
+    #[inline]
+    pub fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
+        self.monitor.as_deref_mut().map(|monitor| &mut monitor.data)
+    }
+}
+
+/// The settings in ticks.
+fn strip_rules(settings: &TrackSettings, ticks: &impl Fn(Picoseconds) -> u64) -> StripRules {
+    let position = &settings.position;
+    let time_bins = if position.upper_uncertainty_limit.is_some() { position.time_bins } else { 0 };
+    StripRules {
+        max_time_gap: settings.clustering.map(|plane| ticks(plane.max_time_gap)),
+        cluster: settings.clustering.map(|plane| ClusterRule {
+            max_strip_gap: plane.max_strip_gap,
+            min_hits: plane.min_hits,
+            time_bins,
+        }),
+        matching: MatchRule {
+            by: settings.matching.by,
+            max_difference: ticks(settings.matching.max_difference),
+        },
+        max_group: settings.sorting.max_group_hits,
+        max_held_hits: settings.sorting.max_held_hits,
+        partition: settings.partition.map(|partition| PartitionRule {
+            regions: partition.regions,
+            overlap: partition.overlap,
+            strips: [settings.geometry.nx(), settings.geometry.ny()]
+                .map(|strips| u16::try_from(strips).unwrap_or(u16::MAX)),
+        }),
+        decimation: settings.sorting.decimation,
+    }
+}
