@@ -29,6 +29,8 @@ pub(crate) struct EventPlace<'a> {
 #[derive(Debug)]
 pub(crate) struct EventGroups {
     groups: Vec<EventGroup>,
+    /// True if all events go to the first group.
+    takes_all: bool,
     /// None without groups.
     pulses: Option<PulseTimes>,
 }
@@ -57,7 +59,11 @@ impl EventGroups {
     /// Creates the groups.
     pub(crate) fn create(places: Vec<EventPlace<'_>>, options: &NexusOptions) -> Result<Self> {
         let chunk = (options.chunk_events / places.len().max(1)).max(FEWEST_CHUNK_EVENTS);
-        let mut all = Self { groups: Vec::with_capacity(places.len()), pulses: None };
+        let mut all = Self {
+            groups: Vec::with_capacity(places.len()),
+            takes_all: places.first().is_some_and(|place| place.pixels.is_none()),
+            pulses: None,
+        };
         let mut first_path = String::new();
         for EventPlace { parent, name, pixels } in places {
             let group = class(parent, &name, "NXevent_data")?;
@@ -87,6 +93,9 @@ impl EventGroups {
     /// The number of the group that the events of a pixel go to, if there is one.
     #[inline]
     pub(crate) fn of_pixel(&self, pixel: PixelId) -> Option<usize> {
+        if self.takes_all {
+            return Some(0);
+        }
         self.groups
             .iter()
             .position(|group| group.pixels.as_ref().is_none_or(|pixels| pixels.contains(&pixel)))

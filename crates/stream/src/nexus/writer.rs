@@ -131,20 +131,23 @@ impl NexusWriter {
                 }),
                 None => self.grouping.end_told(counters),
             }
-            for at in range {
-                let pixel = pixels[at];
+            // Without vetoes there are no marks, and none is needed.
+            let marks =
+                marks.get(range.clone()).unwrap_or_default().iter().copied().chain(std::iter::repeat(0));
+            let columns = times[range.clone()].iter().zip(&pixels[range]).zip(marks);
+            for ((&time, &pixel), mark) in columns {
                 let Some(group) = events.of_pixel(pixel) else {
                     counters.events_outside_monitors += 1;
                     continue;
                 };
-                let place = self.grouping.place(times[at], counters, |start| {
+                let place = self.grouping.place(time, counters, |start| {
                     self.timeline.begin_record(events, start);
                 });
                 let Place::Offset(offset) = place else { continue };
                 if !self.geometry.is_valid(pixel) {
                     counters.events_without_pixel += 1;
                 }
-                events.push(group, pixel, offset, marks.get(at).copied().unwrap_or(0));
+                events.push(group, pixel, offset, mark);
                 counters.events += 1;
                 self.timeline.take_event(offset);
             }
