@@ -45,6 +45,8 @@ pub use front::{Front, FrontPacket};
 pub use module_former::{ModuleFormer, WindowAnalysis};
 pub use pipeline::{EssPipeline, EssVmm};
 pub use pulse_line::{Filing, PulseLine};
-pub use settings::{EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings};
+pub use settings::{
+    CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
+};
 pub use stage::ReadoutStage;
 pub use vmm_stage::{ReadoutFilter, VmmStage};

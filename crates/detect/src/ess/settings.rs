@@ -92,6 +92,45 @@ pub struct HybridSettings {
     pub calibration: Vec<ChannelCalibration>,
 }
 
+/// Straight lines for the 64 channels of a VMM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibratedVmm {
+    /// The ring.
+    pub ring: u8,
+    /// The FEN.
+    pub fen: u8,
+    /// The VMM on its FEN: twice the hybrid, one more for its odd VMM.
+    pub vmm: u8,
+    /// A line for each channel.
+    pub lines: Vec<ChannelCalibration>,
+}
+
+impl CalibratedVmm {
+    /// Gives the hybrids their calibrations; channels of other VMMs stay as they are. Keys are `calibration[n].vmm`.
+    ///
+    /// # Errors
+    /// If a VMM belongs to no hybrid.
+    pub fn apply(calibrations: &[Self], hybrids: &mut [HybridSettings]) -> Result<(), SettingsError> {
+        for (index, entry) in calibrations.iter().enumerate() {
+            let place = (entry.ring, entry.fen, entry.vmm / 2);
+            let has_place = |other: &&mut HybridSettings| (other.ring, other.fen, other.hybrid) == place;
+            let Some(hybrid) = hybrids.iter_mut().find(has_place) else {
+                let problem = format!(
+                    "VMM {} of ring {}, FEN {} belongs to no configured hybrid",
+                    entry.vmm, entry.ring, entry.fen
+                );
+                return SettingsError::refuse(format!("calibration[{index}].vmm"), problem);
+            };
+            hybrid.calibration.resize(HYBRID_CHANNELS, ChannelCalibration::IDENTITY);
+            let first = usize::from(entry.vmm % 2) * HYBRID_CHANNELS / 2;
+            for (line, own) in hybrid.calibration.iter_mut().skip(first).zip(&entry.lines) {
+                *line = *own;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Channels to leave out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskedVmmChannels {

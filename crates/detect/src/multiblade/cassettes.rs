@@ -3,13 +3,15 @@
 use super::counters::CassetteCounters;
 use super::position::PositionRules;
 use super::window::{Window, WindowRules};
+use crate::ess::{Place, Placed, WindowAnalysis};
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
 use crate::module_windows::{ClusterWatcher, Windows};
+use evforge_core::counter::CounterSnapshot;
 
 /// A hit with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BladeHit {
+pub struct BladeHit {
     /// Ticks.
     pub(super) time: u64,
     /// 0 for wires, 1 for strips.
@@ -38,9 +40,16 @@ impl Timed for BladeHit {
     }
 }
 
-/// All cassettes.
+impl Placed for BladeHit {
+    #[inline(always)]
+    fn placed(place: Place, time: u64, amplitude: u16) -> Self {
+        Self { time, plane: place.plane & 1, coordinate: place.coordinate as u8 & 63, adc: amplitude }
+    }
+}
+
+/// The windows of all cassettes.
 #[derive(Debug)]
-pub(super) struct Cassettes {
+pub struct Cassettes {
     windows: Vec<Window>,
     rules: WindowRules,
     position: PositionRules,
@@ -127,5 +136,19 @@ impl Windows for Cassettes {
 
     fn held(&self) -> u64 {
         self.windows.iter().map(|window| u64::from(window.hits())).sum()
+    }
+}
+
+impl WindowAnalysis for Cassettes {
+    fn events_formed(&self) -> u64 {
+        self.counters.events
+    }
+
+    fn events_waiting(&self) -> u64 {
+        self.formed.len() as u64
+    }
+
+    fn counters(&self, waiting: u64) -> CounterSnapshot {
+        CounterSnapshot::of(&CassetteCounters { held: self.held() + waiting, ..self.counters })
     }
 }

@@ -8,6 +8,7 @@
 //! | module | question |
 //! |---|---|
 //! | [`caen`] | the prototype's readout: CAEN digitisers |
+//! | [`ess`] | today's readout: VMM3a behind the ESS readout |
 //! | [`settings`] | what belongs together and where it was: what can be configured |
 //! | `window` | which hits of a cassette belong together |
 //! | `cassettes` | the open windows of all cassettes |
@@ -18,10 +19,13 @@
 pub mod caen;
 mod cassettes;
 mod counters;
+pub mod ess;
 mod pixels;
 mod position;
 pub mod settings;
 mod window;
 
 pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings, PassAll, ReadoutFilter};
+pub use cassettes::{BladeHit, Cassettes};
 pub use counters::CassetteCounters;
+pub use ess::EssMultiBladeSettings;

@@ -1,0 +1,164 @@
+//! Settings of a Multi-Blade with today's readout, and the detector made of them.
+
+use super::layout::{CassetteLayout, STRIPS, WIRES};
+use crate::ess::settings::HYBRID_CHANNELS;
+use crate::ess::{
+    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, PlaceRequest,
+    ReadoutFilter, VmmSettings,
+};
+use crate::module_windows::ModuleWindows;
+use crate::multiblade::cassettes::Cassettes;
+use crate::multiblade::pixels::CassettePixels;
+use crate::multiblade::position::PositionRules;
+use crate::multiblade::settings::{Plane, Rounding, WindowSettings};
+use crate::multiblade::window::WindowRules;
+use crate::settings::SettingsError;
+use evforge_core::geometry::LogicalGeometry;
+
+/// The hybrid that reads a cassette.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CassetteHybrid {
+    /// The cassette, from 0: says where on the detector it is.
+    pub cassette: u16,
+    /// The ring, 0..=11: half the fibre number.
+    pub ring: u8,
+    /// The FEN, 0..=23.
+    pub fen: u8,
+    /// The hybrid on its FEN, 0..=7: half the VMM number.
+    pub hybrid: u8,
+    /// Least amplitude of its wires, after calibration.
+    pub wire_threshold: u16,
+    /// Least amplitude of its strips, after calibration.
+    pub strip_threshold: u16,
+}
+
+/// All settings of a Multi-Blade with today's readout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EssMultiBladeSettings {
+    /// Header, pulses and order. `max_held_hits` is per cassette, `max_group_hits` per window.
+    pub ess: EssSettings,
+    /// How cassettes are wired and placed.
+    pub layout: CassetteLayout,
+    /// The cassettes.
+    pub cassettes: Vec<CassetteHybrid>,
+    /// What belongs together; times in units of [`crate::ess::ticks`].
+    pub window: WindowSettings,
+    /// Channels that are left out.
+    pub mask: Vec<MaskedVmmChannels>,
+    /// Calibrations; channels of other VMMs stay as they are.
+    pub calibration: Vec<CalibratedVmm>,
+    /// The pixels.
+    pub geometry: LogicalGeometry,
+}
+
+impl EssMultiBladeSettings {
+    /// Checks the settings, alone and with one another; keys are those of the detector's section, or begin with
+    /// `ess.`.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
+        let in_sorting = |error: SettingsError| match error.key.starts_with("sorting.") {
+            true => in_ess(error),
+            false => error,
+        };
+        self.ess.check().map_err(in_ess)?;
+        self.window.check(self.ess.sorting.max_group_hits).map_err(in_sorting)?;
+        if self.cassettes.is_empty() {
+            return SettingsError::refuse("cassettes", "no cassette is configured");
+        }
+        if self.geometry.pixel_count() >= crate::hit::PAYLOAD_LIMIT {
+            return SettingsError::refuse("geometry", "must have fewer than 2^23 pixels");
+        }
+        let (wires, strips) = (u32::from(WIRES), u32::from(STRIPS));
+        let size = if self.layout.wires_are_columns() { (wires, strips) } else { (strips, wires) };
+        for (index, entry) in self.cassettes.iter().enumerate() {
+            let refuse =
+                |problem: String| SettingsError::refuse(format!("cassettes[{index}].cassette"), problem);
+            let (column, row) = self.layout.origin(entry.cassette);
+            if column + size.0 > self.geometry.nx() || row + size.1 > self.geometry.ny() {
+                return refuse(format!(
+                    "cassette {} lies at columns {column}.. and rows {row}.., outside {} x {} pixels",
+                    entry.cassette,
+                    self.geometry.nx(),
+                    self.geometry.ny()
+                ));
+            }
+            if self.cassettes[..index].iter().any(|other| other.cassette == entry.cassette) {
+                return refuse(format!("cassette {} is configured twice", entry.cassette));
+            }
+        }
+        let of_cassette = |error: SettingsError| SettingsError {
+            key: error.key.replacen("hybrid[", "cassettes[", 1),
+            ..error
+        };
+        self.vmm()?.check().map_err(of_cassette)
+    }
+
+    /// The hybrids, with what their channels are. The target of a channel is the place of its cassette in the list.
+    fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+        let numbered = self.cassettes.iter().zip(0..=u16::MAX);
+        let mut hybrids: Vec<HybridSettings> =
+            numbered.map(|(entry, target)| self.hybrid(entry, target)).collect();
+        CalibratedVmm::apply(&self.calibration, &mut hybrids)?;
+        Ok(VmmSettings {
+            hybrids,
+            mask: self.mask.clone(),
+            fine_time: true,
+            over_threshold_counts: true,
+            planes: ["wires", "strips"],
+        })
+    }
+
+    fn hybrid(&self, entry: &CassetteHybrid, target: u16) -> HybridSettings {
+        let vmm_channels = HYBRID_CHANNELS as u16 / 2;
+        let request = |channel: u16| {
+            let plane = self.layout.plane(channel >= vmm_channels);
+            let threshold = match plane {
+                Plane::Wires => entry.wire_threshold,
+                Plane::Strips => entry.strip_threshold,
+            };
+            let coordinate = self.layout.coordinate(plane, channel % vmm_channels)?;
+            Some(PlaceRequest { target, plane: plane.index() as u8, coordinate, threshold })
+        };
+        HybridSettings {
+            ring: entry.ring,
+            fen: entry.fen,
+            hybrid: entry.hybrid,
+            channels: (0..2 * vmm_channels).map(request).collect(),
+            calibration: Vec::new(),
+        }
+    }
+
+    /// The detector.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn detector(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
+        self.detector_with(())
+    }
+
+    /// As [`EssMultiBladeSettings::detector`], with a step between decoding and mapping; see [`ReadoutFilter`].
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn detector_with<F: ReadoutFilter>(
+        &self,
+        filter: F,
+    ) -> Result<EssVmm<ModuleFormer<Cassettes>, F>, SettingsError> {
+        self.check()?;
+        let sorting = &self.ess.sorting;
+        let count = self.cassettes.len();
+        let origins = self.cassettes.iter().map(|entry| self.layout.origin(entry.cassette)).collect();
+        let pixels = CassettePixels::new(origins, self.layout.wires_are_columns(), self.geometry);
+        let position = PositionRules::new(&self.window, false, Rounding::Nearest, pixels);
+        let rules = WindowRules::new(&self.window, sorting.max_group_hits, u64::MAX);
+        let events = ModuleWindows::event_capacity(count, sorting.max_held_hits);
+        let cassettes = Cassettes::new(rules, position, events);
+        let memory =
+            cassettes.memory_bound() + ModuleFormer::<Cassettes>::memory_bound(count, sorting.max_held_hits);
+        let former = ModuleFormer::new(count, sorting.max_held_hits, cassettes);
+        EssVmm::with_filter(&self.ess, &self.vmm()?, former, self.geometry, memory, filter)
+    }
+}
