@@ -1,8 +1,7 @@
 //! What the sections of all detectors with VMM3a readout can have: masks and calibrations.
-#![expect(dead_code, reason = "the detectors with VMM3a readout come next")]
 
 use evforge_detect::calibration::{ChannelCalibration, Line};
-use evforge_detect::ess::MaskedVmmChannels;
+use evforge_detect::ess::{CalibratedVmm, MaskedVmmChannels};
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 
@@ -28,9 +27,9 @@ impl VmmMask {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VmmCalibration {
-    pub(super) ring: u8,
-    pub(super) fen: u8,
-    pub(super) vmm: u8,
+    ring: u8,
+    fen: u8,
+    vmm: u8,
     #[serde(default)]
     adc_offset: Vec<f64>,
     #[serde(default)]
@@ -45,8 +44,18 @@ pub(super) struct VmmCalibration {
 const CHANNELS: usize = 64;
 
 impl VmmCalibration {
+    /// The settings of the entries of `calibration`.
+    pub(super) fn all(entries: &[Self]) -> Result<Vec<CalibratedVmm>, SettingsError> {
+        let numbered = entries.iter().enumerate();
+        let settings = numbered.map(|(index, entry)| {
+            let Self { ring, fen, vmm, .. } = *entry;
+            Ok(CalibratedVmm { ring, fen, vmm, lines: entry.lines(&format!("calibration[{index}]"))? })
+        });
+        settings.collect()
+    }
+
     /// The lines of the 64 channels; a list that is left out changes nothing. `key` is that of this entry.
-    pub(super) fn lines(&self, key: &str) -> Result<Vec<ChannelCalibration>, SettingsError> {
+    fn lines(&self, key: &str) -> Result<Vec<ChannelCalibration>, SettingsError> {
         let lists = [
             ("adc_offset", &self.adc_offset, 0.0),
             ("adc_slope", &self.adc_slope, 1.0),

@@ -32,6 +32,7 @@ mod adc_readout;
 mod document;
 mod ess;
 mod ess_beam_monitors;
+mod ess_multiblade;
 mod ess_vmm;
 mod gdgem;
 mod multiblade;
@@ -55,13 +56,14 @@ use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
 use ess::EssSection;
 use ess_beam_monitors::BeamMonitorSection;
+use ess_multiblade::EssMultiBladeSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
 use evforge_detect::ess::EssSettings;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
-use evforge_detect::multiblade::{MultiBlade, MultiBladeSettings};
+use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::partition::RegionExecutor;
@@ -197,17 +199,19 @@ struct File {
     multiblade: Option<MultiBladeSection>,
     plugin: Option<PluginSection>,
     ess_beam_monitors: Option<BeamMonitorSection>,
+    ess_multiblade: Option<EssMultiBladeSection>,
 }
 
 /// Names of the detectors' sections.
 #[rustfmt::skip]
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 8] = [
     "gdgem",
     "multigrid",
     "sonde",
     "multiblade",
     "adc_readout",
     "ess_beam_monitors",
+    "ess_multiblade",
     "plugin",
 ];
 
@@ -233,6 +237,9 @@ impl File {
             of("adc_readout", &self.adc_readout, |section| Ok(Is::AdcReadout(section.settings()))),
             of("ess_beam_monitors", &self.ess_beam_monitors, |section| {
                 Ok(Is::BeamMonitors(section.settings(self.ess("ess_beam_monitors")?)?))
+            }),
+            of("ess_multiblade", &self.ess_multiblade, |section| {
+                Ok(Is::EssMultiBlade(section.settings(self.ess("ess_multiblade")?)?))
             }),
             of("plugin", &self.plugin, |section| Ok(Is::Plugin(section.settings(folder)?))),
         ]
@@ -310,6 +317,8 @@ pub enum DetectorSettings {
     Plugin(PluginSettings),
     /// Beam monitors in today's ESS readout.
     BeamMonitors(BeamMonitorSettings),
+    /// A Multi-Blade with today's ESS readout.
+    EssMultiBlade(EssMultiBladeSettings),
 }
 
 impl DetectorSettings {
@@ -327,6 +336,7 @@ impl DetectorSettings {
             // Nobody knows what a library takes but the library, which is not loaded for this.
             Self::Plugin(_) => Ok(()),
             Self::BeamMonitors(settings) => settings.check(),
+            Self::EssMultiBlade(settings) => settings.check(),
         }
     }
 
@@ -344,6 +354,7 @@ impl DetectorSettings {
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
             Self::Plugin(settings) => Box::new(settings.build()?),
             Self::BeamMonitors(settings) => Box::new(beam_monitors::new(settings)?),
+            Self::EssMultiBlade(settings) => Box::new(settings.detector()?),
         })
     }
 }
@@ -430,6 +441,7 @@ impl Config {
             | DetectorSettings::AdcReadout(_)
             | DetectorSettings::GdGem(_)
             | DetectorSettings::BeamMonitors(_)
+            | DetectorSettings::EssMultiBlade(_)
             | DetectorSettings::MultiBlade(_)
             | DetectorSettings::Plugin(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,

@@ -138,9 +138,17 @@ impl Window {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Geometry {
+pub(super) struct Geometry {
     nx: u32,
     ny: u32,
+}
+
+impl Geometry {
+    /// So many columns and rows.
+    pub(super) fn flat(&self) -> Result<LogicalGeometry, SettingsError> {
+        LogicalGeometry::flat(self.nx, self.ny)
+            .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })
+    }
 }
 
 /// `[[multiblade.mapping]]`.
@@ -215,8 +223,7 @@ impl MultiBladeSection {
 
     /// The detector's settings. What is wrong with single values is found by the detector itself.
     pub(super) fn settings(&self) -> Result<MultiBladeSettings, SettingsError> {
-        let geometry = LogicalGeometry::flat(self.geometry.nx, self.geometry.ny)
-            .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })?;
+        let geometry = self.geometry.flat()?;
         let mapping = |entry: &Mapping| ChannelMapping {
             digitizer: entry.digitizer,
             first_channel: entry.first_channel,
