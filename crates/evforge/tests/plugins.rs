@@ -32,7 +32,7 @@ fn examples_form_the_same_events_from_a_file_and_live() {
     let packets = example_packets(folder);
     let packets = packets.to_str().unwrap();
     let mut all_events = Vec::new();
-    for library in [c_example(folder), rust_example(folder)] {
+    for library in [c_example(folder), rust_example(folder, &[])] {
         let (events, report, nexus) =
             (folder.join("file.csv"), folder.join("file.json"), folder.join("file.nxs"));
         evforge(&[

@@ -102,16 +102,20 @@ impl Accounts {
         }
         let mut received = 0_u128;
         for (index, source) in self.asked_sources[..count].iter().enumerate() {
-            let name = name_of(&source.name);
-            let left = ledger_of(source).packets.imbalance();
+            let left = if source.numbered == 0 { 0 } else { packets_of(source).imbalance() };
             if left != 0 {
                 return Err(format!(
-                    "source {name:?}: sent + duplicated less received + lost is {left}; expected 0"
+                    "source {:?}: sent + duplicated less received + lost is {left}; expected 0",
+                    name_of(&source.name)
                 ));
             }
             let before = self.sources[..self.source_count].get(index).map_or(0, |source| source.received);
             if source.received < before {
-                return Err(format!("source {name:?}: received fell from {before} to {}", source.received));
+                return Err(format!(
+                    "source {:?}: received fell from {before} to {}",
+                    name_of(&source.name),
+                    source.received
+                ));
             }
             received += u128::from(source.received);
         }
@@ -132,20 +136,24 @@ impl Accounts {
     }
 }
 
-fn ledger_of(source: &Source) -> SourceLedger {
-    let name = name_of(&source.name);
-    if source.numbered == 0 {
-        return SourceLedger::unnumbered(name, source.received);
-    }
-    let packets = PacketLedger {
+/// The packets of a source that numbers them.
+fn packets_of(source: &Source) -> PacketLedger {
+    PacketLedger {
         sent: Some(source.sent),
         received: source.received,
         lost: source.lost,
         reordered: source.reordered,
         duplicated: source.duplicated,
         restarts: source.restarts,
-    };
-    SourceLedger { name, packets, ..SourceLedger::default() }
+    }
+}
+
+fn ledger_of(source: &Source) -> SourceLedger {
+    let name = name_of(&source.name);
+    if source.numbered == 0 {
+        return SourceLedger::unnumbered(name, source.received);
+    }
+    SourceLedger { name, packets: packets_of(source), ..SourceLedger::default() }
 }
 
 /// A text up to its 0, or to the end of its place.

@@ -158,7 +158,7 @@ fn words(problem: &[c_char]) -> String {
     if text.trim().is_empty() { "it does not say why".to_owned() } else { text }
 }
 
-/// A detector from outside. See the [crate](crate) for what is checked.
+/// A detector from outside. See the [crate] for what is checked.
 #[derive(Debug)]
 pub struct PluginDetector {
     library: &'static PluginLibrary,
@@ -321,6 +321,7 @@ impl PluginDetector {
 impl Detector for PluginDetector {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
         let mut taken = from.min(packets.len());
+        self.packets.forget();
         loop {
             if !self.outlet.drain(events) {
                 return Progress { taken, full: true };

@@ -7,7 +7,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_plugin_interface::layout::{Pulse, RawEvents};
 
-/// Events of a call, at least.
+/// Events of a call, besides those of the packet for which there must be room: a library stops where only that is left.
 const EVENTS_PER_CALL: usize = 8192;
 
 /// Events and pulses of one call.
@@ -29,7 +29,7 @@ pub(crate) struct Outlet {
 impl Outlet {
     /// With room for the events of one packet; with pulses, if the library tells them.
     pub(crate) fn new(events_per_packet: usize, tells_pulses: bool) -> Self {
-        let capacity = events_per_packet.max(EVENTS_PER_CALL);
+        let capacity = events_per_packet + EVENTS_PER_CALL;
         Self {
             times_ns: vec![0; capacity],
             pixel_ids: vec![0; capacity],

@@ -12,6 +12,8 @@ pub(crate) const PACKETS_PER_CALL: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct PacketColumn {
     packets: Vec<layout::Packet>,
+    /// Index of the first of them in their batch.
+    first: usize,
 }
 
 // SAFETY: the descriptions point to packets that are borrowed while they are described and used; what is left of them
@@ -20,15 +22,27 @@ unsafe impl Send for PacketColumn {}
 
 impl PacketColumn {
     pub(crate) fn new() -> Self {
-        Self { packets: Vec::with_capacity(PACKETS_PER_CALL) }
+        Self { packets: Vec::with_capacity(PACKETS_PER_CALL), first: 0 }
     }
 
-    /// Describes the packets of `batch` from index `from` on, as many as a call gets.
-    pub(crate) fn describe(&mut self, batch: &PacketBatch<'_>, from: usize) -> &[layout::Packet] {
+    /// Forgets what is described: another batch comes.
+    pub(crate) fn forget(&mut self) {
         self.packets.clear();
-        let indices = from..batch.len().min(from.saturating_add(PACKETS_PER_CALL));
-        self.packets.extend(indices.filter_map(|index| batch.get(index)).map(|packet| described(&packet)));
-        &self.packets
+    }
+
+    /// The packets of `batch` from index `from` on, as many as a call gets. They are described once: what is left of
+    /// them comes in the next call.
+    pub(crate) fn describe(&mut self, batch: &PacketBatch<'_>, from: usize) -> &[layout::Packet] {
+        let behind = from.checked_sub(self.first).filter(|&behind| behind < self.packets.len());
+        let behind = behind.unwrap_or_else(|| {
+            let indices = from..batch.len().min(from.saturating_add(PACKETS_PER_CALL));
+            self.packets.clear();
+            self.packets
+                .extend(indices.filter_map(|index| batch.get(index)).map(|packet| described(&packet)));
+            self.first = from;
+            0
+        });
+        &self.packets[behind..]
     }
 
     pub(crate) fn memory_bound() -> usize {
@@ -83,6 +97,7 @@ mod tests {
         let mut column = PacketColumn::new();
         let batch = slab.batch();
         assert_eq!(column.describe(&batch, 0).len(), 1024);
+        assert_eq!(column.describe(&batch, 1000).len(), 24, "what is left of them");
         let rest = column.describe(&batch, 1024);
         assert_eq!(rest.len(), 77);
         let packet = rest[0];
@@ -94,5 +109,8 @@ mod tests {
         let last = rest[76];
         assert_eq!((last.length, last.source_address, last.source_port), (0, [0; 16], 0));
         assert!(!last.bytes.is_null() && column.describe(&batch, 1101).is_empty());
+        assert_eq!(column.describe(&batch, 0).len(), 1024);
+        column.forget();
+        assert_eq!(column.describe(&batch, 1000).len(), 101);
     }
 }

@@ -71,7 +71,7 @@ fn run(
 fn both_languages_agree_on_any_packets() {
     let folder = tempfile::tempdir().unwrap();
     let in_c = PluginLibrary::load(&c_example(folder.path())).unwrap();
-    let in_rust = PluginLibrary::load(&rust_example(folder.path())).unwrap();
+    let in_rust = PluginLibrary::load(&rust_example(folder.path(), &[])).unwrap();
     assert_eq!((in_c.name(), in_rust.name()), ("pixel stream", "pixel stream"));
     assert_eq!(in_c.counters(), in_rust.counters());
     let formed = Cell::new(0);
@@ -112,7 +112,7 @@ fn each_way_out_of_the_examples_has_its_counter() {
         (packet(1 << 31, 0, &[]), 0),
         (packet(15 + (2 << 20), 0, &[]), 0),
     ];
-    for library in [c_example(folder.path()), rust_example(folder.path())] {
+    for library in [c_example(folder.path()), rust_example(folder.path(), &[])] {
         let (events, ledger) = run(PluginLibrary::load(&library).unwrap(), &packets, 4, 8192);
         let values: Vec<(&str, u64)> =
             ledger.counters.iter().map(|(info, value)| (info.name, value)).collect();

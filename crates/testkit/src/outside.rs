@@ -45,15 +45,16 @@ pub fn c_example(folder: &Path) -> PathBuf {
     c_library(&workspace().join("examples/plugin-c/detector.c"), folder, "pixel_stream_c", &[])
 }
 
-/// Builds `examples/plugin-rust` in `folder`: its library.
+/// Builds `examples/plugin-rust` in `folder`, with further `arguments` for cargo (`--release`): its library.
 ///
 /// # Panics
 /// If it cannot be built.
-pub fn rust_example(folder: &Path) -> PathBuf {
+pub fn rust_example(folder: &Path, arguments: &[&str]) -> PathBuf {
     let mut cargo = Command::new(option_env!("CARGO").unwrap_or("cargo"));
     cargo.args(["build", "--quiet", "--locked", "--offline", "--package", "evforge-example-plugin"]);
     // Not those of the outer cargo, which may be at work there.
-    cargo.arg("--target-dir").arg(folder).current_dir(workspace());
+    cargo.arg("--target-dir").arg(folder).args(arguments).current_dir(workspace());
     succeed(&mut cargo);
-    folder.join("debug/libpixel_stream.so")
+    let profile = if arguments.contains(&"--release") { "release" } else { "debug" };
+    folder.join(profile).join("libpixel_stream.so")
 }
