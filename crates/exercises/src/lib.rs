@@ -15,6 +15,7 @@
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
 //! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of today's ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
 //! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of today's ESS readout with records of beam monitors | the same |
+//! | [`ess_stream`](ess_stream::ess_stream) | streams of packets of today's ESS readout | as `gdgem`; every event has its pulse |
 //! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
@@ -33,6 +34,7 @@ pub mod cncs;
 pub mod configuration;
 pub mod corpus;
 pub mod ess;
+pub mod ess_stream;
 pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;
@@ -56,7 +58,7 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
@@ -73,6 +75,7 @@ pub const TARGETS: [Target; 16] = [
         exercise: ess::ess_beam_monitor,
         seeds: corpus::ess::beam_monitor_seeds,
     },
+    Target { name: "ess_stream", exercise: ess_stream::ess_stream, seeds: corpus::ess_stream::seeds },
     Target { name: "multiblade", exercise: multiblade::multiblade, seeds: corpus::multiblade::seeds },
     Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },
     Target { name: "sonde_stream", exercise: sonde::sonde_stream, seeds: corpus::sonde::stream_seeds },

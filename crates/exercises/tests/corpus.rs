@@ -66,6 +66,18 @@ fn ess_beam_monitor_replays_its_corpus() {
 }
 
 #[test]
+fn ess_stream_replays_its_corpus() {
+    replay("ess_stream");
+}
+
+#[test]
+fn all_settings_of_the_ess_stream_exercise_are_sound() {
+    for choice in 0..=255 {
+        evforge_exercises::ess_stream::ess_stream(&[choice]);
+    }
+}
+
+#[test]
 fn multiblade_replays_its_corpus() {
     replay("multiblade");
 }
@@ -138,6 +150,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "adc_readout_stream",
         "ess_header_vmm3a",
         "ess_beam_monitor",
+        "ess_stream",
         "multiblade",
         "sonde",
         "sonde_stream",

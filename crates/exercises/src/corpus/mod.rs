@@ -9,6 +9,7 @@ pub mod capture;
 pub mod cncs;
 pub mod configuration;
 pub mod ess;
+pub mod ess_stream;
 pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;

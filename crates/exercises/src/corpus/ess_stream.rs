@@ -1,0 +1,90 @@
+//! Streams of packets of today's ESS readout.
+
+use super::Seed;
+use super::packets::spoilt;
+use crate::ess_stream::choice;
+use evforge_wire::ess::beam_monitor::MonitorKind;
+use evforge_wire::ess::{EssEncoder, EssTime, MonitorFields, RECORD, TICKS_PER_SECOND, detector_type};
+
+/// Ticks between pulses.
+const PERIOD: u32 = TICKS_PER_SECOND / 14;
+
+/// The time so many ticks after pulse number `pulse`.
+fn time(pulse: u32, ticks: u32) -> EssTime {
+    EssTime { seconds: 1_700_000_000 + pulse / 14, ticks: pulse % 14 * PERIOD + ticks }
+}
+
+/// The packets of pulses, each with these records, from two queues in turn.
+fn stream(detector_type: u8, pulses: &[u32], records: impl Fn(u32) -> Vec<[u8; RECORD]>) -> Vec<Vec<u8>> {
+    let mut queues = [0, 1].map(|queue| EssEncoder::new(detector_type, queue, 3));
+    let mut packets = Vec::new();
+    for &pulse in pulses {
+        for encoder in &mut queues {
+            encoder.pulse(time(pulse, 0), &records(pulse), &mut packets);
+        }
+    }
+    packets
+}
+
+fn joined(choice: u8, packets: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = vec![choice];
+    for packet in packets {
+        bytes.extend((packet.len() as u16).to_le_bytes());
+        bytes.extend(packet);
+    }
+    bytes
+}
+
+/// Records of every kind of monitor; the last one is of the pulse before.
+fn monitors(pulse: u32) -> Vec<[u8; RECORD]> {
+    let fields = |fen, kind: MonitorKind, ticks, value| MonitorFields {
+        fibre: 22,
+        fen,
+        kind: kind.to_byte(),
+        adc: 1,
+        value,
+        time: time(pulse, ticks),
+        ..MonitorFields::default()
+    };
+    let mut records = vec![
+        fields(0, MonitorKind::Event0D, 700, 0),
+        fields(1, MonitorKind::Event2D, 650, MonitorFields::place(3, 2)),
+        fields(1, MonitorKind::Event2D, 800, MonitorFields::place(4, 2)),
+        fields(2, MonitorKind::Integrating, 900, MonitorFields::sum(1000, 4)),
+    ];
+    if let Some(before) = pulse.checked_sub(1) {
+        records
+            .push(MonitorFields { time: time(before, PERIOD - 9), ..fields(0, MonitorKind::Event0D, 0, 0) });
+    }
+    records.iter().map(MonitorFields::encode).collect()
+}
+
+/// Quiet and busy pulses, pulses that are missing, go back and leap, and damage, for each detector and setting.
+pub fn seeds() -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    let beam_monitors =
+        (choice::BEAM_MONITORS, detector_type::CBM, &monitors as &dyn Fn(u32) -> Vec<[u8; RECORD]>);
+    for (name, (detector, detector_type, records)) in [("beam-monitors", beam_monitors)] {
+        let steady = stream(detector_type, &[0, 1, 2, 4, 5], records);
+        let quiet =
+            stream(detector_type, &[0, 1, 2], |pulse| if pulse == 1 { records(1) } else { Vec::new() });
+        let restart = stream(detector_type, &[90_000, 90_001, 3, 4], records);
+        let leap = stream(detector_type, &[0, 1, 700, 701, 2_000_000, 702], records);
+        let damaged: Vec<_> = steady.iter().map(|packet| spoilt(packet.clone(), 32, &[0xFF; 2])).collect();
+        let sync: Vec<_> = steady.iter().map(|packet| spoilt(packet.clone(), 9, &[0x82])).collect();
+        for (kind, choice, packets) in [
+            ("steady", choice::WATCHED, &steady),
+            ("steady-narrow", choice::NARROW | choice::PUBLISH, &steady),
+            ("quiet", choice::PUBLISH, &quiet),
+            ("restart", choice::NARROW, &restart),
+            ("leap", 0, &leap),
+            ("leap-accepted", choice::ACCEPT | choice::NARROW, &leap),
+            ("damaged", choice::WATCHED, &damaged),
+            ("sync-lost", 0, &sync),
+            ("sync-lost-accepted", choice::ACCEPT, &sync),
+        ] {
+            seeds.push(Seed::new(format!("{name}-{kind}"), joined(detector | choice, packets)));
+        }
+    }
+    seeds
+}

@@ -1,0 +1,70 @@
+//! Streams of packets into the pipelines of today's ESS readout.
+
+use crate::packet_stream::form_both_ways;
+use evforge_core::detector::Detector;
+use evforge_pipeline::config::Config;
+use std::path::Path;
+
+/// The first byte of an input: which detector its packets are formed with, and how.
+pub mod choice {
+    /// Beam monitors of all kinds.
+    pub const BEAM_MONITORS: u8 = 0;
+    /// A window of 1 us, leaps of 2 us, restarts of 10 us.
+    pub const NARROW: u8 = 1 << 4;
+    /// All rules are relaxed.
+    pub const ACCEPT: u8 = 1 << 5;
+    /// What is closed is published after every packet.
+    pub const PUBLISH: u8 = 1 << 6;
+    /// Monitor data are collected.
+    pub const WATCHED: u8 = 1 << 7;
+}
+
+/// Type of the detector in the header, and its section: small, with two queues that are waited for.
+const DETECTORS: [(&str, &str); 1] = [(
+    "cbm",
+    r#"
+[ess_beam_monitors]
+monitor = [
+    { name = "zero", fen = 0, channel = 0, kind = "event_0d", threshold = 1 },
+    { name = "flat", fen = 1, channel = 0, kind = "event_2d", nx = 4, ny = 3 },
+    { name = "sum", fen = 2, channel = 0, kind = "integrating", histogram = { bins = 7 } },
+]
+"#,
+)];
+
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
+/// [`form_both_ways`].
+///
+/// # Panics
+/// As [`form_both_ways`].
+pub fn ess_stream(bytes: &[u8]) {
+    let Some((&choice, stream)) = bytes.split_first() else { return };
+    let config = config(choice);
+    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
+        let mut detector = config.build_detector().expect("the settings of the exercise are sound");
+        Detector::set_monitoring(detector.as_mut(), choice & choice::WATCHED != 0);
+        detector
+    });
+}
+
+fn config(choice: u8) -> Config {
+    let (detector_type, section) = DETECTORS[usize::from(choice & 0xF) % DETECTORS.len()];
+    let has = |bit: u8| choice & bit != 0;
+    let sorting = if has(choice::NARROW) {
+        "window = '1us', leap = '2us', restart = '10us', source_lag = '5us'"
+    } else {
+        "window = '1ms'"
+    };
+    let accept = if has(choice::ACCEPT) {
+        "accept = ['output_queue', 'timing', 'time_status', 'even_fibre_sync', 'odd_fibre_sync', \
+         'time_fraction', 'pulse_distance', 'type', 'record_length_in_bits', 'any_adc']\nodd_output_queue = 255"
+    } else {
+        ""
+    };
+    let text = format!(
+        "name = 'exercise'\n[ess]\ntype = '{detector_type}'\noutput_queues = [0, 1]\n{accept}\n\
+         sorting = {{ {sorting}, max_held_hits = 8192, max_group_hits = 16 }}\n{section}"
+    );
+    let config = Config::parse(Path::new("exercise.toml"), &text, &[]);
+    config.unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
