@@ -39,4 +39,5 @@ pub mod region_threads;
 pub mod report;
 pub mod samples;
 pub mod sinks;
+mod time_source;
 pub mod veto;

@@ -5,6 +5,7 @@
 
 use crate::fan_out::SinkOutcome;
 use crate::loss_places::LossPlaces;
+use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
 use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
@@ -79,6 +80,9 @@ impl RunReport {
         });
         let vetoes = self.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
         stream["vetoes"] = vetoes.collect();
+        if let Some(health) = time_source::to_json(ledger) {
+            stream["time_source"] = health;
+        }
         stream["packets"]["handed_over"] = json!(value("packets_received"));
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
         stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
@@ -195,6 +199,9 @@ impl RunReport {
             let content =
                 format!("{} readouts: {} ({})", grouped(masked.readouts), masked.channel, masked.reason);
             line("  masked", content);
+        }
+        for (title, content) in time_source::lines(ledger) {
+            line(title, content);
         }
         line("held", grouped(ledger.held()));
         line("unaccounted", grouped(ledger.unaccounted()));

@@ -38,7 +38,8 @@ impl PulseWatch {
         counters: &mut TimeSourceCounters,
     ) -> NewPulses {
         counters.pulses += 1;
-        counters.pulses_repeated += u64::from(pulse == previous);
+        // A source that has only just begun may know no pulse before the first.
+        counters.pulses_repeated += u64::from(pulse == previous && self.latest.is_some());
         let distance = pulse.abs_diff(previous);
         let irregular = period > 0 && pulse > previous && distance.abs_diff(period) > period / 100;
         counters.pulses_irregular += u64::from(irregular);

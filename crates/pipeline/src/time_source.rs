@@ -1,0 +1,75 @@
+//! The health of the time source, for reports: what the readout says about its pulses and its synchronisation.
+
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::ledger::DetectorLedger;
+use evforge_detect::ess::TimeSourceCounters;
+use serde_json::{Map, Value, json};
+
+/// What says that something is wrong: all counters of the time source but these.
+const HEALTHY: [&str; 2] = ["pulses", "readouts_before_pulse"];
+
+/// What was found to be wrong, with how often; none where the readout tells no pulses.
+fn problems(ledger: &DetectorLedger) -> Option<Vec<(&'static CounterInfo, u64)>> {
+    ledger.counters.value("pulses_filed")?;
+    let infos = TimeSourceCounters::infos().iter().filter(|info| !HEALTHY.contains(&info.name));
+    let counted = infos.map(|info| (info, ledger.counters.value(info.name).unwrap_or(0)));
+    Some(counted.filter(|(_, count)| *count > 0).collect())
+}
+
+/// As JSON: the pulses told, whether all is well, and what is not. None where the readout tells no pulses.
+pub(crate) fn to_json(ledger: &DetectorLedger) -> Option<Value> {
+    let problems = problems(ledger)?;
+    let found: Map<String, Value> =
+        problems.iter().map(|(info, count)| (info.name.to_owned(), json!(count))).collect();
+    let pulses = ledger.counters.value("pulses_filed");
+    Some(json!({ "pulses": pulses, "healthy": problems.is_empty(), "problems": found }))
+}
+
+/// For people: a line for the pulses, and one for each problem. Each with its title.
+pub(crate) fn lines(ledger: &DetectorLedger) -> Vec<(&'static str, String)> {
+    let Some(problems) = problems(ledger) else { return Vec::new() };
+    let pulses = ledger.counters.value("pulses_filed").unwrap_or(0);
+    let state = if problems.is_empty() { "time source healthy" } else { "time source NOT healthy" };
+    let mut lines = vec![("pulses", format!("{pulses}, {state}"))];
+    lines.extend(problems.iter().map(|(info, count)| {
+        let help = info.help.split(':').next().unwrap_or(info.help).trim_end_matches('.');
+        ("  ALARM", format!("{count} {}: {}", info.name.replace('_', " "), help))
+    }));
+    // Not wrong, but not what the format says either: rules that the configuration has relaxed.
+    let relaxed =
+        ledger.counters.iter().filter(|(info, count)| info.name.starts_with("relaxed_") && *count > 0);
+    lines.extend(relaxed.map(|(info, count)| {
+        ("  relaxed", format!("{count} {}: {}", info.unit.name(), info.name.trim_start_matches("relaxed_")))
+    }));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::counter::CounterSnapshot;
+    use evforge_detect::ess::{FilingCounters, HeaderCounters};
+
+    fn ledger(time_source: TimeSourceCounters, header: HeaderCounters) -> DetectorLedger {
+        let filing = FilingCounters { pulses_filed: 14, ..Default::default() };
+        let counters = CounterSnapshot::of(&time_source).and(&filing).and(&header);
+        DetectorLedger { counters, ..DetectorLedger::default() }
+    }
+
+    #[test]
+    fn a_healthy_source_is_one_line_and_a_problem_is_an_alarm() {
+        let pulses = TimeSourceCounters { pulses: 14, readouts_before_pulse: 3, ..Default::default() };
+        let healthy = ledger(pulses, HeaderCounters::default());
+        assert_eq!(lines(&healthy), [("pulses", "14, time source healthy".to_owned())]);
+        assert_eq!(to_json(&healthy).unwrap()["healthy"], true);
+
+        let absent = TimeSourceCounters { pulses_absent: 2, ..pulses };
+        let relaxed = HeaderCounters { relaxed_time_status: 5, ..Default::default() };
+        let ill = ledger(absent, relaxed);
+        let lines = lines(&ill);
+        assert!(lines[1].1.starts_with("2 pulses absent: Times that"), "{lines:?}");
+        assert_eq!(lines[2], ("  relaxed", "5 packets: time_status".to_owned()));
+        assert_eq!(to_json(&ill).unwrap()["problems"], json!({"pulses_absent": 2}));
+        assert_eq!(to_json(&DetectorLedger::default()), None);
+    }
+}
