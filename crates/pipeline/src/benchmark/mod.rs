@@ -10,9 +10,11 @@
 //! * the [`yardstick`](yardstick()) is taken before and after, because machines differ and are shared: ratios to
 //!   the [reference](reference_speed) go through it.
 
+mod made_packets;
 mod reference;
 mod yardstick;
 
+pub use made_packets::{MadePackets, made_packets};
 pub use reference::{ReferenceSpeed, reference_speed};
 pub use yardstick::yardstick;
 

@@ -20,12 +20,14 @@
 pub mod beam_monitor;
 pub mod detector_type;
 mod encode;
+mod encoder;
 mod header;
 mod relaxations;
 mod time;
 mod vmm3a;
 
 pub use encode::{EssHeader, MonitorFields, Vmm3aFields};
+pub use encoder::EssEncoder;
 pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
 pub use relaxations::HeaderRelaxations;
 pub use time::EssTime;

@@ -97,7 +97,10 @@ impl EssMultiBladeSettings {
     }
 
     /// The hybrids, with what their channels are. The target of a channel is the place of its cassette in the list.
-    fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let numbered = self.cassettes.iter().zip(0..=u16::MAX);
         let mut hybrids: Vec<HybridSettings> =
             numbered.map(|(entry, target)| self.hybrid(entry, target)).collect();
