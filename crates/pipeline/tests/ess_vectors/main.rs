@@ -6,6 +6,7 @@
 //! counters; where that is not what the reference says, the case says why.
 
 mod beam_monitors;
+mod multiblade;
 
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
@@ -65,7 +66,7 @@ struct Detector {
     not_reproducible: &'static [(&'static str, &'static str)],
 }
 
-const DETECTORS: &[Detector] = &[beam_monitors::DETECTOR];
+const DETECTORS: &[Detector] = &[beam_monitors::DETECTOR, multiblade::DETECTOR];
 
 fn configuration(detector: &Detector, case: &Case) -> Config {
     let overrides: Vec<String> = case.settings.iter().map(|text| (*text).to_owned()).collect();
@@ -187,5 +188,5 @@ fn sections_2_and_3_the_detectors_do_what_the_reference_states() {
         }
     }
     let left_out: usize = DETECTORS.iter().map(|detector| detector.not_reproducible.len()).sum();
-    assert_eq!((replayed, left_out), (13, 0));
+    assert_eq!((replayed, left_out), (20, 0));
 }
