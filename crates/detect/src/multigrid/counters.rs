@@ -58,3 +58,18 @@ evforge_core::counters! {
         forced_closings: Information, Times, "Times that waiting events were closed early for want of room: an alarm.";
     }
 }
+
+evforge_core::counters! {
+    /// Counters of columns whose hits meet in windows of time.
+    pub struct ColumnCounters: "multigrid-columns" {
+        group_too_large: Discarded(Hits), Hits, "Hits of windows that reached sorting.max_group_hits.";
+        only_wires: Discarded(Hits), Hits, "Hits of windows without any grid.";
+        only_grids: Discarded(Hits), Hits, "Hits of windows without any wire.";
+        grid_span_too_large: Discarded(Hits), Hits, "Hits of windows whose grids lie further apart than max_grid_span.";
+        no_amplitude: Discarded(Hits), Hits, "Hits of windows with a plane whose amplitudes are all zero.";
+        outside_geometry: Discarded(Hits), Hits, "Hits of windows whose position is outside the logical geometry.";
+        hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
+        held: Held(Hits), Hits, "Hits that wait at this moment: for their time or in an open window.";
+        windows: Information, Clusters, "Windows of columns that were closed, those that were too large not among them.";
+    }
+}

@@ -4,7 +4,7 @@ use super::counters::MesytecCounters;
 use super::digital_geometry::{DigitalGeometry, Place, Refused};
 use super::double_neutron::is_double;
 use super::outlet::{Outlet, TakeEvents, Way};
-use super::reconstruction::{CenterMass, Maximum, Miss, Prioritized, Reconstruction};
+use super::reconstruction::{CenterMass, Centroid, Maximum, Miss, Prioritized, Reconstruction};
 use super::settings::{DoubleNeutronRule, EventTime, MesytecSettings, Strategy};
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
@@ -93,6 +93,7 @@ impl<F: ReadoutFilter> MultiGrid<F> {
             Strategy::Maximum => Maximum::content(place, &geometry),
             Strategy::CenterMass => CenterMass::content(place, &geometry),
             Strategy::Prioritized => Prioritized::content(place, &geometry),
+            Strategy::Centroid => Centroid::content(place, &geometry),
         };
         let spoofed = settings.spoof_high_time;
         Ok(Self {
@@ -193,6 +194,7 @@ impl<F: ReadoutFilter> Former<F> {
             Strategy::Maximum => self.form::<Maximum>(triggers, way),
             Strategy::CenterMass => self.form::<CenterMass>(triggers, way),
             Strategy::Prioritized => self.form::<Prioritized>(triggers, way),
+            Strategy::Centroid => self.form::<Centroid>(triggers, way),
         }
     }
 

@@ -7,6 +7,7 @@
 //! VMMR  packet ─ wire::mesytec ─► triggers of readouts ─ digital geometry, amplitudes ─► hits
 //!              ─ reconstruction ─► at most one event for each trigger ─ outlet ─► events (time, pixel)
 //! CNCS  packet ─ wire::cncs ─► groups: one wire and one grid each ─ thresholds, calibration ─► events
+//! ESS   packet ─ ess ─► hits in order of time ─► windows of columns ─ reconstruction ─► events with their pulses
 //! ```
 //!
 //! | file | what is in it |
@@ -21,19 +22,26 @@
 //! | [`counters`] | what is counted, with the laws |
 //! | [`mesytec`] | [`MultiGrid`]: VMMR modules behind an SIS3153, as a [`Detector`](evforge_core::detector::Detector) |
 //! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
+//! | [`vessels`] | which wire or grid a channel of today's readout is: vessels of TREX and LET |
+//! | [`columns`] | windows of hits that make an event where there are no triggers |
+//! | [`ess_readout`] | a Multi-Grid with today's ESS readout, from these two |
 
 pub mod amplitude;
 pub mod channel;
 pub mod cncs;
+pub mod columns;
 pub mod counters;
 pub mod digital_geometry;
 pub mod double_neutron;
+pub mod ess_readout;
 pub mod mesytec;
 pub mod outlet;
 pub mod reconstruction;
 pub mod settings;
+pub mod vessels;
 
 pub use cncs::MultiGridCncs;
-pub use counters::{CncsCounters, MesytecCounters, OutletCounters};
+pub use counters::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
+pub use ess_readout::EssMultiGridSettings;
 pub use mesytec::MultiGrid;
 pub use settings::MultiGridSettings;

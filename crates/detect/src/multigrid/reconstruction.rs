@@ -1,6 +1,7 @@
-//! From the hits of a trigger to its pixel (EFU formats of 2018, section 2.4).
+//! From the hits of a trigger, or of a window of time, to their pixel (EFU formats of 2018, section 2.4; ESS readout
+//! formats, section 3).
 //!
-//! The three strategies do without branches on the data: which channel comes next, and whether it is larger
+//! The strategies do without branches on the data: which channel comes next, and whether it is larger
 //! than the one before, cannot be predicted, and a wrong prediction costs as much as five readouts.
 
 use super::channel::Channel;
@@ -99,9 +100,9 @@ fn layer(channel: Channel) -> u64 {
     u64::from(channel.content() >> 16)
 }
 
-/// The mean position of wires and of grids, weighted with the amplitudes.
+/// Sums over the wires and the grids of a neutron, weighted with the amplitudes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CenterMass {
+struct Sums {
     wires: u64,
     columns: u64,
     layers: u64,
@@ -109,11 +110,7 @@ pub struct CenterMass {
     rows: u64,
 }
 
-impl Reconstruction for CenterMass {
-    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
-        coordinates(place)
-    }
-
+impl Sums {
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
         let wire = u64::from(amplitude) & channel.wire_mask();
@@ -124,11 +121,58 @@ impl Reconstruction for CenterMass {
         self.grids += grid;
         self.rows += grid * across(channel);
     }
+}
+
+/// The mean position of wires and of grids, weighted with the amplitudes. Columns, layers and rows have a mean each,
+/// rounded down (EFU formats of 2018, section 2.4).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CenterMass(Sums);
+
+impl Reconstruction for CenterMass {
+    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
+        coordinates(place)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, channel: Channel, amplitude: u16) {
+        self.0.take(channel, amplitude);
+    }
 
     #[inline(always)]
     fn pixel(&self, geometry: &LogicalGeometry) -> Result<PixelId, Miss> {
-        let &Self { wires, columns, layers, grids, rows } = self;
+        let Sums { wires, columns, layers, grids, rows } = self.0;
         mean_pixel([columns, layers, wires], [rows, grids], geometry)
+    }
+}
+
+/// The wire and the grid that are nearest to the mean, weighted with the amplitudes (ESS readout formats, section 3).
+/// Wires are counted along the layers, then along the columns, and their mean is that of these numbers: right where a
+/// neutron fires wires that are neighbours along the beam, as it does because columns are insulated from one another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Centroid(Sums);
+
+impl Reconstruction for Centroid {
+    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
+        coordinates(place)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, channel: Channel, amplitude: u16) {
+        self.0.take(channel, amplitude);
+    }
+
+    #[inline(always)]
+    fn pixel(&self, geometry: &LogicalGeometry) -> Result<PixelId, Miss> {
+        let Sums { wires, columns, layers, grids, rows } = self.0;
+        let depth = geometry.nz();
+        let Some(wire) = nearest(columns * u64::from(depth) + layers, wires) else {
+            return Err(Miss::NoWire);
+        };
+        let Some(row) = nearest(rows, grids) else { return Err(Miss::NoGrid) };
+        match geometry.pixel_3d(wire / depth, row, wire % depth) {
+            0 => Err(Miss::Outside),
+            pixel => Ok(pixel),
+        }
     }
 }
 
@@ -194,6 +238,12 @@ fn mean_pixel(
         0 => Err(Miss::Outside),
         pixel => Ok(pixel),
     }
+}
+
+/// The mean, rounded to the nearest whole number, halves up; none without weight.
+#[inline(always)]
+fn nearest(sum: u64, weight: u64) -> Option<u32> {
+    mean(2 * sum + weight, 2 * weight)
 }
 
 /// The mean, rounded down, of 16-bit numbers whose weighted sum is `sum`; none without weight.

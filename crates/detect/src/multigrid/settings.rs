@@ -10,7 +10,7 @@ use evforge_wire::cncs::LARGEST_VALUE;
 use evforge_wire::mesytec::LARGEST_ADC;
 use std::collections::BTreeSet;
 
-/// How a trigger's wires and grids make a position (EFU formats of 2018, section 2.4).
+/// How the wires and grids of a trigger, or of a window of time, make a position (EFU formats of 2018, section 2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// The wire and the grid with the largest amplitude; of equal ones the last.
@@ -20,6 +20,9 @@ pub enum Strategy {
     CenterMass,
     /// The mean, rounded down, of those wires and grids that have the largest amplitude.
     Prioritized,
+    /// The wire and the grid nearest to the mean, weighted with the amplitudes, of their numbers (ESS readout formats,
+    /// section 3).
+    Centroid,
 }
 
 /// What the time of an event counts from.

@@ -1,0 +1,146 @@
+//! A Multi-Grid with today's ESS readout: TREX, LET (ESS readout formats, section 3).
+
+use super::columns::{ColumnRules, Columns, PLANES};
+use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
+use super::settings::Strategy;
+use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
+use crate::ess::{
+    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, ReadoutFilter,
+    VmmSettings, ticks,
+};
+use crate::module_windows::ModuleWindows;
+use crate::settings::{Picoseconds, SettingsError};
+use evforge_core::detector::Detector;
+use evforge_core::geometry::LogicalGeometry;
+
+/// Longest gap of a window.
+const LONGEST_GAP: Picoseconds = 1_000_000_000;
+
+/// A Multi-Grid with today's ESS readout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EssMultiGridSettings {
+    /// Header, pulses and order.
+    pub ess: EssSettings,
+    /// Columns and rows of pixels, and layers, of which there are [`LAYERS`].
+    pub geometry: LogicalGeometry,
+    /// How front ends are wired.
+    pub wiring: VesselWiring,
+    /// The vessels.
+    pub vessels: Vec<VesselSettings>,
+    /// How positions are found.
+    pub strategy: Strategy,
+    /// A hit that comes later than this after the latest one of its column begins a new window.
+    pub gap: Picoseconds,
+    /// Most grids from the first to the last of a neutron.
+    pub max_grid_span: u16,
+    /// Channels that are left out.
+    pub mask: Vec<MaskedVmmChannels>,
+    /// Calibrations; channels of other VMMs stay as they are.
+    pub calibration: Vec<CalibratedVmm>,
+}
+
+impl EssMultiGridSettings {
+    /// Checks everything; keys are those of the detector's section, or begin with `ess.`.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
+        self.ess.check().map_err(in_ess)?;
+        if self.geometry.nz() != LAYERS || self.geometry.panels() != 1 || self.geometry.ny() > MOST_ROWS {
+            let problem = format!("the detector has {LAYERS} layers and at most {MOST_ROWS} rows");
+            return SettingsError::refuse("size", problem);
+        }
+        if self.gap == 0 || self.gap > LONGEST_GAP {
+            return SettingsError::refuse("gap", "must lie above 0 and at most at 1ms");
+        }
+        if self.max_grid_span == 0 {
+            return SettingsError::refuse("max_grid_span", "must be at least 1");
+        }
+        if self.vessels.is_empty() {
+            return SettingsError::refuse("vessels", "no vessel is configured");
+        }
+        let mut known = Vec::new();
+        for (index, vessel) in self.vessels.iter().enumerate() {
+            let key = |key: &str| format!("vessels[{index}].{key}");
+            let in_vessel = |error: SettingsError| SettingsError { key: key(&error.key), ..error };
+            vessel.check(self.wiring, &self.geometry).map_err(in_vessel)?;
+            for front_end in vessel.front_ends() {
+                if known.contains(&front_end) {
+                    let (ring, fen) = front_end;
+                    let problem = format!("FEN {fen} of ring {ring} is configured twice");
+                    return SettingsError::refuse(key("fens"), problem);
+                }
+                known.push(front_end);
+            }
+        }
+        self.vmm()?.check()
+    }
+
+    /// The front ends: each reads a column, a module of its own.
+    fn columns(&self) -> impl Iterator<Item = (&VesselSettings, u8, u8)> {
+        self.vessels.iter().flat_map(|vessel| vessel.front_ends().map(move |(ring, fen)| (vessel, ring, fen)))
+    }
+
+    /// The hybrids with what their channels are.
+    fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+        let columns = self.columns().enumerate();
+        let mut hybrids: Vec<HybridSettings> = columns
+            .flat_map(|(column, (vessel, ring, fen))| vessel.hybrids(self.wiring, ring, fen, column as u16))
+            .collect();
+        CalibratedVmm::apply(&self.calibration, &mut hybrids)?;
+        Ok(VmmSettings {
+            hybrids,
+            mask: self.mask.clone(),
+            fine_time: false,
+            over_threshold_counts: false,
+            planes: PLANES,
+        })
+    }
+
+    /// The detector.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
+        self.detector_with(())
+    }
+
+    /// As [`EssMultiGridSettings::detector`], with a step between decoding and mapping; see [`ReadoutFilter`].
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn detector_with<F: ReadoutFilter + 'static>(
+        &self,
+        filter: F,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(match self.strategy {
+            Strategy::Maximum => Box::new(self.with::<Maximum, F>(filter)?),
+            Strategy::CenterMass => Box::new(self.with::<CenterMass, F>(filter)?),
+            Strategy::Prioritized => Box::new(self.with::<Prioritized, F>(filter)?),
+            Strategy::Centroid => Box::new(self.with::<Centroid, F>(filter)?),
+        })
+    }
+
+    /// The detector with a reconstruction, whatever the strategy is.
+    fn with<R: Reconstruction + Send, F: ReadoutFilter>(
+        &self,
+        filter: F,
+    ) -> Result<EssVmm<ModuleFormer<Columns<R>>, F>, SettingsError> {
+        self.check()?;
+        let sorting = &self.ess.sorting;
+        let x_offsets: Vec<u32> = self.columns().map(|(vessel, ..)| u32::from(vessel.x_offset)).collect();
+        let columns = x_offsets.len();
+        let events = ModuleWindows::event_capacity(columns, sorting.max_held_hits);
+        let rules = ColumnRules {
+            gap: ticks::in_duration(self.gap),
+            max_grid_span: self.max_grid_span,
+            max_hits: u32::try_from(sorting.max_group_hits).unwrap_or(u32::MAX),
+        };
+        let windows = Columns::<R>::new(rules, x_offsets, self.geometry, events);
+        let memory = Columns::<R>::memory_bound(columns, events)
+            + ModuleFormer::<Columns<R>>::memory_bound(columns, sorting.max_held_hits);
+        let former = ModuleFormer::new(columns, sorting.max_held_hits, windows);
+        EssVmm::with_filter(&self.ess, &self.vmm()?, former, self.geometry, memory, filter)
+    }
+}
