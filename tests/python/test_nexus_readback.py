@@ -2,8 +2,9 @@
 
     test_nexus_readback.py whole FILE EXPECTED.json     a finished file
     test_nexus_readback.py follow FILE --events N       a file that grows until it has N events
-    test_nexus_readback.py instrument FILE EVENTS.csv SIDE...
-                                                        a finished file of any detector, against its events
+    test_nexus_readback.py instrument FILE EVENTS.csv SIDE... [--pulses PULSES.json]
+                                                        a finished file of any detector, against its events and,
+                                                        if they are given, its pulses
     test_nexus_readback.py monitors FILE EXPECTED.json  a file of beam monitors
 
 EXPECTED.json:
@@ -15,6 +16,8 @@ EXPECTED.json:
     pulses    starts of all pulses, in nanoseconds since 1970
     ledger    {name: [values]}
     state     what recording/state begins with
+
+PULSES.json is a list of [start of the pulse in nanoseconds since 1970, [pixels of its events]].
 
 EXPECTED.json of beam monitors is a list of
     name, kind, detector_id
@@ -124,8 +127,9 @@ def with_scippnexus(path, expected):
     assert list(position.shape) == expected["shape"] and position.unit == "m"
 
 
-def instrument(path, events_csv, shape):
-    """The detector has the right sides and depth, and every pixel the events that the CSV file says."""
+def instrument(path, events_csv, shape, pulses_json):
+    """The detector has the right sides and depth, every pixel the events that the CSV file says, and every pulse the
+    pixels that are expected."""
     pixels = np.loadtxt(events_csv, delimiter=",", skiprows=1, usecols=1, dtype=np.int64, ndmin=1)
     counts = np.bincount(pixels, minlength=int(np.prod(shape)) + 1)
     assert counts[0] == 0 and len(counts) == np.prod(shape) + 1, "pixel ids count from 1 to the last"
@@ -141,6 +145,12 @@ def instrument(path, events_csv, shape):
         if len(shape) == 3:
             depth = detector["z_pixel_offset"][()]
             assert depth.shape == number.shape and np.all(np.diff(depth, axis=0) > 0)
+        if pulses_json is not None:
+            zero, ends = events["event_time_zero"][()], events["event_index"][1:]
+            of_pulses = np.split(events["event_id"][()], ends)
+            with open(pulses_json, encoding="utf-8") as expected:
+                found = [[int(start), sorted(pixels.tolist())] for start, pixels in zip(zero, of_pulses, strict=True)]
+                assert found == [[start, sorted(pixels)] for start, pixels in json.load(expected)], found
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with snx.File(path) as file:
@@ -246,12 +256,13 @@ def main():
     detector.add_argument("file")
     detector.add_argument("events")
     detector.add_argument("shape", type=int, nargs="+")
+    detector.add_argument("--pulses")
     monitoring = modes.add_parser("monitors")
     monitoring.add_argument("file")
     monitoring.add_argument("expected")
     options = parser.parse_args()
     if options.mode == "instrument":
-        instrument(options.file, options.events, options.shape)
+        instrument(options.file, options.events, options.shape, options.pulses)
         print(f"{options.file}: a detector of {options.shape} with the events of {options.events}")
         return
     if options.mode == "follow":

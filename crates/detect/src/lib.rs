@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a |
 //! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq |
-//! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016 |
+//! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; today's ESS readout |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //! | beam monitors | [`beam_monitors`] | today's ESS readout |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |

@@ -3,8 +3,12 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod ess_instruments;
 
 use common::{LiveProgram, evforge, text, workspace};
+use ess_instruments::Neutrons;
+use evforge_core::packet::{Packet, PacketOrigin};
+use evforge_net::capture::PcapngWriter;
 use evforge_testkit::{shared_folder, skip};
 use evforge_wire::sonde::{Header, SondeEncoder, TriggerTime};
 use std::net::UdpSocket;
@@ -24,6 +28,8 @@ enum Packets {
     Recorded(&'static str),
     /// What `evforge simulate` makes for the configuration.
     Simulated,
+    /// Neutrons by hand, in today's ESS readout.
+    ByHand(fn() -> Neutrons),
 }
 
 const INSTRUMENTS: &[Instrument] = &[
@@ -48,6 +54,16 @@ const INSTRUMENTS: &[Instrument] = &[
         packets: Packets::Recorded("multiblade/recorded_2018.pkts"),
         shape: &[192, 32],
     },
+    Instrument {
+        configuration: "trex.toml",
+        packets: Packets::ByHand(ess_instruments::trex),
+        shape: &[16, 140, 384],
+    },
+    Instrument {
+        configuration: "let.toml",
+        packets: Packets::ByHand(ess_instruments::let_demonstrator),
+        shape: &[16, 51, 12],
+    },
 ];
 
 /// The Python with the packages of `tests/python/requirements.txt`.
@@ -66,14 +82,18 @@ fn python(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// Checks the file with h5py and scippnexus against the events of a CSV file.
-fn read_back(python: &Path, nexus: &Path, events: &Path, shape: &[usize], name: &str) {
-    let output = Command::new(python)
+/// Checks the file with h5py and scippnexus against the events of a CSV file and, if there is one, against a file of
+/// pulses.
+fn read_back(python: &Path, nexus: &Path, events: &Path, shape: &[usize], pulses: Option<&Path>, name: &str) {
+    let mut command = Command::new(python);
+    command
         .arg(workspace().join("tests/python/test_nexus_readback.py"))
         .args(["instrument".as_ref(), nexus.as_os_str(), events.as_os_str()])
-        .args(shape.iter().map(usize::to_string))
-        .output()
-        .expect("Python starts");
+        .args(shape.iter().map(usize::to_string));
+    if let Some(pulses) = pulses {
+        command.arg("--pulses").arg(pulses);
+    }
+    let output = command.output().expect("Python starts");
     assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
 }
 
@@ -92,6 +112,17 @@ fn packets(test: &str, instrument: &Instrument, folder: &Path) -> Option<PathBuf
             let config = workspace().join("configs").join(instrument.configuration);
             let (config, output) = (config.to_str()?, path.to_str()?);
             evforge(&["simulate", "--config", config, "--pulses", "20", "--output", output]);
+            Some(path)
+        }
+        Packets::ByHand(make) => {
+            let path = folder.join("by-hand.pcapng");
+            let mut writer = PcapngWriter::create(&path).expect("a capture");
+            for packet in make().packets() {
+                let original_length = packet.len() as u32;
+                let packet = Packet { bytes: &packet, original_length, origin: PacketOrigin::default() };
+                writer.write(&packet).expect("a packet");
+            }
+            writer.finish().expect("a whole capture");
             Some(path)
         }
     }
@@ -132,7 +163,15 @@ fn every_instrument_writes_a_file_that_its_users_can_read() {
         ]);
         assert!(events == std::fs::read_to_string(&from_file).unwrap(), "{name}: live and file differ");
 
-        read_back(&python, &nexus, &from_file, instrument.shape, name);
+        let pulses = match instrument.packets {
+            Packets::ByHand(make) => {
+                let path = folder.path().join("pulses.json");
+                std::fs::write(&path, make().expected().to_string()).unwrap();
+                Some(path)
+            }
+            Packets::Recorded(_) | Packets::Simulated => None,
+        };
+        read_back(&python, &nexus, &from_file, instrument.shape, pulses.as_deref(), name);
     }
 }
 
@@ -177,5 +216,5 @@ fn the_full_sonde_puts_every_pixel_of_400_modules_where_it_is() {
         lines.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
     pixels.sort_unstable();
     assert!(pixels.into_iter().eq(1..=25_600), "one neutron in every pixel");
-    read_back(&python, &nexus, &events, &[160, 160], "sonde");
+    read_back(&python, &nexus, &events, &[160, 160], None, "sonde");
 }

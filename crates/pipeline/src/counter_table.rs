@@ -6,7 +6,7 @@ use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
 use evforge_detect::gdgem::{GdGemCounters, TrackCounters};
 use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
-use evforge_detect::multigrid::{CncsCounters, MesytecCounters, OutletCounters};
+use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
@@ -29,6 +29,7 @@ pub fn counter_table() -> String {
     add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
     add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
     add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
+    add_stage::<ColumnCounters>(&mut text, "Forming events of a Multi-Grid with today's ESS readout");
     add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
     add_stage::<MultiBladeCounters>(&mut text, "Readouts of a Multi-Blade with CAEN digitisers");
     add_stage::<CassetteCounters>(&mut text, "Forming events of a Multi-Blade");

@@ -25,6 +25,18 @@ pub enum Strategy {
     Centroid,
 }
 
+impl Strategy {
+    /// Its name in configurations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maximum => "maximum",
+            Self::CenterMass => "center-mass",
+            Self::Prioritized => "prioritized",
+            Self::Centroid => "centroid",
+        }
+    }
+}
+
 /// What the time of an event counts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventTime {

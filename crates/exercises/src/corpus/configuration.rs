@@ -4,7 +4,7 @@ use super::Seed;
 use crate::configuration::SEPARATOR;
 
 /// The configurations that are shipped.
-const SHIPPED: [(&str, &str); 16] = [
+const SHIPPED: [(&str, &str); 18] = [
     ("gdgem-srs", include_str!("../../../../configs/gdgem-srs.toml")),
     ("gdgem-run16", include_str!("../../../../configs/reference-2018/gdgem-run16.toml")),
     ("gdgem-recorded-vmm2", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm2.toml")),
@@ -18,6 +18,8 @@ const SHIPPED: [(&str, &str); 16] = [
     ("multigrid", include_str!("../../../../configs/multigrid.toml")),
     ("sonde-module", include_str!("../../../../configs/sonde-module.toml")),
     ("sonde", include_str!("../../../../configs/sonde.toml")),
+    ("trex", include_str!("../../../../configs/trex.toml")),
+    ("let", include_str!("../../../../configs/let.toml")),
     ("reference-multiblade", include_str!("../../../../configs/reference-2018/multiblade.toml")),
     ("reference-multigrid", include_str!("../../../../configs/reference-2018/multigrid.toml")),
     ("reference-sonde", include_str!("../../../../configs/reference-2018/sonde.toml")),

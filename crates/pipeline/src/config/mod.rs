@@ -33,6 +33,7 @@ mod document;
 mod ess;
 mod ess_beam_monitors;
 mod ess_multiblade;
+mod ess_multigrid;
 mod ess_vmm;
 mod gdgem;
 mod multiblade;
@@ -57,6 +58,7 @@ use adc_readout::AdcReadoutSection;
 use ess::EssSection;
 use ess_beam_monitors::BeamMonitorSection;
 use ess_multiblade::EssMultiBladeSection;
+use ess_multigrid::EssMultiGridSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
@@ -64,8 +66,7 @@ use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
 use evforge_detect::ess::EssSettings;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
-use evforge_detect::multigrid::settings::Strategy;
-use evforge_detect::multigrid::{MultiGrid, MultiGridCncs, MultiGridSettings};
+use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, MultiGridSettings};
 use evforge_detect::partition::RegionExecutor;
 use evforge_detect::settings::SettingsError;
 use evforge_detect::sonde::{Sonde, SondeSettings};
@@ -200,11 +201,12 @@ struct File {
     plugin: Option<PluginSection>,
     ess_beam_monitors: Option<BeamMonitorSection>,
     ess_multiblade: Option<EssMultiBladeSection>,
+    ess_multigrid: Option<EssMultiGridSection>,
 }
 
 /// Names of the detectors' sections.
 #[rustfmt::skip]
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "gdgem",
     "multigrid",
     "sonde",
@@ -212,6 +214,7 @@ const SECTIONS: [&str; 8] = [
     "adc_readout",
     "ess_beam_monitors",
     "ess_multiblade",
+    "ess_multigrid",
     "plugin",
 ];
 
@@ -240,6 +243,9 @@ impl File {
             }),
             of("ess_multiblade", &self.ess_multiblade, |section| {
                 Ok(Is::EssMultiBlade(section.settings(self.ess("ess_multiblade")?)?))
+            }),
+            of("ess_multigrid", &self.ess_multigrid, |section| {
+                Ok(Is::EssMultiGrid(section.settings(self.ess("ess_multigrid")?)?))
             }),
             of("plugin", &self.plugin, |section| Ok(Is::Plugin(section.settings(folder)?))),
         ]
@@ -313,6 +319,8 @@ pub enum DetectorSettings {
     AdcReadout(AdcReadoutSettings),
     /// A Multi-Blade.
     MultiBlade(MultiBladeSettings),
+    /// A Multi-Grid with today's ESS readout.
+    EssMultiGrid(EssMultiGridSettings),
     /// A detector from outside.
     Plugin(PluginSettings),
     /// Beam monitors in today's ESS readout.
@@ -333,6 +341,7 @@ impl DetectorSettings {
             Self::Sonde(settings) => settings.check(),
             Self::AdcReadout(settings) => settings.check(),
             Self::MultiBlade(settings) => settings.check(),
+            Self::EssMultiGrid(settings) => settings.check(),
             // Nobody knows what a library takes but the library, which is not loaded for this.
             Self::Plugin(_) => Ok(()),
             Self::BeamMonitors(settings) => settings.check(),
@@ -352,6 +361,7 @@ impl DetectorSettings {
                 None => Box::new(AdcReadout::new(settings)?),
             },
             Self::MultiBlade(settings) => Box::new(MultiBlade::new(settings)?),
+            Self::EssMultiGrid(settings) => settings.detector()?,
             Self::Plugin(settings) => Box::new(settings.build()?),
             Self::BeamMonitors(settings) => Box::new(beam_monitors::new(settings)?),
             Self::EssMultiBlade(settings) => Box::new(settings.detector()?),
@@ -446,12 +456,9 @@ impl Config {
             | DetectorSettings::Plugin(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,
             DetectorSettings::MultiGrid(MultiGridSettings::Mesytec(settings)) => {
-                Some(match settings.strategy {
-                    Strategy::Maximum => "maximum",
-                    Strategy::CenterMass => "center-mass",
-                    Strategy::Prioritized => "prioritized",
-                })
+                Some(settings.strategy.name())
             }
+            DetectorSettings::EssMultiGrid(settings) => Some(settings.strategy.name()),
         }
     }
 

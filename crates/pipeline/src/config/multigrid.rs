@@ -21,10 +21,22 @@ enum Readout {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum StrategyName {
+pub(super) enum StrategyName {
     Maximum,
     CenterMass,
     Prioritized,
+    Centroid,
+}
+
+impl StrategyName {
+    pub(super) fn settings(self) -> Strategy {
+        match self {
+            Self::Maximum => Strategy::Maximum,
+            Self::CenterMass => Strategy::CenterMass,
+            Self::Prioritized => Strategy::Prioritized,
+            Self::Centroid => Strategy::Centroid,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -305,11 +317,7 @@ impl MultiGridSection {
             channels.iter().map(|&channel| MaskSettings { bus: *bus, channel, reason: reason.clone() })
         });
         Ok(MesytecSettings {
-            strategy: match self.strategy {
-                None | Some(StrategyName::Maximum) => Strategy::Maximum,
-                Some(StrategyName::CenterMass) => Strategy::CenterMass,
-                Some(StrategyName::Prioritized) => Strategy::Prioritized,
-            },
+            strategy: self.strategy.map_or(Strategy::Maximum, StrategyName::settings),
             time: self.time_settings(),
             spoof_high_time: self.spoof_high_time.unwrap_or(false),
             discard_damaged_packets: self.discard_damaged_packets.unwrap_or(false),
