@@ -7,7 +7,7 @@
 
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
-use crate::joint_time::{Closing, DataTime};
+use crate::joint_time::{Closing, DataTime, SMALLEST_STEP};
 use crate::source_clock::AcceptedHits;
 use crate::time_order::TimeOrder;
 use evforge_core::event::EventBatch;
@@ -103,6 +103,11 @@ pub fn append(formed: &[TimedEvent], events: &mut EventBatch, nanoseconds: impl 
     events.len() - before
 }
 
+/// Hits of a module that make a step worth while, all modules being alike.
+const STEP_OF_A_MODULE: usize = 256;
+/// No more hits are collected than a cache holds.
+const LARGEST_STEP: usize = 1 << 15;
+
 /// The waiting hits of one module.
 #[derive(Debug)]
 struct Waiting(TimeOrder);
@@ -119,7 +124,7 @@ struct Hits {
     of_modules: Vec<Waiting>,
     /// Hits that have come in since the last closing, and those that it left.
     pending: usize,
-    /// The module that has the least room, roughly: no module has had more hits since the last closing.
+    /// No module has less room than this.
     least_room: usize,
 }
 
@@ -145,7 +150,8 @@ impl<T: Timed> AcceptedHits<T> for ModuleWindows {
         if let Some(Waiting(order)) = self.hits.of_modules.get_mut(module) {
             order.push(epoch, hit);
             self.hits.pending += 1;
-            self.hits.least_room = self.hits.least_room.min(order.room());
+            // As if all hits went to the fullest module; found out anew when that is no longer enough.
+            self.hits.least_room = self.hits.least_room.saturating_sub(1);
         }
     }
 }
@@ -161,7 +167,7 @@ impl ModuleWindows {
         };
         Self {
             hits,
-            closing: Closing::default(),
+            closing: Closing::in_steps_of((modules * STEP_OF_A_MODULE).clamp(SMALLEST_STEP, LARGEST_STEP)),
             released: Vec::with_capacity(Self::event_capacity(modules, max_held_hits)),
             gone: 0,
             future_from: (0, 0),
@@ -182,7 +188,7 @@ impl ModuleWindows {
             + Self::event_capacity(modules, max_held_hits) * size_of::<TimedEvent>()
     }
 
-    /// How many more hits fit on the fullest module.
+    /// How many more hits fit on the fullest module, at least.
     #[inline]
     pub fn room(&self) -> usize {
         self.hits.least_room
