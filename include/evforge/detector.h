@@ -87,8 +87,9 @@ struct evforge_events {
 /* How far a call came. Every call begins with both members 0. */
 struct evforge_progress {
     size_t taken;      /* packets dealt with, counted from the first one of this call */
-    uint32_t more;     /* not 0: there was no room for further events. evforge empties it and calls again, with the
-                          packets that have not been taken. Without it, all packets must have been taken. */
+    uint32_t more;     /* not 0: there was no room for further events, or not for events_per_packet of them, or for as
+                          many pulses. evforge empties it and calls again, with the packets that have not been
+                          taken. Without it, all packets must have been taken. */
     uint32_t reserved; /* 0 */
 };
 
@@ -150,7 +151,8 @@ struct evforge_source {
 
 /* What a detector is like. All members but struct_size are 0 when evforge asks. */
 struct evforge_description {
-    uint32_t struct_size;       /* set by evforge: bytes of this structure as evforge knows it */
+    uint32_t struct_size;       /* set by evforge: bytes of this structure as evforge knows it. Members that a later
+                                   header has behind them must not be written */
     uint32_t nx;                /* columns of a panel, at least 1 */
     uint32_t ny;                /* rows, at least 1 */
     uint32_t nz;                /* layers, at least 1 */

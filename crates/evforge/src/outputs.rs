@@ -192,7 +192,7 @@ impl Outputs {
             json.push(b'\n');
             write_file("the monitor data", path, &json)?;
         }
-        if let (Some(path), Some(counts), true) = (&arguments.image, &self.counts, report.is_success()) {
+        if let (Some(path), Some(counts), true) = (&arguments.image, &self.counts, report.is_input_whole()) {
             write_file("the image", path, &png_of_counts(&counts.geometry(), &counts.snapshot())?)?;
         }
         Ok(())

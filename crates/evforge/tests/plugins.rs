@@ -154,12 +154,13 @@ fn a_library_that_fails_leaves_its_events_so_far_and_an_exit_status() {
         ("many events", 1, 4, "ingest wrote 8193 events; there was room for 8192"),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let [events, report, nexus] =
-            ["events.csv", "report.json", "run.nxs"].map(|name| folder.path().join(name));
+        let [events, report, nexus, image] =
+            ["events.csv", "report.json", "run.nxs", "image.png"].map(|name| folder.path().join(name));
         let fault = format!("detector.settings.fault={fault}");
         let slab = format!("input.packets_per_slab={slab}");
         let mut further = vec!["--set", &fault, "--set", &slab, "--events", events.to_str().unwrap()];
         further.extend(["--report", report.to_str().unwrap(), "--nexus", nexus.to_str().unwrap()]);
+        further.extend(["--image", image.to_str().unwrap()]);
         let (output, library) = misbehaving(folder.path(), &[], &further);
         assert_eq!(output.status.code(), Some(1));
         let said = text(&output.stdout);
@@ -174,7 +175,7 @@ fn a_library_that_fails_leaves_its_events_so_far_and_an_exit_status() {
         assert_eq!((&stream["packets"]["handed_over"], after), (&8.into(), &(8 - expected_events).into()));
         let lines = std::fs::read_to_string(&events).unwrap();
         assert_eq!(lines.lines().count() as u64 - 1, expected_events, "{lines}");
-        assert!(nexus.is_file());
+        assert!(nexus.is_file() && image.is_file());
     }
 }
 

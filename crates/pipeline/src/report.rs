@@ -53,9 +53,14 @@ impl RunReport {
     /// True if nothing went wrong: the input was whole or the run was stopped on purpose, the detector has formed
     /// events to the end, and all sinks have everything.
     pub fn is_success(&self) -> bool {
-        !matches!(self.ending, Ending::InputFailed(_))
+        self.is_input_whole()
             && self.detector_failure.is_none()
             && self.sinks.iter().all(|sink| sink.failure.is_none())
+    }
+
+    /// True if the input was whole, or the run was stopped on purpose.
+    pub fn is_input_whole(&self) -> bool {
+        !matches!(self.ending, Ending::InputFailed(_))
     }
 
     /// The report as JSON.

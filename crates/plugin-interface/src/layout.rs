@@ -140,7 +140,7 @@ pub struct Counter {
     pub name: *const c_char,
     /// One sentence for people; ends with 0.
     pub help: *const c_char,
-    /// One of [`unit`].
+    /// One of [`mod@unit`].
     pub unit: u32,
     /// One of [`role`].
     pub role: u32,

@@ -105,11 +105,15 @@ unsafe extern "C" fn create<D: Detector>(
 /// # Safety
 /// As the header says of this function; so all below.
 unsafe extern "C" fn describe<D: Detector>(detector: *const Handle, description: *mut Description) {
-    // SAFETY: the handle is one of `create`, and the host's place has the size of a description.
-    let (detector, place) = unsafe { (&*detector.cast::<D>(), &mut *description) };
+    // SAFETY: the handle is one of `create`, and the host's place begins with its size.
+    let (detector, struct_size) = unsafe { (&*detector.cast::<D>(), (*description).struct_size) };
     // After a panic the description stays empty, which the host refuses.
     if let Ok(told) = catch_unwind(AssertUnwindSafe(|| detector.description())) {
-        *place = Description { struct_size: place.struct_size, ..told };
+        let told = Description { struct_size, ..told };
+        let bytes = (struct_size as usize).min(size_of::<Description>());
+        // An older host knows fewer members.
+        // SAFETY: both places have so many bytes.
+        unsafe { description.cast::<u8>().copy_from_nonoverlapping((&raw const told).cast(), bytes) };
     }
 }
 

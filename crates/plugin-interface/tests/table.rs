@@ -82,6 +82,10 @@ fn a_detector_is_called_as_the_header_says() {
     // SAFETY: a description has its size, and the handle is good.
     unsafe { table.describe.expect("describe")(detector, &raw mut description) };
     assert_eq!((description.struct_size, description.nx, description.ny), (99, 3, 2));
+    let mut older = Description { struct_size: 8, ..Description::default() };
+    // SAFETY: as above.
+    unsafe { table.describe.expect("describe")(detector, &raw mut older) };
+    assert_eq!((older.struct_size, older.nx, older.ny), (8, 3, 0), "an older host has no more room");
 
     for (bytes, expected_code, expected_progress, expected_events, expected_words) in [
         (&b"done"[..], 0, (2, 0), 2, ""),

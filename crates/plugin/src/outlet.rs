@@ -13,6 +13,7 @@ const EVENTS_PER_CALL: usize = 8192;
 /// Events and pulses of one call.
 #[derive(Debug)]
 pub(crate) struct Outlet {
+    events_per_packet: usize,
     times_ns: Vec<u64>,
     pixel_ids: Vec<u32>,
     pulses: Vec<Pulse>,
@@ -31,6 +32,7 @@ impl Outlet {
     pub(crate) fn new(events_per_packet: usize, tells_pulses: bool) -> Self {
         let capacity = events_per_packet + EVENTS_PER_CALL;
         Self {
+            events_per_packet,
             times_ns: vec![0; capacity],
             pixel_ids: vec![0; capacity],
             pulses: vec![Pulse::default(); capacity],
@@ -64,6 +66,13 @@ impl Outlet {
             pulse_capacity: self.pulses.len(),
             pulses_used: 0,
         }
+    }
+
+    /// The room that a library left, if it was enough for the events of a packet, or for one event if their number is
+    /// not known.
+    pub(crate) fn left(&self, written: &RawEvents) -> Option<usize> {
+        let left = self.times_ns.len().saturating_sub(written.used.max(written.pulses_used));
+        (left >= self.events_per_packet.max(1)).then_some(left)
     }
 
     /// Events that the library says it wrote, as far as there can be so many.

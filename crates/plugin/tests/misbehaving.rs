@@ -6,6 +6,9 @@ use evforge_core::event::EventBatch;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_plugin::{PluginDetector, PluginLibrary};
 use evforge_testkit::outside::c_library;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 fn source() -> PathBuf {
@@ -59,6 +62,56 @@ fn detectors_that_refuse_their_settings_or_cannot_be_are_not_made() {
         let error = PluginDetector::new(library, &format!("fault = \"{fault}\"\n")).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\n  expected {expected}");
     }
+}
+
+/// Packets that tell the library what to answer: whatever it is, the host comes to an end, takes over only events that can
+/// be, and accounts for every packet.
+#[test]
+fn no_answer_harms_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = PluginLibrary::load(&misbehaving(folder.path(), &[])).unwrap();
+    // Packets taken, more, events, pulses, pixel, first event of the pulse, three counters, received by the source, code.
+    let good = vec![1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0];
+    // One or two answers differ from good ones.
+    let wrong = prop::collection::vec((0..11_usize, 0..4_u8), 1..3);
+    let packet = prop_oneof![4 => Just(Vec::new()), 1 => wrong].prop_map(move |wrong| {
+        let mut bytes = good.clone();
+        wrong.into_iter().for_each(|(index, byte)| bytes[index] = byte);
+        bytes
+    });
+    let packets = prop::collection::vec(packet, 1..12);
+    let (failed, worked) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config)
+        .run(&(packets, 1..4_usize, 1..5_usize), |(packets, per_slab, per_batch)| {
+            let settings = "fault = \"bytes, pulses\"\n";
+            let mut detector = PluginDetector::new(library, settings).expect("good settings");
+            let mut batch = EventBatch::new(per_batch);
+            let (mut events, mut sound) = (0, true);
+            let mut deliver = |batch: &mut EventBatch| {
+                events += batch.len() as u64;
+                sound &= batch.pixel_ids().iter().all(|pixel| (1..=16).contains(pixel));
+                sound &= batch.by_pulse().all(|(pulse, _)| pulse.is_some());
+                batch.clear();
+            };
+            for packets in packets.chunks(per_slab) {
+                let mut slab = PacketSlab::new(per_slab, 0);
+                for packet in packets {
+                    assert!(slab.push(packet, packet.len(), PacketOrigin::default()));
+                }
+                form(&mut detector, &slab.batch(), &mut batch, &mut deliver);
+            }
+            form_rest(&mut detector, &mut batch, &mut deliver);
+            let ledger = detector.ledger();
+            prop_assert!(sound && ledger.unaccounted() == 0);
+            prop_assert_eq!(ledger.counters.value("events"), Some(events));
+            prop_assert_eq!(ledger.counters.value("packets_received"), Some(packets.len() as u64));
+            let counted = if detector.failure().is_some() { &failed } else { &worked };
+            counted.set(counted.get() + 1);
+            Ok(())
+        })
+        .unwrap();
+    assert!(failed.get() > 500 && worked.get() > 200, "{} failed, {} worked", failed.get(), worked.get());
 }
 
 /// What became of 3 good packets, one without bytes, a bad one and 3 more, of which each slab has `per_slab`.
@@ -143,7 +196,7 @@ fn what_cannot_be_stops_the_detector_before_anything_of_it_is_taken_over() {
     for (fault, expected) in [
         ("takes more", "ingest took 2 packets; it was given 1"),
         ("takes less", "ingest took 0 of 1 packets without saying that it has no room"),
-        ("no room", "ingest said that it has no room, but wrote nothing into an empty place"),
+        ("no room", "ingest said that it has no room; there was room for 8192 more events"),
         ("many events", "ingest wrote 8193 events; there was room for 8192"),
         ("pixel 0", "ingest wrote pixel 0 (event 0); expected 1 to 16"),
         ("pixel 17", "ingest wrote pixel 17 (event 0); expected 1 to 16"),
