@@ -5,7 +5,7 @@
 mod common;
 mod ess_instruments;
 
-use common::{LiveProgram, evforge, text, workspace};
+use common::{LiveProgram, evforge, python, text, workspace};
 use ess_instruments::Neutrons;
 use evforge_core::packet::{Packet, PacketOrigin};
 use evforge_net::capture::PcapngWriter;
@@ -13,7 +13,7 @@ use evforge_testkit::{shared_folder, skip};
 use evforge_wire::sonde::{Header, SondeEncoder, TriggerTime};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// An instrument with packets for it.
 struct Instrument {
@@ -65,22 +65,6 @@ const INSTRUMENTS: &[Instrument] = &[
         shape: &[16, 51, 12],
     },
 ];
-
-/// The Python with the packages of `tests/python/requirements.txt`.
-fn python(test: &str) -> Option<PathBuf> {
-    let interpreter = std::env::var_os("EVFORGE_PYTHON")
-        .map_or_else(|| workspace().join(".venv/bin/python"), PathBuf::from);
-    let mut probe = Command::new(&interpreter);
-    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if probe.status().is_ok_and(|status| status.success()) {
-        return Some(interpreter);
-    }
-    skip(
-        test,
-        &format!("{} cannot import h5py and scippnexus: make check prepares it", interpreter.display()),
-    );
-    None
-}
 
 /// Checks the file with h5py and scippnexus against the events of a CSV file and, if there is one, against a file of
 /// pulses.

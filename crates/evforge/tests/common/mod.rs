@@ -26,6 +26,22 @@ pub(crate) fn evforge(arguments: &[&str]) -> Output {
     output
 }
 
+/// The Python with the packages of `tests/python/requirements.txt`.
+pub(crate) fn python(test: &str) -> Option<PathBuf> {
+    let interpreter = std::env::var_os("EVFORGE_PYTHON")
+        .map_or_else(|| workspace().join(".venv/bin/python"), PathBuf::from);
+    let mut probe = Command::new(&interpreter);
+    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Some(interpreter);
+    }
+    evforge_testkit::skip(
+        test,
+        &format!("{} cannot import h5py and scippnexus: make check prepares it", interpreter.display()),
+    );
+    None
+}
+
 /// A live run under way, killed if the test ends early.
 pub(crate) struct LiveProgram {
     child: Child,
