@@ -1,9 +1,13 @@
-//! A sink that keeps what it is given, for the tests.
+//! What the tests share: a sink that keeps what it is given, and packets straight into a detector.
+#![allow(dead_code)]
 
+use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_core::sink::{EventSink, SinkError};
+use evforge_pipeline::config::Config;
 use std::sync::{Arc, Mutex};
 
 /// Keeps all events and pulses.
@@ -28,4 +32,19 @@ impl EventSink for Keep {
     fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
         Ok(())
     }
+}
+
+/// The events and pulses of packets, and the ledger at the end.
+pub(crate) fn form_packets(config: &Config, packets: &[Vec<u8>]) -> (EventLog, DetectorLedger) {
+    let mut detector = config.build_detector().expect("a configuration that was read");
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(Vec::len).sum::<usize>().max(1));
+    assert!(packets.iter().all(|packet| slab.push(packet, packet.len(), PacketOrigin::default())));
+    let (mut events, mut log) = (EventBatch::new(64), EventLog::default());
+    let mut deliver = |events: &mut EventBatch| {
+        log.take(events);
+        events.clear();
+    };
+    form(detector.as_mut(), &slab.batch(), &mut events, &mut deliver);
+    form_rest(detector.as_mut(), &mut events, &mut deliver);
+    (log, detector.ledger())
 }

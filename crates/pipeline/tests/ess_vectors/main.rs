@@ -6,12 +6,11 @@
 //! counters; where that is not what the reference says, the case says why.
 
 mod beam_monitors;
+#[path = "../common/mod.rs"]
+mod common;
 mod multiblade;
 
-use evforge_core::detector::{form, form_rest};
-use evforge_core::event::EventBatch;
-use evforge_core::event_log::EventLog;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
+use common::form_packets;
 use evforge_pipeline::config::Config;
 use evforge_testkit::{shared_folder, skip};
 use evforge_wire::ess::{EssHeader, EssTime, detector_type};
@@ -119,20 +118,7 @@ fn packets(case: &Case, detector_type: u8) -> Vec<Vec<u8>> {
 
 fn replay(detector: &Detector, case: &Case) {
     let config = configuration(detector, case);
-    let mut pipeline = config.build_detector().expect("a configuration that was read");
-    let packets = packets(case, type_of(&config));
-    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(Vec::len).sum::<usize>().max(1));
-    for packet in &packets {
-        assert!(slab.push(packet, packet.len(), PacketOrigin::default()), "{}", case.test);
-    }
-    let (mut events, mut log) = (EventBatch::new(64), EventLog::default());
-    let mut deliver = |events: &mut EventBatch| {
-        log.take(events);
-        events.clear();
-    };
-    form(pipeline.as_mut(), &slab.batch(), &mut events, &mut deliver);
-    form_rest(pipeline.as_mut(), &mut events, &mut deliver);
-    let ledger = pipeline.ledger();
+    let (log, ledger) = form_packets(&config, &packets(case, type_of(&config)));
     assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0), "{}", case.test);
     for (name, expected) in case.counters {
         assert_eq!(ledger.counters.value(name), Some(*expected), "{}: {name}", case.test);
