@@ -64,6 +64,26 @@ const INSTRUMENTS: &[Instrument] = &[
         packets: Packets::ByHand(ess_instruments::let_demonstrator),
         shape: &[16, 51, 12],
     },
+    Instrument {
+        configuration: "freia.toml",
+        packets: Packets::ByHand(ess_instruments::freia),
+        shape: &[1024, 64],
+    },
+    Instrument {
+        configuration: "estia.toml",
+        packets: Packets::ByHand(ess_instruments::estia),
+        shape: &[128, 1536],
+    },
+    Instrument {
+        configuration: "amor-ess.toml",
+        packets: Packets::ByHand(ess_instruments::amor),
+        shape: &[448, 64],
+    },
+    Instrument {
+        configuration: "tblmb.toml",
+        packets: Packets::ByHand(ess_instruments::tblmb),
+        shape: &[448, 64],
+    },
 ];
 
 /// Checks the file with h5py and scippnexus against the events of a CSV file and, if there is one, against a file of

@@ -1,7 +1,9 @@
 //! Neutrons by hand for the instruments with today's ESS readout: their records, and the pixels where they are.
 
+mod multiblade;
 mod multigrid;
 
+pub(crate) use multiblade::{amor, estia, freia, tblmb};
 pub(crate) use multigrid::{let_demonstrator, trex};
 
 use evforge_wire::ess::{EssEncoder, EssTime, RECORD, TICKS_PER_SECOND, Vmm3aFields};
