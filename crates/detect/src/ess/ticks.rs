@@ -5,6 +5,7 @@
 //! than the 32 bits of seconds can say, so no time overflows.
 
 use crate::settings::Picoseconds;
+use crate::tick::TickLength;
 use evforge_wire::ess::{EssTime, TICKS_PER_SECOND};
 
 /// Units in a tick.
@@ -16,6 +17,9 @@ const UNITS_PER_SECOND: u64 = TICKS_PER_SECOND as u64 * UNITS_PER_TICK;
 /// A tick is 400000 / 35221 ns, a unit an eighth of that.
 const NANOSECONDS: u64 = 50_000;
 const UNITS: u64 = 35_221;
+
+/// The length of a unit.
+pub const UNIT: TickLength = TickLength::ratio(NANOSECONDS, UNITS);
 
 /// The time of a time stamp.
 #[inline]

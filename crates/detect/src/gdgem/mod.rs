@@ -19,6 +19,7 @@
 //! | [`readout_stage`] | packets of one FEC to hits |
 //! | `trigger_markers` | base times of the triggered mode |
 //! | [`track_settings`] | what of the settings does not depend on the electronics |
+//! | [`ess`] | the same detector in today's ESS readout |
 //! | [`tracks`] | hits to events, whatever the electronics |
 //! | [`position`] | matched clusters to an event, or the reason why not |
 //! | `monitor_channels` | readouts and amplitudes of every channel, while somebody looks |
@@ -26,6 +27,7 @@
 
 pub mod counters;
 pub mod digital_geometry;
+pub mod ess;
 pub mod hit_time;
 mod monitor_channels;
 pub mod pipeline;

@@ -4,7 +4,7 @@ use super::Seed;
 use crate::configuration::SEPARATOR;
 
 /// The configurations that are shipped.
-const SHIPPED: [(&str, &str); 18] = [
+const SHIPPED: [(&str, &str); 19] = [
     ("gdgem-srs", include_str!("../../../../configs/gdgem-srs.toml")),
     ("gdgem-run16", include_str!("../../../../configs/reference-2018/gdgem-run16.toml")),
     ("gdgem-recorded-vmm2", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm2.toml")),
@@ -12,6 +12,7 @@ const SHIPPED: [(&str, &str); 18] = [
     ("gdgem-vmm3a", include_str!("../../../../configs/reference-2018/gdgem-vmm3a.toml")),
     ("adc-readout", include_str!("../../../../configs/adc-readout.toml")),
     ("gdgem-nmx", include_str!("../../../../configs/gdgem-nmx.toml")),
+    ("nmx", include_str!("../../../../configs/nmx.toml")),
     ("multiblade-50", include_str!("../../../../configs/multiblade-50.toml")),
     ("multiblade", include_str!("../../../../configs/multiblade.toml")),
     ("multigrid-cncs", include_str!("../../../../configs/multigrid-cncs.toml")),

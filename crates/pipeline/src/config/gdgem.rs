@@ -2,12 +2,11 @@
 
 use super::quantity::Duration;
 use super::sorting::Sorting;
+use super::tracks::{Clustering, Geometry, Matching, Partition, PlaneName, Position};
 use super::{side_file, vmm_files};
-use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::settings::{
     ChannelThreshold, ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MaskedChannels,
-    MatchingSettings, PartitionSettings, Plane, PositionSettings, ReadoutFormat, TimeConvention,
-    TimeSettings,
+    MatchingSettings, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,
 };
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SettingsError;
@@ -34,19 +33,21 @@ enum Convention {
     SignedOffset,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum PlaneName {
-    X,
-    Y,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Weighting {
-    Charge,
-    Plain,
-}
+/// What holds for the keys of `clustering` that are left out.
+const CLUSTERING: ClusteringSettings =
+    ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+/// And of `matching`.
+const MATCHING: MatchingSettings =
+    MatchingSettings { by: MatchBy::End, max_difference: 200_000, max_amplitude_permille: None };
+/// And of `position`.
+const POSITION: PositionSettings = PositionSettings {
+    weighted: true,
+    time_bins: 3,
+    lower_uncertainty_limit: None,
+    upper_uncertainty_limit: None,
+    minimum_hits: None,
+    spans: None,
+};
 
 const fn nanoseconds(picoseconds: u64) -> Duration {
     Duration { picoseconds }
@@ -75,111 +76,6 @@ impl Time {
     }
     fn trigger_tick() -> Duration {
         nanoseconds(3_125)
-    }
-}
-
-/// `[gdgem.clustering.x]` and `[gdgem.clustering.y]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Clustering {
-    adc_threshold: u16,
-    max_time_gap: Duration,
-    max_strip_gap: u16,
-    min_hits: u32,
-}
-
-impl Default for Clustering {
-    fn default() -> Self {
-        Self { adc_threshold: 0, max_time_gap: nanoseconds(200_000), max_strip_gap: 2, min_hits: 3 }
-    }
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Planes {
-    x: Clustering,
-    y: Clustering,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Match {
-    End,
-    Start,
-    Centre,
-    Overlap,
-    Gap,
-}
-
-/// `[gdgem.matching]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Matching {
-    by: Match,
-    #[serde(alias = "max_end_difference")]
-    max_difference: Duration,
-    max_amplitude_ratio: Option<f64>,
-}
-
-impl Default for Matching {
-    fn default() -> Self {
-        Self { by: Match::End, max_difference: nanoseconds(200_000), max_amplitude_ratio: None }
-    }
-}
-
-impl Matching {
-    fn settings(&self) -> MatchingSettings {
-        // Thousandths are as fine as anybody can tell amplitudes; a cast of a float saturates.
-        let permille = |ratio: f64| (ratio * 1000.0).round() as u64;
-        MatchingSettings {
-            by: match self.by {
-                Match::End => MatchBy::End,
-                Match::Start => MatchBy::Start,
-                Match::Centre => MatchBy::Centre,
-                Match::Overlap => MatchBy::Overlap,
-                Match::Gap => MatchBy::Gap,
-            },
-            max_difference: self.max_difference.picoseconds,
-            max_amplitude_permille: self.max_amplitude_ratio.map(permille),
-        }
-    }
-}
-
-/// `[gdgem.position]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Position {
-    weighting: Weighting,
-    time_bins: usize,
-    lower_uncertainty_limit: Option<u16>,
-    upper_uncertainty_limit: Option<u16>,
-    minimum_hits: Option<u32>,
-}
-
-impl Default for Position {
-    fn default() -> Self {
-        Self {
-            weighting: Weighting::Charge,
-            time_bins: 3,
-            lower_uncertainty_limit: None,
-            upper_uncertainty_limit: None,
-            minimum_hits: None,
-        }
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Geometry {
-    nx: u32,
-    ny: u32,
-    #[serde(default = "Geometry::one_panel")]
-    panels: u32,
-}
-
-impl Geometry {
-    fn one_panel() -> u32 {
-        1
     }
 }
 
@@ -240,7 +136,7 @@ pub(super) struct GdGemSection {
     #[serde(default)]
     sorting: Sorting,
     #[serde(default)]
-    clustering: Planes,
+    clustering: Clustering,
     #[serde(default)]
     matching: Matching,
     #[serde(default)]
@@ -257,38 +153,10 @@ pub(super) struct GdGemSection {
     partition: Option<Partition>,
 }
 
-/// `gdgem.partition`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Partition {
-    regions: usize,
-    #[serde(default = "Partition::overlap")]
-    overlap: u16,
-    #[serde(default = "Partition::threads")]
-    threads: usize,
-}
-
-impl Partition {
-    fn overlap() -> u16 {
-        16
-    }
-    fn threads() -> usize {
-        1
-    }
-}
-
 impl GdGemSection {
     /// The detector's settings, with what the files in `folder` say that are named here. What is wrong with
     /// single values is found by the detector itself, and said with the file that it stands in.
     pub(super) fn settings(&self, folder: &Path) -> Result<GdGemSettings, SettingsError> {
-        let clustering = |plane: &Clustering| ClusteringSettings {
-            adc_threshold: plane.adc_threshold,
-            max_time_gap: plane.max_time_gap.picoseconds,
-            max_strip_gap: plane.max_strip_gap,
-            min_hits: plane.min_hits,
-        };
-        let geometry = LogicalGeometry::new(self.geometry.nx, self.geometry.ny, 1, self.geometry.panels)
-            .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })?;
         let settings = GdGemSettings {
             format: match self.readout {
                 Format::Vmm2 => ReadoutFormat::Vmm2,
@@ -307,16 +175,9 @@ impl GdGemSection {
                 trigger_tick: self.time.trigger_tick.picoseconds,
             },
             sorting: self.sorting.settings(),
-            clustering: [clustering(&self.clustering.x), clustering(&self.clustering.y)],
-            matching: self.matching.settings(),
-            position: PositionSettings {
-                weighted: matches!(self.position.weighting, Weighting::Charge),
-                time_bins: self.position.time_bins,
-                lower_uncertainty_limit: self.position.lower_uncertainty_limit,
-                upper_uncertainty_limit: self.position.upper_uncertainty_limit,
-                minimum_hits: self.position.minimum_hits,
-                spans: None,
-            },
+            clustering: self.clustering.settings(&CLUSTERING),
+            matching: self.matching.settings(&MATCHING),
+            position: self.position.settings(&POSITION),
             mapping: self.mapping(folder)?,
             calibration: match &self.calibration {
                 Some(file) => side_file::read(folder, "calibration", file, vmm_files::calibration)?,
@@ -324,12 +185,8 @@ impl GdGemSection {
             },
             mask: self.mask.iter().map(Mask::settings).collect(),
             channel_thresholds: self.channel_threshold.iter().map(Threshold::settings).collect(),
-            geometry,
-            partition: self.partition.map(|Partition { regions, overlap, threads }| PartitionSettings {
-                regions,
-                overlap,
-                threads,
-            }),
+            geometry: self.geometry.settings()?,
+            partition: self.partition.map(Partition::settings),
         };
         settings.check().map_err(|error| self.in_file(error))?;
         Ok(settings)
@@ -369,10 +226,7 @@ fn chip_mapping(entry: &Mapping) -> ChipMapping {
         fec: entry.fec,
         chip: entry.vmm,
         panel: entry.panel,
-        plane: match entry.plane {
-            PlaneName::X => Plane::X,
-            PlaneName::Y => Plane::Y,
-        },
+        plane: entry.plane.plane(),
         strips: ChipStrips::From(entry.strip_offset),
     }
 }

@@ -32,6 +32,7 @@ mod adc_readout;
 mod document;
 mod ess;
 mod ess_beam_monitors;
+mod ess_gdgem;
 mod ess_multiblade;
 mod ess_multigrid;
 mod ess_vmm;
@@ -44,6 +45,7 @@ mod receive;
 mod side_file;
 mod sonde;
 mod sorting;
+mod tracks;
 mod veto;
 pub mod vmm_files;
 
@@ -57,6 +59,7 @@ use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
 use ess::EssSection;
 use ess_beam_monitors::BeamMonitorSection;
+use ess_gdgem::EssGdGemSection;
 use ess_multiblade::EssMultiBladeSection;
 use ess_multigrid::EssMultiGridSection;
 use evforge_core::detector::Detector;
@@ -64,6 +67,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
 use evforge_detect::ess::EssSettings;
+use evforge_detect::gdgem::ess::{self as gdgem_ess, EssGdGemSettings};
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, MultiGridSettings};
@@ -202,11 +206,12 @@ struct File {
     ess_beam_monitors: Option<BeamMonitorSection>,
     ess_multiblade: Option<EssMultiBladeSection>,
     ess_multigrid: Option<EssMultiGridSection>,
+    ess_gdgem: Option<EssGdGemSection>,
 }
 
 /// Names of the detectors' sections.
 #[rustfmt::skip]
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "gdgem",
     "multigrid",
     "sonde",
@@ -215,6 +220,7 @@ const SECTIONS: [&str; 9] = [
     "ess_beam_monitors",
     "ess_multiblade",
     "ess_multigrid",
+    "ess_gdgem",
     "plugin",
 ];
 
@@ -246,6 +252,9 @@ impl File {
             }),
             of("ess_multigrid", &self.ess_multigrid, |section| {
                 Ok(Is::EssMultiGrid(section.settings(self.ess("ess_multigrid")?)?))
+            }),
+            of("ess_gdgem", &self.ess_gdgem, |section| {
+                Ok(Is::EssGdGem(section.settings(self.ess("ess_gdgem")?)?))
             }),
             of("plugin", &self.plugin, |section| Ok(Is::Plugin(section.settings(folder)?))),
         ]
@@ -327,6 +336,8 @@ pub enum DetectorSettings {
     BeamMonitors(BeamMonitorSettings),
     /// A Multi-Blade with today's ESS readout.
     EssMultiBlade(EssMultiBladeSettings),
+    /// A Gd-GEM in today's ESS readout.
+    EssGdGem(EssGdGemSettings),
 }
 
 impl DetectorSettings {
@@ -346,6 +357,7 @@ impl DetectorSettings {
             Self::Plugin(_) => Ok(()),
             Self::BeamMonitors(settings) => settings.check(),
             Self::EssMultiBlade(settings) => settings.check(),
+            Self::EssGdGem(settings) => settings.check(),
         }
     }
 
@@ -365,6 +377,7 @@ impl DetectorSettings {
             Self::Plugin(settings) => Box::new(settings.build()?),
             Self::BeamMonitors(settings) => Box::new(beam_monitors::new(settings)?),
             Self::EssMultiBlade(settings) => Box::new(settings.detector()?),
+            Self::EssGdGem(settings) => Box::new(gdgem_ess::new(settings)?),
         })
     }
 }
@@ -452,6 +465,7 @@ impl Config {
             | DetectorSettings::GdGem(_)
             | DetectorSettings::BeamMonitors(_)
             | DetectorSettings::EssMultiBlade(_)
+            | DetectorSettings::EssGdGem(_)
             | DetectorSettings::MultiBlade(_)
             | DetectorSettings::Plugin(_)
             | DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => None,

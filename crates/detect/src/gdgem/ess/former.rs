@@ -1,0 +1,131 @@
+//! Tracks in today's readout: hits to events, each at its pulse.
+
+use crate::ess::{HitFormer, Place, Placed, PulseLine, ticks};
+use crate::event_order::TimedEvent;
+use crate::gdgem::track_settings::TrackSettings;
+use crate::gdgem::tracks::Tracks;
+use crate::hit::Hit;
+use crate::joint_time::DataTime;
+use crate::partition::{OneByOne, RegionExecutor};
+use crate::source_clock::AcceptedHits;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::EventBatch;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+use std::sync::Arc;
+
+impl Placed for Hit {
+    #[inline(always)]
+    fn placed(place: Place, time: u64, amplitude: u16) -> Self {
+        Self { time, strip: place.coordinate, adc: amplitude }
+    }
+}
+
+/// Forms the events of tracks.
+#[derive(Debug)]
+pub struct TrackFormer {
+    tracks: Tracks,
+    /// An event, with its epoch, that found the batch full: pulses take room in it, too.
+    refused: Option<(u32, TimedEvent)>,
+}
+
+impl TrackFormer {
+    /// For settings that have been checked.
+    pub fn new(settings: &TrackSettings) -> Self {
+        let executor = Arc::new(OneByOne) as Arc<dyn RegionExecutor>;
+        Self { tracks: Tracks::new(settings, ticks::UNIT, ticks::in_duration, &executor), refused: None }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(settings: &TrackSettings) -> usize {
+        Tracks::memory_bound(settings, ticks::in_duration)
+    }
+}
+
+impl AcceptedHits for TrackFormer {
+    #[inline(always)]
+    fn accept(&mut self, target: usize, epoch: u32, hit: Hit) {
+        self.tracks.former.accept(target, epoch, hit);
+    }
+}
+
+impl HitFormer for TrackFormer {
+    type Hit = Hit;
+
+    #[inline]
+    fn find_room(&mut self, _needed: usize) -> usize {
+        self.room()
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        self.tracks.former.room()
+    }
+
+    #[inline]
+    fn is_closing_worthwhile(&self) -> bool {
+        self.tracks.former.is_closing_worthwhile()
+    }
+
+    fn advance(&mut self, target: DataTime) {
+        self.tracks.former.advance(target);
+    }
+
+    fn closed_before(&self) -> DataTime {
+        self.tracks.former.closed_before()
+    }
+
+    fn latest_pending(&self) -> Option<DataTime> {
+        self.tracks.former.latest_pending()
+    }
+
+    #[inline]
+    fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
+        let Self { tracks, refused } = self;
+        let waiting = refused.take();
+        let mut file = |epoch, event, events: &mut EventBatch| {
+            let filed = pulses.file(epoch, event, events);
+            *refused = (!filed).then_some((epoch, event));
+            filed
+        };
+        if let Some((epoch, event)) = waiting
+            && !file(epoch, event, events)
+        {
+            return false;
+        }
+        tracks.drain(|epoch, event| file(epoch, event, events))
+    }
+
+    fn future_from(&self) -> DataTime {
+        let refused = self.refused.map(|(epoch, event)| (epoch, event.time));
+        let tracks = self.tracks.former.future_from();
+        refused.map_or(tracks, |refused| refused.min(tracks))
+    }
+
+    fn events_formed(&self) -> u64 {
+        self.tracks.events_formed()
+    }
+
+    fn held_events(&self) -> u64 {
+        u64::from(self.refused.is_some())
+    }
+
+    fn forced_closings(&self) -> u64 {
+        0
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        CounterSnapshot::of(&self.tracks.counters())
+    }
+
+    fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
+        self.tracks.set_monitoring(plan);
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.tracks.monitor()
+    }
+
+    fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
+        self.tracks.monitor_mut()
+    }
+}

@@ -1,0 +1,59 @@
+//! Gd-GEM in today's ESS readout: VMM3a hybrids, panels of two planes of strips each (NMX).
+//!
+//! ```text
+//! packets ──► [ess](crate::ess): header, wiring, order over the queues ──► tracks ──► pulse line ──► events
+//! ```
+//!
+//! | file | question |
+//! |---|---|
+//! | `settings` | what can be configured; which strip a channel is |
+//! | `former` | hits to events, each at its pulse |
+//!
+//! Source: ESS readout formats, section 3, "NMX". Clusters, their matching, limits and position are those of
+//! [`tracks`](super::tracks), as for the prototype. What differs from the reference:
+//!
+//! * Events may span packets. The reference forgets its hits after each packet.
+//! * With equal limits for both, clusters of a plane that are close in time make one event whatever lies between their
+//!   strips, as in the reference; the limits of the spans then tell a track from two neutrons at once.
+//! * The position is the centre of *all* hits of the latest time, rounded half up. The reference takes one of them, by
+//!   the order in which they came, and where clusters have been joined it takes the latest of the cluster that
+//!   began first, not of the event.
+//! * The longest time is that from the first hit to the last. The reference adds a nanosecond and rounds both ends down
+//!   first: where the limit lies within 2 ns of a whole number of ticks, the two can differ.
+//! * Pixels of a panel follow those of the panel before: `panel · nx · ny + y · nx + x + 1`. The reference gives the
+//!   same ids to all panels.
+
+mod former;
+pub mod settings;
+
+pub use former::TrackFormer;
+pub use settings::{EssGdGemSettings, StripHybrid};
+
+use crate::ess::{EssVmm, ReadoutFilter};
+use crate::settings::SettingsError;
+
+/// A Gd-GEM in today's readout.
+pub type EssGdGem<R = ()> = EssVmm<TrackFormer, R>;
+
+/// A detector with these settings.
+///
+/// # Errors
+/// The first setting that cannot be.
+pub fn new(settings: &EssGdGemSettings) -> Result<EssGdGem, SettingsError> {
+    with_filter(settings, ())
+}
+
+/// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
+///
+/// # Errors
+/// The first setting that cannot be.
+pub fn with_filter<R: ReadoutFilter>(
+    settings: &EssGdGemSettings,
+    filter: R,
+) -> Result<EssGdGem<R>, SettingsError> {
+    settings.check()?;
+    let tracks = settings.tracks();
+    let memory = TrackFormer::memory_bound(&tracks);
+    let former = TrackFormer::new(&tracks);
+    EssVmm::with_filter(&settings.ess, &settings.vmm()?, former, settings.geometry, memory, filter)
+}
