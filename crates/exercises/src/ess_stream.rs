@@ -9,6 +9,10 @@ use std::path::Path;
 pub mod choice {
     /// Beam monitors of all kinds.
     pub const BEAM_MONITORS: u8 = 0;
+    /// A Multi-Blade of two cassettes.
+    pub const MULTI_BLADE: u8 = 1;
+    /// A Multi-Grid of one vessel.
+    pub const MULTI_GRID: u8 = 2;
     /// A window of 1 us, leaps of 2 us, restarts of 10 us.
     pub const NARROW: u8 = 1 << 4;
     /// All rules are relaxed.
@@ -20,9 +24,10 @@ pub mod choice {
 }
 
 /// Type of the detector in the header, and its section: small, with two queues that are waited for.
-const DETECTORS: [(&str, &str); 1] = [(
-    "cbm",
-    r#"
+const DETECTORS: [(&str, &str); 3] = [
+    (
+        "cbm",
+        r#"
 [ess_beam_monitors]
 monitor = [
     { name = "zero", fen = 0, channel = 0, kind = "event_0d", threshold = 1 },
@@ -30,7 +35,36 @@ monitor = [
     { name = "sum", fen = 2, channel = 0, kind = "integrating", histogram = { bins = 7 } },
 ]
 "#,
-)];
+    ),
+    (
+        "freia",
+        r#"
+[ess_multiblade]
+layout = "freia"
+geometry = { nx = 64, ny = 64 }
+wire_threshold = 3
+cassettes = [
+    { cassette = 0, ring = 0, fen = 0, hybrid = 0 },
+    { cassette = 1, ring = 1, fen = 0, hybrid = 0 },
+]
+mask = [{ ring = 0, fen = 0, vmm = 0, channels = [20], reason = "hot" }]
+[ess_multiblade.window]
+separate = true
+max_amplitude_ratio = 5.0
+"#,
+    ),
+    (
+        "trex",
+        r#"
+[ess_multigrid]
+wiring = "trex"
+columns = 12
+rows = 140
+min_adc = 3
+vessels = [{ rings = [0], fens = [0, 1], x_offset = 0 }]
+"#,
+    ),
+];
 
 /// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
 /// [`form_both_ways`].

@@ -169,11 +169,12 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         }
     }
 
-    /// Those of both stages, in the order of their names.
+    /// Those of both stages, in the order of the channels.
     fn beam_monitors(&self) -> Vec<BeamMonitorData> {
         let both = [self.stage.beam_monitors(), self.former.beam_monitors()];
         let mut monitors: Vec<_> = both.into_iter().flatten().cloned().collect();
-        monitors.sort_by(|one, other| one.plan().name.cmp(&other.plan().name));
+        let groups = &self.stage.plan().groups;
+        monitors.sort_by_key(|data| groups.iter().position(|group| group.name == data.plan().name));
         monitors
     }
 

@@ -82,8 +82,11 @@ impl EssMultiGridSettings {
         self.vessels.iter().flat_map(|vessel| vessel.front_ends().map(move |(ring, fen)| (vessel, ring, fen)))
     }
 
-    /// The hybrids with what their channels are.
-    fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+    /// The hybrids with what their channels are. The target of a channel is the number of its column.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let columns = self.columns().enumerate();
         let mut hybrids: Vec<HybridSettings> = columns
             .flat_map(|(column, (vessel, ring, fen))| vessel.hybrids(self.wiring, ring, fen, column as u16))

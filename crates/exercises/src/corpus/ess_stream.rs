@@ -4,7 +4,9 @@ use super::Seed;
 use super::packets::spoilt;
 use crate::ess_stream::choice;
 use evforge_wire::ess::beam_monitor::MonitorKind;
-use evforge_wire::ess::{EssEncoder, EssTime, MonitorFields, RECORD, TICKS_PER_SECOND, detector_type};
+use evforge_wire::ess::{
+    EssEncoder, EssTime, MonitorFields, RECORD, TICKS_PER_SECOND, Vmm3aFields, detector_type,
+};
 
 /// Ticks between pulses.
 const PERIOD: u32 = TICKS_PER_SECOND / 14;
@@ -59,12 +61,66 @@ fn monitors(pulse: u32) -> Vec<[u8; RECORD]> {
     records.iter().map(MonitorFields::encode).collect()
 }
 
+/// Records of VMMs: ring, FEN, VMM, channel, amplitude and ticks after the pulse. The last one comes once more at the
+/// end of the pulse before.
+fn signals(signals: &[(u8, u8, u8, u8, u16, u32)]) -> impl Fn(u32) -> Vec<[u8; RECORD]> {
+    move |pulse| {
+        let record = |&(ring, fen, vmm, channel, adc, ticks): &(u8, u8, u8, u8, u16, u32)| {
+            let time = time(pulse, ticks);
+            Vmm3aFields { fibre: 2 * ring, fen, vmm, channel, adc, tdc: 7, time, ..Vmm3aFields::default() }
+        };
+        let mut records: Vec<_> = signals.iter().map(record).collect();
+        if let (Some(before), Some(last)) = (pulse.checked_sub(1), records.last().copied()) {
+            records.push(Vmm3aFields { time: time(before, PERIOD - 9), ..last });
+        }
+        records.iter().map(Vmm3aFields::encode).collect()
+    }
+}
+
+/// Neutrons, two in one window, a masked channel, one that is not wired, and lone hits.
+const MULTI_BLADE: &[(u8, u8, u8, u8, u16, u32)] = &[
+    (0, 0, 0, 17, 200, 700),
+    (0, 0, 1, 5, 150, 701),
+    (0, 0, 1, 6, 50, 702),
+    (1, 0, 0, 40, 90, 690),
+    (1, 0, 1, 60, 80, 691),
+    (1, 0, 0, 44, 30, 705),
+    (1, 0, 1, 10, 20, 706),
+    (0, 0, 0, 20, 500, 900),
+    (0, 0, 0, 3, 500, 901),
+    (0, 0, 0, 30, 2, 902),
+    (0, 0, 1, 63, 500, 1500),
+    (2, 1, 0, 1, 1, 1600),
+];
+
+/// Neutrons in both halves of a vessel, grids that are too far apart, lone wires.
+const MULTI_GRID: &[(u8, u8, u8, u8, u16, u32)] = &[
+    (0, 0, 0, 40, 300, 700),
+    (0, 0, 0, 41, 100, 701),
+    (0, 0, 3, 4, 200, 702),
+    (0, 1, 1, 0, 500, 690),
+    (0, 1, 4, 0, 60, 691),
+    (0, 0, 0, 50, 300, 1300),
+    (0, 0, 3, 4, 200, 1301),
+    (0, 0, 3, 40, 200, 1302),
+    (0, 1, 1, 9, 500, 2000),
+    (0, 0, 0, 1, 500, 2100),
+    (0, 0, 0, 60, 1, 2200),
+];
+
+/// Makes the records of a pulse.
+type RecordsOfPulse = dyn Fn(u32) -> Vec<[u8; RECORD]>;
+
 /// Quiet and busy pulses, pulses that are missing, go back and leap, and damage, for each detector and setting.
 pub fn seeds() -> Vec<Seed> {
     let mut seeds = Vec::new();
-    let beam_monitors =
-        (choice::BEAM_MONITORS, detector_type::CBM, &monitors as &dyn Fn(u32) -> Vec<[u8; RECORD]>);
-    for (name, (detector, detector_type, records)) in [("beam-monitors", beam_monitors)] {
+    let (multi_blade, multi_grid) = (signals(MULTI_BLADE), signals(MULTI_GRID));
+    let detectors: [(&str, u8, u8, &RecordsOfPulse); 3] = [
+        ("beam-monitors", choice::BEAM_MONITORS, detector_type::CBM, &monitors),
+        ("multi-blade", choice::MULTI_BLADE, detector_type::FREIA, &multi_blade),
+        ("multi-grid", choice::MULTI_GRID, detector_type::TREX, &multi_grid),
+    ];
+    for (name, detector, detector_type, records) in detectors {
         let steady = stream(detector_type, &[0, 1, 2, 4, 5], records);
         let quiet =
             stream(detector_type, &[0, 1, 2], |pulse| if pulse == 1 { records(1) } else { Vec::new() });

@@ -26,6 +26,9 @@ pub fn made_packets(config: &Config) -> Result<Option<MadePackets>, SettingsErro
         DetectorSettings::EssMultiBlade(settings) => {
             Some(make(&VmmLoad::multi_blade(), &settings.ess, &settings.vmm()?, of_module))
         }
+        DetectorSettings::EssMultiGrid(settings) => {
+            Some(make(&VmmLoad::multi_grid(), &settings.ess, &settings.vmm()?, of_module))
+        }
         _ => None,
     })
 }

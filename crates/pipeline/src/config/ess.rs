@@ -9,7 +9,7 @@
 //! accept = ["time_status"]        # rules of header and records that need not hold
 //!
 //! [ess.sorting]
-//! window = "1ms"
+//! window = "10ms"
 //! ```
 
 use super::quantity::Duration;

@@ -30,10 +30,11 @@ const CONTINUOUS: SortingSettings = SortingSettings {
     decimation: 0,
 };
 
-/// What holds for a readout that tells the pulses of the source: nothing may come between two of them, and queues
-/// that are silent although they are listed hold the others back for some pulses only.
+/// What holds for a readout that tells the pulses of the source: nothing may come between two of them, queues that are
+/// silent although they are listed hold the others back for some pulses only, and what was read out at the end of a
+/// pulse may come well after the beginning of the next.
 const PULSED: SortingSettings = SortingSettings {
-    window: MILLISECOND,
+    window: 10 * MILLISECOND,
     leap: 1000 * MILLISECOND,
     source_lag: 500 * MILLISECOND,
     ..CONTINUOUS
