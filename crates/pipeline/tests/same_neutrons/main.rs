@@ -1,0 +1,29 @@
+//! The same neutrons in the electronics of a prototype and in today's ESS readout give the same pixels, at the same
+//! times but for the length of a tick: what forms events is the same, whatever reads the detector out.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod multigrid;
+
+use common::form_packets;
+use evforge_pipeline::config::Config;
+use evforge_wire::ess::EssTime;
+use std::path::Path;
+
+/// The pulse that today's readout tells; the clocks of prototypes begin there.
+const PULSE: EssTime = EssTime { seconds: 1_700_000_000, ticks: 0 };
+
+/// An event: nanoseconds after [`PULSE`], and pixel.
+type Found = (u64, u32);
+
+/// The configuration that `text` is, with overrides.
+fn config(text: &str, overrides: &[String]) -> Config {
+    Config::parse(Path::new("neutrons.toml"), text, overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The events of packets.
+fn events(config: &Config, packets: &[Vec<u8>], since: u64) -> Vec<Found> {
+    let (log, ledger) = form_packets(config, packets);
+    assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0));
+    log.events().map(|event| (event.time_ns - since, event.pixel_id)).collect()
+}
