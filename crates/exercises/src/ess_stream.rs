@@ -13,6 +13,8 @@ pub mod choice {
     pub const MULTI_BLADE: u8 = 1;
     /// A Multi-Grid of one vessel.
     pub const MULTI_GRID: u8 = 2;
+    /// A Gd-GEM of one panel.
+    pub const GD_GEM: u8 = 3;
     /// A window of 1 us, leaps of 2 us, restarts of 10 us.
     pub const NARROW: u8 = 1 << 4;
     /// All rules are relaxed.
@@ -24,7 +26,7 @@ pub mod choice {
 }
 
 /// Type of the detector in the header, and its section: small, with two queues that are waited for.
-const DETECTORS: [(&str, &str); 3] = [
+const DETECTORS: [(&str, &str); 4] = [
     (
         "cbm",
         r#"
@@ -62,6 +64,20 @@ columns = 12
 rows = 140
 min_adc = 3
 vessels = [{ rings = [0], fens = [0, 1], x_offset = 0 }]
+"#,
+    ),
+    (
+        "nmx",
+        r#"
+[ess_gdgem]
+geometry = { nx = 256, ny = 128, panels = 1 }
+hybrid = [
+    { ring = 0, fen = 0, hybrid = 0, panel = 0, plane = "x", offset = 0 },
+    { ring = 0, fen = 1, hybrid = 0, panel = 0, plane = "x", offset = 128, reversed = true },
+    { ring = 1, fen = 0, hybrid = 0, panel = 0, plane = "y", offset = 0 },
+]
+[ess_gdgem.position]
+spans = { max_x = 5, min_x = 1, max_y = 5, min_y = 1, max_time = "500ns" }
 "#,
     ),
 ];

@@ -44,9 +44,11 @@ impl VmmLoad {
         Self { hits: [1..=3, 1..=2], ..Self::plain() }
     }
 
-    /// Neutrons of a Gd-GEM: tracks over several strips of both planes.
+    /// Neutrons of a Gd-GEM: tracks over several strips of both planes, fewer of them, because a panel is a single
+    /// module.
     pub fn gd_gem() -> Self {
-        Self { hits: [3..=9, 3..=9], ticks_between_hits: 1..=3, ..Self::plain() }
+        let hits = [3..=9, 3..=9];
+        Self { neutrons_per_pulse: 6_000.0, pulses: 14, hits, ticks_between_hits: 1..=3, ..Self::plain() }
     }
 
     fn plain() -> Self {

@@ -4,7 +4,7 @@ use super::Seed;
 use crate::configuration::SEPARATOR;
 
 /// The configurations that are shipped.
-const SHIPPED: [(&str, &str); 19] = [
+const SHIPPED: [(&str, &str); 24] = [
     ("gdgem-srs", include_str!("../../../../configs/gdgem-srs.toml")),
     ("gdgem-run16", include_str!("../../../../configs/reference-2018/gdgem-run16.toml")),
     ("gdgem-recorded-vmm2", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm2.toml")),
@@ -21,6 +21,11 @@ const SHIPPED: [(&str, &str); 19] = [
     ("sonde", include_str!("../../../../configs/sonde.toml")),
     ("trex", include_str!("../../../../configs/trex.toml")),
     ("let", include_str!("../../../../configs/let.toml")),
+    ("freia", include_str!("../../../../configs/freia.toml")),
+    ("estia", include_str!("../../../../configs/estia.toml")),
+    ("amor-ess", include_str!("../../../../configs/amor-ess.toml")),
+    ("tblmb", include_str!("../../../../configs/tblmb.toml")),
+    ("beam-monitors", include_str!("../../../../configs/beam-monitors.toml")),
     ("reference-multiblade", include_str!("../../../../configs/reference-2018/multiblade.toml")),
     ("reference-multigrid", include_str!("../../../../configs/reference-2018/multigrid.toml")),
     ("reference-sonde", include_str!("../../../../configs/reference-2018/sonde.toml")),

@@ -108,17 +108,32 @@ const MULTI_GRID: &[(u8, u8, u8, u8, u16, u32)] = &[
     (0, 0, 0, 60, 1, 2200),
 ];
 
+/// Tracks of neutrons on both planes, one that is too wide, lone clusters.
+const GD_GEM: &[(u8, u8, u8, u8, u16, u32)] = &[
+    (0, 0, 0, 10, 300, 700),
+    (0, 0, 0, 11, 100, 702),
+    (1, 0, 0, 40, 200, 701),
+    (1, 0, 0, 41, 200, 703),
+    (0, 1, 1, 63, 300, 1300),
+    (0, 1, 1, 56, 300, 1301),
+    (1, 0, 1, 0, 300, 1302),
+    (0, 0, 1, 7, 500, 2000),
+    (1, 0, 0, 1, 500, 2400),
+    (1, 0, 0, 2, 1, 2401),
+];
+
 /// Makes the records of a pulse.
 type RecordsOfPulse = dyn Fn(u32) -> Vec<[u8; RECORD]>;
 
 /// Quiet and busy pulses, pulses that are missing, go back and leap, and damage, for each detector and setting.
 pub fn seeds() -> Vec<Seed> {
     let mut seeds = Vec::new();
-    let (multi_blade, multi_grid) = (signals(MULTI_BLADE), signals(MULTI_GRID));
-    let detectors: [(&str, u8, u8, &RecordsOfPulse); 3] = [
+    let (multi_blade, multi_grid, gd_gem) = (signals(MULTI_BLADE), signals(MULTI_GRID), signals(GD_GEM));
+    let detectors: [(&str, u8, u8, &RecordsOfPulse); 4] = [
         ("beam-monitors", choice::BEAM_MONITORS, detector_type::CBM, &monitors),
         ("multi-blade", choice::MULTI_BLADE, detector_type::FREIA, &multi_blade),
         ("multi-grid", choice::MULTI_GRID, detector_type::TREX, &multi_grid),
+        ("gd-gem", choice::GD_GEM, detector_type::NMX, &gd_gem),
     ];
     for (name, detector, detector_type, records) in detectors {
         let steady = stream(detector_type, &[0, 1, 2, 4, 5], records);

@@ -140,7 +140,7 @@ impl EssGdGemSettings {
     }
 
     /// The channels.
-    pub(super) fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+    pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let hybrid = |entry: &StripHybrid| {
             let plane = entry.plane.index();
             let threshold = entry.adc_threshold.unwrap_or(self.clustering[plane].adc_threshold);
