@@ -1,4 +1,4 @@
-//! What holds for every detector, over its recorded or generated capture: the events and pulses do not depend on
+//! What holds for every detector, over its recorded, generated or made capture: the events and pulses do not depend on
 //! slabs, batches or threads, nor on whether somebody looks at the monitor data; the laws hold, and nothing is held at the
 //! end.
 
@@ -6,7 +6,9 @@ mod common;
 
 use common::Keep;
 use evforge_core::event_log::EventLog;
-use evforge_net::capture::CaptureReader;
+use evforge_core::packet::{Packet, PacketOrigin};
+use evforge_net::capture::{CaptureReader, PcapngWriter};
+use evforge_pipeline::benchmark::made_packets;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
 use evforge_pipeline::fan_out::SinkPlan;
@@ -28,10 +30,20 @@ const DETECTORS: [(&str, &str); 9] = [
     ("multiblade.toml", "multiblade/generated.pkts"),
 ];
 
-fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> EventLog {
+/// Configurations of `configs/` with packets made for them.
+const MADE: [&str; 3] = ["freia.toml", "trex.toml", "let.toml"];
+
+/// Packets that are made for a configuration: one pulse and the beginning of another.
+const MADE_PACKETS: usize = 400;
+
+fn config(configuration: &str, overrides: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    let config = Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bool) -> EventLog {
+    let config = config(configuration, overrides);
     let kept = Keep::default();
     let monitor = MonitorTap::default();
     monitor.switch(monitored);
@@ -46,16 +58,29 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
     let report = run.run(|_| {}).expect("a run");
     assert!(report.is_success(), "{configuration}");
     let ledger = &report.ledger;
-    let value = |name: &str| ledger.counters.value(name);
-    assert_eq!((ledger.unaccounted(), value("held")), (0, Some(0)), "{configuration}");
+    assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0), "{configuration}");
     let readouts: Option<u64> = monitor.latest().map(|monitor| monitor.readouts().iter().sum());
     assert_eq!(readouts.is_some(), monitored, "{configuration}");
     assert!(!monitored || readouts > Some(0), "{configuration}: the monitor has seen nothing");
     let events = kept.log();
-    assert_eq!(value("events"), Some(events.len() as u64), "{configuration}");
+    assert_eq!(ledger.events(), events.len() as u64, "{configuration}");
     let tells_pulses = config.build_detector().expect("a checked configuration").tells_pulses();
     assert!(events.pulses().iter().all(|pulse| pulse.time_ns.is_some() == tells_pulses), "{configuration}");
     events
+}
+
+fn check(configuration: &str, capture: &Path) {
+    let expected = events(configuration, capture, &[], false);
+    assert!(expected.len() > 20, "{configuration}");
+    for (overrides, monitored) in [
+        (&[][..], true),
+        (&["input.threads=2"], false),
+        (&["input.threads=2", "input.packets_per_slab=3", "input.events_per_batch=17"], true),
+        (&["input.packets_per_slab=1", "input.events_per_batch=1"], false),
+    ] {
+        let found = events(configuration, capture, overrides, monitored);
+        assert!(found == expected, "{configuration} on {} with {overrides:?}", capture.display());
+    }
 }
 
 #[test]
@@ -65,16 +90,23 @@ fn events_depend_on_the_packets_alone() {
         if !path.is_file() {
             return skip("events_depend_on_the_packets_alone", &format!("{} is not there", path.display()));
         }
-        let expected = events(configuration, &path, &[], false);
-        assert!(expected.len() > 20, "{configuration}");
-        for (overrides, monitored) in [
-            (&[][..], true),
-            (&["input.threads=2"], false),
-            (&["input.threads=2", "input.packets_per_slab=3", "input.events_per_batch=17"], true),
-            (&["input.packets_per_slab=1", "input.events_per_batch=1"], false),
-        ] {
-            let found = events(configuration, &path, overrides, monitored);
-            assert!(found == expected, "{configuration} on {capture} with {overrides:?}");
+        check(configuration, &path);
+    }
+}
+
+#[test]
+fn events_depend_on_made_packets_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for configuration in MADE {
+        let made = made_packets(&config(configuration, &[])).expect("a configuration that was read");
+        let path = folder.path().join("made.pcapng");
+        let mut writer = PcapngWriter::create(&path).expect("a capture");
+        for bytes in made.expect("a detector that packets are made for").packets.iter().take(MADE_PACKETS) {
+            let original_length = bytes.len() as u32;
+            let packet = Packet { bytes, original_length, origin: PacketOrigin::default() };
+            writer.write(&packet).expect("a packet");
         }
+        writer.finish().expect("a whole capture");
+        check(configuration, &path);
     }
 }
