@@ -2,7 +2,7 @@
 
     test_nexus_readback.py whole FILE EXPECTED.json     a finished file
     test_nexus_readback.py follow FILE --events N       a file that grows until it has N events
-    test_nexus_readback.py instrument FILE EVENTS.csv SIDE... [--pulses PULSES.json]
+    test_nexus_readback.py instrument FILE EVENTS.csv SIDE... [--layers] [--pulses PULSES.json]
                                                         a finished file of any detector, against its events and,
                                                         if they are given, its pulses
     test_nexus_readback.py monitors FILE EXPECTED.json  a file of beam monitors
@@ -127,7 +127,7 @@ def with_scippnexus(path, expected):
     assert list(position.shape) == expected["shape"] and position.unit == "m"
 
 
-def instrument(path, events_csv, shape, pulses_json):
+def instrument(path, events_csv, shape, has_layers, pulses_json):
     """The detector has the right sides and depth, every pixel the events that the CSV file says, and every pulse the
     pixels that are expected."""
     pixels = np.loadtxt(events_csv, delimiter=",", skiprows=1, usecols=1, dtype=np.int64, ndmin=1)
@@ -142,7 +142,8 @@ def instrument(path, events_csv, shape, pulses_json):
         assert events["total_counts"][()] == len(pixels)
         found = np.bincount(events["event_id"][()], minlength=len(counts))
         assert np.array_equal(found, counts), "h5py: the same events in every pixel"
-        if len(shape) == 3:
+        assert ("z_pixel_offset" in detector) == has_layers, "layers have a depth, panels have not"
+        if has_layers:
             depth = detector["z_pixel_offset"][()]
             assert depth.shape == number.shape and np.all(np.diff(depth, axis=0) > 0)
         if pulses_json is not None:
@@ -256,13 +257,14 @@ def main():
     detector.add_argument("file")
     detector.add_argument("events")
     detector.add_argument("shape", type=int, nargs="+")
+    detector.add_argument("--layers", action="store_true")
     detector.add_argument("--pulses")
     monitoring = modes.add_parser("monitors")
     monitoring.add_argument("file")
     monitoring.add_argument("expected")
     options = parser.parse_args()
     if options.mode == "instrument":
-        instrument(options.file, options.events, options.shape, options.pulses)
+        instrument(options.file, options.events, options.shape, options.layers, options.pulses)
         print(f"{options.file}: a detector of {options.shape} with the events of {options.events}")
         return
     if options.mode == "follow":

@@ -55,6 +55,11 @@ const INSTRUMENTS: &[Instrument] = &[
         shape: &[192, 32],
     },
     Instrument {
+        configuration: "nmx.toml",
+        packets: Packets::ByHand(ess_instruments::nmx),
+        shape: &[4, 1280, 1280],
+    },
+    Instrument {
         configuration: "trex.toml",
         packets: Packets::ByHand(ess_instruments::trex),
         shape: &[16, 140, 384],
@@ -86,6 +91,9 @@ const INSTRUMENTS: &[Instrument] = &[
     },
 ];
 
+/// Those whose first side counts panels. Other first sides of three count layers, one behind the other.
+const OF_PANELS: [&str; 1] = ["nmx.toml"];
+
 /// Checks the file with h5py and scippnexus against the events of a CSV file and, if there is one, against a file of
 /// pulses.
 fn read_back(python: &Path, nexus: &Path, events: &Path, shape: &[usize], pulses: Option<&Path>, name: &str) {
@@ -94,6 +102,9 @@ fn read_back(python: &Path, nexus: &Path, events: &Path, shape: &[usize], pulses
         .arg(workspace().join("tests/python/test_nexus_readback.py"))
         .args(["instrument".as_ref(), nexus.as_os_str(), events.as_os_str()])
         .args(shape.iter().map(usize::to_string));
+    if shape.len() == 3 && !OF_PANELS.contains(&name) {
+        command.arg("--layers");
+    }
     if let Some(pulses) = pulses {
         command.arg("--pulses").arg(pulses);
     }

@@ -1,8 +1,10 @@
 //! Neutrons by hand for the instruments with today's ESS readout: their records, and the pixels where they are.
 
+mod gdgem;
 mod multiblade;
 mod multigrid;
 
+pub(crate) use gdgem::nmx;
 pub(crate) use multiblade::{amor, estia, freia, tblmb};
 pub(crate) use multigrid::{let_demonstrator, trex};
 
