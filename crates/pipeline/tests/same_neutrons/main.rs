@@ -3,9 +3,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod multiblade;
 mod multigrid;
 
 use common::form_packets;
+use evforge_core::ledger::DetectorLedger;
 use evforge_pipeline::config::Config;
 use evforge_wire::ess::EssTime;
 use std::path::Path;
@@ -21,9 +23,14 @@ fn config(text: &str, overrides: &[String]) -> Config {
     Config::parse(Path::new("neutrons.toml"), text, overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The events of packets.
-fn events(config: &Config, packets: &[Vec<u8>], since: u64) -> Vec<Found> {
+/// The events of packets, and the ledger at the end.
+fn events_and_ledger(config: &Config, packets: &[Vec<u8>], since: u64) -> (Vec<Found>, DetectorLedger) {
     let (log, ledger) = form_packets(config, packets);
     assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0));
-    log.events().map(|event| (event.time_ns - since, event.pixel_id)).collect()
+    (log.events().map(|event| (event.time_ns - since, event.pixel_id)).collect(), ledger)
+}
+
+/// The events of packets.
+fn events(config: &Config, packets: &[Vec<u8>], since: u64) -> Vec<Found> {
+    events_and_ledger(config, packets, since).0
 }
