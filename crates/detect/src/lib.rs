@@ -25,7 +25,7 @@
 //! | detector | module | readout |
 //! |---|---|---|
 //! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a; today's ESS readout (NMX) |
-//! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq |
+//! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq; today's ESS readout (FREIA, ESTIA, AMOR, TBLMB) |
 //! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; today's ESS readout |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
 //! | beam monitors | [`beam_monitors`] | today's ESS readout |
