@@ -118,15 +118,18 @@ impl EssMultiGridSettings {
         filter: F,
     ) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self.strategy {
-            Strategy::Maximum => Box::new(self.with::<Maximum, F>(filter)?),
-            Strategy::CenterMass => Box::new(self.with::<CenterMass, F>(filter)?),
-            Strategy::Prioritized => Box::new(self.with::<Prioritized, F>(filter)?),
-            Strategy::Centroid => Box::new(self.with::<Centroid, F>(filter)?),
+            Strategy::Maximum => Box::new(self.detector_of::<Maximum, F>(filter)?),
+            Strategy::CenterMass => Box::new(self.detector_of::<CenterMass, F>(filter)?),
+            Strategy::Prioritized => Box::new(self.detector_of::<Prioritized, F>(filter)?),
+            Strategy::Centroid => Box::new(self.detector_of::<Centroid, F>(filter)?),
         })
     }
 
-    /// The detector with a reconstruction, whatever the strategy is.
-    fn with<R: Reconstruction + Send, F: ReadoutFilter>(
+    /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn detector_of<R: Reconstruction + Send, F: ReadoutFilter>(
         &self,
         filter: F,
     ) -> Result<EssVmm<ModuleFormer<Columns<R>>, F>, SettingsError> {
