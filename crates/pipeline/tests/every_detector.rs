@@ -31,7 +31,7 @@ const DETECTORS: [(&str, &str); 9] = [
 ];
 
 /// Configurations of `configs/` with packets made for them.
-const MADE: [&str; 5] = ["freia.toml", "estia.toml", "tblmb.toml", "trex.toml", "let.toml"];
+const MADE: [&str; 6] = ["freia.toml", "estia.toml", "tblmb.toml", "trex.toml", "let.toml", "nmx.toml"];
 
 /// Packets that are made for a configuration: one pulse and the beginning of another.
 const MADE_PACKETS: usize = 400;

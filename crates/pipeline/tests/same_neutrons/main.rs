@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod gdgem;
 mod multiblade;
 mod multigrid;
 
