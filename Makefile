@@ -58,7 +58,7 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 
 .PHONY: bench
 bench: ## Event formation from memory, checked against the oracle, with the ratio to the reference
-	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess_records
+	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records
 
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
