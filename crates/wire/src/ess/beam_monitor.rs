@@ -10,44 +10,12 @@
 //! and again in place of those behind it, which is not followed here.
 
 use super::{
-    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RaggedPayload, RecordRules,
-    RecordWords, records,
+    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RecordPayload, RecordRules,
+    RecordWords,
 };
 
 /// A payload of beam-monitor records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MonitorPayload<'a> {
-    records: &'a [[u8; RECORD]],
-}
-
-impl<'a> MonitorPayload<'a> {
-    /// Checks the length of a payload. An empty one, of a heartbeat, has no readouts.
-    ///
-    /// # Errors
-    /// If it is not a whole number of records.
-    #[inline]
-    pub fn parse(payload: &'a [u8]) -> Result<Self, RaggedPayload> {
-        Ok(Self { records: records(payload)? })
-    }
-
-    /// Number of records, sound or not.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
-    /// The records in order, those with faults too.
-    #[inline]
-    pub fn readouts(&self) -> impl ExactSizeIterator<Item = MonitorReadout> + Clone + use<'a> {
-        self.records.iter().map(MonitorReadout::from)
-    }
-}
+pub type MonitorPayload<'a> = RecordPayload<'a, MonitorReadout>;
 
 /// What a monitor tells with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -22,6 +22,7 @@ pub mod detector_type;
 mod encode;
 mod encoder;
 mod header;
+mod payload;
 mod relaxations;
 mod time;
 mod vmm3a;
@@ -29,6 +30,7 @@ mod vmm3a;
 pub use encode::{EssHeader, MonitorFields, Vmm3aFields};
 pub use encoder::EssEncoder;
 pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
+pub use payload::{RaggedPayload, RecordPayload};
 pub use relaxations::HeaderRelaxations;
 pub use time::EssTime;
 pub use vmm3a::{RecordFault, Vmm3aPayload, Vmm3aReadout};
@@ -77,19 +79,6 @@ impl RecordRules {
     #[inline(always)]
     fn allows_length(self, length: u16) -> bool {
         length == LENGTH || (self.length_in_bits && length == LENGTH_IN_BITS)
-    }
-}
-
-/// A payload that is not a whole number of records. Nothing of it is read, as in the reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RaggedPayload;
-
-/// Splits a payload into its records.
-#[inline]
-fn records(payload: &[u8]) -> Result<&[[u8; RECORD]], RaggedPayload> {
-    match payload.as_chunks() {
-        (records, []) => Ok(records),
-        _ => Err(RaggedPayload),
     }
 }
 

@@ -1,8 +1,8 @@
 //! VMM3a records (ESS readout formats, section 2.1).
 
 use super::{
-    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RECORD, RaggedPayload, RecordRules, RecordWords,
-    Vmm3aFields, records,
+    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RECORD, RecordPayload, RecordRules, RecordWords,
+    Vmm3aFields,
 };
 
 /// Largest bunch crossing: 12 bits.
@@ -19,39 +19,7 @@ const OVER_THRESHOLD: u16 = 0x8000;
 const CALIBRATION: u8 = 0x80;
 
 /// A payload of VMM3a records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Vmm3aPayload<'a> {
-    records: &'a [[u8; RECORD]],
-}
-
-impl<'a> Vmm3aPayload<'a> {
-    /// Checks the length of a payload. An empty one, of a heartbeat, has no readouts.
-    ///
-    /// # Errors
-    /// If it is not a whole number of records.
-    #[inline]
-    pub fn parse(payload: &'a [u8]) -> Result<Self, RaggedPayload> {
-        Ok(Self { records: records(payload)? })
-    }
-
-    /// Number of records, sound or not.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
-    /// The records in order, those with faults too.
-    #[inline]
-    pub fn readouts(&self) -> impl ExactSizeIterator<Item = Vmm3aReadout> + Clone + use<'a> {
-        self.records.iter().map(|record| Vmm3aReadout { words: RecordWords::new(record) })
-    }
-}
+pub type Vmm3aPayload<'a> = RecordPayload<'a, Vmm3aReadout>;
 
 /// Why a record is of no use: the first check of section 2.1 that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,47 @@
+//! What a packet carries behind its header: records of 20 bytes, all of one kind.
+
+use super::RECORD;
+use std::marker::PhantomData;
+
+/// A payload that is not a whole number of records. Nothing of it is read, as in the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RaggedPayload;
+
+/// The records of a packet, each of which is an `R`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPayload<'a, R> {
+    records: &'a [[u8; RECORD]],
+    kind: PhantomData<R>,
+}
+
+impl<'a, R: From<&'a [u8; RECORD]>> RecordPayload<'a, R> {
+    /// Checks the length of a payload. An empty one, of a heartbeat, has no readouts.
+    ///
+    /// # Errors
+    /// If it is not a whole number of records.
+    #[inline]
+    pub fn parse(payload: &'a [u8]) -> Result<Self, RaggedPayload> {
+        match payload.as_chunks() {
+            (records, []) => Ok(Self { records, kind: PhantomData }),
+            _ => Err(RaggedPayload),
+        }
+    }
+
+    /// Number of records, sound or not.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The records in order, those with faults too.
+    #[inline]
+    pub fn readouts(&self) -> impl ExactSizeIterator<Item = R> + Clone + use<'a, R> {
+        self.records.iter().map(R::from)
+    }
+}
