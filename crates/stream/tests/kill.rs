@@ -8,7 +8,6 @@ mod common;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use common::{flat_options, read};
@@ -21,9 +20,6 @@ use hdf5_metno::{File, OpenMode};
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
 /// Time between the events of a child, in nanoseconds: 100 000 events per pulse of the test.
 const SPACING: u64 = 1_000;
-
-/// Held by each test: a child that another test starts at the wrong moment would inherit a locked file.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The event number `index` of a child.
 fn event(index: u64) -> Event {
@@ -125,7 +121,7 @@ fn check_events(file: &File) -> u64 {
 
 #[test]
 fn a_killed_writer_costs_nothing_that_was_committed() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     // Moments spread over the first second, so that some lie within a commit.
     for round in 0..12_u64 {
@@ -173,7 +169,7 @@ fn a_killed_writer_costs_nothing_that_was_committed() {
 
 #[test]
 fn a_full_disk_is_one_clear_error_and_costs_nothing_that_was_committed() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     for (round, limit) in [3_000_000, 3_333_333, 5_000_001, 4 << 20].into_iter().enumerate() {
         let path = folder.path().join(format!("run-{round}.nxs"));
@@ -198,7 +194,7 @@ fn a_full_disk_is_one_clear_error_and_costs_nothing_that_was_committed() {
 
 #[test]
 fn a_killed_writers_file_can_be_overwritten_or_left_beside() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut child = start_writer(&path, false, 0);

@@ -115,6 +115,7 @@ fn check_with_python(path: &Path, expected: &[Value], test: &str) {
 
 #[test]
 fn h5py_and_scippnexus_see_every_beam_monitor() {
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut writer = NexusWriter::create(&options(&path)).unwrap();
@@ -136,6 +137,7 @@ fn h5py_and_scippnexus_see_every_beam_monitor() {
 
 #[test]
 fn a_killed_writer_leaves_the_beam_monitors_of_the_last_commit() {
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
     let mut writer = NexusWriter::create(&options(&path)).unwrap();
@@ -162,6 +164,7 @@ fn a_killed_writer_leaves_the_beam_monitors_of_the_last_commit() {
 /// What a kill within a commit leaves: events of one group that the commit does not know of yet.
 #[test]
 fn events_of_a_commit_that_was_not_finished_are_cut_away_in_every_group() {
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut writer = NexusWriter::create(&options(&path)).unwrap();
@@ -194,6 +197,7 @@ fn events_of_a_commit_that_was_not_finished_are_cut_away_in_every_group() {
 
 #[test]
 fn events_of_no_monitor_are_counted_and_left_out() {
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut options = options(&path);
@@ -212,6 +216,7 @@ fn events_of_no_monitor_are_counted_and_left_out() {
 
 #[test]
 fn monitors_that_cannot_be_told_apart_are_refused() {
+    let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let refusal = |change: &dyn Fn(&mut Vec<BeamMonitorPlan>)| {

@@ -59,6 +59,7 @@ fn ledger(step: u64) -> DetectorLedger {
 
 #[test]
 fn h5py_and_scippnexus_see_what_was_written() {
+    let _alone = common::alone();
     let test = "h5py_and_scippnexus_see_what_was_written";
     if python(test).is_none() {
         return;
@@ -133,6 +134,7 @@ fn h5py_and_scippnexus_see_what_was_written() {
 /// Pulses of the readout: at odd times, some of them empty, with times of flight of many periods.
 #[test]
 fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
+    let _alone = common::alone();
     let test = "h5py_and_scippnexus_see_the_pulses_of_the_readout";
     let Some(mut command) = python(test) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -173,6 +175,7 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
 
 #[test]
 fn h5py_follows_a_file_that_grows() {
+    let _alone = common::alone();
     let Some(mut command) = python("h5py_follows_a_file_that_grows") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");

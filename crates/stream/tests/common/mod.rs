@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use evforge_core::event::{Event, EventBatch};
@@ -65,4 +66,11 @@ pub(crate) fn python(test: &str) -> Option<Command> {
     let mut command = Command::new(interpreter);
     command.arg(root.join("tests/python/test_nexus_readback.py"));
     Some(command)
+}
+
+/// Lets the tests of a file run one at a time. A process that one test starts has all files of the others open until it
+/// begins its own program, and with them the locks that HDF5 holds on them.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
