@@ -54,18 +54,55 @@ pub trait Windows {
     /// [`Windows::formed`].
     fn take(&mut self, module: usize, hit: Self::Hit, watcher: &mut impl ClusterWatcher);
 
-    /// Closes the windows that no hit from `time` on belongs to. Returns the time of the first hit in a window that
-    /// stays open.
-    fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64>;
+    /// How many modules there are.
+    fn modules(&self) -> usize;
 
-    /// Closes all windows.
-    fn close_all(&mut self, watcher: &mut impl ClusterWatcher);
+    /// Hits in the window of `module`: 0 if it is closed.
+    fn hits_of(&self, module: usize) -> u32;
+
+    /// Time of the first hit in the window of `module`, which is open.
+    fn start_of(&self, module: usize) -> u64;
+
+    /// Whether no hit from `time` on belongs to the window of `module`, which is open.
+    fn is_over(&self, module: usize, time: u64) -> bool;
+
+    /// Closes the window of `module`, which is open.
+    fn close(&mut self, module: usize, watcher: &mut impl ClusterWatcher);
 
     /// The events of windows that were closed, to be taken away.
     fn formed(&mut self) -> &mut Vec<TimedEvent>;
 
+    /// Closes the windows that no hit from `time` on belongs to. Returns the time of the first hit in a window that
+    /// stays open.
+    fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
+        let mut first_open: Option<u64> = None;
+        for module in 0..self.modules() {
+            if self.hits_of(module) == 0 {
+                continue;
+            }
+            if self.is_over(module, time) {
+                self.close(module, watcher);
+            } else {
+                let start = self.start_of(module);
+                first_open = Some(first_open.map_or(start, |first| first.min(start)));
+            }
+        }
+        first_open
+    }
+
+    /// Closes all windows.
+    fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
+        for module in 0..self.modules() {
+            if self.hits_of(module) != 0 {
+                self.close(module, watcher);
+            }
+        }
+    }
+
     /// Hits in open windows.
-    fn held(&self) -> u64;
+    fn held(&self) -> u64 {
+        (0..self.modules()).map(|module| u64::from(self.hits_of(module))).sum()
+    }
 }
 
 /// The way of formed events out.

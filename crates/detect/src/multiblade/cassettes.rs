@@ -76,13 +76,6 @@ impl Cassettes {
             + self.position.pixels().memory_bound()
             + self.formed.capacity() * size_of::<TimedEvent>()
     }
-
-    fn close(&mut self, cassette: usize, watcher: &mut impl ClusterWatcher) {
-        let Self { windows, position, counters, formed, .. } = self;
-        let window = &mut windows[cassette];
-        position.resolve(cassette, window, counters, watcher, formed);
-        window.clear();
-    }
 }
 
 impl Windows for Cassettes {
@@ -106,36 +99,32 @@ impl Windows for Cassettes {
         }
     }
 
-    fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
-        let mut first_open = None;
-        for cassette in 0..self.windows.len() {
-            let window = &self.windows[cassette];
-            if window.hits() == 0 {
-                continue;
-            }
-            if window.is_over(time, &self.rules) {
-                self.close(cassette, watcher);
-            } else {
-                first_open = Some(first_open.map_or(window.start, |first: u64| first.min(window.start)));
-            }
-        }
-        first_open
+    fn modules(&self) -> usize {
+        self.windows.len()
     }
 
-    fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
-        for cassette in 0..self.windows.len() {
-            if self.windows[cassette].hits() != 0 {
-                self.close(cassette, watcher);
-            }
-        }
+    #[inline]
+    fn hits_of(&self, cassette: usize) -> u32 {
+        self.windows[cassette].hits()
+    }
+
+    fn start_of(&self, cassette: usize) -> u64 {
+        self.windows[cassette].start
+    }
+
+    fn is_over(&self, cassette: usize, time: u64) -> bool {
+        self.windows[cassette].is_over(time, &self.rules)
+    }
+
+    fn close(&mut self, cassette: usize, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, position, counters, formed, .. } = self;
+        let window = &mut windows[cassette];
+        position.resolve(cassette, window, counters, watcher, formed);
+        window.clear();
     }
 
     fn formed(&mut self) -> &mut Vec<TimedEvent> {
         &mut self.formed
-    }
-
-    fn held(&self) -> u64 {
-        self.windows.iter().map(|window| u64::from(window.hits())).sum()
     }
 }
 

@@ -261,38 +261,31 @@ impl<R: Reconstruction> Windows for Columns<R> {
         window.begin(hit, channel);
     }
 
-    fn close_before(&mut self, time: u64, watcher: &mut impl ClusterWatcher) -> Option<u64> {
-        let Self { windows, rules, neutrons, .. } = self;
-        let mut first_open: Option<u64> = None;
-        for (column, window) in windows.iter_mut().enumerate() {
-            if window.all_hits() == 0 {
-                continue;
-            }
-            if time.saturating_sub(window.latest) > rules.gap {
-                neutrons.resolve(column, window, watcher);
-                window.close();
-            } else {
-                first_open = Some(first_open.map_or(window.start, |first| first.min(window.start)));
-            }
-        }
-        first_open
+    fn modules(&self) -> usize {
+        self.windows.len()
     }
 
-    fn close_all(&mut self, watcher: &mut impl ClusterWatcher) {
-        for (column, window) in self.windows.iter_mut().enumerate() {
-            if window.all_hits() != 0 {
-                self.neutrons.resolve(column, window, watcher);
-                window.close();
-            }
-        }
+    #[inline]
+    fn hits_of(&self, column: usize) -> u32 {
+        self.windows[column].all_hits()
+    }
+
+    fn start_of(&self, column: usize) -> u64 {
+        self.windows[column].start
+    }
+
+    fn is_over(&self, column: usize, time: u64) -> bool {
+        time.saturating_sub(self.windows[column].latest) > self.rules.gap
+    }
+
+    fn close(&mut self, column: usize, watcher: &mut impl ClusterWatcher) {
+        let window = &mut self.windows[column];
+        self.neutrons.resolve(column, window, watcher);
+        window.close();
     }
 
     fn formed(&mut self) -> &mut Vec<TimedEvent> {
         &mut self.neutrons.formed
-    }
-
-    fn held(&self) -> u64 {
-        self.windows.iter().map(|window| u64::from(window.all_hits())).sum()
     }
 }
 
