@@ -205,7 +205,10 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
         time_source: &mut TimeSourceCounters,
     ) {
         let (pulse, previous) = (ticks::of(packet.pulse), ticks::of(packet.previous_pulse));
-        self.note_pulse(pulse);
+        // A previous pulse of zero is one that the readout does not know.
+        for told in [previous, pulse].into_iter().filter(|&told| told > 0 || told == pulse) {
+            self.note_pulse(told);
+        }
         self.counters.readouts += payload.len() as u64;
         for readout in payload.readouts() {
             if !readout.is_sound(&self.rules) {
