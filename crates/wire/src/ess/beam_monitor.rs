@@ -10,8 +10,7 @@
 //! and again in place of those behind it, which is not followed here.
 
 use super::{
-    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RecordPayload, RecordRules,
-    RecordWords,
+    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RecordPayload, RecordRules, RecordWords,
 };
 
 /// A payload of beam-monitor records.
@@ -74,42 +73,6 @@ pub struct MonitorReadout {
 }
 
 impl MonitorReadout {
-    /// The optical fibre it came through, 0..=23.
-    #[inline(always)]
-    pub fn fibre(self) -> u8 {
-        self.words.fibre()
-    }
-
-    /// The ring of front ends: an even fibre and the odd one after it serve one ring, 0..=11.
-    #[inline(always)]
-    pub fn ring(self) -> u8 {
-        self.fibre() / 2
-    }
-
-    /// The front end on its ring, 0..=23.
-    #[inline(always)]
-    pub fn fen(self) -> u8 {
-        self.words.fen()
-    }
-
-    /// The length field: 20, or 160 where boards told it in bits.
-    #[inline(always)]
-    pub fn length(self) -> u16 {
-        self.words.length()
-    }
-
-    /// Whether the length field is in bits.
-    #[inline(always)]
-    pub fn length_is_in_bits(self) -> bool {
-        self.length() == super::LENGTH_IN_BITS
-    }
-
-    /// When it was.
-    #[inline(always)]
-    pub fn time(self) -> EssTime {
-        self.words.time()
-    }
-
     /// What it tells, none if the kind does not exist.
     #[inline(always)]
     pub fn kind(self) -> Option<MonitorKind> {
@@ -190,6 +153,16 @@ impl MonitorReadout {
     }
 }
 
+/// Fibre, front end, length and time are read as in every record.
+impl std::ops::Deref for MonitorReadout {
+    type Target = RecordWords;
+
+    #[inline(always)]
+    fn deref(&self) -> &RecordWords {
+        &self.words
+    }
+}
+
 impl From<&[u8; RECORD]> for MonitorReadout {
     #[inline(always)]
     fn from(record: &[u8; RECORD]) -> Self {
@@ -199,6 +172,7 @@ impl From<&[u8; RECORD]> for MonitorReadout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::EssTime;
     use super::*;
 
     #[test]

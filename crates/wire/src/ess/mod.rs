@@ -23,6 +23,7 @@ mod encode;
 mod encoder;
 mod header;
 mod payload;
+mod record;
 mod relaxations;
 mod time;
 mod vmm3a;
@@ -31,6 +32,7 @@ pub use encode::{EssHeader, MonitorFields, Vmm3aFields};
 pub use encoder::EssEncoder;
 pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
 pub use payload::{RaggedPayload, RecordPayload};
+pub use record::RecordWords;
 pub use relaxations::HeaderRelaxations;
 pub use time::EssTime;
 pub use vmm3a::{RecordFault, Vmm3aPayload, Vmm3aReadout};
@@ -79,61 +81,5 @@ impl RecordRules {
     #[inline(always)]
     fn allows_length(self, length: u16) -> bool {
         length == LENGTH || (self.length_in_bits && length == LENGTH_IN_BITS)
-    }
-}
-
-/// A record as three little-endian words, which the accessors take apart: the sound ones among millions per
-/// second are told from the others by a few operations on the words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RecordWords {
-    /// Bytes 0 to 7: fibre, front end, length, seconds.
-    head: u64,
-    /// Bytes 8 to 15: ticks and what is particular to the kind of record.
-    middle: u64,
-    /// Bytes 16 to 19.
-    tail: u32,
-}
-
-impl RecordWords {
-    #[inline(always)]
-    fn new(record: &[u8; RECORD]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *record;
-        Self {
-            head: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-            middle: u64::from_le_bytes([i, j, k, l, m, n, o, p]),
-            tail: u32::from_le_bytes([q, r, s, t]),
-        }
-    }
-
-    #[inline(always)]
-    fn fibre(self) -> u8 {
-        self.head as u8
-    }
-
-    #[inline(always)]
-    fn fen(self) -> u8 {
-        (self.head >> 8) as u8
-    }
-
-    #[inline(always)]
-    fn length(self) -> u16 {
-        (self.head >> 16) as u16
-    }
-
-    #[inline(always)]
-    fn time(self) -> EssTime {
-        EssTime { seconds: (self.head >> 32) as u32, ticks: self.middle as u32 }
-    }
-
-    /// Whether fibre, front end, length and ticks are in range, without a branch.
-    #[inline(always)]
-    fn is_addressed(self, rules: RecordRules) -> bool {
-        // Adding 127 - 23 to a byte sets its top bit from 24 on; a top bit that was set stays in the second
-        // term. Neither byte carries into the other.
-        const { assert!(LARGEST_FIBRE == 23 && LARGEST_FEN == 23) };
-        let address = self.head as u32;
-        let above = (((address & 0x7F7F) + 0x6868) | address) & 0x8080;
-        let length = rules.allows_length(self.length());
-        (above == 0) & length & (self.middle as u32 <= LARGEST_TICK)
     }
 }

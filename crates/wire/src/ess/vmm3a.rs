@@ -1,8 +1,7 @@
 //! VMM3a records (ESS readout formats, section 2.1).
 
 use super::{
-    EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RECORD, RecordPayload, RecordRules, RecordWords,
-    Vmm3aFields,
+    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RECORD, RecordPayload, RecordRules, RecordWords, Vmm3aFields,
 };
 
 /// Largest bunch crossing: 12 bits.
@@ -50,36 +49,6 @@ pub struct Vmm3aReadout {
 }
 
 impl Vmm3aReadout {
-    /// The optical fibre it came through, 0..=23.
-    #[inline(always)]
-    pub fn fibre(self) -> u8 {
-        self.words.fibre()
-    }
-
-    /// The ring of front ends: an even fibre and the odd one after it serve one ring, 0..=11.
-    #[inline(always)]
-    pub fn ring(self) -> u8 {
-        self.fibre() / 2
-    }
-
-    /// The front end on its ring, 0..=23.
-    #[inline(always)]
-    pub fn fen(self) -> u8 {
-        self.words.fen()
-    }
-
-    /// The length field: 20, or 160 where boards told it in bits.
-    #[inline(always)]
-    pub fn length(self) -> u16 {
-        self.words.length()
-    }
-
-    /// When it was.
-    #[inline(always)]
-    pub fn time(self) -> EssTime {
-        self.words.time()
-    }
-
     /// Bunch crossing, 0..=4095.
     #[inline(always)]
     pub fn bc(self) -> u16 {
@@ -140,12 +109,6 @@ impl Vmm3aReadout {
         (self.words.tail >> 24) as u8
     }
 
-    /// Whether the length field is in bits.
-    #[inline(always)]
-    pub fn length_is_in_bits(self) -> bool {
-        self.length() == super::LENGTH_IN_BITS
-    }
-
     /// The first check that fails, none for a sound readout.
     pub fn fault(self, rules: &RecordRules) -> Option<RecordFault> {
         if self.fibre() > LARGEST_FIBRE {
@@ -199,6 +162,16 @@ impl Vmm3aReadout {
     }
 }
 
+/// Fibre, front end, length and time are read as in every record.
+impl std::ops::Deref for Vmm3aReadout {
+    type Target = RecordWords;
+
+    #[inline(always)]
+    fn deref(&self) -> &RecordWords {
+        &self.words
+    }
+}
+
 impl From<&[u8; RECORD]> for Vmm3aReadout {
     #[inline(always)]
     fn from(record: &[u8; RECORD]) -> Self {
@@ -208,6 +181,7 @@ impl From<&[u8; RECORD]> for Vmm3aReadout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::EssTime;
     use super::*;
 
     /// Each byte of a sound record takes all its values: the quick check and the slow one agree.
