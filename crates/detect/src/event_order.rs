@@ -6,7 +6,7 @@
 
 use crate::hit::Timed;
 use crate::joint_time::{Closing, DataTime, JointTime};
-use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
+use crate::source_clock::{ClockCounts, SourceClock};
 use crate::time_order::TimeOrder;
 use evforge_core::event::{Event, EventBatch, PixelId};
 
@@ -53,27 +53,11 @@ pub struct OrderRules {
     pub packet_events: usize,
 }
 
-#[derive(Debug)]
-struct Waiting(TimeOrder);
-
-impl AsMut<TimeOrder> for Waiting {
-    fn as_mut(&mut self) -> &mut TimeOrder {
-        &mut self.0
-    }
-}
-
-impl AcceptedHits<TimedEvent> for Waiting {
-    #[inline]
-    fn accept(&mut self, _: usize, epoch: u32, event: TimedEvent) {
-        self.0.push(epoch, event);
-    }
-}
-
 /// Events on their way out.
 #[derive(Debug)]
 pub struct EventOrder {
     clocks: Vec<SourceClock<TimedEvent>>,
-    waiting: [Waiting; 1],
+    waiting: [TimeOrder; 1],
     joint: JointTime,
     closing: Closing,
     room_for_a_packet: usize,
@@ -88,7 +72,7 @@ impl EventOrder {
         let capacity = rules.max_held.max(2 * room_for_a_packet);
         Self {
             clocks: (0..sources).map(|_| clock()).collect(),
-            waiting: [Waiting(TimeOrder::new(capacity, 0).with_payload_order())],
+            waiting: [TimeOrder::new(capacity, 0).with_payload_order()],
             joint: JointTime::new(rules.source_lag),
             closing: Closing::default(),
             room_for_a_packet,
@@ -107,7 +91,7 @@ impl EventOrder {
     /// be. False if closed events have to be drained first.
     #[inline]
     pub fn make_room(&mut self) -> bool {
-        if self.waiting[0].0.room() >= self.room_for_a_packet {
+        if self.waiting[0].room() >= self.room_for_a_packet {
             return true;
         }
         self.force_closing();
@@ -117,7 +101,7 @@ impl EventOrder {
     #[cold]
     fn force_closing(&mut self) {
         self.forced += 1;
-        let latest = self.waiting[0].0.latest_pending();
+        let latest = self.waiting[0].latest_pending();
         let target = self.joint.force(self.clocks.iter(), self.closing.target(), latest);
         self.closing.advance(target);
     }
@@ -143,7 +127,7 @@ impl EventOrder {
     #[inline]
     pub fn end_packet(&mut self) {
         let watermark = self.joint.follow(self.clocks.iter());
-        if self.closing.is_worthwhile(self.waiting[0].0.pending()) {
+        if self.closing.is_worthwhile(self.waiting[0].pending()) {
             self.closing.advance(watermark);
         }
     }
@@ -156,17 +140,17 @@ impl EventOrder {
     /// End of the input: closes everything. Call [`EventOrder::drain`] afterwards and this again, until there is
     /// nothing left. Returns true if quarantined events wait for room.
     pub fn close(&mut self) -> bool {
-        let [Waiting(order)] = &self.waiting;
+        let [order] = &self.waiting;
         if order.room() >= self.room_for_a_packet {
             for clock in self.clocks.iter_mut().filter(|clock| clock.held() > 0) {
                 clock.begin_packet(self.joint.watermark().max(self.closing.target()));
                 clock.close(&mut self.waiting[0]);
-                if self.waiting[0].0.room() < self.room_for_a_packet {
+                if self.waiting[0].room() < self.room_for_a_packet {
                     break;
                 }
             }
         }
-        let end = self.waiting[0].0.latest_pending().map_or(0, |(epoch, _)| epoch);
+        let end = self.waiting[0].latest_pending().map_or(0, |(epoch, _)| epoch);
         self.closing.advance((end.max(self.joint.watermark().0), u64::MAX));
         self.clocks.iter().any(|clock| clock.held() > 0)
     }
@@ -176,7 +160,7 @@ impl EventOrder {
     #[inline]
     pub fn drain(&mut self, events: &mut EventBatch, nanoseconds: impl Fn(u64) -> u64) -> bool {
         loop {
-            let [Waiting(order)] = &mut self.waiting;
+            let [order] = &mut self.waiting;
             let room = events.capacity() - events.len();
             let base = order.base();
             let ready = order.closed().len().min(room);
@@ -202,7 +186,7 @@ impl EventOrder {
 
     /// Events held anywhere in here.
     pub fn held(&self) -> u64 {
-        self.waiting[0].0.held() + self.clocks.iter().map(SourceClock::held).sum::<u64>()
+        self.waiting[0].held() + self.clocks.iter().map(SourceClock::held).sum::<u64>()
     }
 
     /// How often events were closed early for want of room.

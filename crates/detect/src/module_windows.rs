@@ -145,20 +145,10 @@ const STEP_OF_A_MODULE: usize = 256;
 /// No more hits are collected than a cache holds.
 const LARGEST_STEP: usize = 1 << 15;
 
-/// The waiting hits of one module.
-#[derive(Debug)]
-struct Waiting(TimeOrder);
-
-impl AsMut<TimeOrder> for Waiting {
-    fn as_mut(&mut self) -> &mut TimeOrder {
-        &mut self.0
-    }
-}
-
 /// The waiting hits of all modules.
 #[derive(Debug)]
 struct Hits {
-    of_modules: Vec<Waiting>,
+    of_modules: Vec<TimeOrder>,
     /// Hits that have come in since the last closing, and those that it left.
     pending: usize,
     /// No module has less room than this.
@@ -184,7 +174,7 @@ pub struct ModuleWindows {
 impl<T: Timed> AcceptedHits<T> for ModuleWindows {
     #[inline]
     fn accept(&mut self, module: usize, epoch: u32, hit: T) {
-        if let Some(Waiting(order)) = self.hits.of_modules.get_mut(module) {
+        if let Some(order) = self.hits.of_modules.get_mut(module) {
             order.push(epoch, hit);
             self.hits.pending += 1;
             // As if all hits went to the fullest module; found out anew when that is no longer enough.
@@ -196,7 +186,7 @@ impl<T: Timed> AcceptedHits<T> for ModuleWindows {
 impl ModuleWindows {
     /// For so many modules, each of which may hold `max_held_hits` hits.
     pub fn new(modules: usize, max_held_hits: usize) -> Self {
-        let waiting = || Waiting(TimeOrder::new(max_held_hits, 0));
+        let waiting = || TimeOrder::new(max_held_hits, 0);
         let hits = Hits {
             of_modules: (0..modules).map(|_| waiting()).collect(),
             pending: 0,
@@ -221,7 +211,7 @@ impl ModuleWindows {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
-        modules * (size_of::<Waiting>() + TimeOrder::memory_bound(max_held_hits, 0))
+        modules * (size_of::<TimeOrder>() + TimeOrder::memory_bound(max_held_hits, 0))
             + Self::event_capacity(modules, max_held_hits) * size_of::<TimedEvent>()
     }
 
@@ -241,7 +231,7 @@ impl ModuleWindows {
     }
 
     fn find_least_room(&mut self) {
-        let rooms = self.hits.of_modules.iter().map(|Waiting(order)| order.room());
+        let rooms = self.hits.of_modules.iter().map(TimeOrder::room);
         self.hits.least_room = rooms.min().unwrap_or(0);
     }
 
@@ -263,7 +253,7 @@ impl ModuleWindows {
 
     /// The latest hit that waits.
     pub fn latest_pending(&self) -> Option<DataTime> {
-        self.hits.of_modules.iter().filter_map(|Waiting(order)| order.latest_pending()).max()
+        self.hits.of_modules.iter().filter_map(TimeOrder::latest_pending).max()
     }
 
     /// No event that is handed out from here on is earlier than this.
@@ -298,7 +288,7 @@ impl ModuleWindows {
     /// Puts the hits that the step has closed into windows, and releases the events that nothing can precede.
     fn form<W: Windows>(&mut self, windows: &mut W, watcher: &mut impl ClusterWatcher) {
         self.hits.pending = 0;
-        for (module, Waiting(order)) in self.hits.of_modules.iter_mut().enumerate() {
+        for (module, order) in self.hits.of_modules.iter_mut().enumerate() {
             let base = order.base();
             let closed = order.closed().len();
             let range = order.read_off(closed);
@@ -328,7 +318,7 @@ impl ModuleWindows {
 
     /// Hits that wait for their time.
     pub fn held(&self) -> u64 {
-        self.hits.of_modules.iter().map(|Waiting(order)| order.held()).sum()
+        self.hits.of_modules.iter().map(TimeOrder::held).sum()
     }
 
     /// Events that have their place in the order and wait to be handed out; others wait in [`Windows::formed`].

@@ -10,6 +10,7 @@
 
 use crate::hit::{KEY_TIME_LIMIT, TimeKey, Timed};
 use crate::memory::touched;
+use crate::source_clock::AcceptedHits;
 use crate::time_sort::TimeSort;
 
 /// An item with its full time and epoch.
@@ -54,6 +55,21 @@ pub struct TimeOrder {
     time_sort: TimeSort,
     /// Whether items of equal time are put into the order of their payloads.
     payload_order: bool,
+}
+
+/// So that [`Closing`](crate::joint_time::Closing) closes orders and what contains one alike.
+impl AsMut<TimeOrder> for TimeOrder {
+    #[inline]
+    fn as_mut(&mut self) -> &mut TimeOrder {
+        self
+    }
+}
+
+impl<T: Timed> AcceptedHits<T> for TimeOrder {
+    #[inline]
+    fn accept(&mut self, _: usize, epoch: u32, item: T) {
+        self.push(epoch, item);
+    }
 }
 
 /// No item is later than this.

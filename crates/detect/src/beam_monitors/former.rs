@@ -13,19 +13,10 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 
-#[derive(Debug)]
-struct Waiting(TimeOrder);
-
-impl AsMut<TimeOrder> for Waiting {
-    fn as_mut(&mut self) -> &mut TimeOrder {
-        &mut self.0
-    }
-}
-
 /// Every single neutron is an event; what remains to be done is to put them into order.
 #[derive(Debug)]
 pub struct NeutronFormer {
-    waiting: [Waiting; 1],
+    waiting: [TimeOrder; 1],
     closing: Closing,
     /// The monitors that send single neutrons, in the order of their pixels.
     monitors: Vec<BeamMonitorData>,
@@ -41,7 +32,7 @@ impl NeutronFormer {
         let single = plans.filter(|plan| plan.kind != BeamMonitorKind::Integrating);
         let order = TimeOrder::new(settings.ess.sorting.max_held_hits, 0).with_payload_order();
         Ok(Self {
-            waiting: [Waiting(order)],
+            waiting: [order],
             closing: Closing::default(),
             monitors: single.map(BeamMonitorData::new).collect(),
             pulses: 0,
@@ -60,7 +51,7 @@ impl NeutronFormer {
 impl AcceptedHits<TimedEvent> for NeutronFormer {
     #[inline]
     fn accept(&mut self, _: usize, epoch: u32, event: TimedEvent) {
-        self.waiting[0].0.push(epoch, event);
+        self.waiting[0].push(epoch, event);
     }
 }
 
@@ -72,11 +63,11 @@ impl HitFormer for NeutronFormer {
     }
 
     fn room(&self) -> usize {
-        self.waiting[0].0.room()
+        self.waiting[0].room()
     }
 
     fn is_closing_worthwhile(&self) -> bool {
-        self.closing.is_worthwhile(self.waiting[0].0.pending())
+        self.closing.is_worthwhile(self.waiting[0].pending())
     }
 
     fn advance(&mut self, target: DataTime) {
@@ -88,13 +79,13 @@ impl HitFormer for NeutronFormer {
     }
 
     fn latest_pending(&self) -> Option<DataTime> {
-        self.waiting[0].0.latest_pending()
+        self.waiting[0].latest_pending()
     }
 
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
         loop {
             let epoch = self.closing.epoch();
-            let Self { waiting: [Waiting(order)], monitors, counters, .. } = self;
+            let Self { waiting: [order], monitors, counters, .. } = self;
             while let Some(&key) = order.closed().first() {
                 let event: TimedEvent = key.unpack(order.base());
                 let filing = pulses.file_event(epoch, event, events);
@@ -143,7 +134,7 @@ impl HitFormer for NeutronFormer {
     }
 
     fn counters(&self) -> CounterSnapshot {
-        CounterSnapshot::of(&NeutronCounters { held: self.waiting[0].0.held(), ..self.counters })
+        CounterSnapshot::of(&NeutronCounters { held: self.waiting[0].held(), ..self.counters })
     }
 
     fn beam_monitors(&self) -> &[BeamMonitorData] {
