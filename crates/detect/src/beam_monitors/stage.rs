@@ -2,7 +2,7 @@
 
 use super::counters::BeamMonitorCounters;
 use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
-use crate::ess::{ReadoutStage, TimeSourceCounters, ticks};
+use crate::ess::{FrontPacket, ReadoutStage, TimeSourceCounters, ticks};
 use crate::event_order::TimedEvent;
 use crate::packet_gate::Discard;
 use crate::settings::SettingsError;
@@ -198,15 +198,15 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
 
     fn take<'a>(
         &mut self,
-        packet: &EssPacket<'a>,
+        front: &FrontPacket<'a>,
         payload: &MonitorPayload<'a>,
         clock: &mut SourceClock<TimedEvent>,
         accepted: &mut impl AcceptedHits<TimedEvent>,
         time_source: &mut TimeSourceCounters,
     ) {
+        let packet = &front.packet;
         let (pulse, previous) = (ticks::of(packet.pulse), ticks::of(packet.previous_pulse));
-        // A previous pulse of zero is one that the readout does not know.
-        for told in [previous, pulse].into_iter().filter(|&told| told > 0 || told == pulse) {
+        for told in front.new_pulses.into_iter().flatten() {
             self.note_pulse(told);
         }
         self.counters.readouts += payload.len() as u64;

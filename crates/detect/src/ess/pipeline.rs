@@ -156,7 +156,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
             clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
         }
         let time_source = &mut self.front.time_source;
-        stage.take(&front.packet, payload, clock, &mut accepted, time_source);
+        stage.take(front, payload, clock, &mut accepted, time_source);
         self.follow_time();
     }
 

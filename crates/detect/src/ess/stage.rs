@@ -1,13 +1,13 @@
 //! What the records of a detector are.
 
 use super::counters::TimeSourceCounters;
+use super::front::FrontPacket;
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSet;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
-use evforge_wire::ess::EssPacket;
 
 /// Makes hits of the records of packets.
 pub trait ReadoutStage<T> {
@@ -25,7 +25,7 @@ pub trait ReadoutStage<T> {
     /// Takes the readouts of a packet: hits are judged by the clock of its queue.
     fn take<'a>(
         &mut self,
-        packet: &EssPacket<'a>,
+        front: &FrontPacket<'a>,
         payload: &Self::Payload<'a>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,

@@ -2,6 +2,7 @@
 
 use super::counters::{TimeSourceCounters, VmmCounters};
 use super::former::Placed;
+use super::front::FrontPacket;
 use super::settings::VmmSettings;
 use super::stage::ReadoutStage;
 use super::ticks;
@@ -10,7 +11,7 @@ use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
-use evforge_wire::ess::{EssPacket, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+use evforge_wire::ess::{RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
 
 /// A step between decoding and mapping that can drop readouts without saying so. Production lets everything pass;
 /// a test swallows one readout to show that the ledger notices.
@@ -105,14 +106,14 @@ impl<T: Placed, R: ReadoutFilter> ReadoutStage<T> for VmmStage<R> {
     #[inline]
     fn take<'a>(
         &mut self,
-        packet: &EssPacket<'a>,
+        front: &FrontPacket<'a>,
         payload: &Vmm3aPayload<'a>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,
     ) {
-        let pulse = ticks::of(packet.pulse);
-        let previous = ticks::of(packet.previous_pulse);
+        let pulse = ticks::of(front.packet.pulse);
+        let previous = ticks::of(front.packet.previous_pulse);
         let mut tally = Tally::default();
         self.counters.readouts += payload.len() as u64;
         for readout in payload.readouts() {
