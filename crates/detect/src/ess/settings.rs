@@ -38,7 +38,7 @@ pub struct EssSettings {
 const LONGEST_TIME_OF_FLIGHT: Picoseconds = i32::MAX as u64 * 1000;
 
 impl EssSettings {
-    /// Checks the settings; keys are those of the section `ess`, and `sorting`.
+    /// Checks the settings; keys begin with `ess.`.
     ///
     /// # Errors
     /// The first setting that cannot be.
@@ -46,19 +46,20 @@ impl EssSettings {
         let queues = 0..OUTPUT_QUEUES as u8;
         if let Some(queue) = self.output_queues.iter().find(|queue| !queues.contains(queue)) {
             let problem = format!("{queue} is not in 0..={}", OUTPUT_QUEUES - 1);
-            return SettingsError::refuse("output_queues", problem);
+            return SettingsError::refuse("ess.output_queues", problem);
         }
         if self.max_time_of_flight == 0 || self.max_time_of_flight > LONGEST_TIME_OF_FLIGHT {
             let problem = "must lie above 0 and at most at 2147483647ns, which is what files can hold";
-            return SettingsError::refuse("max_time_of_flight", problem);
+            return SettingsError::refuse("ess.max_time_of_flight", problem);
         }
         if self.header.max_pulse_distance == 0 {
-            return SettingsError::refuse("max_pulse_distance", "must lie above 0");
+            return SettingsError::refuse("ess.max_pulse_distance", "must lie above 0");
         }
         if ticks::in_duration(self.pulse_period) > ticks::in_duration(LONGEST_TIME_OF_FLIGHT) {
-            return SettingsError::refuse("pulse_period", "must be at most 2147483647ns");
+            return SettingsError::refuse("ess.pulse_period", "must be at most 2147483647ns");
         }
-        self.sorting.check_decimated()
+        let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
+        self.sorting.check_decimated().map_err(in_ess)
     }
 }
 

@@ -45,8 +45,7 @@ impl EssMultiGridSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
-        self.ess.check().map_err(in_ess)?;
+        self.ess.check()?;
         if self.geometry.nz() != LAYERS || self.geometry.panels() != 1 || self.geometry.ny() > MOST_ROWS {
             let problem = format!("the detector has {LAYERS} layers and at most {MOST_ROWS} rows");
             return SettingsError::refuse("size", problem);

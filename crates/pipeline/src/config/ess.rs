@@ -74,8 +74,7 @@ impl EssSection {
     /// The settings, checked; keys begin with `ess.`.
     pub(super) fn settings(&self) -> Result<EssSettings, SettingsError> {
         let settings = self.unchecked()?;
-        let in_section = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
-        settings.check().map_err(in_section)?;
+        settings.check()?;
         Ok(settings)
     }
 

@@ -78,7 +78,7 @@ impl EssGdGemSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
-        self.ess.check().map_err(|error| SettingsError { key: format!("ess.{}", error.key), ..error })?;
+        self.ess.check()?;
         let tracks = self.tracks();
         tracks.check()?;
         tracks.check_group_span(ticks::in_duration)?;

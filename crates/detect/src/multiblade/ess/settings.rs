@@ -58,12 +58,11 @@ impl EssMultiBladeSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
         let in_sorting = |error: SettingsError| match error.key.starts_with("sorting.") {
-            true => in_ess(error),
+            true => SettingsError { key: format!("ess.{}", error.key), ..error },
             false => error,
         };
-        self.ess.check().map_err(in_ess)?;
+        self.ess.check()?;
         self.window.check(self.ess.sorting.max_group_hits).map_err(in_sorting)?;
         if self.cassettes.is_empty() {
             return SettingsError::refuse("cassettes", "no cassette is configured");
