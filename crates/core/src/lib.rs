@@ -14,6 +14,7 @@
 //! | all events of a run with their pulses, to compare runs | [`event_log`] |
 //! | pixel ids from coordinates and back | [`geometry`] |
 //! | pulses and time of flight | [`pulse`] |
+//! | times, sizes and rates with their units, as people write them | [`quantity`] |
 //! | lost, reordered and duplicated packets told apart | [`sequence`] |
 //! | clocks that wrap, extended to 64 bits | [`clock`] |
 //! | counters, each declared once, and the laws that bind them | [`counter`] |
@@ -40,5 +41,6 @@ pub mod monitor;
 pub mod packet;
 pub mod packet_source;
 pub mod pulse;
+pub mod quantity;
 pub mod sequence;
 pub mod sink;

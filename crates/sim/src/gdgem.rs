@@ -1,8 +1,10 @@
 //! A simulated Gd-GEM with VMM3a readout: neutrons through a mask, noise, packets, truth.
 
-use crate::mask::Mask;
+use crate::beam::mask::Mask;
 use crate::neutron_source::{NeutronSource, poisson};
-use crate::srs_packets::{FrontEndCard, SimulatedPacket, channel_of};
+use crate::packet::SimulatedPacket;
+use crate::simulation::SimulationError;
+use crate::srs_packets::{FrontEndCard, channel_of};
 use crate::track::{ChargeOnStrip, add_track};
 use evforge_core::event::Event;
 use evforge_core::geometry::Coordinates;
@@ -29,18 +31,6 @@ impl Default for GdGemSimulationOptions {
         Self { pulses: PulseTrain::ess(), neutrons_per_second: 20_000.0, noise_per_second: 5_000.0, seed: 1 }
     }
 }
-
-/// Why a detector cannot be simulated, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimulationError(pub String);
-
-impl std::fmt::Display for SimulationError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SimulationError {}
 
 /// What happened during one pulse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,20 @@
 //! Simulated detectors with known truth: neutrons to readouts to packets.
 //!
+//! ```text
+//! beam ─► neutrons ─► charge on channels ─► hits ─► packets        truth ─► score of events
+//! ```
+//!
 //! | step | module |
 //! |---|---|
-//! | where neutrons hit: a picture that a person recognises | [`mask`] |
-//! | when they arrive: pulses and time of flight | [`neutron_source`] |
-//! | what a neutron leaves on two planes of strips | [`track`] |
-//! | readouts to packets as the front-end cards send them | [`srs_packets`] |
-//! | all of it for a Gd-GEM | [`gdgem`] |
+//! | when and where neutrons reach the detector | [`beam`] |
+//! | what a detector makes of them: charge on its channels | [`detector_model`] |
+//! | which channels there are | [`layout`] |
+//! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
+//! | hits to packets | [`readout`] |
+//! | all of it, pulse by pulse | [`simulation`] |
+//! | what is known of each neutron, and the file it travels in | [`truth`] |
+//! | which neutrons could be told apart at all | [`resolvable`] |
+//! | random numbers that do not depend on threads | [`random`] |
 //! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
 //! A simulation is a function of its options and its seed: the same ones give the same packets, bit for bit.
@@ -15,9 +23,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod beam;
+pub mod detector_model;
+pub mod electronics;
 pub mod gdgem;
-pub mod mask;
+pub mod layout;
 pub mod neutron_source;
+pub mod packet;
+pub mod random;
+pub mod readout;
+pub mod resolvable;
+pub mod simulation;
 pub mod srs_packets;
 pub mod track;
+pub mod truth;
 pub mod vmm_load;

@@ -23,27 +23,32 @@ impl NeutronSource {
         Self { pulses, neutrons_per_pulse: neutrons_per_pulse.max(0.0) }
     }
 
+    /// Times of flight of the neutrons of a pulse as shares of the period, in order.
+    pub fn times_of_flight(mean: f64, random: &mut impl Rng) -> Vec<f64> {
+        let mut times: Vec<f64> = (0..poisson(mean, random)).map(|_| time_of_flight(random)).collect();
+        times.sort_unstable_by(f64::total_cmp);
+        times
+    }
+
     /// Arrival times of the neutrons of a pulse in nanoseconds, in order. Empty past the end of time.
     pub fn arrivals(&self, pulse: u64, random: &mut impl Rng) -> Vec<u64> {
         let (Some(start), Some(end)) = (self.pulses.start_ns(pulse), self.pulses.start_ns(pulse + 1)) else {
             return Vec::new();
         };
         let period = (end - start) as f64;
-        let count = poisson(self.neutrons_per_pulse, random);
-        let mut arrivals: Vec<u64> = (0..count)
-            .map(|_| {
-                loop {
-                    let scale = if random.random_bool(SHARE_COLD) { COLD } else { THERMAL };
-                    // The sum of three exponentials rises and falls as a moderator's pulse does.
-                    let flight: f64 = FASTEST + (0..3).map(|_| scale * exponential(random)).sum::<f64>();
-                    if flight < 1.0 {
-                        break start + (flight * period) as u64;
-                    }
-                }
-            })
-            .collect();
-        arrivals.sort_unstable();
-        arrivals
+        let flights = Self::times_of_flight(self.neutrons_per_pulse, random);
+        flights.into_iter().map(|flight| start + (flight * period) as u64).collect()
+    }
+}
+
+fn time_of_flight(random: &mut impl Rng) -> f64 {
+    loop {
+        let scale = if random.random_bool(SHARE_COLD) { COLD } else { THERMAL };
+        // The sum of three exponentials rises and falls as a moderator's pulse does.
+        let flight: f64 = FASTEST + (0..3).map(|_| scale * exponential(random)).sum::<f64>();
+        if flight < 1.0 {
+            return flight;
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hits to VMM3a readouts to packets, as SRS front-end cards send them.
 
+use crate::packet::SimulatedPacket;
 use crate::track::ChargeOnStrip;
 use evforge_core::packet::{ArrivalClock, PacketOrigin};
 use evforge_detect::gdgem::settings::{ChipMapping, Plane};
@@ -14,15 +15,6 @@ pub const SRS_PORT: u16 = 6006;
 const CROSSINGS_PER_MARKER: u64 = 16 * 4096;
 /// Steps of the TDC per `tac_range`.
 const TDC_STEPS: f64 = 255.0;
-
-/// A packet with its origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimulatedPacket {
-    /// The payload.
-    pub bytes: Vec<u8>,
-    /// From the card 10.0.0.FEC; the arrival is when the last of its readouts was digitised.
-    pub origin: PacketOrigin,
-}
 
 /// One front-end card: collects readouts and sends a packet when it is full.
 #[derive(Clone, Debug)]

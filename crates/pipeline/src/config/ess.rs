@@ -12,8 +12,8 @@
 //! window = "10ms"
 //! ```
 
-use super::quantity::Duration;
 use super::sorting::Sorting;
+use evforge_core::quantity::Duration;
 use evforge_detect::ess::EssSettings;
 use evforge_detect::ess::ticks;
 use evforge_detect::settings::SettingsError;

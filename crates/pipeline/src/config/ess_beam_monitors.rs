@@ -1,7 +1,7 @@
 //! The `[ess_beam_monitors]` section of a configuration file.
 
-use super::quantity::Duration;
 use evforge_core::beam_monitor::{BeamMonitorKind, MOST_TIME_OF_FLIGHT_BINS, TimeOfFlightBins};
+use evforge_core::quantity::Duration;
 use evforge_detect::beam_monitors::{BeamMonitorSettings, MonitorSettings};
 use evforge_detect::ess::EssSettings;
 use evforge_detect::settings::SettingsError;

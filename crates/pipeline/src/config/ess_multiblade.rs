@@ -2,7 +2,7 @@
 
 use super::ess_vmm::{VmmCalibration, VmmMask};
 use super::multiblade::{Geometry, thousandths};
-use super::quantity::Duration;
+use evforge_core::quantity::Duration;
 use evforge_detect::ess::{EssSettings, ticks};
 use evforge_detect::multiblade::EssMultiBladeSettings;
 use evforge_detect::multiblade::ess::{CassetteHybrid, CassetteLayout};

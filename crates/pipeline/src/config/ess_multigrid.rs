@@ -2,8 +2,8 @@
 
 use super::ess_vmm::{VmmCalibration, VmmMask};
 use super::multigrid::StrategyName;
-use super::quantity::Duration;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::Duration;
 use evforge_detect::ess::EssSettings;
 use evforge_detect::multigrid::EssMultiGridSettings;
 use evforge_detect::multigrid::vessels::{LAYERS, VesselSettings, VesselWiring};

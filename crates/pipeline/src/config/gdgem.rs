@@ -1,9 +1,9 @@
 //! The `[gdgem]` section of a configuration file.
 
-use super::quantity::Duration;
 use super::sorting::Sorting;
 use super::tracks::{Clustering, Geometry, Matching, Partition, PlaneName, Position};
 use super::{side_file, vmm_files};
+use evforge_core::quantity::Duration;
 use evforge_detect::gdgem::settings::{
     ChannelThreshold, ChipMapping, ChipStrips, ClusteringSettings, GdGemSettings, MaskedChannels,
     MatchingSettings, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,

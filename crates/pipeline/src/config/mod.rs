@@ -40,7 +40,6 @@ mod gdgem;
 mod multiblade;
 mod multigrid;
 mod plugin;
-mod quantity;
 mod receive;
 mod side_file;
 mod sonde;
@@ -50,7 +49,6 @@ mod veto;
 pub mod vmm_files;
 
 pub use plugin::PluginSettings;
-pub use quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 pub use receive::{CoreSettings, ReceiveSettings};
 
 use crate::region_threads::RegionThreads;
@@ -64,6 +62,7 @@ use ess_multiblade::EssMultiBladeSection;
 use ess_multigrid::EssMultiGridSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
+pub use evforge_core::quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
 use evforge_detect::ess::EssSettings;

@@ -1,8 +1,8 @@
 //! The `[multiblade]` section of a configuration file.
 
-use super::quantity::Duration;
 use super::sorting::Sorting;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::Duration;
 use evforge_detect::multiblade::caen::settings::{
     ChannelMapping, ChannelThreshold, HitOrder, MaskedChannels, MultiBladeSettings, Plane, ReadoutFormat,
     Rounding, TimeBase, WindowRule, WindowSettings,

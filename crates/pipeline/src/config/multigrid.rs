@@ -1,7 +1,7 @@
 //! The `[multigrid]` section of a configuration file.
 
-use super::quantity::Duration;
 use super::sorting::Sorting;
+use evforge_core::quantity::Duration;
 use evforge_detect::multigrid::MultiGridSettings;
 use evforge_detect::multigrid::amplitude::{AmplitudeFilter, Factor, LARGEST_FACTOR};
 use evforge_detect::multigrid::settings::{

@@ -1,6 +1,6 @@
 //! The `[receive]` and `[cores]` sections: how packets come in live.
 
-use super::quantity::{ByteSize, Duration};
+use evforge_core::quantity::{ByteSize, Duration};
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 use std::net::SocketAddr;

@@ -1,8 +1,8 @@
 //! The `[sonde]` section of a configuration file.
 
-use super::quantity::Duration;
 use super::sorting::Sorting;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::Duration;
 use evforge_detect::settings::SettingsError;
 use evforge_detect::sonde::settings::{
     EventSequence, GroupAddress, GroupSettings, MaskSettings, ModuleSettings, SondeSettings, TimeSettings,

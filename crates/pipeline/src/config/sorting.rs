@@ -1,6 +1,6 @@
 //! The `sorting` table of a detector's section: the same for all detectors.
 
-use super::quantity::Duration;
+use evforge_core::quantity::Duration;
 use evforge_detect::settings::SortingSettings;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! The tables that all sections of a Gd-GEM have, whatever its electronics: what becomes of hits.
 
-use super::quantity::Duration;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::Duration;
 use evforge_detect::gdgem::settings::{
     ClusteringSettings, MatchingSettings, PartitionSettings, Plane, PositionSettings, SpanSettings,
 };

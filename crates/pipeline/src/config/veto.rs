@@ -1,8 +1,8 @@
 //! The `[pulses]` table and the `[[veto]]` entries.
 
-use super::quantity::{Duration, Frequency};
 use crate::veto::{Veto, VetoRange};
 use evforge_core::pulse::PulseTrain;
+use evforge_core::quantity::{Duration, Frequency};
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
 

@@ -1,0 +1,97 @@
+//! What a simulated detector must offer: neutrons and gammas in, charge on channels out.
+
+use crate::electronics::Electronics;
+use crate::layout::Layout;
+use evforge_core::geometry::{Coordinates, LogicalGeometry};
+use rand::rngs::SmallRng;
+
+/// A neutron, or a gamma, that reaches the detector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strike {
+    /// Picoseconds since the start of its pulse.
+    pub time_ps: u64,
+    /// Column in its panel, in pixels: pixel *i* reaches from *i* to *i* + 1.
+    pub x: f64,
+    /// Row in its panel, in pixels.
+    pub y: f64,
+    /// Its panel.
+    pub panel: u32,
+}
+
+/// Charge that a channel collects from one neutron, before the electronics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// The channel.
+    pub channel: u32,
+    /// Picoseconds since the start of the pulse.
+    pub time_ps: u64,
+    /// Amplitude in steps of the analogue-to-digital converter, at nominal gain and without an upper limit.
+    pub amplitude: f32,
+}
+
+/// Where and when an ideal reconstruction finds a neutron.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrueEvent {
+    /// The module.
+    pub module: u16,
+    /// Column, row and layer in the panel, in pixels.
+    pub position: [f64; 3],
+    /// The panel.
+    pub panel: u32,
+    /// Picoseconds since the start of the pulse, at the point of the track that the detector's event time stands for.
+    pub time_ps: u64,
+}
+
+impl TrueEvent {
+    /// Its pixel's coordinates.
+    pub fn coordinates(&self) -> Coordinates {
+        let [x, y, z] = self.position.map(|value| value.max(0.0) as u32);
+        Coordinates { x, y, z, panel: self.panel }
+    }
+}
+
+/// What must lie between two neutrons so that they can be told apart, and what a neutron must leave: the parameters of
+/// the reconstruction, as they are configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Separation {
+    /// Hits of the same plane further apart in time than this do not belong together.
+    pub time_ps: u64,
+    /// Hits of the same plane whose coordinates differ by more than this do not belong together; `u16::MAX` where
+    /// neutrons of a module are told apart by time alone.
+    pub coordinates: [u16; 2],
+    /// Hits above threshold that a neutron must leave on each plane.
+    pub min_hits: [u16; 2],
+}
+
+/// A simulated detector.
+pub trait DetectorModel: Send + Sync {
+    /// Its channels.
+    fn layout(&self) -> &Layout;
+
+    /// Its pixels.
+    fn geometry(&self) -> &LogicalGeometry;
+
+    /// True if a neutron at this column and row of this panel can be found: its pixels are wired.
+    fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool;
+
+    /// Adds the charge that a neutron leaves and says what an ideal reconstruction makes of it; none if it left
+    /// nothing, because it went through.
+    fn add_neutron(
+        &self,
+        strike: &Strike,
+        random: &mut SmallRng,
+        charges: &mut Vec<Charge>,
+    ) -> Option<TrueEvent>;
+
+    /// Adds the charge that a gamma of the background leaves.
+    fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>);
+
+    /// What the configured reconstruction needs to tell neutrons apart.
+    fn separation(&self) -> Separation;
+
+    /// The electronics that this detector is read by, unless it is configured otherwise.
+    fn electronics(&self) -> Electronics;
+
+    /// Mean amplitude of a noise hit on a channel, in steps of the converter.
+    fn noise_amplitude(&self) -> f64;
+}

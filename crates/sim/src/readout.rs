@@ -1,0 +1,131 @@
+//! What a simulated readout must offer: hits in, packets out.
+
+use crate::electronics::Hit;
+use crate::packet::SimulatedPacket;
+
+/// A pulse of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulse {
+    /// Its number.
+    pub number: u64,
+    /// Its start in nanoseconds on the detector's clock.
+    pub start_ns: u64,
+    /// Start of the next one.
+    pub end_ns: u64,
+}
+
+/// What can happen to electronics. `source` counts from 0 in the order of [`Readout::sources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    /// The counter of packets is set so that it wraps after so many packets.
+    CounterBeforeWrap {
+        /// The source.
+        source: usize,
+        /// Packets until it is 0.
+        packets: u32,
+    },
+    /// The electronics start anew: the counter of packets begins where it began first.
+    Restart {
+        /// The source.
+        source: usize,
+    },
+    /// The clock steps.
+    ClockStep {
+        /// The source.
+        source: usize,
+        /// By so many picoseconds; below 0: back.
+        by_ps: i64,
+    },
+}
+
+/// The readout electronics of a detector, from digitised hits on.
+pub trait Readout: Send + Sync {
+    /// Names of the sources: what sends packets with a sequence or a clock of its own, as the ledger names them.
+    fn sources(&self) -> Vec<String>;
+
+    /// Number of the first pulse that the electronics' clock can tell.
+    fn first_pulse(&self) -> u64;
+
+    /// Adds the packets of a pulse, in the order in which they are sent. `hits` are in the order in which they are
+    /// sent, and all of this pulse.
+    fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>);
+
+    /// Does something to the electronics; false if this readout has nothing that it could be done to.
+    fn disturb(&mut self, disturbance: Disturbance) -> bool;
+}
+
+/// The counter and the clock of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    first: u64,
+    bits: u32,
+    next: u64,
+    offset_ps: i64,
+}
+
+impl Source {
+    /// A source that counts packets with so many bits (1..=64) from `first` on.
+    pub fn new(first: u64, bits: u32) -> Self {
+        Self { first, bits, next: first, offset_ps: 0 }
+    }
+
+    /// The number of the next packet.
+    pub fn count(&mut self) -> u64 {
+        let mask = u64::MAX >> (64 - self.bits.clamp(1, 64));
+        let number = self.next & mask;
+        self.next = number.wrapping_add(1) & mask;
+        number
+    }
+
+    /// How far the clock is ahead of the right one, in picoseconds.
+    pub fn offset_ps(&self) -> i64 {
+        self.offset_ps
+    }
+
+    /// A time as this source's clock shows it.
+    #[inline]
+    pub fn shown_ps(&self, time_ps: u64) -> u64 {
+        time_ps.saturating_add_signed(self.offset_ps)
+    }
+
+    /// Lets a disturbance happen to this source.
+    pub fn disturb(&mut self, disturbance: Disturbance) {
+        match disturbance {
+            Disturbance::CounterBeforeWrap { packets, .. } => {
+                self.next = u64::from(packets).wrapping_neg();
+            }
+            Disturbance::Restart { .. } => self.next = self.first,
+            Disturbance::ClockStep { by_ps, .. } => self.offset_ps = self.offset_ps.saturating_add(by_ps),
+        }
+    }
+}
+
+impl Disturbance {
+    /// The source that it happens to.
+    pub fn source(&self) -> usize {
+        match *self {
+            Self::CounterBeforeWrap { source, .. }
+            | Self::Restart { source }
+            | Self::ClockStep { source, .. } => source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_wrap_and_start_anew_and_clocks_step() {
+        let mut source = Source::new(1, 14);
+        assert_eq!([source.count(), source.count()], [1, 2]);
+        source.disturb(Disturbance::CounterBeforeWrap { source: 0, packets: 2 });
+        assert_eq!([source.count(), source.count(), source.count()], [16382, 16383, 0]);
+        source.disturb(Disturbance::Restart { source: 0 });
+        assert_eq!(source.count(), 1);
+        source.disturb(Disturbance::ClockStep { source: 0, by_ps: -700 });
+        assert_eq!((source.shown_ps(1000), source.shown_ps(600)), (300, 0));
+        let mut wide = Source::new(u64::MAX, 64);
+        assert_eq!([wide.count(), wide.count()], [u64::MAX, 0]);
+    }
+}

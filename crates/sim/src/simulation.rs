@@ -1,0 +1,195 @@
+//! A simulation, put together: beam, detector, electronics and readout, pulse by pulse.
+//!
+//! What happens in a pulse is a function of the seed and the pulse's number alone, so that pulses can be simulated on
+//! several threads; only the packets are made one pulse after the other, because electronics count them.
+
+use crate::beam::{Beam, BeamSettings};
+use crate::detector_model::{Charge, DetectorModel};
+use crate::electronics::{Channels, ElectronicsSettings, Hit};
+use crate::packet::SimulatedPacket;
+use crate::random::{Stream, stream};
+use crate::readout::{Pulse, Readout};
+use crate::resolvable::resolvable;
+use crate::truth::Neutron;
+use evforge_core::pulse::PulseTrain;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+/// Why a detector cannot be simulated, in words for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimulationError(pub String);
+
+impl std::fmt::Display for SimulationError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SimulationError {}
+
+/// `[simulation]`: everything that is not of one detector alone.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SimulationSettings {
+    /// The same seed gives the same packets.
+    pub seed: u64,
+    /// What is in the beam.
+    pub beam: BeamSettings,
+    /// Changes to the electronics of the detector.
+    pub electronics: ElectronicsSettings,
+}
+
+/// What happened during one pulse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedPulse {
+    /// The pulse.
+    pub pulse: Pulse,
+    /// The packets, in the order in which they are sent.
+    pub packets: Vec<SimulatedPacket>,
+    /// The neutrons, in the order of time.
+    pub truth: Vec<Neutron>,
+    /// Neutrons that reached the detector, with those that went through.
+    pub arrived: u64,
+    /// Hits that the electronics have digitised.
+    pub readouts: u64,
+}
+
+/// A pulse before the readout.
+struct Happened {
+    pulse: Pulse,
+    hits: Vec<Hit>,
+    truth: Vec<Neutron>,
+    arrived: u64,
+}
+
+/// Simulates pulse after pulse.
+pub struct Simulation {
+    settings: SimulationSettings,
+    pulses: PulseTrain,
+    detector: Box<dyn DetectorModel>,
+    readout: Box<dyn Readout>,
+    beam: Beam,
+    channels: Channels,
+    next_pulse: u64,
+    next_neutron: u64,
+}
+
+impl Simulation {
+    /// A simulation of this detector with this readout.
+    ///
+    /// # Errors
+    /// If the settings do not fit the detector.
+    pub fn new(
+        settings: &SimulationSettings,
+        pulses: PulseTrain,
+        detector: Box<dyn DetectorModel>,
+        readout: Box<dyn Readout>,
+    ) -> Result<Self, SimulationError> {
+        let electronics = settings.electronics.apply(detector.electronics());
+        let mut random = stream(settings.seed, Stream::Channels);
+        let count = detector.layout().channel_count();
+        Ok(Self {
+            channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
+            beam: Beam::new(&settings.beam, &*detector)?,
+            next_pulse: readout.first_pulse(),
+            next_neutron: 0,
+            settings: settings.clone(),
+            pulses,
+            detector,
+            readout,
+        })
+    }
+
+    /// The beam.
+    pub fn beam(&self) -> &Beam {
+        &self.beam
+    }
+
+    /// The detector.
+    pub fn detector(&self) -> &dyn DetectorModel {
+        &*self.detector
+    }
+
+    /// The channels of the electronics.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// The readout, to disturb it.
+    pub fn readout(&mut self) -> &mut dyn Readout {
+        &mut *self.readout
+    }
+
+    /// Simulates the next pulse.
+    pub fn next_pulse(&mut self) -> SimulatedPulse {
+        let happened = self.happen(self.next_pulse);
+        self.next_pulse += 1;
+        self.read_out(happened)
+    }
+
+    /// Simulates the next pulses on all threads of the pool that this is called in.
+    pub fn next_pulses(&mut self, count: usize) -> Vec<SimulatedPulse> {
+        let first = self.next_pulse;
+        self.next_pulse += count as u64;
+        let this = &*self;
+        let happened: Vec<_> =
+            (first..self.next_pulse).into_par_iter().map(|number| this.happen(number)).collect();
+        happened.into_iter().map(|happened| self.read_out(happened)).collect()
+    }
+
+    fn happen(&self, number: u64) -> Happened {
+        let mut random = stream(self.settings.seed, Stream::Pulse(number));
+        let start_ns = self.pulses.start_ns(number).unwrap_or(u64::MAX);
+        let pulse = Pulse { number, start_ns, end_ns: self.pulses.start_ns(number + 1).unwrap_or(u64::MAX) };
+        let period_ps = (pulse.end_ns - start_ns) * 1000;
+        let mut strikes = Vec::new();
+        self.beam.neutrons(period_ps, &mut random, &mut strikes);
+        let mut charges: Vec<Charge> = Vec::with_capacity(strikes.len() * 8);
+        let (mut ends, mut events) = (Vec::with_capacity(strikes.len()), Vec::with_capacity(strikes.len()));
+        for strike in &strikes {
+            if let Some(event) = self.detector.add_neutron(strike, &mut random, &mut charges) {
+                events.push(event);
+                ends.push(charges.len());
+            } else {
+                // It went through: whatever it may have left belongs to nobody.
+                charges.truncate(ends.last().copied().unwrap_or(0));
+            }
+        }
+        let above = |charge: &Charge| self.channels.is_above_threshold(charge);
+        let separation = self.detector.separation();
+        let found = resolvable(&charges, &ends, self.detector.layout(), &separation, above);
+        let mut truth: Vec<Neutron> = events
+            .iter()
+            .zip(found)
+            .map(|(event, resolvable)| Neutron {
+                number: 0,
+                time_ns: start_ns + event.time_ps / 1000,
+                pixel_id: self.detector.geometry().pixel(event.coordinates()),
+                module: u32::from(event.module),
+                position: event.position,
+                resolvable,
+            })
+            .collect();
+        truth.sort_by_key(|neutron| (neutron.time_ns, neutron.pixel_id));
+        let arrived = strikes.len() as u64;
+        strikes.clear();
+        self.beam.gammas(period_ps, &mut random, &mut strikes);
+        for strike in &strikes {
+            self.detector.add_gamma(strike, &mut random, &mut charges);
+        }
+        self.channels.add_noise(period_ps, &mut random, &mut charges);
+        let hits = self.channels.digitise(&mut charges, &mut random);
+        Happened { pulse, hits, truth, arrived }
+    }
+
+    fn read_out(&mut self, happened: Happened) -> SimulatedPulse {
+        let Happened { pulse, hits, mut truth, arrived } = happened;
+        for neutron in &mut truth {
+            neutron.number = self.next_neutron;
+            self.next_neutron += 1;
+        }
+        let mut packets = Vec::new();
+        self.readout.pulse(&pulse, &hits, &mut packets);
+        SimulatedPulse { pulse, packets, truth, arrived, readouts: hits.len() as u64 }
+    }
+}
