@@ -46,8 +46,8 @@ pub trait Readout: Send + Sync {
     /// Number of the first pulse that the electronics' clock can tell.
     fn first_pulse(&self) -> u64;
 
-    /// Adds the packets of a pulse, in the order in which they are sent. `hits` are in the order in which they are
-    /// sent, and all of this pulse.
+    /// Adds the packets of a pulse, in the order in which they are sent, each with its
+    /// [`Sender`](crate::packet::Sender). `hits` are in the order in which they are sent, and all of this pulse.
     fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>);
 
     /// Does something to the electronics; false if this readout has nothing that it could be done to.

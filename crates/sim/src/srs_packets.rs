@@ -1,6 +1,6 @@
 //! Hits to VMM3a readouts to packets, as SRS front-end cards send them.
 
-use crate::packet::SimulatedPacket;
+use crate::packet::{Sender, SimulatedPacket};
 use crate::track::ChargeOnStrip;
 use evforge_core::packet::{ArrivalClock, PacketOrigin};
 use evforge_detect::gdgem::settings::{ChipMapping, Plane};
@@ -103,6 +103,7 @@ impl FrontEndCard {
                 arrival_ns: self.latest_ns,
                 arrival_clock: ArrivalClock::Capture,
             },
+            sender: Sender::default(),
         });
         self.frame_counter = self.frame_counter.wrapping_add(1);
         let stamp = (self.latest_ns as f64 / self.bunch_crossing_ns) as u64 as u32;
