@@ -11,6 +11,7 @@
 //! | which channels there are | [`layout`] |
 //! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
 //! | hits to packets | [`readout`] |
+//! | hits of VMM3a front ends to packets of today's ESS readout | [`ess_readout`] |
 //! | all of it, pulse by pulse | [`simulation`] |
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
@@ -26,6 +27,7 @@
 pub mod beam;
 pub mod detector_model;
 pub mod electronics;
+pub mod ess_readout;
 pub mod gdgem;
 pub mod layout;
 pub mod neutron_source;

@@ -1,0 +1,467 @@
+//! Hits to today's ESS readout with VMM3a records, whatever the detector (ESS readout formats, sections 1 and 2.1).
+//!
+//! The wiring of the settings is read backwards: [`layout`] says which channels there are, and [`EssReadout`] finds the
+//! address of each. Calibrations are undone, too, so that what a receiver with the same settings makes of a record is
+//! the time and the amplitude of its hit. A ring belongs to one of the output queues that the settings know of. An
+//! output queue sends a packet when it is full and at the end of a pulse; one without records tells the pulse alone.
+
+use crate::electronics::Hit;
+use crate::layout::{Layout, Place};
+use crate::packet::{Sender, SimulatedPacket};
+use crate::readout::{Disturbance, Pulse, Readout, Source};
+use evforge_core::pulse::PulseTrain;
+use evforge_detect::calibration::{ChannelCalibration, Line};
+use evforge_detect::ess::{EssSettings, HybridSettings, PlaceRequest, VmmSettings};
+use evforge_wire::ess::{
+    EssHeader, EssTime, LARGEST_PACKET, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aFields,
+};
+use std::net::Ipv4Addr;
+
+/// Port that packets are sent from and to: that of the reference by default.
+pub const PORT: u16 = 9000;
+
+/// The simulated time begins in November 2023: no clock of a readout master begins in 1970.
+const FIRST_SECOND: u64 = 1_700_000_000;
+
+/// 35221 ticks of the ESS clock are 400000 ns (section 1). A *part* is the 35221st part of a picosecond, so that a
+/// tick, too, is a whole number of them.
+const PARTS_PER_PICOSECOND: i64 = 35_221;
+const PARTS_PER_TICK: i64 = 400_000_000;
+/// A bunch crossing is two ticks: 22.72 ns (section 2.1).
+const PARTS_PER_CROSSING: i64 = 2 * PARTS_PER_TICK;
+/// Bunch crossings are counted in 12 bits.
+const CROSSINGS: u64 = 4096;
+
+/// Section 2.1: fine time in nanoseconds = 1.5 · 22.72 − 60 · TDC / 255.
+const FINE_TIME_OF_TDC_0: f64 = 34.08;
+const FINE_TIME_RANGE: f64 = 60.0;
+const TDC_STEPS: f64 = 255.0;
+
+/// Records of the largest packet.
+const LARGEST_RECORD_COUNT: usize = (LARGEST_PACKET - 30) / RECORD;
+
+/// The channels of a detector with this wiring. `module` says which part of the detector is reconstructed by itself;
+/// masked channels are there: they are left out by the receiver.
+pub fn layout(wiring: &VmmSettings, module: impl Fn(&PlaceRequest) -> u16) -> Layout {
+    let requests = wiring.hybrids.iter().flat_map(|hybrid| hybrid.channels.iter().flatten());
+    Layout::new(requests.map(|request| place(request, &module)).collect())
+}
+
+fn place(request: &PlaceRequest, module: impl Fn(&PlaceRequest) -> u16) -> Place {
+    Place { module: module(request), plane: request.plane, coordinate: request.coordinate }
+}
+
+/// A channel as it stands in a record, and how its calibration is undone.
+#[derive(Clone, Copy, Debug)]
+struct Channel {
+    fibre: u8,
+    fen: u8,
+    vmm: u8,
+    channel: u8,
+    queue: u8,
+    /// Fine time of TDC 0, which is the latest there is, in parts.
+    latest: i64,
+    /// Steps of the TDC in a part.
+    steps_per_part: f64,
+    /// A readout has this amplitude and …
+    amplitude_offset: f32,
+    /// … so much for each step of the calibrated one.
+    amplitude_slope: f32,
+}
+
+/// What a straight line does to a value, undone: offset, and steps of the value for each step of the result. Nothing
+/// is left of a value whose line has the slope 0.
+fn undone(line: Line) -> (f64, f64) {
+    let [offset, slope] = [line.offset_millionths(), line.slope_millionths()].map(|value| value as f64 / 1e6);
+    (offset, if slope > 0.0 { 1.0 / slope } else { 0.0 })
+}
+
+impl Channel {
+    fn new(hybrid: &HybridSettings, index: usize, queue: u8, has_fine_time: bool) -> Self {
+        let line = hybrid.calibration.get(index).copied().unwrap_or(ChannelCalibration::IDENTITY);
+        let (offset, per_nanosecond) = undone(line.time);
+        let parts_per_nanosecond = 1000.0 * PARTS_PER_PICOSECOND as f64;
+        let (latest, steps_per_part) = if has_fine_time && per_nanosecond > 0.0 {
+            let latest = (FINE_TIME_OF_TDC_0 - offset) / per_nanosecond * parts_per_nanosecond;
+            let step = FINE_TIME_RANGE / TDC_STEPS / per_nanosecond * parts_per_nanosecond;
+            (latest as i64, 1.0 / step)
+        } else {
+            // The nearest tick: half of one before it or after it.
+            (PARTS_PER_TICK / 2, 0.0)
+        };
+        let (amplitude_offset, amplitude_slope) = undone(line.amplitude);
+        Self {
+            fibre: 2 * hybrid.ring,
+            fen: hybrid.fen,
+            vmm: 2 * hybrid.hybrid + (index / 64) as u8,
+            channel: (index % 64) as u8,
+            queue,
+            latest,
+            steps_per_part,
+            amplitude_offset: amplitude_offset as f32,
+            amplitude_slope: amplitude_slope as f32,
+        }
+    }
+
+    /// The record of a hit of this channel, `time_ps` after `start`.
+    #[inline]
+    fn record(&self, start: &ClockAtStart, time_ps: u64, amplitude: u16) -> [u8; RECORD] {
+        let granule = if self.steps_per_part > 0.0 { PARTS_PER_CROSSING } else { PARTS_PER_TICK };
+        let since = start.parts + time_ps as i64 * PARTS_PER_PICOSECOND - self.latest;
+        // The stamp is that of the first crossing from which the fine time still reaches the hit.
+        let granules = -(-since).div_euclid(granule);
+        let tdc = (granules * granule - since) as f64 * self.steps_per_part + 0.5;
+        let ticks = start.ticks.saturating_add_signed(granules * (granule / PARTS_PER_TICK));
+        let raw = f32::from(amplitude) * self.amplitude_slope + self.amplitude_offset + 0.5;
+        Vmm3aFields {
+            fibre: self.fibre,
+            fen: self.fen,
+            time: time_of(ticks),
+            bc: (ticks / 2 % CROSSINGS) as u16,
+            over_threshold: true,
+            adc: raw.clamp(0.0, 1023.0) as u16,
+            tdc: tdc.clamp(0.0, TDC_STEPS) as u8,
+            vmm: self.vmm,
+            channel: self.channel,
+            ..Vmm3aFields::default()
+        }
+        .encode()
+    }
+}
+
+/// What the clock of an output queue shows when a pulse starts: at a bunch crossing, and so many parts after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClockAtStart {
+    ticks: u64,
+    parts: i64,
+}
+
+impl ClockAtStart {
+    fn new(pulse: &Pulse, offset_ps: i64) -> Self {
+        let picoseconds = (i128::from(pulse.start_ns) * 1000 + i128::from(offset_ps)).max(0);
+        let parts = picoseconds * i128::from(PARTS_PER_PICOSECOND);
+        let crossing = i128::from(PARTS_PER_CROSSING);
+        let ticks = u64::try_from(2 * (parts / crossing)).unwrap_or(u64::MAX);
+        Self { ticks, parts: (parts % crossing) as i64 }
+    }
+
+    /// The nearest tick.
+    fn nearest(&self) -> EssTime {
+        time_of(self.ticks + ((self.parts + PARTS_PER_TICK / 2) / PARTS_PER_TICK) as u64)
+    }
+}
+
+/// The time of so many ticks since 1970. The clock stands still in the year 2106, where its seconds end.
+#[inline]
+fn time_of(ticks: u64) -> EssTime {
+    let last = EssTime { seconds: u32::MAX, ticks: TICKS_PER_SECOND - 1 };
+    EssTime::from_total_ticks(ticks).unwrap_or(last)
+}
+
+/// An output queue of the readout master.
+#[derive(Clone, Debug)]
+struct OutputQueue {
+    header: EssHeader,
+    source: Source,
+    /// Whether a pulse has been told.
+    has_begun: bool,
+    start: ClockAtStart,
+    records: Vec<u8>,
+    /// Packets of this pulse.
+    sent: u64,
+    /// When the latest of the records was sent, in nanoseconds.
+    latest_ns: u64,
+}
+
+impl OutputQueue {
+    fn new(detector_type: u8, output_queue: u8) -> Self {
+        Self {
+            header: EssHeader { detector_type, output_queue, ..EssHeader::default() },
+            source: Source::new(0, SEQUENCE_BITS),
+            has_begun: false,
+            start: ClockAtStart::default(),
+            records: Vec::with_capacity(LARGEST_PACKET),
+            sent: 0,
+            latest_ns: 0,
+        }
+    }
+
+    fn begin(&mut self, pulse: &Pulse) {
+        self.start = ClockAtStart::new(pulse, self.source.offset_ps());
+        let time = self.start.nearest();
+        self.header.previous_pulse = if self.has_begun { self.header.pulse } else { time };
+        self.header.pulse = time;
+        self.has_begun = true;
+        self.sent = 0;
+        self.latest_ns = pulse.start_ns;
+    }
+
+    fn send(&mut self, source: usize, packets: &mut Vec<SimulatedPacket>) {
+        let number = self.source.count();
+        self.header.sequence = number as u32;
+        let mut bytes = Vec::with_capacity(self.header.size() + self.records.len());
+        self.header.write_packet(&self.records, &mut bytes);
+        let address = Ipv4Addr::new(10, 0, 0, self.header.output_queue + 1);
+        let sender = Sender { source, number: Some(number), header: self.header.size() };
+        packets.push(SimulatedPacket::new(bytes, address, PORT, self.latest_ns).of(sender));
+        self.records.clear();
+        self.sent += 1;
+    }
+}
+
+/// The readout master of a detector with VMM3a front ends.
+#[derive(Clone, Debug)]
+pub struct EssReadout {
+    pulses: PulseTrain,
+    channels: Vec<Option<Channel>>,
+    queues: Vec<OutputQueue>,
+}
+
+impl EssReadout {
+    /// The readout of a detector with these channels, whose settings have been checked. `module` is that of
+    /// [`layout`]. Of channels that are wired to the same place the first is read.
+    pub fn new(
+        settings: &EssSettings,
+        wiring: &VmmSettings,
+        layout: &Layout,
+        module: impl Fn(&PlaceRequest) -> u16,
+        pulses: PulseTrain,
+    ) -> Self {
+        let mut numbers = settings.output_queues.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() {
+            numbers.push(0);
+        }
+        let mut channels = vec![None; layout.channel_count()];
+        for hybrid in &wiring.hybrids {
+            let queue = hybrid.ring % numbers.len() as u8;
+            for (index, request) in hybrid.channels.iter().enumerate() {
+                let known = request.and_then(|request| layout.channel(place(&request, &module)));
+                let wired = known.and_then(|number| channels.get_mut(number as usize));
+                if let Some(wired) = wired.filter(|wired| wired.is_none()) {
+                    *wired = Some(Channel::new(hybrid, index, queue, wiring.fine_time));
+                }
+            }
+        }
+        let detector_type = settings.header.detector_type;
+        let queues = numbers.into_iter().map(|number| OutputQueue::new(detector_type, number)).collect();
+        Self { pulses, channels, queues }
+    }
+}
+
+impl Readout for EssReadout {
+    fn sources(&self) -> Vec<String> {
+        self.queues.iter().map(|queue| format!("output queue {}", queue.header.output_queue)).collect()
+    }
+
+    fn first_pulse(&self) -> u64 {
+        self.pulses.locate(FIRST_SECOND * 1_000_000_000).map_or(0, |at| at.pulse)
+    }
+
+    fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>) {
+        let first = packets.len();
+        for queue in &mut self.queues {
+            queue.begin(pulse);
+        }
+        for hit in hits {
+            let Some(Some(channel)) = self.channels.get(hit.channel as usize) else { continue };
+            let source = usize::from(channel.queue);
+            let Some(queue) = self.queues.get_mut(source) else { continue };
+            queue.records.extend(channel.record(&queue.start, hit.time_ps, hit.amplitude));
+            queue.latest_ns = pulse.start_ns + hit.sent_ps / 1000;
+            if queue.records.len() == LARGEST_RECORD_COUNT * RECORD {
+                queue.send(source, packets);
+            }
+        }
+        for (source, queue) in self.queues.iter_mut().enumerate() {
+            if !queue.records.is_empty() || queue.sent == 0 {
+                queue.send(source, packets);
+            }
+        }
+        packets[first..].sort_by_key(|packet| packet.origin.arrival_ns);
+    }
+
+    fn disturb(&mut self, disturbance: Disturbance) -> bool {
+        let Some(queue) = self.queues.get_mut(disturbance.source()) else { return false };
+        queue.source.disturb(disturbance);
+        // A master that has just started knows of no pulse before the first.
+        queue.has_begun &= !matches!(disturbance, Disturbance::Restart { .. });
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_detect::settings::SortingSettings;
+    use evforge_wire::ess::{
+        EssPacket, HeaderRelaxations, HeaderRules, RecordRules, Vmm3aPayload, detector_type,
+    };
+    use proptest::prelude::*;
+
+    const RULES: HeaderRules = HeaderRules {
+        detector_type: detector_type::NMX,
+        max_pulse_distance: u64::MAX,
+        relaxed: HeaderRelaxations::NONE,
+    };
+
+    fn settings() -> EssSettings {
+        EssSettings {
+            header: RULES,
+            records: RecordRules::default(),
+            odd_output_queue: None,
+            output_queues: vec![4, 1],
+            max_time_of_flight: 1,
+            pulse_period: 0,
+            sorting: SortingSettings {
+                window: 1,
+                leap: 1,
+                restart: 1,
+                source_lag: 1,
+                max_held_hits: 1,
+                max_group_hits: 1,
+                decimation: 0,
+            },
+        }
+    }
+
+    /// Two hybrids on rings 3 and 6, whose strips count down and up.
+    fn wiring(fine_time: bool, calibration: Option<ChannelCalibration>) -> VmmSettings {
+        let hybrid = |ring: u8, plane: u8| HybridSettings {
+            ring,
+            fen: ring + 1,
+            hybrid: 2,
+            channels: (0..128_u16)
+                .map(|at| {
+                    let coordinate = if plane == 0 { 200 - at } else { at };
+                    let request = PlaceRequest { target: plane.into(), plane, coordinate, threshold: 0 };
+                    (at != 77).then_some(request)
+                })
+                .collect(),
+            calibration: calibration.map_or_else(Vec::new, |line| vec![line; 128]),
+        };
+        VmmSettings {
+            hybrids: vec![hybrid(3, 0), hybrid(6, 1)],
+            mask: Vec::new(),
+            fine_time,
+            over_threshold_counts: false,
+            planes: ["x", "y"],
+        }
+    }
+
+    /// Section 2.1, as a receiver computes it: nanoseconds after the start of the pulse.
+    fn time_of_record(
+        time: EssTime,
+        tdc: u8,
+        pulse: &Pulse,
+        line: Option<ChannelCalibration>,
+        has_fine_time: bool,
+    ) -> f64 {
+        let ticks = time.total_ticks() as i128 * 400_000 - i128::from(pulse.start_ns) * 35_221;
+        let line = line.unwrap_or(ChannelCalibration::IDENTITY).time;
+        let [offset, slope] = [line.offset_millionths(), line.slope_millionths()].map(|of| of as f64 / 1e6);
+        let fine = (34.08 - 60.0 * f64::from(tdc) / 255.0 - offset) * slope;
+        ticks as f64 / 35_221.0 + if has_fine_time { fine } else { 0.0 }
+    }
+
+    proptest! {
+        #[test]
+        fn a_receiver_finds_the_channel_the_time_and_the_amplitude(
+            number in 1_u64..1_000_000,
+            mut hits in prop::collection::vec((0..254_u32, 0..71_000_000_000_u64, 0..1024_u16), 1..1000),
+            fine_time: bool,
+            lines in prop::option::of((-20_f64..20.0, 0.8..1.2_f64, -20_f64..20.0, 0.8..1.2_f64)),
+        ) {
+            let line = lines.map(|(offset, slope, time_offset, time_slope)| ChannelCalibration {
+                amplitude: Line::new(offset, slope).unwrap(),
+                time: Line::new(time_offset, time_slope).unwrap(),
+            });
+            let wiring = wiring(fine_time, line);
+            let layout = layout(&wiring, |_| 0);
+            prop_assert_eq!(layout.channel_count(), 254);
+            let mut readout = EssReadout::new(&settings(), &wiring, &layout, |_| 0, PulseTrain::ess());
+            let start_ns = PulseTrain::ess().start_ns(number).unwrap();
+            let pulse = Pulse { number, start_ns, end_ns: start_ns + 71_428_571 };
+            hits.sort_unstable_by_key(|(_, time_ps, _)| *time_ps);
+            let hits: Vec<Hit> = hits
+                .into_iter()
+                .map(|(channel, time_ps, amplitude)| Hit { channel, time_ps, sent_ps: time_ps, amplitude })
+                .collect();
+            let mut packets = Vec::new();
+            readout.pulse(&pulse, &hits, &mut packets);
+            prop_assert!(packets.is_sorted_by_key(|packet| packet.origin.arrival_ns));
+            let mut found = Vec::new();
+            for packet in &packets {
+                let packet = EssPacket::parse(&packet.bytes, &RULES).unwrap();
+                prop_assert_eq!(Some(packet.pulse), EssTime::nearest(start_ns));
+                for record in Vmm3aPayload::parse(packet.payload).unwrap().readouts() {
+                    prop_assert!(record.is_sound(&RecordRules::default()) && !record.is_calibration());
+                    let plane = u8::from(record.ring() == 6);
+                    prop_assert_eq!((record.fen(), record.hybrid()), (record.ring() + 1, 2));
+                    prop_assert_eq!(packet.output_queue, if plane == 0 { 4 } else { 1 });
+                    let at = u16::from(record.asic()) * 64 + u16::from(record.channel());
+                    let coordinate = if plane == 0 { 200 - at } else { at };
+                    let channel = layout.channel(Place { module: 0, plane, coordinate }).unwrap();
+                    let time = time_of_record(record.time(), record.tdc(), &pulse, line, fine_time);
+                    let crossing = record.time().total_ticks() / 2 % 4096;
+                    prop_assert_eq!(u64::from(record.bc()), crossing);
+                    found.push((channel, time, record.adc()));
+                }
+            }
+            prop_assert_eq!(found.len(), hits.len());
+            let mut expected: Vec<_> = hits.iter().collect();
+            expected.sort_by_key(|hit| hit.channel);
+            found.sort_by_key(|(channel, ..)| *channel);
+            for (hit, (channel, time, adc)) in expected.into_iter().zip(found) {
+                prop_assert_eq!(hit.channel, channel);
+                // Half a step of the TDC, or half a tick.
+                let exactness = if fine_time { 0.15 } else { 5.7 };
+                let differs = time - hit.time_ps as f64 / 1000.0;
+                prop_assert!(differs.abs() < exactness, "{differs} ns");
+                let line = line.unwrap_or(ChannelCalibration::IDENTITY).amplitude;
+                let [offset, slope] = [line.offset_millionths(), line.slope_millionths()].map(|of| of as f64 / 1e6);
+                let amplitude = (f64::from(adc) - offset) * slope;
+                let reach = [0.0, 1023.0].map(|raw| (raw - offset) * slope);
+                let expected = f64::from(hit.amplitude).clamp(reach[0], reach[1]);
+                prop_assert!((amplitude - expected).abs() <= 0.61, "{amplitude} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn queues_are_numbered_tell_every_pulse_and_can_be_disturbed() {
+        let wiring = wiring(true, None);
+        let layout = layout(&wiring, |_| 0);
+        let train = PulseTrain::ess();
+        let mut readout = EssReadout::new(&settings(), &wiring, &layout, |_| 0, train);
+        assert_eq!(readout.sources(), ["output queue 1", "output queue 4"]);
+        let mut told = Vec::new();
+        for number in readout.first_pulse()..readout.first_pulse() + 4 {
+            let start_ns = train.start_ns(number).unwrap();
+            let pulse = Pulse { number, start_ns, end_ns: start_ns };
+            let mut packets = Vec::new();
+            readout.pulse(&pulse, &[], &mut packets);
+            assert_eq!(packets.len(), 2);
+            let packet = EssPacket::parse(&packets[0].bytes, &RULES).unwrap();
+            let ahead = packet.pulse.nanoseconds() as i64 - start_ns as i64;
+            let knows_previous = packet.pulse != packet.previous_pulse;
+            assert!(packet.is_heartbeat());
+            told.push((packet.sequence, knows_previous, ahead));
+            let disturbance = match told.len() {
+                1 => Disturbance::CounterBeforeWrap { source: 0, packets: 1 },
+                2 => Disturbance::ClockStep { source: 0, by_ps: 3_000_000 },
+                _ => Disturbance::Restart { source: 0 },
+            };
+            assert!(readout.disturb(disturbance));
+        }
+        let expected = [(0, false, 0), (u32::MAX, true, 0), (0, true, 3000), (0, false, 3000)];
+        assert!(
+            told.iter().zip(expected).all(|(of, expected)| {
+                (of.0, of.1) == (expected.0, expected.1) && (of.2 - expected.2).abs() <= 6
+            }),
+            "{told:?}"
+        );
+        assert!(!readout.disturb(Disturbance::Restart { source: 2 }));
+    }
+}
