@@ -15,6 +15,7 @@
 //! | all of it, pulse by pulse | [`simulation`] |
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
+//! | what goes wrong on the way to the receiver, on demand | [`faults`] |
 //! | random numbers that do not depend on threads | [`random`] |
 //! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
@@ -28,6 +29,7 @@ pub mod beam;
 pub mod detector_model;
 pub mod electronics;
 pub mod ess_readout;
+pub mod faults;
 pub mod gdgem;
 pub mod layout;
 pub mod neutron_source;

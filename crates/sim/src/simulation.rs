@@ -6,6 +6,8 @@
 use crate::beam::{Beam, BeamSettings};
 use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
+use crate::faults::injector::FaultInjector;
+use crate::faults::settings::Fault;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
@@ -37,6 +39,8 @@ pub struct SimulationSettings {
     pub beam: BeamSettings,
     /// Changes to the electronics of the detector.
     pub electronics: ElectronicsSettings,
+    /// What goes wrong between the electronics and the receiver: tables `[[simulation.fault]]`.
+    pub fault: Vec<Fault>,
 }
 
 /// What happened during one pulse.
@@ -44,7 +48,7 @@ pub struct SimulationSettings {
 pub struct SimulatedPulse {
     /// The pulse.
     pub pulse: Pulse,
-    /// The packets, in the order in which they are sent.
+    /// The packets, in the order in which they are sent. With faults, packets of earlier pulses can be among them.
     pub packets: Vec<SimulatedPacket>,
     /// The neutrons, in the order of time.
     pub truth: Vec<Neutron>,
@@ -70,6 +74,7 @@ pub struct Simulation {
     readout: Box<dyn Readout>,
     beam: Beam,
     channels: Channels,
+    faults: Option<FaultInjector>,
     next_pulse: u64,
     next_neutron: u64,
 }
@@ -78,7 +83,7 @@ impl Simulation {
     /// A simulation of this detector with this readout.
     ///
     /// # Errors
-    /// If the settings do not fit the detector.
+    /// If the settings do not fit the detector, or a fault names a source that it does not have.
     pub fn new(
         settings: &SimulationSettings,
         pulses: PulseTrain,
@@ -88,7 +93,12 @@ impl Simulation {
         let electronics = settings.electronics.apply(detector.electronics());
         let mut random = stream(settings.seed, Stream::Channels);
         let count = detector.layout().channel_count();
+        let faults = match settings.fault.as_slice() {
+            [] => None,
+            faults => Some(FaultInjector::new(faults, readout.sources(), settings.seed)?),
+        };
         Ok(Self {
+            faults,
             channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
             beam: Beam::new(&settings.beam, &*detector)?,
             next_pulse: readout.first_pulse(),
@@ -118,6 +128,20 @@ impl Simulation {
     /// The readout, to disturb it.
     pub fn readout(&mut self) -> &mut dyn Readout {
         &mut *self.readout
+    }
+
+    /// The faults that happen on the way to the receiver: their log, and what was sent; none without faults.
+    pub fn faults(&self) -> Option<&FaultInjector> {
+        self.faults.as_ref()
+    }
+
+    /// The end: packets that faults have held back until now.
+    pub fn finish(&mut self) -> Vec<SimulatedPacket> {
+        let mut packets = Vec::new();
+        if let Some(faults) = &mut self.faults {
+            faults.finish(&mut packets);
+        }
+        packets
     }
 
     /// Simulates the next pulse.
@@ -188,8 +212,15 @@ impl Simulation {
             neutron.number = self.next_neutron;
             self.next_neutron += 1;
         }
+        if let Some(faults) = &mut self.faults {
+            faults.disturb(&mut *self.readout);
+        }
         let mut packets = Vec::new();
         self.readout.pulse(&pulse, &hits, &mut packets);
+        if let Some(faults) = &mut self.faults {
+            let made = std::mem::take(&mut packets);
+            faults.pulse(made, &mut packets);
+        }
         SimulatedPulse { pulse, packets, truth, arrived, readouts: hits.len() as u64 }
     }
 }
