@@ -13,6 +13,7 @@
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
+//! | the simulation of the configured detector | [`simulation`] |
 //! | rules that mark events | [`veto`] |
 //! | writing the mean values of sampled channels | [`samples`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
@@ -38,6 +39,7 @@ pub mod monitor_tap;
 pub mod region_threads;
 pub mod report;
 pub mod samples;
+pub mod simulation;
 pub mod sinks;
 mod time_source;
 pub mod veto;

@@ -38,6 +38,7 @@ pub mod random;
 pub mod readout;
 pub mod resolvable;
 pub mod simulation;
+pub mod sonde;
 pub mod srs_packets;
 pub mod track;
 pub mod truth;

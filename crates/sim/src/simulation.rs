@@ -12,6 +12,7 @@ use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
 use crate::resolvable::resolvable;
+use crate::sonde::SondePhysics;
 use crate::truth::Neutron;
 use evforge_core::pulse::PulseTrain;
 use rayon::prelude::*;
@@ -29,7 +30,7 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// `[simulation]`: everything that is not of one detector alone.
+/// `[simulation]`: beam, electronics and the physics of each kind of detector, of which a configuration has one.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationSettings {
@@ -41,6 +42,8 @@ pub struct SimulationSettings {
     pub electronics: ElectronicsSettings,
     /// What goes wrong between the electronics and the receiver: tables `[[simulation.fault]]`.
     pub fault: Vec<Fault>,
+    /// Scintillator and photomultipliers of a SoNDe.
+    pub sonde: SondePhysics,
 }
 
 /// What happened during one pulse.

@@ -20,6 +20,9 @@
 //! name = "prompt pulse"
 //! time_of_flight = ["0us", "300us"]
 //!
+//! [simulation.beam]               # optional: how `evforge simulate` simulates the detector
+//! neutrons = "20kHz"
+//!
 //! [gdgem]                         # the detector: exactly one such section
 //! readout = "vmm3a"
 //! ```
@@ -73,6 +76,7 @@ use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, 
 use evforge_detect::partition::RegionExecutor;
 use evforge_detect::settings::SettingsError;
 use evforge_detect::sonde::{Sonde, SondeSettings};
+use evforge_sim::simulation::SimulationSettings;
 use gdgem::GdGemSection;
 use multiblade::MultiBladeSection;
 use multigrid::MultiGridSection;
@@ -194,6 +198,8 @@ struct File {
     pulses: veto::Pulses,
     #[serde(default)]
     veto: Vec<veto::VetoEntry>,
+    #[serde(default)]
+    simulation: SimulationSettings,
     /// What all detectors of today's ESS readout have in common.
     ess: Option<EssSection>,
     gdgem: Option<GdGemSection>,
@@ -306,6 +312,8 @@ pub struct Config {
     pub pulses: PulseTrain,
     /// Rules that mark events.
     pub vetoes: Vec<Veto>,
+    /// How the detector is simulated.
+    pub simulation: SimulationSettings,
     /// Name of the detector's section.
     pub section: &'static str,
     /// The detector.
@@ -447,8 +455,8 @@ impl Config {
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
         crate::veto::check(&vetoes)?;
         let (section, detector) = file.detector(folder)?;
-        let File { name, input, receive, cores, .. } = file;
-        Ok(Self { name, input, receive, cores, pulses, vetoes, section, detector, text })
+        let File { name, input, receive, cores, simulation, .. } = file;
+        Ok(Self { name, input, receive, cores, pulses, vetoes, simulation, section, detector, text })
     }
 
     /// A fresh stage that marks events.
