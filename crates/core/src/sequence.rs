@@ -13,7 +13,7 @@
 //!   until they turn up.
 //! * A number behind that has not been seen is *reordered*: it closes (part of) a gap.
 //! * A number behind that has been seen is *duplicated*; a long run of such numbers, each one after the
-//!   other, is a sender that has started over.
+//!   other and without a new one between them, is a sender that has started over.
 //! * A number too far ahead or behind is neither: the sender has started over. That is a *restart*, counted
 //!   for itself, and nothing is reported lost for it.
 
@@ -21,7 +21,8 @@
 const HISTORY: u64 = 4096;
 const WORDS: usize = (HISTORY / 64) as usize;
 
-/// Duplicates that follow one another without a gap until they are taken for a restart.
+/// Duplicates that follow one another, without a gap and without a new number between them, until they are taken for a
+/// restart. A port mirrored twice sends every packet twice for ever, but new ones in between.
 const RUN_OF_A_RESTART: u32 = 16;
 
 /// How many gaps are remembered by number, for the report.
@@ -212,6 +213,7 @@ impl SequenceTracker {
             }
         }
         self.head = Some(number);
+        self.duplicate_run = (0, 0);
         self.span = self.span.saturating_add(steps);
         self.counts.sent += steps;
         self.mark(number);
@@ -313,6 +315,17 @@ mod tests {
         let numbers: Vec<u64> = (0..100).chain(0..100).collect();
         let counts = observe_all(32, &numbers).counts();
         assert_eq!((counts.duplicated, counts.restarts, counts.lost), (15, 1, 0));
+    }
+
+    #[test]
+    fn packets_that_all_come_twice_are_no_restart() {
+        for apart in [0, 3, 40] {
+            let copies = (0..100).map(|n: u64| n.checked_sub(apart));
+            let numbers: Vec<u64> =
+                (0..100).zip(copies).flat_map(|(n, copy)| [Some(n), copy]).flatten().collect();
+            let counts = observe_all(32, &numbers).counts();
+            assert_eq!((counts.duplicated, counts.restarts, counts.sent), (100 - apart, 0, 100));
+        }
     }
 
     #[test]
