@@ -6,6 +6,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_sim::detector_model::DetectorModel;
+use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::readout::Readout;
 use evforge_sim::simulation::{Simulation, SimulationError, SimulationSettings};
@@ -47,8 +48,12 @@ pub struct FormedSimulation {
     pub arrived: u64,
     /// Hits that the electronics have digitised.
     pub readouts: u64,
-    /// Packets sent.
+    /// Packets put on the wire.
     pub packets: u64,
+    /// What has gone wrong on the way.
+    pub faults: FaultLog,
+    /// Packets that the electronics have made.
+    pub sent: SenderReport,
     /// The events, in the order in which they were formed.
     pub events: EventLog,
     /// The detector, at its end.
@@ -67,6 +72,8 @@ pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulatio
         arrived: 0,
         readouts: 0,
         packets: 0,
+        faults: FaultLog::default(),
+        sent: SenderReport::default(),
         events: EventLog::default(),
         detector,
     };
@@ -77,22 +84,30 @@ pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulatio
         let count = left.min(PULSES_AT_A_TIME);
         left -= count;
         for pulse in simulation.next_pulses(count) {
-            let slab = slab_of(&pulse.packets);
-            form(&mut *formed.detector, &slab.batch(), &mut batch, |events| {
-                formed.events.take(events);
-                events.clear();
-            });
+            formed.take(&pulse.packets, &mut batch);
             formed.arrived += pulse.arrived;
             formed.readouts += pulse.readouts;
-            formed.packets += pulse.packets.len() as u64;
             formed.truth.extend(pulse.truth);
         }
     }
+    formed.take(&simulation.finish(), &mut batch);
+    formed.faults = simulation.faults().log().clone();
+    formed.sent = simulation.faults().report();
     form_rest(&mut *formed.detector, &mut batch, |events| {
         formed.events.take(events);
         events.clear();
     });
     Ok(formed)
+}
+
+impl FormedSimulation {
+    fn take(&mut self, packets: &[SimulatedPacket], batch: &mut EventBatch) {
+        self.packets += packets.len() as u64;
+        form(&mut *self.detector, &slab_of(packets).batch(), batch, |events| {
+            self.events.take(events);
+            events.clear();
+        });
+    }
 }
 
 const PULSES_AT_A_TIME: usize = 16;

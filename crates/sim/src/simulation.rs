@@ -77,7 +77,7 @@ pub struct Simulation {
     readout: Box<dyn Readout>,
     beam: Beam,
     channels: Channels,
-    faults: Option<FaultInjector>,
+    faults: FaultInjector,
     next_pulse: u64,
     next_neutron: u64,
 }
@@ -96,12 +96,8 @@ impl Simulation {
         let electronics = settings.electronics.apply(detector.electronics());
         let mut random = stream(settings.seed, Stream::Channels);
         let count = detector.layout().channel_count();
-        let faults = match settings.fault.as_slice() {
-            [] => None,
-            faults => Some(FaultInjector::new(faults, readout.sources(), settings.seed)?),
-        };
         Ok(Self {
-            faults,
+            faults: FaultInjector::new(&settings.fault, readout.sources(), settings.seed)?,
             channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
             beam: Beam::new(&settings.beam, &*detector)?,
             next_pulse: readout.first_pulse(),
@@ -133,17 +129,15 @@ impl Simulation {
         &mut *self.readout
     }
 
-    /// The faults that happen on the way to the receiver: their log, and what was sent; none without faults.
-    pub fn faults(&self) -> Option<&FaultInjector> {
-        self.faults.as_ref()
+    /// The faults that happen on the way to the receiver: their log, and what was sent.
+    pub fn faults(&self) -> &FaultInjector {
+        &self.faults
     }
 
     /// The end: packets that faults have held back until now.
     pub fn finish(&mut self) -> Vec<SimulatedPacket> {
         let mut packets = Vec::new();
-        if let Some(faults) = &mut self.faults {
-            faults.finish(&mut packets);
-        }
+        self.faults.finish(&mut packets);
         packets
     }
 
@@ -215,15 +209,11 @@ impl Simulation {
             neutron.number = self.next_neutron;
             self.next_neutron += 1;
         }
-        if let Some(faults) = &mut self.faults {
-            faults.disturb(&mut *self.readout);
-        }
-        let mut packets = Vec::new();
-        self.readout.pulse(&pulse, &hits, &mut packets);
-        if let Some(faults) = &mut self.faults {
-            let made = std::mem::take(&mut packets);
-            faults.pulse(made, &mut packets);
-        }
+        self.faults.disturb(&mut *self.readout);
+        let mut made = Vec::new();
+        self.readout.pulse(&pulse, &hits, &mut made);
+        let mut packets = Vec::with_capacity(made.len());
+        self.faults.pulse(made, &mut packets);
         SimulatedPulse { pulse, packets, truth, arrived, readouts: hits.len() as u64 }
     }
 }

@@ -1,7 +1,7 @@
 //! Makes faults happen, pulse by pulse.
 
 use super::log::{FaultLog, Injected, SenderReport, SentPackets};
-use super::settings::{Action, Edge, Fault, Part};
+use super::settings::{Action, Edge, Fault, Kind, Part};
 use super::wire::{OnItsWay, Release, Wire};
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
@@ -138,15 +138,16 @@ impl FaultInjector {
     /// The packets of the next pulse come, in the order in which the electronics send them; `sent` gets what goes to
     /// the wire meanwhile, in that order.
     pub fn pulse(&mut self, packets: Vec<SimulatedPacket>, sent: &mut Vec<SimulatedPacket>) {
-        let mut last_of_source: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut edges = vec![(usize::MAX, 0); self.sent.len()];
         for (index, packet) in packets.iter().enumerate() {
-            last_of_source.insert(packet.sender.source, index);
+            if let Some((first, last)) = edges.get_mut(packet.sender.source) {
+                (*first, *last) = ((*first).min(index), index);
+            }
         }
-        let mut seen: BTreeMap<usize, ()> = BTreeMap::new();
         let count = packets.len();
         for (index, packet) in packets.into_iter().enumerate() {
             let source = packet.sender.source;
-            let Some(made) = self.sent.get_mut(source) else {
+            let Some((made, edges)) = self.sent.get_mut(source).zip(edges.get(source)) else {
                 // A source that the readout has not named: nothing can be told of it, and nothing happens to it.
                 sent.push(packet);
                 continue;
@@ -157,8 +158,8 @@ impl FaultInjector {
                 packet_of_source: made.made,
                 is_first: index == 0,
                 is_last: index + 1 == count,
-                is_first_of_source: seen.insert(source, ()).is_none(),
-                is_last_of_source: last_of_source.get(&source) == Some(&index),
+                is_first_of_source: edges.0 == index,
+                is_last_of_source: edges.1 == index,
             };
             made.made += 1;
             made.first = made.first.or(packet.sender.number);
@@ -308,9 +309,7 @@ impl FaultInjector {
         for settled in self.wire.settled.drain(..) {
             let Some(mut entry) = self.open.remove(&settled.entry) else { continue };
             match entry.kind {
-                super::settings::Kind::Burst | super::settings::Kind::Pause => {
-                    entry.count = Some(settled.count)
-                }
+                Kind::Burst | Kind::Pause => entry.count = Some(settled.count),
                 _ => entry.passed_by = Some(settled.count),
             }
             self.log.faults.push(entry);
