@@ -16,6 +16,8 @@
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
 //! | what goes wrong on the way to the receiver, on demand | [`faults`] |
+//! | how right events are, against the truth | [`score`] |
+//! | files with named columns | [`columns`] |
 //! | random numbers that do not depend on threads | [`random`] |
 //! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
@@ -26,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beam;
+pub mod columns;
 pub mod detector_model;
 pub mod electronics;
 pub mod ess_readout;
@@ -37,6 +40,7 @@ pub mod packet;
 pub mod random;
 pub mod readout;
 pub mod resolvable;
+pub mod score;
 pub mod simulation;
 pub mod sonde;
 pub mod srs_packets;

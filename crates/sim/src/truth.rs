@@ -3,6 +3,7 @@
 //! The file is CSV with the columns of [`HEADER`], in the order of the neutrons' times; readers find columns by
 //! name, so that more may follow.
 
+use crate::columns::{self, ColumnError};
 use evforge_core::event::PixelId;
 use std::io::{BufRead, Write};
 
@@ -49,62 +50,16 @@ pub fn write(neutrons: &[Neutron], writer: &mut impl Write) -> std::io::Result<(
     Ok(())
 }
 
-/// Why a truth file cannot be read.
-#[derive(Debug)]
-pub enum TruthError {
-    /// The system says so.
-    Unreadable(std::io::Error),
-    /// A line is not what it should be.
-    Invalid {
-        /// The line, from 1.
-        line: usize,
-        /// What was found and what is expected.
-        problem: String,
-    },
-}
-
-impl std::fmt::Display for TruthError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "{error}"),
-            Self::Invalid { line, problem } => write!(f, "line {line}: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for TruthError {}
-
 /// Reads a truth file.
 ///
 /// # Errors
 /// The first line that is not what it should be.
-pub fn read(reader: impl BufRead) -> Result<Vec<Neutron>, TruthError> {
-    let mut lines = reader.lines().enumerate();
-    let (_, header) = lines.next().unwrap_or((0, Ok(String::new())));
-    let header = header.map_err(TruthError::Unreadable)?;
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let mut columns = [0; 8];
-    for (column, name) in columns.iter_mut().zip(HEADER.split(',')) {
-        *column = names.iter().position(|found| *found == name).ok_or_else(|| TruthError::Invalid {
-            line: 1,
-            problem: format!("no column `{name}` in `{header}`: a truth file of evforge has `{HEADER}`"),
-        })?;
-    }
-    let mut neutrons = Vec::new();
-    for (index, line) in lines {
-        let line = line.map_err(TruthError::Unreadable)?;
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let neutron = columns.iter().map(|column| fields.get(*column).copied()).collect::<Option<Vec<_>>>();
-        neutrons.push(neutron.and_then(|fields| parse(&fields)).ok_or_else(|| TruthError::Invalid {
-            line: index + 1,
-            problem: format!("`{line}` is not a line of `{HEADER}`"),
-        })?);
-    }
-    Ok(neutrons)
+pub fn read(reader: impl BufRead) -> Result<Vec<Neutron>, ColumnError> {
+    let names = ["neutron", "time_ns", "pixel_id", "module", "x", "y", "z", "resolvable"];
+    columns::read(reader, names, "a truth file of evforge", parse)
 }
 
-fn parse(fields: &[&str]) -> Option<Neutron> {
-    let [number, time_ns, pixel_id, module, x, y, z, resolvable] = fields else { return None };
+fn parse([number, time_ns, pixel_id, module, x, y, z, resolvable]: [&str; 8]) -> Option<Neutron> {
     let finite = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
     Some(Neutron {
         number: number.parse().ok()?,
@@ -112,7 +67,7 @@ fn parse(fields: &[&str]) -> Option<Neutron> {
         pixel_id: pixel_id.parse().ok()?,
         module: module.parse().ok()?,
         position: [finite(x)?, finite(y)?, finite(z)?],
-        resolvable: match *resolvable {
+        resolvable: match resolvable {
             "0" => false,
             "1" => true,
             _ => return None,

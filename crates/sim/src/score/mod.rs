@@ -1,0 +1,278 @@
+//! How right events are: events against the truth.
+//!
+//! [`matching`] pairs neutrons with events, one to one, and says what became of each; [`Score`] counts that and says
+//! how far events lie from the truth; [`event_file`] reads the events that a run has written.
+//!
+//! | of a neutron | |
+//! |---|---|
+//! | found | an event is its own |
+//! | merged | no event is its own, but one that is another neutron's lies within the limits |
+//! | missed | no event lies within the limits |
+//!
+//! | of an event | |
+//! |---|---|
+//! | matched | it is a neutron's own |
+//! | split | it is nobody's own, but lies within the limits of a neutron that has another one |
+//! | ghost | no neutron lies within the limits: noise, or neutrons and gammas mixed up |
+
+pub mod event_file;
+pub mod matching;
+mod rate;
+mod residual;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
+pub use rate::RateBin;
+pub use residual::{Histogram, Residual};
+pub use table::{rate_table, run_table};
+
+use crate::truth::Neutron;
+use evforge_core::event::Event;
+use evforge_core::geometry::LogicalGeometry;
+use serde::Serialize;
+
+/// How far an event may lie from the neutron that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScoreSettings {
+    /// Largest difference between the time of an event, less [`ScoreSettings::time_offset_ns`], and that of its
+    /// neutron, in nanoseconds.
+    pub largest_time_ns: u64,
+    /// Largest distance between the centre of an event's pixel and its neutron: columns, rows and layers, in pixels, at
+    /// least [`ScoreSettings::SMALLEST_DISTANCE`].
+    pub largest_distance: [f64; 3],
+    /// How much later than the truth events are by design, in nanoseconds.
+    pub time_offset_ns: i64,
+}
+
+impl ScoreSettings {
+    /// Half a pixel: the centre of a pixel can be that far from a neutron in it.
+    pub const SMALLEST_DISTANCE: f64 = 0.5;
+
+    fn check(&self) -> Result<(), ScoreError> {
+        let wrong = self
+            .largest_distance
+            .iter()
+            .find(|distance| !(**distance >= Self::SMALLEST_DISTANCE && distance.is_finite()));
+        wrong.map_or(Ok(()), |distance| Err(ScoreError::Distance(*distance)))
+    }
+}
+
+impl Default for ScoreSettings {
+    /// A microsecond and three pixels.
+    fn default() -> Self {
+        Self { largest_time_ns: 1000, largest_distance: [3.0; 3], time_offset_ns: 0 }
+    }
+}
+
+/// Why events cannot be scored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScoreError {
+    /// A largest distance is less than half a pixel, or not a number.
+    Distance(f64),
+    /// A pixel is not of the detector.
+    Pixel {
+        /// What has it: "neutron 7", "event 7".
+        what: String,
+        /// Its pixel.
+        pixel_id: u32,
+        /// Pixels of the detector.
+        pixel_count: u32,
+    },
+    /// So many events lie within the limits of so many neutrons that pairs would be arbitrary.
+    TooManyPairs {
+        /// Neutrons.
+        neutrons: usize,
+        /// Pairs that were looked at before giving up.
+        pairs: u64,
+    },
+}
+
+impl std::fmt::Display for ScoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Distance(distance) => write!(
+                f,
+                "the largest distance is {distance} pixels: it must be a number of at least {} (half a pixel)",
+                ScoreSettings::SMALLEST_DISTANCE
+            ),
+            Self::Pixel { what, pixel_id, pixel_count } => write!(
+                f,
+                "{what} has pixel {pixel_id}, but the detector has pixels 1 to {pixel_count}: is this the \
+                 configuration that truth and events were made with?"
+            ),
+            Self::TooManyPairs { neutrons, pairs } => write!(
+                f,
+                "more than {pairs} pairs of {neutrons} neutrons and their events are close in time: allow less \
+                 time or distance (are the times nanoseconds?)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ScoreError {}
+
+/// What became of neutrons.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NeutronScore {
+    /// All of them.
+    pub neutrons: u64,
+    /// Those with an event of their own.
+    pub found: u64,
+    /// Those without, though the event of another lies within the limits.
+    pub merged: u64,
+    /// Those without any event within the limits.
+    pub missed: u64,
+    /// Share of neutrons that were found; none without neutrons.
+    pub efficiency: Option<f64>,
+    /// Its uncertainty: half the width of Wilson's interval at one standard deviation (E. B. Wilson, J. Am. Stat.
+    /// Assoc. 22 (1927) 209), which is not 0 when all or none were found.
+    pub efficiency_error: Option<f64>,
+    /// Those found in another pixel than their own.
+    pub in_wrong_pixel: u64,
+    /// The share of these in those found; none if none was found.
+    pub in_wrong_pixel_share: Option<f64>,
+    /// Centre of the event's pixel less the true position: columns, rows and layers, in pixels. None along an axis with
+    /// a single pixel.
+    pub position: [Option<Residual>; 3],
+    /// Time of the event less the true time, in nanoseconds, with any offset.
+    pub time_ns: Residual,
+}
+
+/// What became of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EventCounts {
+    /// All of them.
+    pub events: u64,
+    /// Those that are a neutron's own.
+    pub matched: u64,
+    /// Further ones of a neutron that has one.
+    pub split: u64,
+    /// Those with no neutron within the limits.
+    pub ghosts: u64,
+}
+
+/// How right the events of one run are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// What was allowed.
+    pub settings: ScoreSettings,
+    /// Neutrons per second from the first to the last one; none with fewer than two times.
+    pub neutrons_per_second: Option<f64>,
+    /// Share of neutrons that no reconstruction could tell apart; none without neutrons.
+    pub not_resolvable_share: Option<f64>,
+    /// What became of all neutrons.
+    pub all: NeutronScore,
+    /// What became of those that are resolvable.
+    pub resolvable: NeutronScore,
+    /// What became of the events.
+    pub events: EventCounts,
+    /// Ghosts per event; none without events.
+    pub ghost_share: Option<f64>,
+    /// Split events per event; none without events.
+    pub split_share: Option<f64>,
+    /// The same against the rate at the moment of each neutron.
+    pub against_rate: Vec<RateBin>,
+}
+
+/// Scores events against the truth. Neither needs an order.
+///
+/// # Errors
+/// If the settings cannot be, a pixel is not of the detector (0, "no pixel", is allowed in the truth), or the limits are
+/// so wide that pairs would be arbitrary.
+pub fn score(
+    geometry: &LogicalGeometry,
+    neutrons: &[Neutron],
+    events: &[Event],
+    settings: &ScoreSettings,
+) -> Result<Score, ScoreError> {
+    let matching = match_events(geometry, neutrons, events, settings)?;
+    let mut counts = EventCounts { events: events.len() as u64, ..EventCounts::default() };
+    for outcome in &matching.events {
+        match outcome {
+            EventOutcome::Matched(_) => counts.matched += 1,
+            EventOutcome::Split(_) => counts.split += 1,
+            EventOutcome::Ghost => counts.ghosts += 1,
+        }
+    }
+    let all = neutron_score(geometry, neutrons, events, settings, &matching, |_| true);
+    let resolvable = neutron_score(geometry, neutrons, events, settings, &matching, |one| one.resolvable);
+    let span = neutrons.iter().map(|neutron| neutron.time_ns);
+    let span = span.clone().max().unwrap_or(0) - span.min().unwrap_or(0);
+    Ok(Score {
+        settings: *settings,
+        neutrons_per_second: (span > 0).then(|| (all.neutrons - 1) as f64 * 1e9 / span as f64),
+        not_resolvable_share: share(all.neutrons - resolvable.neutrons, all.neutrons),
+        all,
+        resolvable,
+        events: counts,
+        ghost_share: share(counts.ghosts, counts.events),
+        split_share: share(counts.split, counts.events),
+        against_rate: rate::against_rate(neutrons, events, settings, &matching),
+    })
+}
+
+/// The part that `count` is of `whole`; none of nothing.
+fn share(count: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| count as f64 / whole as f64)
+}
+
+/// Half the width of Wilson's interval at one standard deviation.
+fn share_error(count: u64, whole: u64) -> Option<f64> {
+    let share = share(count, whole)?;
+    let whole = whole as f64;
+    Some((share * (1.0 - share) / whole + 0.25 / (whole * whole)).sqrt() / (1.0 + 1.0 / whole))
+}
+
+fn neutron_score(
+    geometry: &LogicalGeometry,
+    neutrons: &[Neutron],
+    events: &[Event],
+    settings: &ScoreSettings,
+    matching: &Matching,
+    counts: impl Fn(&Neutron) -> bool,
+) -> NeutronScore {
+    let (mut number, mut merged, mut missed, mut in_wrong_pixel) = (0, 0, 0, 0);
+    let mut differences: [Vec<f64>; 4] = Default::default();
+    for (neutron, outcome) in neutrons.iter().zip(&matching.neutrons).filter(|(neutron, _)| counts(neutron)) {
+        number += 1;
+        match outcome {
+            NeutronOutcome::Merged => merged += 1,
+            NeutronOutcome::Missed => missed += 1,
+            NeutronOutcome::Found(event) => {
+                let Some(event) = events.get(*event) else { continue };
+                in_wrong_pixel += u64::from(event.pixel_id != neutron.pixel_id);
+                let centre = matching::centre(geometry, event.pixel_id).unwrap_or_default();
+                for axis in 0..3 {
+                    differences[axis].push(centre[axis] - neutron.position[axis]);
+                }
+                differences[3].push(matching::difference(event.time_ns, neutron.time_ns) as f64);
+            }
+        }
+    }
+    let [x, y, z, time] = differences;
+    let found = time.len() as u64;
+    let pixels = [geometry.nx(), geometry.ny(), geometry.nz()];
+    let mut axes =
+        [x, y, z].into_iter().zip(pixels).zip(settings.largest_distance).map(|((axis, pixels), reach)| {
+            (pixels > 1).then(|| Residual::new(axis, 0.0, reach, residual::POSITION_BINS))
+        });
+    NeutronScore {
+        neutrons: number,
+        found,
+        merged,
+        missed,
+        efficiency: share(found, number),
+        efficiency_error: share_error(found, number),
+        in_wrong_pixel,
+        in_wrong_pixel_share: share(in_wrong_pixel, found),
+        position: std::array::from_fn(|_| axes.next().flatten()),
+        time_ns: Residual::new(
+            time,
+            settings.time_offset_ns as f64,
+            settings.largest_time_ns as f64,
+            residual::TIME_BINS,
+        ),
+    }
+}

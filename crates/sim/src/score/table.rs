@@ -1,0 +1,184 @@
+//! Scores as text for people.
+
+use super::{NeutronScore, RateBin, Residual, Score};
+use std::fmt::{Display, Formatter, Result, Write as _};
+
+/// A share in percent; a dash for a share of nothing.
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", 100.0 * share))
+}
+
+/// A number with so many decimals; a dash for none.
+fn decimals(value: Option<f64>, count: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.count$}"))
+}
+
+/// A rate with a prefix: "20 kHz".
+fn rate(hertz: f64) -> String {
+    match hertz {
+        hertz if hertz >= 1e6 => format!("{} MHz", rounded(hertz / 1e6)),
+        hertz if hertz >= 1e3 => format!("{} kHz", rounded(hertz / 1e3)),
+        hertz => format!("{} Hz", rounded(hertz)),
+    }
+}
+
+/// Three digits, without zeros at the end.
+fn rounded(value: f64) -> String {
+    let count = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{value:.count$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Rows of cells under their titles: the first column to the left, the others to the right.
+fn table(titles: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain(titles.get(column).map(|title| title.chars().count())).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+    let titles: Vec<String> = titles.iter().map(|title| (*title).to_owned()).collect();
+    let mut text = String::new();
+    for row in std::iter::once(&titles).chain(rows) {
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            // Writing to a string cannot fail.
+            let _ = match column {
+                0 => write!(text, "  {cell:<width$}"),
+                _ => write!(text, "  {cell:>width$}"),
+            };
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+impl Display for Score {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let events = &self.events;
+        let mean_rate = self.neutrons_per_second.map_or_else(|| "–".to_owned(), rate);
+        writeln!(
+            f,
+            "{} neutrons at {mean_rate}, {} of them not resolvable; {} events",
+            self.all.neutrons,
+            percent(self.not_resolvable_share),
+            events.events
+        )?;
+        let row = |name: &str, score: &NeutronScore| {
+            vec![
+                name.to_owned(),
+                score.neutrons.to_string(),
+                score.found.to_string(),
+                format!("{} ± {}", percent(score.efficiency), percent(score.efficiency_error)),
+                score.merged.to_string(),
+                score.missed.to_string(),
+                percent(score.in_wrong_pixel_share),
+            ]
+        };
+        let titles = ["neutrons", "number", "found", "efficiency", "merged", "missed", "in a wrong pixel"];
+        f.write_str(&table(&titles, &[row("resolvable", &self.resolvable), row("all", &self.all)]))?;
+        let row = |name: &str, count: u64, share: Option<f64>| {
+            vec![name.to_owned(), count.to_string(), percent(share)]
+        };
+        let rows = [
+            row("matched", events.matched, super::share(events.matched, events.events)),
+            row("split", events.split, self.split_share),
+            row("ghosts", events.ghosts, self.ghost_share),
+        ];
+        f.write_str(&table(&["events", "number", "share"], &rows))?;
+        let row = |name: &str, residual: &Residual| {
+            vec![
+                name.to_owned(),
+                decimals(residual.mean, 3),
+                decimals(residual.rms, 3),
+                decimals(residual.median, 3),
+            ]
+        };
+        let mut rows = Vec::new();
+        for (axis, residual) in
+            ["x (pixels)", "y (pixels)", "z (pixels)"].iter().zip(&self.resolvable.position)
+        {
+            rows.extend(residual.as_ref().map(|residual| row(axis, residual)));
+        }
+        rows.push(row("time (ns)", &self.resolvable.time_ns));
+        f.write_str(&table(&["event less truth, resolvable", "mean", "RMS", "median"], &rows))?;
+        f.write_str(&rate_table(&self.against_rate))
+    }
+}
+
+/// The score against the rate at the moment of each neutron.
+pub fn rate_table(bins: &[RateBin]) -> String {
+    let rows: Vec<Vec<String>> = bins
+        .iter()
+        .map(|bin| {
+            vec![
+                match bin.to {
+                    Some(to) => format!("{} to {}", rate(bin.from), rate(to)),
+                    None => format!("above {}", rate(bin.from)),
+                },
+                bin.neutrons.to_string(),
+                percent(super::share(bin.neutrons - bin.resolvable, bin.neutrons)),
+                percent(bin.resolvable_efficiency()),
+                percent(bin.efficiency()),
+                bin.merged.to_string(),
+                bin.split.to_string(),
+                percent(bin.ghost_share()),
+            ]
+        })
+        .collect();
+    let titles = [
+        "rate (1 ms)",
+        "neutrons",
+        "not resolvable",
+        "found of resolvable",
+        "of all",
+        "merged",
+        "split",
+        "ghosts",
+    ];
+    table(&titles, &rows)
+}
+
+/// One line for each run, against the mean rate.
+pub fn run_table<'a>(runs: impl IntoIterator<Item = (&'a str, &'a Score)>) -> String {
+    let rows: Vec<Vec<String>> = runs
+        .into_iter()
+        .map(|(name, score)| {
+            let rms =
+                |axis: usize| score.resolvable.position[axis].as_ref().and_then(|residual| residual.rms);
+            let time = &score.resolvable.time_ns;
+            vec![
+                name.to_owned(),
+                score.neutrons_per_second.map_or_else(|| "–".to_owned(), rate),
+                score.all.neutrons.to_string(),
+                percent(score.not_resolvable_share),
+                percent(score.resolvable.efficiency),
+                percent(score.all.efficiency),
+                percent(score.ghost_share),
+                score.all.merged.to_string(),
+                score.events.split.to_string(),
+                [0, 1, 2].map(|axis| decimals(rms(axis), 3)).join(" "),
+                format!("{} ± {}", decimals(time.mean, 1), decimals(time.rms, 1)),
+            ]
+        })
+        .collect();
+    let titles = [
+        "run",
+        "mean rate",
+        "neutrons",
+        "not resolvable",
+        "found of resolvable",
+        "of all",
+        "ghosts",
+        "merged",
+        "split",
+        "RMS x y z (pixels)",
+        "time (ns)",
+    ];
+    table(&titles, &rows)
+}
