@@ -16,6 +16,8 @@ pub struct Strike {
     pub y: f64,
     /// Its panel.
     pub panel: u32,
+    /// Wavelength in ångström; 0 for a gamma.
+    pub wavelength: f32,
 }
 
 /// Charge that a channel collects from one neutron, before the electronics.

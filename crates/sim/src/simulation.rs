@@ -99,7 +99,7 @@ impl Simulation {
         Ok(Self {
             faults: FaultInjector::new(&settings.fault, readout.sources(), settings.seed)?,
             channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
-            beam: Beam::new(&settings.beam, &*detector)?,
+            beam: Beam::new(&settings.beam, &*detector, &pulses)?,
             next_pulse: readout.first_pulse(),
             next_neutron: 0,
             settings: settings.clone(),

@@ -1,78 +1,102 @@
 //! The beam: when neutrons reach the detector, and where.
+//!
+//! | what | module |
+//! |---|---|
+//! | spectrum and pulse shape of the moderators | [`moderator`] |
+//! | flight path, frame overlap, peak: times of arrival and wavelengths | [`arrivals`] |
+//! | the picture in the beam | [`mask`] |
+//! | what can be configured | [`settings`] |
 
+pub mod arrivals;
 pub mod mask;
+pub mod moderator;
+pub mod settings;
+#[cfg(test)]
+mod tests;
 
 use crate::detector_model::{DetectorModel, Strike};
-use crate::neutron_source::NeutronSource;
 use crate::random::poisson;
 use crate::simulation::SimulationError;
-use evforge_core::quantity::Frequency;
+use arrivals::Arrivals;
+use evforge_core::pulse::PulseTrain;
 use mask::Mask;
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use serde::Deserialize;
-
-/// What is in the beam: `[simulation.beam]`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct BeamSettings {
-    /// Neutrons that reach the detector, on average over all time.
-    pub neutrons: Frequency,
-    /// Gammas that the detector sees, at all times and everywhere alike.
-    pub gammas: Frequency,
-}
-
-impl Default for BeamSettings {
-    fn default() -> Self {
-        let hertz = |hertz: u64| Frequency { millihertz: hertz * 1000 };
-        Self { neutrons: hertz(20_000), gammas: hertz(0) }
-    }
-}
+pub use settings::{BeamSettings, FrameOverlap};
 
 /// Draws what reaches the detector.
 #[derive(Clone, Debug)]
 pub struct Beam {
-    settings: BeamSettings,
+    neutrons_per_second: f64,
+    gammas_per_second: f64,
+    arrivals: Arrivals,
     mask: Mask,
     /// Columns, rows, panels.
     sides: [u32; 3],
 }
 
 impl Beam {
-    /// The beam on a detector: nothing is drawn where it is not sensitive.
+    /// The beam on a detector, with the pulses of this source.
     ///
     /// # Errors
-    /// If no pixel that is sensitive gets anything.
-    pub fn new(settings: &BeamSettings, detector: &dyn DetectorModel) -> Result<Self, SimulationError> {
+    /// If a setting has a value that no beam has: names the key, what was found and what is expected.
+    pub fn new(
+        settings: &BeamSettings,
+        detector: &dyn DetectorModel,
+        pulses: &PulseTrain,
+    ) -> Result<Self, SimulationError> {
         let geometry = detector.geometry();
-        let sides = [geometry.nx(), geometry.ny(), geometry.panels()];
-        Ok(Self { settings: *settings, mask: Mask::new(geometry), sides })
+        let period_ns = match (pulses.start_ns(0), pulses.start_ns(1)) {
+            (Some(start), Some(end)) => end - start,
+            _ => 0,
+        };
+        Ok(Self {
+            neutrons_per_second: settings.neutrons.millihertz as f64 / 1000.0,
+            gammas_per_second: settings.gammas.millihertz as f64 / 1000.0,
+            arrivals: Arrivals::new(settings, period_ns.saturating_mul(1000))?,
+            mask: Mask::new(geometry),
+            sides: [geometry.nx(), geometry.ny(), geometry.panels()],
+        })
+    }
+
+    /// Neutrons per second that reach the detector, on average over all time.
+    pub fn average_rate(&self) -> f64 {
+        self.neutrons_per_second
+    }
+
+    /// Neutrons per second that reach the detector during the millisecond of a pulse in which most do, on average over
+    /// many pulses: what the input of a data acquisition must be dimensioned for (EFU paper, section 1.1).
+    pub fn peak_rate(&self) -> f64 {
+        self.neutrons_per_second * self.arrivals.peak_factor()
     }
 
     /// Adds the neutrons of a pulse with this period, in the order of time.
     pub fn neutrons(&self, period_ps: u64, random: &mut SmallRng, strikes: &mut Vec<Strike>) {
-        let mean = self.settings.neutrons.millihertz as f64 / 1000.0 * period_ps as f64 / 1e12;
-        let times = NeutronSource::times_of_flight(mean, random);
-        for share in times {
+        let mean = self.neutrons_per_second * period_ps as f64 / 1e12;
+        let last_ps = period_ps.saturating_sub(1);
+        // Reserved once and for nearly all pulses, but without trust in a rate: it may be anything.
+        strikes.reserve((mean + 4.0 * mean.sqrt()).min(1e7) as usize);
+        self.arrivals.draw(mean, random, |random, time_ps, wavelength| {
             let (x, y) = self.mask.draw(random);
             strikes.push(Strike {
-                time_ps: (share * period_ps as f64) as u64,
+                time_ps: time_ps.min(last_ps),
                 x: f64::from(x) + random.random::<f64>(),
                 y: f64::from(y) + random.random::<f64>(),
                 panel: random.random_range(0..self.sides[2]),
+                wavelength,
             });
-        }
+        });
     }
 
     /// Adds the gammas of a pulse with this period.
     pub fn gammas(&self, period_ps: u64, random: &mut SmallRng, strikes: &mut Vec<Strike>) {
-        let mean = self.settings.gammas.millihertz as f64 / 1000.0 * period_ps as f64 / 1e12;
-        for _ in 0..poisson(mean, random) {
+        for _ in 0..poisson(self.gammas_per_second * period_ps as f64 / 1e12, random) {
             strikes.push(Strike {
                 time_ps: random.random_range(0..period_ps.max(1)),
                 x: random.random::<f64>() * f64::from(self.sides[0]),
                 y: random.random::<f64>() * f64::from(self.sides[1]),
                 panel: random.random_range(0..self.sides[2]),
+                wavelength: 0.0,
             });
         }
     }

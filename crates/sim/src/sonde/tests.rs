@@ -101,7 +101,7 @@ fn light_is_shared_at_borders_but_not_between_modules() {
     let mut random = stream(1, Stream::Channels);
     let mut light_at = |x: f64, y: f64| {
         let mut charges = Vec::new();
-        let strike = Strike { time_ps: 0, x, y, panel: 0 };
+        let strike = Strike { time_ps: 0, x, y, panel: 0, wavelength: 1.8 };
         let event = model.add_neutron(&strike, &mut random, &mut charges);
         let mut amplitudes: Vec<f32> = charges.iter().map(|charge| charge.amplitude).collect();
         amplitudes.sort_unstable_by(|one, other| other.total_cmp(one));

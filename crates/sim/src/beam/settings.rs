@@ -1,0 +1,118 @@
+//! `[simulation.beam]`: what is in the beam, and the checks of its values.
+
+use super::moderator::Moderator;
+use crate::simulation::SimulationError;
+use evforge_core::quantity::{Duration, Frequency};
+use serde::Deserialize;
+
+/// What happens to neutrons that are still on their way when the next pulse begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameOverlap {
+    /// Choppers stop them: the rate is made of the others.
+    #[default]
+    Cut,
+    /// They arrive during later pulses, as from every pulse before: time of flight is short by whole periods then.
+    Wrap,
+}
+
+/// What is in the beam: `[simulation.beam]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BeamSettings {
+    /// Neutrons that reach the detector, on average over all time: at most 1 GHz.
+    pub neutrons: Frequency,
+    /// Gammas that the detector sees, at all times and everywhere alike: at most 1 GHz.
+    pub gammas: Frequency,
+    /// Highest rate during 1 ms, as a multiple of the average rate. None: as the spectrum makes it. For more than that
+    /// some of the neutrons arrive during the millisecond that is highest, as those of an elastic line do; for less some
+    /// arrive evenly over the whole period. 1 is a steady beam.
+    pub peak_factor: Option<f64>,
+    /// Metres from the moderator to the detector: 0.1 to 1000. 35 m makes the time between two pulses of the ESS worth
+    /// 8 Å.
+    pub flight_path: f64,
+    /// Shortest and longest wavelength that choppers and guides let through, in ångström: 0.01 to 100.
+    pub wavelengths: [f64; 2],
+    /// What happens to neutrons that are still on their way when the next pulse begins.
+    pub frame_overlap: FrameOverlap,
+    /// For so long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
+    /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
+    pub proton_pulse: Duration,
+    /// The moderators that the neutrons come from.
+    pub moderators: Vec<Moderator>,
+}
+
+impl Default for BeamSettings {
+    fn default() -> Self {
+        let hertz = |hertz: u64| Frequency { millihertz: hertz * 1000 };
+        Self {
+            neutrons: hertz(20_000),
+            gammas: hertz(0),
+            peak_factor: None,
+            flight_path: 35.0,
+            wavelengths: [0.5, 20.0],
+            frame_overlap: FrameOverlap::Cut,
+            proton_pulse: Duration { picoseconds: 2_860_000_000 },
+            moderators: Moderator::bispectral(),
+        }
+    }
+}
+
+/// Highest rate of neutrons, and of gammas: a pulse of the ESS has 71 million then, which still fit into memory.
+const HIGHEST_RATE: Frequency = Frequency { millihertz: 1_000_000_000_000 };
+const LONGEST_PROTON_PULSE: Duration = Duration { picoseconds: 10_000_000_000 };
+const MOST_MODERATORS: usize = 16;
+const LONGEST_DECAY: Duration = Duration { picoseconds: 2_000_000_000 };
+
+impl BeamSettings {
+    /// Refuses values that no beam has.
+    ///
+    /// # Errors
+    /// Names the key, what was found and what is expected.
+    pub(super) fn check(&self) -> Result<(), SimulationError> {
+        for (key, rate) in [("neutrons", self.neutrons), ("gammas", self.gammas)] {
+            if rate > HIGHEST_RATE {
+                return refuse(key, rate.millihertz as f64 / 1000.0, "at most 1000MHz");
+            }
+        }
+        if !(0.1..=1000.0).contains(&self.flight_path) {
+            return refuse("flight_path", self.flight_path, "0.1 to 1000 metres");
+        }
+        let [shortest, longest] = self.wavelengths;
+        if !(shortest >= 0.01 && shortest < longest && longest <= 100.0) {
+            let expected = "the shortest and then the longest wavelength, within 0.01 to 100 ångström";
+            return refuse("wavelengths", format!("[{shortest}, {longest}]"), expected);
+        }
+        if self.proton_pulse > LONGEST_PROTON_PULSE {
+            let found = self.proton_pulse.picoseconds as f64 / 1e9;
+            return refuse("proton_pulse", format!("{found}ms"), "at most 10ms");
+        }
+        for moderator in &self.moderators {
+            if !(1.0..=10_000.0).contains(&moderator.temperature) {
+                return refuse("moderators.temperature", moderator.temperature, "1 to 10000 kelvin");
+            }
+            if !(0.0..=1e9).contains(&moderator.weight) {
+                return refuse("moderators.weight", moderator.weight, "0 to 1000000000");
+            }
+            if moderator.decay > LONGEST_DECAY {
+                let found = moderator.decay.picoseconds as f64 / 1e9;
+                return refuse("moderators.decay", format!("{found}ms"), "at most 2ms");
+            }
+        }
+        let count = self.moderators.len();
+        if count > MOST_MODERATORS || !self.moderators.iter().any(|moderator| moderator.weight > 0.0) {
+            let expected = "at least one with a weight above 0, and at most 16";
+            return refuse("moderators", format!("{count} moderators"), expected);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses the value of a key of the beam.
+pub(super) fn refuse<T>(
+    key: &str,
+    found: impl std::fmt::Display,
+    expected: &str,
+) -> Result<T, SimulationError> {
+    Err(SimulationError(format!("simulation.beam.{key}: found {found}, expected {expected}")))
+}
