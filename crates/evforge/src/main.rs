@@ -17,6 +17,8 @@ mod picture;
 mod progress;
 mod replay;
 mod run;
+mod score;
+mod score_plot;
 mod simulate;
 mod status_line;
 mod write;
@@ -40,6 +42,8 @@ enum Command {
     Run(Box<run::RunArguments>),
     /// Simulate a detector with known truth into a capture file
     Simulate(simulate::SimulateArguments),
+    /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
+    Score(score::ScoreArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
     /// Care for NeXus files: --recover what a killed run has left
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::simulate(&arguments),
+        Command::Score(arguments) => score::score(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

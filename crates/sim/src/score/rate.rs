@@ -50,6 +50,11 @@ impl RateBin {
         super::share(self.resolvable_found, self.resolvable)
     }
 
+    /// Share of the neutrons that no reconstruction could tell apart; none without neutrons.
+    pub fn not_resolvable_share(&self) -> Option<f64> {
+        super::share(self.neutrons - self.resolvable, self.neutrons)
+    }
+
     /// Ghosts per event; none without events.
     pub fn ghost_share(&self) -> Option<f64> {
         super::share(self.ghosts, self.events)

@@ -122,7 +122,7 @@ pub fn rate_table(bins: &[RateBin]) -> String {
                     None => format!("above {}", rate(bin.from)),
                 },
                 bin.neutrons.to_string(),
-                percent(super::share(bin.neutrons - bin.resolvable, bin.neutrons)),
+                percent(bin.not_resolvable_share()),
                 percent(bin.resolvable_efficiency()),
                 percent(bin.efficiency()),
                 bin.merged.to_string(),
