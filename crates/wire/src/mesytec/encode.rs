@@ -20,7 +20,7 @@ impl DatagramEncoder {
     /// it does not fit.
     pub fn push(&mut self, counter: u32, words: &[Word]) -> bool {
         let Ok(length) = u16::try_from(words.len() + FRAMING - 1) else { return false };
-        if self.bytes.len() + 4 * (words.len() + FRAMING) > LARGEST_PACKET {
+        if self.bytes.len() + Self::trigger_bytes(words) > LARGEST_PACKET {
             return false;
         }
         let [high, low] = length.to_be_bytes();
@@ -32,6 +32,11 @@ impl DatagramEncoder {
         self.bytes.extend(END_OF_DATA.to_le_bytes());
         self.bytes.extend((END << 24).to_le_bytes());
         true
+    }
+
+    /// Bytes that a trigger with these words takes in a datagram.
+    pub fn trigger_bytes(words: &[Word]) -> usize {
+        4 * (words.len() + FRAMING)
     }
 
     /// The datagram so far.
@@ -49,26 +54,36 @@ impl DatagramEncoder {
 /// readouts, a fill word where the number of words would be odd, end of event. The time must fit into
 /// 46 bits; all readouts are those of one module.
 pub fn trigger_words(module: u8, readouts: &[VmmrReadout], end: TriggerEnd) -> Vec<Word> {
-    let mut words = vec![
-        Word::Header { module, words: 0, external_trigger: end.external_trigger },
-        Word::HighTime((end.time >> super::LOW_TIME_BITS) as u16),
-    ];
+    let mut words = Vec::new();
+    write_trigger_words(module, readouts.iter().copied(), end, &mut words);
+    words
+}
+
+/// As [`trigger_words`], appended to `words`.
+pub fn write_trigger_words(
+    module: u8,
+    readouts: impl IntoIterator<Item = VmmrReadout>,
+    end: TriggerEnd,
+    words: &mut Vec<Word>,
+) {
+    let first = words.len();
+    words.push(Word::Header { module, words: 0, external_trigger: end.external_trigger });
+    words.push(Word::HighTime((end.time >> super::LOW_TIME_BITS) as u16));
     let mut difference = 0;
     for readout in readouts {
-        let VmmrReadout { bus, channel, adc, time_difference, .. } = *readout;
+        let VmmrReadout { bus, channel, adc, time_difference, .. } = readout;
         if time_difference != difference {
             difference = time_difference;
             words.push(Word::TimeDifference { bus, difference });
         }
         words.push(Word::Readout { bus, channel, adc });
     }
-    if words.len().is_multiple_of(2) {
+    if (words.len() - first).is_multiple_of(2) {
         words.push(Word::Fill);
     }
     words.push(Word::EndOfEvent((end.time & ((1 << super::LOW_TIME_BITS) - 1)) as u32));
-    let following = (words.len() - 1) as u16;
-    if let Some(Word::Header { words, .. }) = words.first_mut() {
+    let following = (words.len() - first - 1) as u16;
+    if let Some(Word::Header { words, .. }) = words.get_mut(first) {
         *words = following;
     }
-    words
 }

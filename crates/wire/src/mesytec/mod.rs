@@ -17,8 +17,8 @@ mod encode;
 mod sis3153;
 mod vmmr;
 
-pub use encode::{DatagramEncoder, trigger_words};
-pub use sis3153::{BlockFault, Damage, Datagram, Rejection, Trigger, Triggers};
+pub use encode::{DatagramEncoder, trigger_words, write_trigger_words};
+pub use sis3153::{BlockFault, Damage, Datagram, HEADER, Rejection, Trigger, Triggers};
 pub use vmmr::{
     ADDRESSES, Context, DataWord, HIGH_TIME_BITS, LARGEST_ADC, LOW_TIME_BITS, SLOTS, TriggerClock,
     TriggerEnd, TriggerFault, VmmrReadout, Word,

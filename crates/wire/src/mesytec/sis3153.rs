@@ -3,7 +3,7 @@
 /// First byte of a datagram with readout data.
 pub(super) const READOUT_DATA: u8 = 0x60;
 /// Bytes before the first word: kind, packet id, status.
-pub(super) const HEADER: usize = 3;
+pub const HEADER: usize = 3;
 /// Low byte of the first word of a block.
 pub(super) const BLOCK: u32 = 0x58;
 /// High byte of the second word of a block.
