@@ -160,6 +160,11 @@ impl DigitalGeometry {
         taken.then_some((wired.place, adc))
     }
 
+    /// Where a channel is wired to, masked or not; none if it is not configured.
+    pub fn place(&self, bus: u8, channel: u16) -> Option<Place> {
+        self.wired.get(self.index(bus, channel)?).map(|wired| wired.place)
+    }
+
     /// Index in the monitor plan of a bus and a channel, if they are configured.
     pub fn index(&self, bus: u8, channel: u16) -> Option<usize> {
         let index = self.first_index.get(usize::from(bus))? + usize::from(channel);

@@ -81,6 +81,11 @@ impl EssMultiGridSettings {
         self.vessels.iter().flat_map(|vessel| vessel.front_ends().map(move |(ring, fen)| (vessel, ring, fen)))
     }
 
+    /// The first column of pixels of the vessel that each column stands in.
+    pub fn x_offsets(&self) -> Vec<u32> {
+        self.columns().map(|(vessel, ..)| u32::from(vessel.x_offset)).collect()
+    }
+
     /// The hybrids with what their channels are. The target of a channel is the number of its column.
     ///
     /// # Errors
@@ -134,7 +139,7 @@ impl EssMultiGridSettings {
     ) -> Result<EssVmm<ModuleFormer<Columns<R>>, F>, SettingsError> {
         self.check()?;
         let sorting = &self.ess.sorting;
-        let x_offsets: Vec<u32> = self.columns().map(|(vessel, ..)| u32::from(vessel.x_offset)).collect();
+        let x_offsets = self.x_offsets();
         let columns = x_offsets.len();
         let events = ModuleWindows::event_capacity(columns, sorting.max_held_hits);
         let rules = ColumnRules {
