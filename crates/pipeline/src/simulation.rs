@@ -7,14 +7,11 @@ use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
+use evforge_sim::multigrid;
 use evforge_sim::packet::SimulatedPacket;
-use evforge_sim::readout::Readout;
-use evforge_sim::simulation::{Simulation, SimulationError, SimulationSettings};
+use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
-
-/// A detector and its readout.
-type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);
 
 /// The simulation of the configured detector, with its own `[simulation]`.
 ///
@@ -33,6 +30,8 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
             let readout = SondeReadout::new(sonde, model.layout());
             (Box::new(model), Box::new(readout))
         }
+        DetectorSettings::MultiGrid(of) => multigrid::prototype(of, settings.multigrid)?,
+        DetectorSettings::EssMultiGrid(of) => multigrid::ess(of, settings.multigrid, config.pulses)?,
         _ => {
             let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
             return Err(SimulationError(problem));

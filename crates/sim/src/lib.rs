@@ -35,6 +35,7 @@ pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
 pub mod layout;
+pub mod multigrid;
 pub mod neutron_source;
 pub mod packet;
 pub mod random;

@@ -8,6 +8,7 @@ use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
+use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
@@ -30,6 +31,9 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
+/// A detector and its readout.
+pub type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);
+
 /// `[simulation]`: beam, electronics and the physics of each kind of detector, of which a configuration has one.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -42,6 +46,8 @@ pub struct SimulationSettings {
     pub electronics: ElectronicsSettings,
     /// What goes wrong between the electronics and the receiver: tables `[[simulation.fault]]`.
     pub fault: Vec<Fault>,
+    /// Coatings, gas and triggers of a Multi-Grid.
+    pub multigrid: MultiGridPhysics,
     /// Scintillator and photomultipliers of a SoNDe.
     pub sonde: SondePhysics,
 }

@@ -1,0 +1,71 @@
+//! A simulated Multi-Grid: neutrons convert in coated blades, and what flies off leaves charge on the wire and on the
+//! grids of a cell.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | [`physics`] | the parameters, with where they come from |
+//! | [`conversion`] | where a neutron converts, and what reaches the gas |
+//! | [`wiring`] | which wires and grids cross, read from the tables of the detector itself |
+//! | [`model`] | a neutron to charge on wires and grids |
+//! | [`vmmr`] | hits to triggers of VMMR modules behind an SIS3153 |
+
+pub mod conversion;
+pub mod model;
+pub mod physics;
+pub mod vmmr;
+pub mod wiring;
+
+pub use model::MultiGridModel;
+pub use physics::MultiGridPhysics;
+pub use vmmr::VmmrReadout;
+
+use crate::detector_model::DetectorModel;
+use crate::ess_readout::EssReadout;
+use crate::simulation::{Simulated, SimulationError};
+use evforge_core::pulse::PulseTrain;
+use evforge_detect::multigrid::ess_readout::EssMultiGridSettings;
+use evforge_detect::multigrid::settings::MultiGridSettings;
+use evforge_detect::settings::SettingsError;
+
+/// A prototype with its readout.
+///
+/// # Errors
+/// The first setting that cannot be, or a readout that cannot be simulated.
+pub fn prototype(
+    settings: &MultiGridSettings,
+    physics: MultiGridPhysics,
+) -> Result<Simulated, SimulationError> {
+    match settings {
+        MultiGridSettings::Mesytec(settings) => {
+            let model = MultiGridModel::of_vmmr(settings, physics).map_err(refused)?;
+            let readout = VmmrReadout::new(settings, &physics, model.layout());
+            Ok((Box::new(model), Box::new(readout)))
+        }
+        MultiGridSettings::Cncs(_) => {
+            let problem = "the read-out \"cncs-2016\" of a Multi-Grid cannot be simulated";
+            Err(SimulationError(problem.into()))
+        }
+    }
+}
+
+/// A detector with today's ESS readout.
+///
+/// # Errors
+/// The first setting that cannot be.
+pub fn ess(
+    settings: &EssMultiGridSettings,
+    physics: MultiGridPhysics,
+    pulses: PulseTrain,
+) -> Result<Simulated, SimulationError> {
+    let vmm = settings.vmm().map_err(refused)?;
+    let model = MultiGridModel::of_vessels(settings, &vmm, physics).map_err(refused)?;
+    let readout = EssReadout::new(&settings.ess, &vmm, model.layout(), wiring::module, pulses);
+    Ok((Box::new(model), Box::new(readout)))
+}
+
+fn refused(error: SettingsError) -> SimulationError {
+    SimulationError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;
