@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod bench;
 mod demo;
 mod dump;
@@ -44,6 +45,8 @@ enum Command {
     Simulate(simulate::SimulateArguments),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
+    /// Simulate a detector at several rates and say how right its events are
+    Accuracy(accuracy::AccuracyArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
     /// Care for NeXus files: --recover what a killed run has left
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::simulate(&arguments),
         Command::Score(arguments) => score::score(&arguments),
+        Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

@@ -33,12 +33,8 @@ pub(crate) struct ScoreArguments {
     /// Draw efficiency and ghosts against the rate, and the residuals, into an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Fail if a smaller share of the resolvable neutrons is found: 99.5%
-    #[arg(long, value_name = "SHARE")]
-    min_efficiency: Option<Percent>,
-    /// Fail if a larger share of the events are ghosts: 0.1%
-    #[arg(long, value_name = "SHARE")]
-    max_ghosts: Option<Percent>,
+    #[command(flatten)]
+    demands: DemandArguments,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -67,6 +63,51 @@ impl LimitArguments {
             largest_distance: self.distance.0,
             time_offset_ns: self.offset.0,
         }
+    }
+}
+
+/// How good a score has to be.
+#[derive(Args)]
+pub(crate) struct DemandArguments {
+    /// Fail if a smaller share of the resolvable neutrons is found: 99.5%
+    #[arg(long, value_name = "SHARE")]
+    min_efficiency: Option<Percent>,
+    /// Fail if a larger share of the events are ghosts: 0.1%
+    #[arg(long, value_name = "SHARE")]
+    max_ghosts: Option<Percent>,
+    /// Fail if a larger share of the neutrons is not resolvable: 5%
+    #[arg(long, value_name = "SHARE")]
+    max_not_resolvable: Option<Percent>,
+}
+
+impl DemandArguments {
+    /// Whether a score is as good as demanded; says on standard error what of the run of this name is not.
+    pub(crate) fn are_met_by(&self, name: &str, score: &Score) -> bool {
+        let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
+        let mut meets = true;
+        let mut complain = |problem: String| {
+            eprintln!("evforge: {name}: {problem}");
+            meets = false;
+        };
+        match (percent(score.resolvable.efficiency), self.min_efficiency) {
+            (Some(found), Some(Percent(least))) if found < least => {
+                complain(format!("{found:.3} % of the resolvable neutrons were found, less than {least} %"));
+            }
+            (None, Some(_)) => complain("there are no resolvable neutrons, so none were found".to_owned()),
+            _ => {}
+        }
+        for (share, most, what) in [
+            (score.ghost_share, self.max_ghosts, "of the events are ghosts"),
+            (score.not_resolvable_share, self.max_not_resolvable, "of the neutrons are not resolvable"),
+        ] {
+            match (percent(share), most) {
+                (Some(found), Some(Percent(most))) if found > most => {
+                    complain(format!("{found:.3} % {what}, more than {most} %"));
+                }
+                _ => {}
+            }
+        }
+        meets
     }
 }
 
@@ -182,39 +223,16 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
     if let (Some(path), Some(first)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> = match &runs[..] {
             [only] => only.score.against_rate.iter().map(RatePoint::of_bin).collect(),
-            _ => runs.iter().filter_map(|run| RatePoint::of_run(&run.score)).collect(),
+            _ => runs
+                .iter()
+                .filter_map(|run| Some(RatePoint::at_rate(run.score.neutrons_per_second?, &run.score)))
+                .collect(),
         };
         let picture = svg(&config.name, &points, &first.score.resolvable)?;
         write_file("the plot", path, picture.as_bytes())?;
     }
-    let is_demanded = |run: &ScoredRun| meets_demands(arguments, run);
     // All are looked at, so that all that fail are named.
-    Ok(runs.iter().filter(|run| !is_demanded(run)).count() == 0)
-}
-
-/// Whether a score is as good as demanded; says what is not.
-fn meets_demands(arguments: &ScoreArguments, run: &ScoredRun) -> bool {
-    let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
-    let (efficiency, ghosts) = (percent(run.score.resolvable.efficiency), percent(run.score.ghost_share));
-    let mut meets = true;
-    let mut complain = |problem: String| {
-        eprintln!("evforge: {}: {problem}", run.name);
-        meets = false;
-    };
-    match (efficiency, arguments.min_efficiency) {
-        (Some(found), Some(Percent(least))) if found < least => {
-            complain(format!("{found:.3} % of the resolvable neutrons were found, less than {least} %"));
-        }
-        (None, Some(_)) => complain("there are no resolvable neutrons, so none were found".to_owned()),
-        _ => {}
-    }
-    match (ghosts, arguments.max_ghosts) {
-        (Some(found), Some(Percent(most))) if found > most => {
-            complain(format!("{found:.3} % of the events are ghosts, more than {most} %"));
-        }
-        _ => {}
-    }
-    meets
+    Ok(runs.iter().filter(|run| !arguments.demands.are_met_by(&run.name, &run.score)).count() == 0)
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, CommandError> {

@@ -24,7 +24,7 @@ const CURVES: [(&str, RGBColor); 4] = [
 /// What the axes are called, with their colours.
 const AXES: [(&str, RGBColor); 3] =
     [("x", RGBColor(0, 114, 178)), ("y", RGBColor(230, 159, 0)), ("z", RGBColor(0, 158, 115))];
-/// Where a bin that begins at rate 0 is drawn, in hertz.
+/// Where a bin that begins at rate 0 is drawn, and the lowest rate that is, in hertz.
 const LOWEST_RATE: f64 = 500.0;
 /// A panel of the picture, in points.
 const PANEL: (u32, u32) = (400, 320);
@@ -43,15 +43,15 @@ impl RatePoint {
         Self { rate: middle, shares }
     }
 
-    /// Of a whole run; none without a rate.
-    pub(crate) fn of_run(score: &Score) -> Option<Self> {
+    /// Of a whole run at a mean rate in hertz.
+    pub(crate) fn at_rate(rate: f64, score: &Score) -> Self {
         let shares = [
             score.resolvable.efficiency,
             score.all.efficiency,
             score.not_resolvable_share,
             score.ghost_share,
         ];
-        Some(Self { rate: score.neutrons_per_second?, shares })
+        Self { rate: rate.max(LOWEST_RATE), shares }
     }
 }
 

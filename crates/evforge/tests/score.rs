@@ -108,6 +108,9 @@ fn what_is_demanded_decides_the_exit_status() {
     let early = case.score("--time 10ns --offset -30ns --min-efficiency 99.5%");
     assert!(text(&early.stderr).contains("0.000 % of the resolvable neutrons"), "{}", text(&early.stderr));
 
+    let case = Case::new(&truth(100, &[1, 2, 3]), &events(0..100));
+    let unmet = case.score("--max-not-resolvable 2%");
+    assert!(text(&unmet.stderr).contains("3.000 % of the neutrons are not resolvable, more than 2 %"));
     let nobody = Case::new(&truth(0, &[]), &events(0..0)).score("--min-efficiency 1%");
     assert!(text(&nobody.stderr).contains("there are no resolvable neutrons"));
 }
@@ -156,4 +159,45 @@ fn what_is_wrong_is_said_with_file_and_line() {
         assert!(!output.status.success(), "{further}");
         assert!(text(&output.stderr).contains(problem), "{further}: {}", text(&output.stderr));
     }
+}
+
+#[test]
+fn accuracy_fills_a_document_and_judges_the_low_rate() {
+    let case = Case::new("", "");
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/sonde-module.toml");
+    let accuracy = |further: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evforge"));
+        command.current_dir(case.folder.path()).arg("accuracy").arg("--config").arg(&config);
+        command.args(["--rates", "1kHz", "1MHz", "--neutrons", "2000"]);
+        command.args(further.split_whitespace()).output().expect("the program starts")
+    };
+    case.write("a.md", "Before.\n<!-- accuracy of sonde-module -->\nold\n<!-- end -->\nAfter.\n");
+    let output =
+        accuracy("--document a.md --json a.json --plot a.svg --min-efficiency 99% --max-not-resolvable 50%");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 3);
+    let document = std::fs::read_to_string(case.path("a.md")).unwrap();
+    let lines: Vec<&str> = document.lines().collect();
+    assert_eq!((lines[0], lines[1]), ("Before.", "<!-- accuracy of sonde-module -->"));
+    assert!(
+        lines[2].starts_with("| mean rate | rate at neutrons |") && lines[3].starts_with("| ---:"),
+        "{document}"
+    );
+    assert!(lines[4].starts_with("| 1 kHz |") && lines[5].starts_with("| 1 MHz |"), "{document}");
+    assert_eq!(&lines[6..], ["<!-- end -->", "After."]);
+    assert!(std::fs::read_to_string(case.path("a.svg")).unwrap().starts_with("<svg"));
+    let runs = case.json("a.json")["runs"].clone();
+    assert_eq!(runs[1]["neutrons_per_second"], 1e6);
+    let found = |run: usize| runs[run]["score"]["all"]["efficiency"].as_f64().unwrap();
+    assert!(found(0) > found(1), "{runs}");
+
+    // Written anew, the document is the same; another instrument has no place in it.
+    assert!(accuracy("--document a.md").status.success());
+    assert_eq!(std::fs::read_to_string(case.path("a.md")).unwrap(), document);
+    case.write("b.md", "<!-- accuracy of sonde -->\n<!-- end -->\n");
+    let output = accuracy("--document b.md");
+    assert!(text(&output.stderr).contains("b.md: no line `<!-- accuracy of sonde-module -->`"));
+    let output = accuracy("--max-not-resolvable 0%");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("sonde-module: "), "{}", text(&output.stderr));
 }

@@ -12,6 +12,7 @@
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
+//! | how right events are, against the truth of a simulation | [`accuracy`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | the simulation of the configured detector | [`simulation`] |
 //! | rules that mark events | [`veto`] |
@@ -26,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accuracy;
 pub mod benchmark;
 pub mod capture_run;
 pub mod config;

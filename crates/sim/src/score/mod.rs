@@ -26,7 +26,7 @@ mod tests;
 pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
 pub use residual::{Histogram, Residual};
-pub use table::{rate_table, run_table};
+pub use table::{markdown_table, rate_table, run_table};
 
 use crate::truth::Neutron;
 use evforge_core::event::Event;
@@ -160,6 +160,9 @@ pub struct Score {
     pub settings: ScoreSettings,
     /// Neutrons per second from the first to the last one; none with fewer than two times.
     pub neutrons_per_second: Option<f64>,
+    /// Mean over the neutrons of the rate at their moments ([`RateBin`]), which is above the mean rate if they come in
+    /// pulses; none without neutrons.
+    pub rate_at_neutrons: Option<f64>,
     /// Share of neutrons that no reconstruction could tell apart; none without neutrons.
     pub not_resolvable_share: Option<f64>,
     /// What became of all neutrons.
@@ -198,18 +201,20 @@ pub fn score(
     }
     let all = neutron_score(geometry, neutrons, events, settings, &matching, |_| true);
     let resolvable = neutron_score(geometry, neutrons, events, settings, &matching, |one| one.resolvable);
+    let against_rate = rate::against_rate(neutrons, events, settings, &matching);
     let span = neutrons.iter().map(|neutron| neutron.time_ns);
     let span = span.clone().max().unwrap_or(0) - span.min().unwrap_or(0);
     Ok(Score {
         settings: *settings,
         neutrons_per_second: (span > 0).then(|| (all.neutrons - 1) as f64 * 1e9 / span as f64),
+        rate_at_neutrons: against_rate.mean_rate,
         not_resolvable_share: share(all.neutrons - resolvable.neutrons, all.neutrons),
         all,
         resolvable,
         events: counts,
         ghost_share: share(counts.ghosts, counts.events),
         split_share: share(counts.split, counts.events),
-        against_rate: rate::against_rate(neutrons, events, settings, &matching),
+        against_rate: against_rate.bins,
     })
 }
 

@@ -83,26 +83,40 @@ impl RateBin {
     }
 }
 
-/// The bins that hold anything, from low to high rates.
+/// The score against the rate.
+pub(super) struct AgainstRate {
+    /// The bins that hold anything, from low to high rates.
+    pub(super) bins: Vec<RateBin>,
+    /// Mean over the neutrons of the rate at their moments; none without neutrons.
+    pub(super) mean_rate: Option<f64>,
+}
+
+/// Files neutrons and events under the rates at their moments.
 pub(super) fn against_rate(
     neutrons: &[Neutron],
     events: &[Event],
     settings: &ScoreSettings,
     matching: &Matching,
-) -> Vec<RateBin> {
+) -> AgainstRate {
     let mut times: Vec<u64> = neutrons.iter().map(|neutron| neutron.time_ns).collect();
     times.sort_unstable();
     let mut bins: [RateBin; BINS] = std::array::from_fn(RateBin::empty);
     let edges: [f64; BINS] = std::array::from_fn(|bin| bins[bin].from);
-    let bin_at = |time_ns: u64, own: usize| {
+    let others_at = |time_ns: u64, own: usize| {
         let begin = times.partition_point(|time| *time < time_ns.saturating_sub(HALF_WINDOW_NS));
         let end = times.partition_point(|time| *time <= time_ns.saturating_add(HALF_WINDOW_NS));
-        let others = (end - begin).saturating_sub(own);
-        let rate = others as f64 * 1e9 / (2 * HALF_WINDOW_NS) as f64;
+        (end - begin).saturating_sub(own) as u64
+    };
+    let per_second = 1e9 / (2 * HALF_WINDOW_NS) as f64;
+    let bin_of = |others: u64| {
+        let rate = others as f64 * per_second;
         edges.partition_point(|edge| *edge <= rate) - 1
     };
+    let mut all_others = 0;
     for (neutron, outcome) in neutrons.iter().zip(&matching.neutrons) {
-        let bin = &mut bins[bin_at(neutron.time_ns, 1)];
+        let others = others_at(neutron.time_ns, 1);
+        all_others += others;
+        let bin = &mut bins[bin_of(others)];
         let found = u64::from(matches!(outcome, NeutronOutcome::Found(_)));
         bin.neutrons += 1;
         bin.found += found;
@@ -114,10 +128,14 @@ pub(super) fn against_rate(
         // The neutron that the event is of does not count, as it does not for itself.
         let own = usize::from(*outcome != EventOutcome::Ghost);
         let true_time = event.time_ns.saturating_add_signed(settings.time_offset_ns.saturating_neg());
-        let bin = &mut bins[bin_at(true_time, own)];
+        let bin = &mut bins[bin_of(others_at(true_time, own))];
         bin.events += 1;
         bin.split += u64::from(matches!(outcome, EventOutcome::Split(_)));
         bin.ghosts += u64::from(*outcome == EventOutcome::Ghost);
     }
-    bins.into_iter().filter(|bin| bin.neutrons + bin.events > 0).collect()
+    let number = neutrons.len() as f64;
+    AgainstRate {
+        bins: bins.into_iter().filter(|bin| bin.neutrons + bin.events > 0).collect(),
+        mean_rate: (number > 0.0).then(|| all_others as f64 * per_second / number),
+    }
 }

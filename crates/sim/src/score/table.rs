@@ -3,14 +3,19 @@
 use super::{NeutronScore, RateBin, Residual, Score};
 use std::fmt::{Display, Formatter, Result, Write as _};
 
+/// What stands for nothing.
+fn none() -> String {
+    "–".to_owned()
+}
+
 /// A share in percent; a dash for a share of nothing.
 fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", 100.0 * share))
+    share.map_or_else(none, |share| format!("{:.3} %", 100.0 * share))
 }
 
 /// A number with so many decimals; a dash for none.
 fn decimals(value: Option<f64>, count: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.count$}"))
+    value.map_or_else(none, |value| format!("{value:.count$}"))
 }
 
 /// A rate with a prefix: "20 kHz".
@@ -61,7 +66,7 @@ fn table(titles: &[&str], rows: &[Vec<String>]) -> String {
 impl Display for Score {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let events = &self.events;
-        let mean_rate = self.neutrons_per_second.map_or_else(|| "–".to_owned(), rate);
+        let mean_rate = self.neutrons_per_second.map_or_else(none, rate);
         writeln!(
             f,
             "{} neutrons at {mean_rate}, {} of them not resolvable; {} events",
@@ -144,41 +149,61 @@ pub fn rate_table(bins: &[RateBin]) -> String {
     table(&titles, &rows)
 }
 
-/// One line for each run, against the mean rate.
+/// One line for each run, with its name, against its mean rate.
 pub fn run_table<'a>(runs: impl IntoIterator<Item = (&'a str, &'a Score)>) -> String {
     let rows: Vec<Vec<String>> = runs
         .into_iter()
         .map(|(name, score)| {
-            let rms =
-                |axis: usize| score.resolvable.position[axis].as_ref().and_then(|residual| residual.rms);
-            let time = &score.resolvable.time_ns;
-            vec![
-                name.to_owned(),
-                score.neutrons_per_second.map_or_else(|| "–".to_owned(), rate),
-                score.all.neutrons.to_string(),
-                percent(score.not_resolvable_share),
-                percent(score.resolvable.efficiency),
-                percent(score.all.efficiency),
-                percent(score.ghost_share),
-                score.all.merged.to_string(),
-                score.events.split.to_string(),
-                [0, 1, 2].map(|axis| decimals(rms(axis), 3)).join(" "),
-                format!("{} ± {}", decimals(time.mean, 1), decimals(time.rms, 1)),
-            ]
+            let mean_rate = score.neutrons_per_second.map_or_else(none, rate);
+            [name.to_owned(), mean_rate].into_iter().chain(run_cells(score)).collect()
         })
         .collect();
-    let titles = [
-        "run",
-        "mean rate",
-        "neutrons",
-        "not resolvable",
-        "found of resolvable",
-        "of all",
-        "ghosts",
-        "merged",
-        "split",
-        "RMS x y z (pixels)",
-        "time (ns)",
-    ];
-    table(&titles, &rows)
+    table(&[&["run", "mean rate"], &RUN_TITLES[..]].concat(), &rows)
+}
+
+/// One line for each run, against the mean rate that it was simulated with, in hertz: a table in Markdown.
+pub fn markdown_table<'a>(runs: impl IntoIterator<Item = (f64, &'a Score)>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let titles: Vec<String> =
+        std::iter::once("mean rate").chain(RUN_TITLES).map(|title| title.to_owned()).collect();
+    let mut text = line(&titles) + &line(&vec!["---:".to_owned(); titles.len()]);
+    for (hertz, score) in runs {
+        let cells: Vec<String> = std::iter::once(rate(hertz)).chain(run_cells(score)).collect();
+        text += &line(&cells);
+    }
+    text
+}
+
+/// What is said of a run.
+const RUN_TITLES: [&str; 10] = [
+    "rate at neutrons",
+    "neutrons",
+    "not resolvable",
+    "found of resolvable",
+    "found of all",
+    "ghosts",
+    "merged",
+    "split",
+    "RMS x, y, z (pixels)",
+    "time (ns)",
+];
+
+fn run_cells(score: &Score) -> impl Iterator<Item = String> {
+    let rms = score.resolvable.position.iter().flatten().map(|residual| decimals(residual.rms, 2));
+    let time = &score.resolvable.time_ns;
+    let found =
+        format!("{} ± {}", percent(score.resolvable.efficiency), percent(score.resolvable.efficiency_error));
+    [
+        score.rate_at_neutrons.map_or_else(none, rate),
+        score.all.neutrons.to_string(),
+        percent(score.not_resolvable_share),
+        found,
+        percent(score.all.efficiency),
+        percent(score.ghost_share),
+        percent(super::share(score.all.merged, score.all.neutrons)),
+        percent(score.split_share),
+        rms.collect::<Vec<_>>().join(", "),
+        format!("{} ± {}", decimals(time.mean, 1), decimals(time.rms, 1)),
+    ]
+    .into_iter()
 }

@@ -1,0 +1,122 @@
+//! `evforge accuracy`: how right the events of a configured detector are, against the rate.
+
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::score::{DemandArguments, LimitArguments};
+use crate::score_plot::{RatePoint, svg};
+use clap::Args;
+use evforge_core::quantity::Frequency;
+use evforge_pipeline::accuracy::{AccuracyRun, accuracy as measure};
+use evforge_pipeline::config::Config;
+use evforge_sim::score::{markdown_table, run_table};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `evforge accuracy`.
+#[derive(Args)]
+pub(crate) struct AccuracyArguments {
+    /// Configuration of the instrument to simulate and to form events with
+    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
+    config: PathBuf,
+    /// Neutrons per second, on average over all time: one run for each; the first is the low rate that demands are for
+    #[arg(long, value_name = "RATE", num_args = 1.., default_values = ["1kHz", "10kHz", "100kHz", "1MHz"])]
+    rates: Vec<Frequency>,
+    /// Neutrons to simulate at each rate
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    neutrons: u64,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    demands: DemandArguments,
+    /// Write everything as JSON, with histograms
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw efficiency and ghosts against the rate, and the residuals at the low rate, into an SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Put the table into this document in Markdown, between the lines `<!-- accuracy of NAME -->`, with the name of the
+    /// instrument, and `<!-- end -->`
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
+    /// Override a key of the configuration; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// Runs the command. False if the score at the low rate is not as good as it was demanded to be.
+pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandError> {
+    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    for (what, path) in [("the scores", &arguments.json), ("the plot", &arguments.plot)] {
+        if let Some(path) = path {
+            check_writable(what, path)?;
+        }
+    }
+    // What is wrong with the document is said before the long work.
+    let document =
+        arguments.document.as_deref().map(|path| Document::open(path, &config.name)).transpose()?;
+    let limits = arguments.limits.settings();
+    let mut runs = Vec::new();
+    for rate in &arguments.rates {
+        runs.push(measure(&config, *rate, arguments.neutrons, &limits)?);
+    }
+    print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))))?;
+    if let Some(path) = &arguments.json {
+        write_file("the scores", path, json_of(&config, &runs)?.as_bytes())?;
+    }
+    if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
+        let points: Vec<RatePoint> =
+            runs.iter().map(|run| RatePoint::at_rate(hertz(run.rate), &run.score)).collect();
+        write_file("the plot", path, svg(&config.name, &points, &low.score.resolvable)?.as_bytes())?;
+    }
+    if let Some(document) = document {
+        let table = markdown_table(runs.iter().map(|run| (hertz(run.rate), &run.score)));
+        document.write(&table)?;
+    }
+    Ok(runs.first().is_none_or(|low| arguments.demands.are_met_by(&config.name, &low.score)))
+}
+
+fn hertz(rate: Frequency) -> f64 {
+    rate.millihertz as f64 / 1000.0
+}
+
+fn json_of(config: &Config, runs: &[AccuracyRun]) -> Result<String, CommandError> {
+    let runs: Vec<Value> = runs
+        .iter()
+        .map(|run| {
+            json!({
+                "neutrons_per_second": hertz(run.rate),
+                "pulses": run.pulses,
+                "readouts": run.readouts,
+                "score": run.score,
+            })
+        })
+        .collect();
+    let all = json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs });
+    Ok(serde_json::to_string_pretty(&all)? + "\n")
+}
+
+/// A document with a place for the table of an instrument.
+struct Document<'a> {
+    path: &'a Path,
+    before: String,
+    after: String,
+}
+
+const END: &str = "<!-- end -->";
+
+impl<'a> Document<'a> {
+    fn open(path: &'a Path, name: &str) -> Result<Self, CommandError> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let begin = format!("<!-- accuracy of {name} -->\n");
+        let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
+        let (before, (_, after)) = parts.ok_or_else(|| {
+            format!("{}: no line `{}` with a line `{END}` behind it", path.display(), begin.trim_end())
+        })?;
+        Ok(Self { path, before: before.to_owned() + &begin, after: END.to_owned() + after })
+    }
+
+    fn write(&self, table: &str) -> Result<(), CommandError> {
+        let text = format!("{}{table}{}", self.before, self.after);
+        write_file("the table", self.path, text.as_bytes())
+    }
+}
