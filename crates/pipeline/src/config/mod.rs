@@ -455,7 +455,8 @@ impl Config {
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
         crate::veto::check(&vetoes)?;
         let (section, detector) = file.detector(folder)?;
-        let File { name, input, receive, cores, simulation, .. } = file;
+        let File { name, input, receive, cores, mut simulation, .. } = file;
+        simulation.beam.relative_to(folder);
         Ok(Self { name, input, receive, cores, pulses, vetoes, simulation, section, detector, text })
     }
 

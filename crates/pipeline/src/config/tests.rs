@@ -212,3 +212,16 @@ fn a_clock_too_odd_for_64_bits_is_refused() {
     let error = parse(&GOOD.replace("marker_tick", "tac_range = \"60.001ns\"\nmarker_tick"), &[]);
     assert!(error.unwrap_err().contains("no common unit"), "1/255000 ns");
 }
+
+#[test]
+fn the_picture_in_the_beam_is_found_from_the_folder_of_the_configuration() {
+    use evforge_sim::beam::ImageSettings;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("with-picture.toml");
+    std::fs::write(&path, format!("{GOOD}[simulation.beam]\nimage = {{ png = \"cat.png\" }}\n")).unwrap();
+    let image = |overrides: &[String]| Config::read(&path, overrides).unwrap().simulation.beam.image;
+    assert_eq!(image(&[]), ImageSettings::Png(folder.path().join("cat.png")));
+    let other = image(&["simulation.beam.image.png=pictures/dog.png".into()]);
+    assert_eq!(other, ImageSettings::Png(folder.path().join("pictures/dog.png")));
+    assert_eq!(image(&["simulation.beam.image=flat".into()]), ImageSettings::Flat);
+}

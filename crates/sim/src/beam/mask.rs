@@ -1,35 +1,8 @@
-//! The picture in the simulated beam: a plate with a letter F and two holes, in front of a broad beam.
-//!
-//! It has no symmetry: mirrored or turned it is another picture, so that a wrong orientation of an axis
-//! shows at once.
+//! The built-in picture on the pixels of a flat detector, drawn from by itself.
 
+use super::image::mask::intensity;
 use evforge_core::geometry::LogicalGeometry;
 use rand::{Rng, RngExt};
-
-/// Drawn from the top row down; `#` is open, `+` half open, anything else stops nearly all neutrons.
-const PICTURE: [&[u8; 16]; 16] = [
-    b"................",
-    b".########.......",
-    b".########.......",
-    b".###............",
-    b".###............",
-    b".######.........",
-    b".######.........",
-    b".###............",
-    b".###............",
-    b".###........++..",
-    b"...........++++.",
-    b"............++..",
-    b"................",
-    b".......#........",
-    b"................",
-    b"................",
-];
-
-/// How many neutrons pass, relative to an open place.
-const OPEN: f64 = 1.0;
-const HALF_OPEN: f64 = 0.45;
-const CLOSED: f64 = 0.03;
 
 /// Relative intensities of all pixels of a flat geometry, and a way to draw pixels with them.
 #[derive(Clone, Debug)]
@@ -44,16 +17,8 @@ impl Mask {
     /// The picture stretched over `nx` × `ny` pixels; row 0 of the detector is the bottom of the picture.
     pub fn new(geometry: &LogicalGeometry) -> Self {
         let (nx, ny) = (geometry.nx(), geometry.ny());
-        let side = PICTURE.len() as u32;
-        let intensity = |index: u32| {
-            let (x, y) = (index % nx, index / nx);
-            let row = PICTURE[(side - 1 - (y * side / ny).min(side - 1)) as usize];
-            match row[(x * side / nx).min(side - 1) as usize] {
-                b'#' => OPEN,
-                b'+' => HALF_OPEN,
-                _ => CLOSED,
-            }
-        };
+        let place = |index: u32, side: u32| (f64::from(index) + 0.5) / f64::from(side);
+        let intensity = |index: u32| intensity([place(index % nx, nx), place(index / nx, ny)]);
         let intensities: Vec<f64> = (0..nx * ny).map(intensity).collect();
         let cumulative = intensities
             .iter()

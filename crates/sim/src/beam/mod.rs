@@ -4,10 +4,11 @@
 //! |---|---|
 //! | spectrum and pulse shape of the moderators | [`moderator`] |
 //! | flight path, frame overlap, peak: times of arrival and wavelengths | [`arrivals`] |
-//! | the picture in the beam | [`mask`] |
+//! | the picture in the beam: from a mask, a file, a diffractometer, a reflectometer | [`image`] |
 //! | what can be configured | [`settings`] |
 
 pub mod arrivals;
+pub mod image;
 pub mod mask;
 pub mod moderator;
 pub mod settings;
@@ -18,10 +19,12 @@ use crate::detector_model::{DetectorModel, Strike};
 use crate::random::poisson;
 use crate::simulation::SimulationError;
 use arrivals::Arrivals;
+use evforge_core::geometry::Coordinates;
 use evforge_core::pulse::PulseTrain;
-use mask::Mask;
-use rand::RngExt;
+use image::Image;
+pub use image::settings::ImageSettings;
 use rand::rngs::SmallRng;
+use rand::{Rng, RngExt};
 pub use settings::{BeamSettings, FrameOverlap};
 
 /// Draws what reaches the detector.
@@ -30,7 +33,7 @@ pub struct Beam {
     neutrons_per_second: f64,
     gammas_per_second: f64,
     arrivals: Arrivals,
-    mask: Mask,
+    image: Image,
     /// Columns, rows, panels.
     sides: [u32; 3],
 }
@@ -39,7 +42,8 @@ impl Beam {
     /// The beam on a detector, with the pulses of this source.
     ///
     /// # Errors
-    /// If a setting has a value that no beam has: names the key, what was found and what is expected.
+    /// If a setting has a value that no beam has, or a picture's file cannot be read: names the key, what was found and
+    /// what is expected.
     pub fn new(
         settings: &BeamSettings,
         detector: &dyn DetectorModel,
@@ -54,7 +58,7 @@ impl Beam {
             neutrons_per_second: settings.neutrons.millihertz as f64 / 1000.0,
             gammas_per_second: settings.gammas.millihertz as f64 / 1000.0,
             arrivals: Arrivals::new(settings, period_ns.saturating_mul(1000))?,
-            mask: Mask::new(geometry),
+            image: Image::new(&settings.image, settings.tiles, detector)?,
             sides: [geometry.nx(), geometry.ny(), geometry.panels()],
         })
     }
@@ -70,6 +74,11 @@ impl Beam {
         self.neutrons_per_second * self.arrivals.peak_factor()
     }
 
+    /// The picture in it.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
     /// Adds the neutrons of a pulse with this period, in the order of time.
     pub fn neutrons(&self, period_ps: u64, random: &mut SmallRng, strikes: &mut Vec<Strike>) {
         let mean = self.neutrons_per_second * period_ps as f64 / 1e12;
@@ -77,12 +86,15 @@ impl Beam {
         // Reserved once and for nearly all pulses, but without trust in a rate: it may be anything.
         strikes.reserve((mean + 4.0 * mean.sqrt()).min(1e7) as usize);
         self.arrivals.draw(mean, random, |random, time_ps, wavelength| {
-            let (x, y) = self.mask.draw(random);
+            let Coordinates { x, y, panel, .. } = self.image.draw(random);
+            // Anywhere in the pixel: one random number is enough for both axes.
+            let within = random.next_u64();
+            let share = |bits: u64| (bits & u64::from(u32::MAX)) as f64 / 4_294_967_296.0;
             strikes.push(Strike {
                 time_ps: time_ps.min(last_ps),
-                x: f64::from(x) + random.random::<f64>(),
-                y: f64::from(y) + random.random::<f64>(),
-                panel: random.random_range(0..self.sides[2]),
+                x: f64::from(x) + share(within),
+                y: f64::from(y) + share(within >> 32),
+                panel,
                 wavelength,
             });
         });

@@ -1,9 +1,11 @@
 //! `[simulation.beam]`: what is in the beam, and the checks of its values.
 
+use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
 use crate::simulation::SimulationError;
 use evforge_core::quantity::{Duration, Frequency};
 use serde::Deserialize;
+use std::path::Path;
 
 /// What happens to neutrons that are still on their way when the next pulse begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,6 +42,11 @@ pub struct BeamSettings {
     pub proton_pulse: Duration,
     /// The moderators that the neutrons come from.
     pub moderators: Vec<Moderator>,
+    /// The picture in the beam.
+    pub image: ImageSettings,
+    /// The panels show one picture together: so many columns and rows of them, panel 0 at the bottom left and the one to
+    /// its right next. None: each panel shows all of it.
+    pub tiles: Option<[u32; 2]>,
 }
 
 impl Default for BeamSettings {
@@ -54,6 +61,8 @@ impl Default for BeamSettings {
             frame_overlap: FrameOverlap::Cut,
             proton_pulse: Duration { picoseconds: 2_860_000_000 },
             moderators: Moderator::bispectral(),
+            image: ImageSettings::Mask,
+            tiles: None,
         }
     }
 }
@@ -65,6 +74,11 @@ const MOST_MODERATORS: usize = 16;
 const LONGEST_DECAY: Duration = Duration { picoseconds: 2_000_000_000 };
 
 impl BeamSettings {
+    /// Takes the names of files as seen from this folder: that of the configuration.
+    pub fn relative_to(&mut self, folder: &Path) {
+        self.image.relative_to(folder);
+    }
+
     /// Refuses values that no beam has.
     ///
     /// # Errors

@@ -1,0 +1,177 @@
+//! The picture in the beam: how many neutrons each pixel gets.
+//!
+//! A picture is a square of side 1 with its origin at the bottom left. It is stretched over the columns and rows of each
+//! panel, or of all panels if they are tiles of one picture; row 0 of a panel is at the bottom. It has layers, each with
+//! its share of the neutrons; what they leave is spread evenly. Nothing falls on pixels that are not sensitive.
+
+pub mod diffraction;
+pub mod mask;
+pub mod png_file;
+pub mod reflectometry;
+pub mod settings;
+#[cfg(test)]
+mod tests;
+
+use super::settings::refuse;
+use crate::detector_model::DetectorModel;
+use crate::simulation::SimulationError;
+use evforge_core::geometry::Coordinates;
+use rand::rngs::SmallRng;
+use rand_distr::Distribution;
+use rand_distr::weighted::WeightedAliasIndex;
+use settings::ImageSettings;
+
+/// The part of a picture that a pixel covers: shares of the picture's side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Area {
+    /// From left to right.
+    x: [f64; 2],
+    /// From bottom to top.
+    y: [f64; 2],
+}
+
+impl Area {
+    /// Its centre.
+    fn centre(&self) -> [f64; 2] {
+        [self.x, self.y].map(|[from, to]| (from + to) / 2.0)
+    }
+
+    /// Variance of a place within it, along both axes: what is sharper looks blurred by this.
+    fn blur(&self) -> [f64; 2] {
+        [self.x, self.y].map(|[from, to]| (to - from).powi(2) / 12.0)
+    }
+}
+
+/// A part of a picture.
+struct Layer {
+    /// What it shows.
+    name: &'static str,
+    /// Its share of all neutrons.
+    share: f64,
+    /// Relative intensity in an area.
+    intensity: Box<dyn Fn(&Area) -> f64>,
+}
+
+/// Draws the pixels that neutrons fall on.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Columns and rows of a panel.
+    sides: [u32; 2],
+    /// Share of the neutrons for each pixel, column by column, row by row, panel by panel.
+    intensities: Vec<f32>,
+    /// The pixels that get any.
+    pixels: Vec<u32>,
+    draw: WeightedAliasIndex<f32>,
+}
+
+impl Image {
+    /// The picture on a detector. `tiles` are the columns and rows of panels that show one picture together, panel 0 at
+    /// the bottom left; none if each panel shows all of it.
+    ///
+    /// # Errors
+    /// If a file cannot be read, a value makes no picture, or a part of it falls on no sensitive pixel.
+    pub fn new(
+        settings: &ImageSettings,
+        tiles: Option<[u32; 2]>,
+        detector: &dyn DetectorModel,
+    ) -> Result<Self, SimulationError> {
+        let layers = match settings {
+            ImageSettings::Flat => Vec::new(),
+            ImageSettings::Mask => vec![mask::layer()],
+            ImageSettings::Png(path) => vec![png_file::layer(path)?],
+            ImageSettings::Diffraction(diffraction) => diffraction.layers()?,
+            ImageSettings::Reflectometry(reflectometry) => reflectometry.layers()?,
+        };
+        let geometry = detector.geometry();
+        let (nx, ny, panels) = (geometry.nx(), geometry.ny(), geometry.panels());
+        let [across, up] = tiles.unwrap_or([1, 1]);
+        if tiles.is_some() && u64::from(across) * u64::from(up) != u64::from(panels) {
+            let expected = format!("columns and rows of panels whose product is {panels}, or no tiles");
+            return refuse("tiles", format!("[{across}, {up}]"), &expected);
+        }
+        let mut areas = Vec::new();
+        let mut pixels = Vec::new();
+        for panel in 0..panels {
+            for y in 0..ny {
+                for x in 0..nx {
+                    if detector.is_sensitive(x, y, panel) {
+                        // A flat detector's pixels are numbered as the intensities are.
+                        pixels.push((panel * ny + y) * nx + x);
+                        areas.push(Area {
+                            x: part(x, nx, panel % across, across),
+                            y: part(y, ny, panel / across % up, up),
+                        });
+                    }
+                }
+            }
+        }
+        if pixels.is_empty() {
+            return Err(SimulationError(
+                "the detector has no sensitive pixel: nothing can be simulated".into(),
+            ));
+        }
+        let mut weights = vec![0.0_f64; pixels.len()];
+        for layer in &layers {
+            layer.add(&areas, &mut weights)?;
+        }
+        let even = (1.0 - layers.iter().map(|layer| layer.share).sum::<f64>()).max(0.0) / pixels.len() as f64;
+        let mut intensities = vec![0.0; (nx * ny * panels) as usize];
+        let mut chosen = Vec::with_capacity(pixels.len());
+        for (weight, &pixel) in weights.iter().zip(&pixels) {
+            let intensity = (weight + even) as f32;
+            intensities[pixel as usize] = intensity;
+            chosen.push(intensity);
+        }
+        // Pixels that get nothing are not in the table at all: rounding cannot bring them back.
+        pixels.retain(|pixel| intensities[*pixel as usize] > 0.0);
+        chosen.retain(|intensity| *intensity > 0.0);
+        let draw = WeightedAliasIndex::new(chosen).map_err(|error| {
+            SimulationError(format!("simulation.beam.image: no pixel can be drawn: {error}"))
+        })?;
+        Ok(Self { sides: [nx, ny], intensities, pixels, draw })
+    }
+
+    /// Share of the neutrons that falls on each pixel: columns run fastest, then rows, then panels.
+    pub fn intensities(&self) -> &[f32] {
+        &self.intensities
+    }
+
+    /// Draws a pixel.
+    #[inline]
+    pub fn draw(&self, random: &mut SmallRng) -> Coordinates {
+        let pixel = self.pixels[self.draw.sample(random)];
+        let [nx, ny] = self.sides;
+        let row = pixel / nx;
+        Coordinates { x: pixel % nx, y: row % ny, z: 0, panel: row / ny }
+    }
+}
+
+/// Which part of a picture's side a column covers, if its panel is one tile of several.
+fn part(column: u32, columns: u32, tile: u32, tiles: u32) -> [f64; 2] {
+    let all = f64::from(columns) * f64::from(tiles);
+    let first = f64::from(tile) * f64::from(columns) + f64::from(column);
+    [first / all, (first + 1.0) / all]
+}
+
+impl Layer {
+    fn add(&self, areas: &[Area], weights: &mut [f64]) -> Result<(), SimulationError> {
+        if self.share <= 0.0 {
+            return Ok(());
+        }
+        let intensities: Vec<f64> = areas.iter().map(|area| (self.intensity)(area)).collect();
+        let sum: f64 = intensities.iter().sum();
+        if sum.is_nan() || sum <= 0.0 {
+            let problem = format!("simulation.beam.image: the {} falls on no sensitive pixel", self.name);
+            return Err(SimulationError(problem));
+        }
+        for (weight, intensity) in weights.iter_mut().zip(intensities) {
+            *weight += self.share * intensity / sum;
+        }
+        Ok(())
+    }
+}
+
+/// Height of a normal distribution with this variance, whose area is 1.
+fn normal_density(distance: f64, variance: f64) -> f64 {
+    (-distance * distance / (2.0 * variance)).exp() / (std::f64::consts::TAU * variance).sqrt()
+}
