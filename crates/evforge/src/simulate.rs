@@ -4,7 +4,7 @@ use crate::CommandError;
 use crate::output::{print, write_file};
 use clap::Args;
 use evforge_core::packet::Packet;
-use evforge_net::capture::{PcapngWriter, PktsWriter};
+use evforge_net::capture::CaptureWriter;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::report::grouped;
 use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
@@ -73,11 +73,6 @@ pub(crate) struct SimulatedCapture {
     pub(crate) truth: String,
 }
 
-enum Writer {
-    Pcapng(PcapngWriter),
-    Pkts(PktsWriter),
-}
-
 /// Simulates `pulses` pulses of the configured detector into a capture file.
 pub(crate) fn write_capture(
     config: &Config,
@@ -93,11 +88,7 @@ pub(crate) fn write_capture(
         .into());
     };
     let mut simulation = GdGemSimulation::new(settings, options)?;
-    let mut writer = if path.extension().is_some_and(|extension| extension == "pkts") {
-        Writer::Pkts(PktsWriter::create(path)?)
-    } else {
-        Writer::Pcapng(PcapngWriter::create(path)?)
-    };
+    let mut writer = CaptureWriter::create(path)?;
     let mut made = SimulatedCapture { packets: 0, neutrons: 0, truth: "time_ns,pixel_id\n".into() };
     for _ in 0..pulses {
         let pulse = simulation.next_pulse();
@@ -107,10 +98,7 @@ pub(crate) fn write_capture(
                 original_length: packet.bytes.len() as u32,
                 origin: packet.origin,
             };
-            match &mut writer {
-                Writer::Pcapng(writer) => writer.write(&packet)?,
-                Writer::Pkts(writer) => writer.write(&packet)?,
-            }
+            writer.write(&packet)?;
         }
         made.packets += pulse.packets.len() as u64;
         made.neutrons += pulse.truth.len() as u64;
@@ -118,9 +106,6 @@ pub(crate) fn write_capture(
             writeln!(made.truth, "{},{}", event.time_ns, event.pixel_id)?;
         }
     }
-    match writer {
-        Writer::Pcapng(writer) => writer.finish()?,
-        Writer::Pkts(writer) => writer.finish()?,
-    };
+    writer.finish()?;
     Ok(made)
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD, Packet, PacketOrigin};
-use evforge_net::capture::{CaptureReader, PcapngWriter, PktsWriter};
+use evforge_net::capture::{CaptureReader, CaptureWriter, PcapngWriter, PktsWriter};
 use proptest::prelude::*;
 use shared::{Owned, read};
 
@@ -91,6 +91,23 @@ fn a_port_filter_counts_what_it_leaves_out() {
     writer.finish().unwrap();
     let (packets, counters) = read(CaptureReader::open(&path).unwrap().only_port(9000)).unwrap();
     assert_eq!((packets.len(), counters.other_port, counters.frames), (2, 1, 3));
+}
+
+/// The name decides on the format, as it does for the reader.
+#[test]
+fn a_writer_chosen_by_name_writes_what_the_reader_takes_the_name_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, keeps_port) in [("run.pkts", false), ("run.pcapng", true), ("run", true)] {
+        let path = folder.path().join(name);
+        let mut writer = CaptureWriter::create(&path).unwrap();
+        let origin = PacketOrigin { destination_port: 9000, ..PacketOrigin::default() };
+        writer.write(&Packet { bytes: b"abc", original_length: 3, origin }).unwrap();
+        assert_eq!(writer.finish().unwrap().packets, 1);
+        let (packets, _) = read(CaptureReader::open(&path).unwrap()).unwrap();
+        let [packet] = &packets[..] else { panic!("one packet in {name}") };
+        assert_eq!(packet.bytes, b"abc");
+        assert_eq!(packet.origin.destination_port == 9000, keeps_port, "{name}");
+    }
 }
 
 #[test]
