@@ -18,6 +18,7 @@
 //! | what goes wrong on the way to the receiver, on demand | [`faults`] |
 //! | how right events are, against the truth | [`score`] |
 //! | files with named columns | [`columns`] |
+//! | truth from real data: a capture, laid several times over itself | [`overlay`] |
 //! | random numbers that do not depend on threads | [`random`] |
 //! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
@@ -37,6 +38,7 @@ pub mod gdgem;
 pub mod layout;
 pub mod multigrid;
 pub mod neutron_source;
+pub mod overlay;
 pub mod packet;
 pub mod random;
 pub mod readout;

@@ -1,0 +1,314 @@
+//! Overlays of a small made-up capture, whose every number is known.
+
+use super::*;
+use crate::random::{Stream, stream};
+use evforge_core::detector;
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_detect::calibration::ChannelCalibration;
+use evforge_detect::gdgem::settings::{
+    ChipCalibration, ChipMapping, ClusteringSettings, MatchingSettings, Plane, PositionSettings,
+    ReadoutFormat, TimeConvention, TimeSettings,
+};
+use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::plane_matching::MatchBy;
+use evforge_detect::settings::SortingSettings;
+use evforge_wire::srs_vmm::VmmReadout;
+use proptest::prelude::*;
+use rand::RngExt;
+use srs_vmm::{SrsContent, SrsVmmCapture};
+use std::collections::BTreeSet;
+
+const STRIPS: u16 = 128;
+
+fn settings() -> GdGemSettings {
+    let clustering =
+        ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+    let chip = ChipMapping::following;
+    GdGemSettings {
+        format: ReadoutFormat::Vmm3a,
+        time: TimeSettings {
+            convention: TimeConvention::SignedOffset,
+            bunch_crossing: 22_500,
+            tac_range: 60_000,
+            marker_tick: 22_500,
+            trigger_tick: 3_125,
+        },
+        sorting: SortingSettings {
+            window: 500_000_000,
+            leap: 2_000_000_000,
+            restart: 1_000_000_000_000,
+            source_lag: 60_000_000_000_000,
+            max_held_hits: 1 << 14,
+            max_group_hits: 1 << 12,
+            decimation: 0,
+        },
+        clustering: [clustering; 2],
+        matching: MatchingSettings {
+            by: MatchBy::End,
+            max_difference: 200_000,
+            max_amplitude_permille: None,
+        },
+        position: PositionSettings {
+            weighted: true,
+            time_bins: 3,
+            lower_uncertainty_limit: None,
+            upper_uncertainty_limit: None,
+            minimum_hits: None,
+            spans: None,
+        },
+        mapping: vec![
+            chip(2, 0, Plane::X, 0),
+            chip(2, 1, Plane::X, 64),
+            chip(1, 0, Plane::Y, 0),
+            chip(1, 1, Plane::Y, 64),
+        ],
+        calibration: Vec::new(),
+        mask: Vec::new(),
+        channel_thresholds: Vec::new(),
+        geometry: LogicalGeometry::flat(u32::from(STRIPS), u32::from(STRIPS)).expect("a small geometry"),
+        partition: None,
+    }
+}
+
+fn format() -> SrsVmmCapture {
+    SrsVmmCapture::new(&settings()).expect("settings that can be overlaid")
+}
+
+/// A readout of a plane: 0 is x, read by FEC 2.
+fn readout(plane: u8, strip: u16, step: u64, tdc: u8, adc: u16) -> RecordedReadout<SrsContent> {
+    let readout = VmmReadout {
+        chip: (strip / 64) as u8,
+        channel: (strip % 64) as u8,
+        tdc,
+        adc,
+        over_threshold: true,
+        ..VmmReadout::default()
+    };
+    let place = Place { module: 0, plane, coordinate: strip };
+    // 1.5 crossings of 22.5 ns less 60 / 255 ns for each step of the TDC, rounded down.
+    let fine_ps = (33_750 * 255 - i64::from(tdc) * 60_000).div_euclid(255);
+    RecordedReadout { place, step, fine_ps, content: SrsContent::new(1 - plane, readout) }
+}
+
+/// So many neutrons, so many crossings apart, then two so close that neither is a label, and a lonely hit of noise.
+fn readouts(neutrons: u64, apart: u64) -> Vec<RecordedReadout<SrsContent>> {
+    let mut random = stream(3, Stream::Channels);
+    let first = 2_000_000_000;
+    let starts = (0..neutrons).map(|number| first + number * apart);
+    let close = first + neutrons * apart;
+    let mut readouts = Vec::new();
+    for start in starts.chain([close, close + 5]) {
+        for plane in 0..2 {
+            let strip = random.random_range(0..STRIPS - 6);
+            for hit in 0..random.random_range(3..7) {
+                let (tdc, adc) = (random.random(), random.random_range(50..1000));
+                readouts.push(readout(plane, strip + hit, start + u64::from(hit / 2), tdc, adc));
+            }
+        }
+    }
+    readouts.push(readout(0, 7, close + 1000, 0, 99));
+    readouts.sort_by_key(|readout| readout.step);
+    readouts
+}
+
+fn packets_of(readouts: &[RecordedReadout<SrsContent>]) -> Vec<SimulatedPacket> {
+    let (mut format, mut packets) = (format(), Vec::new());
+    for readout in readouts {
+        format.write(readout, &mut |packet| packets.push(packet));
+    }
+    format.finish(&mut |packet| packets.push(packet));
+    packets
+}
+
+fn read(packets: &[SimulatedPacket]) -> Vec<RecordedReadout<SrsContent>> {
+    let (mut format, mut readouts) = (format(), Vec::new());
+    for packet in packets {
+        format.read(&packet.packet(), &mut readouts);
+    }
+    readouts
+}
+
+/// What the pipeline makes of packets.
+fn events(packets: &[SimulatedPacket]) -> Vec<Event> {
+    let mut detector = GdGem::new(&settings()).expect("sound settings");
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|packet| packet.bytes.len()).sum());
+    for packet in packets {
+        assert!(slab.push(&packet.bytes, packet.bytes.len(), PacketOrigin::default()));
+    }
+    let (mut batch, mut events) = (EventBatch::new(100), Vec::new());
+    let mut keep = |batch: &mut EventBatch| {
+        events.extend(batch.iter());
+        batch.clear();
+    };
+    detector::form(&mut detector, &slab.batch(), &mut batch, &mut keep);
+    detector::form_rest(&mut detector, &mut batch, &mut keep);
+    events
+}
+
+fn recording(neutrons: u64, apart: u64) -> Recording<SrsContent> {
+    let packets = packets_of(&readouts(neutrons, apart));
+    Recording::new(&format(), read(&packets), &events(&packets), 2.0)
+}
+
+fn packets(overlay: &Overlay<'_, SrsContent>) -> Vec<SimulatedPacket> {
+    let mut packets = Vec::new();
+    overlay.write(&mut format(), |packet| packets.push(packet));
+    packets
+}
+
+fn of_truth(truth: &[Neutron], which: impl Fn(&Neutron) -> bool) -> BTreeSet<(u64, u32)> {
+    truth.iter().filter(|neutron| which(neutron)).map(|neutron| (neutron.time_ns, neutron.pixel_id)).collect()
+}
+
+fn of_events(events: &[Event]) -> BTreeSet<(u64, u32)> {
+    events.iter().map(|event| (event.time_ns, event.pixel_id)).collect()
+}
+
+#[test]
+fn one_copy_is_the_labels_and_gives_their_very_events() {
+    let recording = recording(50, 200);
+    assert_eq!((recording.label_count(), recording.groups.len(), recording.stray_events), (50, 52, 0));
+    let overlay = Overlay::new(&format(), &recording, &OverlayOptions::default()).unwrap();
+    assert!(overlay.truth.iter().all(|neutron| neutron.resolvable));
+    let found = events(&packets(&overlay));
+    assert_eq!(found.len(), 50);
+    assert_eq!(of_events(&found), of_truth(&overlay.truth, |_| true));
+    let labels = recording.groups.iter().filter(|group| group.is_label);
+    let expected: Vec<Event> = labels.map(|group| recording.events[group.events.start]).collect();
+    assert_eq!(of_events(&expected), of_events(&found));
+}
+
+/// Every resolvable neutron of the overlay is found at its very time and pixel: the copies are exact, also on other
+/// strips.
+#[test]
+fn copies_in_time_and_on_other_strips_are_found_where_the_truth_says() {
+    let recording = recording(60, 300);
+    for (move_channels, stretch, shift) in [
+        (false, 1, CopyShift::Random),
+        (true, 1, CopyShift::Random),
+        (true, 3, CopyShift::Every(1_234_567)),
+        (false, 40, CopyShift::Every(1_345_000)),
+    ] {
+        let options =
+            OverlayOptions { copies: 6, stretch, shift, move_channels, ..OverlayOptions::default() };
+        let overlay = Overlay::new(&format(), &recording, &options).unwrap();
+        assert_eq!(overlay.truth.len() as u64 + overlay.left_out, 360, "{options:?}");
+        assert_eq!(overlay.left_out > 0, move_channels, "{options:?}");
+        let resolvable = of_truth(&overlay.truth, |neutron| neutron.resolvable);
+        let found = of_events(&events(&packets(&overlay)));
+        assert!(resolvable.len() > 60 && resolvable.is_subset(&found), "{options:?}: {}", resolvable.len());
+        let pixels: BTreeSet<u32> = overlay.truth.iter().map(|neutron| neutron.pixel_id).collect();
+        assert_eq!(pixels.len() > 60, move_channels, "{options:?}");
+    }
+}
+
+/// Copies that begin together lie on one another: nothing is resolvable, and no more is found than one could be.
+#[test]
+fn copies_on_one_another_are_not_resolvable() {
+    let recording = recording(30, 300);
+    let options = OverlayOptions { copies: 2, shift: CopyShift::Every(0), ..OverlayOptions::default() };
+    let overlay = Overlay::new(&format(), &recording, &options).unwrap();
+    assert!(overlay.truth.len() == 60 && overlay.truth.iter().all(|neutron| !neutron.resolvable));
+    assert!(events(&packets(&overlay)).len() <= 30);
+    // Electronics that are busy with the first copy do not see the second.
+    let options = OverlayOptions { dead_time_ps: 100_000, ..options };
+    let overlay = Overlay::new(&format(), &recording, &options).unwrap();
+    let once: usize =
+        recording.groups.iter().filter(|group| group.is_label).map(|group| group.readouts.len()).sum();
+    assert_eq!((overlay.readout_count(), overlay.lost_in_dead_time), (once, once as u64));
+    assert_eq!(of_events(&events(&packets(&overlay))), of_truth(&overlay.truth, |_| true));
+}
+
+#[test]
+fn background_is_laid_over_with_its_events_as_not_resolvable() {
+    let recording = recording(20, 300);
+    let options = OverlayOptions { background: true, ..OverlayOptions::default() };
+    let overlay = Overlay::new(&format(), &recording, &options).unwrap();
+    assert_eq!(overlay.readout_count(), recording.readouts.len());
+    assert_eq!(of_truth(&overlay.truth, |neutron| neutron.resolvable).len(), 20);
+    assert_eq!(of_truth(&overlay.truth, |_| true), of_events(&recording.events));
+    assert_eq!(of_events(&events(&packets(&overlay))), of_events(&recording.events));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_packets_and_another_one_others() {
+    let recording = recording(20, 300);
+    let with = |seed| {
+        let options = OverlayOptions { copies: 4, seed, move_channels: true, ..OverlayOptions::default() };
+        let overlay = Overlay::new(&format(), &recording, &options).unwrap();
+        (packets(&overlay), overlay.truth)
+    };
+    assert_eq!(with(1), with(1));
+    assert_ne!(with(1).1, with(2).1);
+}
+
+#[test]
+fn what_cannot_be_overlaid_is_told() {
+    let told = |recording: &Recording<SrsContent>, format: &SrsVmmCapture, options: &OverlayOptions| {
+        Overlay::new(format, recording, options).unwrap_err().to_string()
+    };
+    let good = OverlayOptions::default();
+    let dense = recording(20, 8);
+    assert!(told(&dense, &format(), &good).contains("no neutron of the capture stands alone"));
+    let recording = recording(5, 300);
+    let many = OverlayOptions { copies: u32::MAX, ..good };
+    assert!(told(&recording, &format(), &many).contains("4294967295 copies"));
+    assert!(told(&recording, &format(), &OverlayOptions { copies: 0, ..good }).contains("0 copies"));
+    let mut calibrated = settings();
+    let channels = vec![ChannelCalibration::IDENTITY; 64];
+    calibrated.calibration.push(ChipCalibration { fec: 1, chip: 0, channels });
+    let calibrated = SrsVmmCapture::new(&calibrated).unwrap();
+    let moving = OverlayOptions { move_channels: true, ..good };
+    assert!(told(&recording, &calibrated, &moving).contains("a calibration"));
+    for (change, word) in [
+        (GdGemSettings { format: ReadoutFormat::Vmm2, ..settings() }, "vmm3a"),
+        (
+            GdGemSettings { time: TimeSettings { marker_tick: 25_000, ..settings().time }, ..settings() },
+            "equal",
+        ),
+        (
+            GdGemSettings {
+                time: TimeSettings { convention: TimeConvention::TriggerPeriod2018, ..settings().time },
+                ..settings()
+            },
+            "signed-offset",
+        ),
+    ] {
+        let error = SrsVmmCapture::new(&change).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+proptest! {
+    /// Readouts of any steps are the same when they have been packets: time to the last bit, channel and amplitude.
+    #[test]
+    fn what_is_written_is_read_again(
+        drawn in prop::collection::vec(
+            (0_u8..2, 0..STRIPS, 0_u64..1 << 40, any::<u8>(), 0_u16..1024), 1..200),
+    ) {
+        let mut readouts: Vec<_> = drawn
+            .into_iter()
+            .map(|(plane, strip, step, tdc, adc)| readout(plane, strip, step, tdc, adc))
+            .collect();
+        readouts.sort_by_key(|readout| readout.step);
+        // Packets of the two cards come one after the other.
+        readouts.sort_by_key(|readout| readout.place.plane);
+        let mut found: Vec<_> = read(&packets_of(&readouts));
+        found.sort_by_key(|readout| readout.place.plane);
+        prop_assert_eq!(found, readouts);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_left_out(bytes in prop::collection::vec(any::<u8>(), 0..200), id: bool) {
+        let mut bytes = bytes;
+        if id && bytes.len() > 8 {
+            bytes[4..8].copy_from_slice(&0x564D_3320_u32.to_be_bytes());
+        }
+        let packet = SimulatedPacket::new(bytes, std::net::Ipv4Addr::LOCALHOST, 6006, 0);
+        let mut readouts = Vec::new();
+        let count = format().read(&packet.packet(), &mut readouts);
+        prop_assert!(readouts.len() as u64 <= count);
+    }
+}
