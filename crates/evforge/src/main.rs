@@ -14,6 +14,7 @@ mod monitor_control;
 mod nexus_sink;
 mod output;
 mod outputs;
+mod overlay;
 mod picture;
 mod progress;
 mod replay;
@@ -47,6 +48,8 @@ enum Command {
     Score(score::ScoreArguments),
     /// Simulate a detector at several rates and say how right its events are
     Accuracy(accuracy::AccuracyArguments),
+    /// Lay a capture several times over itself, with its isolated events as truth
+    Overlay(overlay::OverlayArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
     /// Care for NeXus files: --recover what a killed run has left
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::simulate(&arguments),
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
+        Command::Overlay(arguments) => overlay::overlay(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

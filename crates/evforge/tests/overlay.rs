@@ -1,0 +1,162 @@
+//! `evforge overlay` as a user meets it: a recorded capture, laid over itself, with a truth that events can be judged
+//! by.
+
+mod common;
+
+use common::{PROGRAM, evforge, text, workspace};
+use evforge_sim::truth::{self, Neutron};
+use evforge_testkit::{shared_folder, skip};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CONFIG: &str = "gdgem-srs.toml";
+
+fn config(name: &str) -> String {
+    workspace().join("configs").join(name).to_str().expect("a path that is text").to_owned()
+}
+
+/// The recorded capture, or none with `test` reported as skipped.
+fn capture(test: &str) -> Option<String> {
+    let path = shared_folder().join("captures/gdgem/vmm3a_srs.pcapng");
+    if !path.is_file() {
+        skip(test, &format!("{} is not there", path.display()));
+        return None;
+    }
+    path.to_str().map(str::to_owned)
+}
+
+/// An overlay: where it is, its truth, and what the command said.
+struct Made {
+    file: PathBuf,
+    truth: Vec<Neutron>,
+    said: String,
+}
+
+fn overlay(folder: &Path, input: &str, further: &[&str]) -> Made {
+    let (file, truth) = (folder.join("overlay.pcapng"), folder.join("truth.csv"));
+    let [to, true_to] = [&file, &truth].map(|path| path.to_str().expect("text"));
+    let config = config(CONFIG);
+    let arguments = ["overlay", "-f", &config, "--input", input, "--output", to, "--truth", true_to];
+    let output = evforge(&[&arguments, further].concat());
+    let truth = truth::read(&fs::read(&truth).expect("the truth")[..]).expect("a truth file");
+    Made { file, truth, said: text(&output.stdout) }
+}
+
+/// What `run` makes of a capture: times and pixels in order, and its report.
+fn run(folder: &Path, input: &Path) -> (Vec<(u64, u32)>, String) {
+    let events = folder.join("events.csv");
+    let [input, to] = [input, &events].map(|path| path.to_str().expect("text"));
+    let output = evforge(&["run", "-f", &config(CONFIG), "--input", input, "--events", to]);
+    let lines = fs::read_to_string(&events).expect("events");
+    let event = |line: &str| {
+        let (time, pixel) = line.split_once(',').expect("two columns");
+        (time.parse().expect("a time"), pixel.parse().expect("a pixel"))
+    };
+    (lines.lines().skip(1).map(event).collect(), text(&output.stdout))
+}
+
+fn events_of(truth: &[Neutron]) -> Vec<(u64, u32)> {
+    truth.iter().map(|neutron| (neutron.time_ns, neutron.pixel_id)).collect()
+}
+
+#[test]
+fn one_copy_of_the_recorded_capture_gives_its_labels_and_no_other_event() {
+    let Some(input) = capture("one_copy_of_the_recorded_capture_gives_its_labels_and_no_other_event") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let made = overlay(folder.path(), &input, &[]);
+    assert!(made.truth.len() > 1000, "{}", made.said);
+    assert!(made.truth.iter().all(|neutron| neutron.resolvable));
+    let (events, report) = run(folder.path(), &made.file);
+    assert!(events == events_of(&made.truth), "{} events\n{report}", events.len());
+    // They are events of the whole capture as well.
+    let (all, _) = run(folder.path(), Path::new(&input));
+    let all: BTreeSet<_> = all.into_iter().collect();
+    assert!(events.iter().all(|event| all.contains(event)));
+    assert!(made.said.contains("149 180 readouts"), "{}", made.said);
+}
+
+/// With everything that is not isolated laid over as well, one copy is the capture again.
+#[test]
+fn one_copy_with_its_background_gives_the_events_of_the_recorded_capture() {
+    let Some(input) = capture("one_copy_with_its_background_gives_the_events_of_the_recorded_capture") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let made = overlay(folder.path(), &input, &["--background"]);
+    let (events, report) = run(folder.path(), &made.file);
+    let (all, _) = run(folder.path(), Path::new(&input));
+    assert!(report.contains("hits          121 171"), "{report}");
+    assert!(events == all && events == events_of(&made.truth));
+    let resolvable = made.truth.iter().filter(|neutron| neutron.resolvable).count();
+    assert!((1000..3000).contains(&resolvable), "{resolvable}");
+}
+
+#[test]
+fn what_still_stands_alone_in_many_copies_of_the_recorded_capture_is_found() {
+    let Some(input) = capture("what_still_stands_alone_in_many_copies_of_the_recorded_capture_is_found")
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for further in [
+        &["--copies", "6"][..],
+        &["--copies", "6", "--strips", "--seed", "5"],
+        &["--copies", "10", "--stretch", "7", "--shift", "123.4us", "--background"],
+    ] {
+        let made = overlay(folder.path(), &input, further);
+        let (events, report) = run(folder.path(), &made.file);
+        assert!(report.contains("unaccounted   0") && !report.contains(" late"), "{report}");
+        let found: BTreeSet<_> = events.into_iter().collect();
+        let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
+        let missed = events_of(&resolvable).iter().filter(|event| !found.contains(event)).count();
+        assert_eq!(missed, 0, "{further:?}: of {}", resolvable.len());
+        assert!(resolvable.len() > 1000 && resolvable.len() < made.truth.len(), "{}", made.said);
+    }
+}
+
+#[test]
+fn the_same_seed_makes_the_same_files_and_a_dead_time_takes_readouts_away() {
+    let Some(input) = capture("the_same_seed_makes_the_same_files_and_a_dead_time_takes_readouts_away")
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let first = overlay(folder.path(), &input, &["--copies", "5"]);
+    let bytes = fs::read(&first.file).unwrap();
+    let again = overlay(folder.path(), &input, &["--copies", "5", "--seed", "1"]);
+    assert!(first.truth == again.truth && bytes == fs::read(&again.file).unwrap());
+    let other = overlay(folder.path(), &input, &["--copies", "5", "--seed", "2"]);
+    assert_ne!(first.truth, other.truth);
+    let busy = overlay(folder.path(), &input, &["--copies", "5", "--dead-time", "277ns"]);
+    assert_eq!(first.truth, busy.truth);
+    assert!(busy.said.contains("readouts in the dead time"), "{}", busy.said);
+    assert!(fs::metadata(&busy.file).unwrap().len() < bytes.len() as u64);
+}
+
+#[test]
+fn what_cannot_be_overlaid_is_told_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (input, output, truth) = (path("junk.pkts"), path("out.pcapng"), path("truth.csv"));
+    fs::write(&input, b"\x03\0\0\0abc").unwrap();
+    for (configuration, further, expected) in [
+        ("sonde.toml", &[][..], "[sonde] cannot be overlaid"),
+        (CONFIG, &[], "no neutron of the capture stands alone"),
+        (CONFIG, &["--isolation", "0.5"], "expected a factor from 1 to 1000"),
+        (CONFIG, &["--copies", "0"], "0 is not in 1.."),
+        (CONFIG, &["--set", "gdgem.time.marker_tick=25ns"], "must be equal"),
+    ] {
+        let configuration = config(configuration);
+        let arguments =
+            ["overlay", "-f", &configuration, "--input", &input, "--output", &output, "--truth", &truth];
+        let refused = Command::new(PROGRAM).args([&arguments, further].concat()).output().unwrap();
+        let said = text(&refused.stderr);
+        assert!(!refused.status.success() && said.contains(expected), "{further:?}: {said}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["junk.pkts"]);
+}
