@@ -12,7 +12,7 @@ use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
 use evforge_pipeline::config::{Config, DetectorSettings, Duration};
 use evforge_pipeline::live_run::LiveRun;
 use evforge_pipeline::report::grouped;
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ use evforge_core::packet::Packet;
 use evforge_net::capture::CaptureWriter;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::report::grouped;
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

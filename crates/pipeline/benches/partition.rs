@@ -14,7 +14,7 @@ use evforge_detect::gdgem::GdGem;
 use evforge_detect::partition::{Region, RegionExecutor};
 use evforge_pipeline::benchmark::measure;
 use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
+use evforge_sim::gdgem;
 use evforge_sim::multigrid;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
@@ -25,6 +26,8 @@ pub fn simulation(config: &Config) -> Result<Simulation, SimulationError> {
 
 fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
     Ok(match &config.detector {
+        DetectorSettings::GdGem(of) => gdgem::srs(of, settings.gdgem),
+        DetectorSettings::EssGdGem(of) => gdgem::ess(of, settings.gdgem, config.pulses)?,
         DetectorSettings::Sonde(sonde) => {
             let model = SondeModel::new(sonde, settings.sonde);
             let readout = SondeReadout::new(sonde, model.layout());

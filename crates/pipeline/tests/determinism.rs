@@ -13,7 +13,7 @@ use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::monitor_tap::MonitorTap;
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;

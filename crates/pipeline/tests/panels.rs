@@ -7,7 +7,7 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::Plane;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use std::collections::HashSet;
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill};
 use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 

@@ -9,8 +9,9 @@ use crate::electronics::Hit;
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
 use crate::readout::{Disturbance, Pulse, Readout, Source};
+use crate::vmm_channel::{FineTime, FineTimeSense, RawAmplitude};
 use evforge_core::pulse::PulseTrain;
-use evforge_detect::calibration::{ChannelCalibration, Line};
+use evforge_detect::calibration::ChannelCalibration;
 use evforge_detect::ess::{EssSettings, HybridSettings, PlaceRequest, VmmSettings};
 use evforge_wire::ess::{
     EssHeader, EssTime, LARGEST_PACKET, RECORD, SEQUENCE_BITS, TICKS_PER_SECOND, Vmm3aFields,
@@ -32,10 +33,11 @@ const PARTS_PER_CROSSING: i64 = 2 * PARTS_PER_TICK;
 /// Bunch crossings are counted in 12 bits.
 const CROSSINGS: u64 = 4096;
 
-/// Section 2.1: fine time in nanoseconds = 1.5 · 22.72 − 60 · TDC / 255.
-const FINE_TIME_OF_TDC_0: f64 = 34.08;
+/// Nanoseconds that the fine time spans (section 2.1).
 const FINE_TIME_RANGE: f64 = 60.0;
-const TDC_STEPS: f64 = 255.0;
+const PARTS_PER_NANOSECOND: f64 = 1000.0 * PARTS_PER_PICOSECOND as f64;
+/// 10 bits.
+const LARGEST_ADC: u16 = 1023;
 
 /// Records of the largest packet.
 const LARGEST_RECORD_COUNT: usize = (LARGEST_PACKET - 30) / RECORD;
@@ -51,7 +53,7 @@ fn place(request: &PlaceRequest, module: impl Fn(&PlaceRequest) -> u16) -> Place
     Place { module: module(request), plane: request.plane, coordinate: request.coordinate }
 }
 
-/// A channel as it stands in a record, and how its calibration is undone.
+/// A channel as it stands in a record.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     fibre: u8,
@@ -59,68 +61,52 @@ struct Channel {
     vmm: u8,
     channel: u8,
     queue: u8,
-    /// Fine time of TDC 0, which is the latest there is, in parts.
-    latest: i64,
-    /// Steps of the TDC in a part.
-    steps_per_part: f64,
-    /// A readout has this amplitude and …
-    amplitude_offset: f32,
-    /// … so much for each step of the calibrated one.
-    amplitude_slope: f32,
-}
-
-/// What a straight line does to a value, undone: offset, and steps of the value for each step of the result. Nothing
-/// is left of a value whose line has the slope 0.
-fn undone(line: Line) -> (f64, f64) {
-    let [offset, slope] = [line.offset_millionths(), line.slope_millionths()].map(|value| value as f64 / 1e6);
-    (offset, if slope > 0.0 { 1.0 / slope } else { 0.0 })
+    /// In parts.
+    fine_time: FineTime,
+    amplitude: RawAmplitude,
 }
 
 impl Channel {
     fn new(hybrid: &HybridSettings, index: usize, queue: u8, has_fine_time: bool) -> Self {
         let line = hybrid.calibration.get(index).copied().unwrap_or(ChannelCalibration::IDENTITY);
-        let (offset, per_nanosecond) = undone(line.time);
-        let parts_per_nanosecond = 1000.0 * PARTS_PER_PICOSECOND as f64;
-        let (latest, steps_per_part) = if has_fine_time && per_nanosecond > 0.0 {
-            let latest = (FINE_TIME_OF_TDC_0 - offset) / per_nanosecond * parts_per_nanosecond;
-            let step = FINE_TIME_RANGE / TDC_STEPS / per_nanosecond * parts_per_nanosecond;
-            (latest as i64, 1.0 / step)
+        let fine_time = if has_fine_time {
+            let range = FINE_TIME_RANGE * PARTS_PER_NANOSECOND;
+            FineTime::new(
+                PARTS_PER_CROSSING,
+                range,
+                FineTimeSense::Subtracted,
+                line.time,
+                PARTS_PER_NANOSECOND,
+            )
         } else {
-            // The nearest tick: half of one before it or after it.
-            (PARTS_PER_TICK / 2, 0.0)
+            FineTime::none(PARTS_PER_TICK)
         };
-        let (amplitude_offset, amplitude_slope) = undone(line.amplitude);
         Self {
             fibre: 2 * hybrid.ring,
             fen: hybrid.fen,
             vmm: 2 * hybrid.hybrid + (index / 64) as u8,
             channel: (index % 64) as u8,
             queue,
-            latest,
-            steps_per_part,
-            amplitude_offset: amplitude_offset as f32,
-            amplitude_slope: amplitude_slope as f32,
+            fine_time,
+            amplitude: RawAmplitude::new(line.amplitude, LARGEST_ADC),
         }
     }
 
     /// The record of a hit of this channel, `time_ps` after `start`.
     #[inline]
     fn record(&self, start: &ClockAtStart, time_ps: u64, amplitude: u16) -> [u8; RECORD] {
-        let granule = if self.steps_per_part > 0.0 { PARTS_PER_CROSSING } else { PARTS_PER_TICK };
-        let since = start.parts + time_ps as i64 * PARTS_PER_PICOSECOND - self.latest;
-        // The stamp is that of the first crossing from which the fine time still reaches the hit.
-        let granules = -(-since).div_euclid(granule);
-        let tdc = (granules * granule - since) as f64 * self.steps_per_part + 0.5;
-        let ticks = start.ticks.saturating_add_signed(granules * (granule / PARTS_PER_TICK));
-        let raw = f32::from(amplitude) * self.amplitude_slope + self.amplitude_offset + 0.5;
+        let since = start.parts + time_ps as i64 * PARTS_PER_PICOSECOND;
+        let (crossings, tdc) = self.fine_time.split(since);
+        let ticks = crossings * (self.fine_time.crossing() / PARTS_PER_TICK);
+        let ticks = start.ticks.saturating_add_signed(ticks);
         Vmm3aFields {
             fibre: self.fibre,
             fen: self.fen,
             time: time_of(ticks),
             bc: (ticks / 2 % CROSSINGS) as u16,
             over_threshold: true,
-            adc: raw.clamp(0.0, 1023.0) as u16,
-            tdc: tdc.clamp(0.0, TDC_STEPS) as u8,
+            adc: self.amplitude.of(amplitude),
+            tdc,
             vmm: self.vmm,
             channel: self.channel,
             ..Vmm3aFields::default()
@@ -294,6 +280,7 @@ impl Readout for EssReadout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_detect::calibration::Line;
     use evforge_detect::settings::SortingSettings;
     use evforge_wire::ess::{
         EssPacket, HeaderRelaxations, HeaderRules, RecordRules, Vmm3aPayload, detector_type,
@@ -415,8 +402,8 @@ mod tests {
             found.sort_by_key(|(channel, ..)| *channel);
             for (hit, (channel, time, adc)) in expected.into_iter().zip(found) {
                 prop_assert_eq!(hit.channel, channel);
-                // Half a step of the TDC, or half a tick.
-                let exactness = if fine_time { 0.15 } else { 5.7 };
+                // Half a step of the TDC and what 34.08 ns is rounded by, or half a tick.
+                let exactness = if fine_time { 0.16 } else { 5.7 };
                 let differs = time - hit.time_ps as f64 / 1000.0;
                 prop_assert!(differs.abs() < exactness, "{differs} ns");
                 let line = line.unwrap_or(ChannelCalibration::IDENTITY).amplitude;

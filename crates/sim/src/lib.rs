@@ -11,6 +11,7 @@
 //! | which channels there are | [`layout`] |
 //! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
 //! | hits to packets | [`readout`] |
+//! | what a VMM says about a hit | [`vmm_channel`] |
 //! | hits of VMM3a front ends to packets of today's ESS readout | [`ess_readout`] |
 //! | all of it, pulse by pulse | [`simulation`] |
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
@@ -35,6 +36,7 @@ pub mod electronics;
 pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
+pub mod gdgem_old;
 pub mod layout;
 pub mod multigrid;
 pub mod neutron_source;
@@ -49,4 +51,5 @@ pub mod sonde;
 pub mod srs_packets;
 pub mod track;
 pub mod truth;
+pub mod vmm_channel;
 pub mod vmm_load;

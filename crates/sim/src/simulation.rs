@@ -8,6 +8,7 @@ use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
+use crate::gdgem::GdGemPhysics;
 use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
@@ -46,6 +47,8 @@ pub struct SimulationSettings {
     pub electronics: ElectronicsSettings,
     /// What goes wrong between the electronics and the receiver: tables `[[simulation.fault]]`.
     pub fault: Vec<Fault>,
+    /// Converter, gas and strips of a Gd-GEM.
+    pub gdgem: GdGemPhysics,
     /// Coatings, gas and triggers of a Multi-Grid.
     pub multigrid: MultiGridPhysics,
     /// Scintillator and photomultipliers of a SoNDe.

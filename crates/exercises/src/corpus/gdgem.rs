@@ -5,7 +5,7 @@ use super::packets::{hit, marker, neutron, readout, spoilt, vmm2, vmm3};
 use crate::gdgem::{choice, settings};
 use evforge_detect::gdgem::hit_time::HitTime;
 use evforge_detect::gdgem::settings::ReadoutFormat;
-use evforge_sim::gdgem::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
 use evforge_wire::srs_vmm::{END_OF_FRAME, Vmm3Variant, Word};
 
 /// Stamps between two neutrons: 16 turns of the bunch-crossing counter.

@@ -1,0 +1,227 @@
+//! Neutrons to charge on strips.
+
+use super::charge_table::{ChargeTables, REACH, WIDTH};
+use super::physics::{
+    DEAD_TIME_PS, GAIN_SPREAD, GdGemPhysics, JITTER_PS, LARGEST_AMPLITUDE, LATENCY_PS, NOISE_AMPLITUDE,
+    THRESHOLD,
+};
+use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use crate::electronics::Electronics;
+use crate::layout::{Layout, Place};
+use crate::random::exponential;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_detect::gdgem::settings::TrackSettings;
+use rand::RngExt;
+use rand::rngs::SmallRng;
+
+/// Strips that the charge of the longest track can reach on a plane.
+const STRIPS: usize = 64;
+/// Points of a track: so many in a strip, and at least so many.
+const POINTS_PER_STRIP: f32 = 2.0;
+const LEAST_POINTS: f32 = 4.0;
+
+/// A simulated Gd-GEM.
+#[derive(Clone, Debug)]
+pub struct GdGemModel {
+    physics: GdGemPhysics,
+    tables: ChargeTables,
+    geometry: LogicalGeometry,
+    layout: Layout,
+    separation: Separation,
+    /// The drift gap in strips, and the time that a charge takes for the way of a strip.
+    gap: f32,
+    drift_ps: f32,
+}
+
+/// Charge between two points, the first one next to the converter or not.
+struct Line {
+    /// Column, row and distance from the amplification, in strips.
+    from: [f32; 3],
+    way: [f32; 3],
+    amplitude: f32,
+}
+
+/// The charge of one plane.
+struct Collected {
+    charge: [f32; STRIPS],
+    /// Charge times its time of arrival.
+    moment: [f32; STRIPS],
+    /// The strip that the first place stands for.
+    first: i32,
+}
+
+impl Collected {
+    fn new(from: f32, way: f32) -> Self {
+        let first = from.min(from + way).floor() as i32 - REACH as i32;
+        Self { charge: [0.0; STRIPS], moment: [0.0; STRIPS], first }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, at: f32, charge: f32, time: f32, tables: &ChargeTables) {
+        let place = at - self.first as f32;
+        let strip = place as usize;
+        let shares = tables.shares(place - strip as f32);
+        let begin = strip.saturating_sub(REACH).min(STRIPS - WIDTH);
+        let moment = charge * time;
+        let charges = self.charge[begin..begin + WIDTH].iter_mut();
+        for ((collected, sum), share) in charges.zip(&mut self.moment[begin..begin + WIDTH]).zip(shares) {
+            *collected += charge * share;
+            *sum += moment * share;
+        }
+    }
+}
+
+impl GdGemModel {
+    /// A detector with these channels (modules are panels) whose events are formed with these settings.
+    pub fn new(layout: Layout, settings: &TrackSettings, physics: GdGemPhysics) -> Self {
+        let clustering = &settings.clustering;
+        let spans = settings.position.spans.map_or([0; 2], |spans| spans.min_strips);
+        let least = settings.position.minimum_hits.unwrap_or(0);
+        let min_hits = |plane: usize| {
+            let hits = clustering[plane].min_hits.max(least).max(u32::from(spans[plane]));
+            u16::try_from(hits).unwrap_or(u16::MAX)
+        };
+        let separation = Separation {
+            time_ps: clustering[0].max_time_gap.max(clustering[1].max_time_gap),
+            // Strips that may be missing between neighbours: neighbours themselves are 1 apart.
+            coordinates: [0, 1].map(|plane: usize| clustering[plane].max_strip_gap.saturating_add(1)),
+            min_hits: [min_hits(0), min_hits(1)],
+        };
+        let pitch = physics.pitch.max(1e-3);
+        Self {
+            tables: ChargeTables::new(&physics),
+            geometry: settings.geometry,
+            layout,
+            separation,
+            gap: (physics.drift_gap / pitch).max(0.0) as f32,
+            drift_ps: (pitch / physics.drift_velocity.max(1e-3) * 1e6) as f32,
+            physics,
+        }
+    }
+
+    fn add_line(&self, line: &Line, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
+        let [x, y, depth] = line.from;
+        let [along_x, along_y, along_depth] = line.way;
+        let mut planes = [Collected::new(x, along_x), Collected::new(y, along_y)];
+        let points = along_x.abs().max(along_y.abs()) * POINTS_PER_STRIP + LEAST_POINTS;
+        let count = points as usize;
+        let mean = line.amplitude / count as f32;
+        let step = 1.0 / count as f32;
+        for point in 0..count {
+            let share = (point as f32 + 0.5) * step;
+            // A few tens of electrons each: their number and the gas amplification vary.
+            let charge = mean * (0.5 + random.random::<f32>());
+            let time = (depth + along_depth * share) * self.drift_ps;
+            planes[0].add(x + along_x * share, charge, time, &self.tables);
+            planes[1].add(y + along_y * share, charge, time, &self.tables);
+        }
+        let least = self.physics.least_amplitude as f32;
+        for (plane, collected) in (0_u8..).zip(&planes) {
+            for (strip, (&charge, &moment)) in
+                (collected.first..).zip(collected.charge.iter().zip(&collected.moment))
+            {
+                if charge < least {
+                    continue;
+                }
+                let Ok(coordinate) = u16::try_from(strip) else { continue };
+                let Some(channel) =
+                    self.layout.channel(Place { module: strike.panel as u16, plane, coordinate })
+                else {
+                    continue;
+                };
+                let after = (moment / charge - self.tables.walk_ps(charge)) as i64;
+                charges.push(Charge {
+                    channel,
+                    time_ps: strike.time_ps.saturating_add_signed(after),
+                    amplitude: charge,
+                });
+            }
+        }
+    }
+}
+
+impl DetectorModel for GdGemModel {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn geometry(&self) -> &LogicalGeometry {
+        &self.geometry
+    }
+
+    fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool {
+        let Ok(module) = u16::try_from(panel) else { return false };
+        [(0, x), (1, y)].into_iter().all(|(plane, strip)| {
+            u16::try_from(strip)
+                .is_ok_and(|coordinate| self.layout.channel(Place { module, plane, coordinate }).is_some())
+        })
+    }
+
+    fn add_neutron(
+        &self,
+        strike: &Strike,
+        random: &mut SmallRng,
+        charges: &mut Vec<Charge>,
+    ) -> Option<TrueEvent> {
+        let physics = &self.physics;
+        if physics.efficiency < 1.0 && !random.random_bool(physics.efficiency.max(0.0)) {
+            return None;
+        }
+        let is_fast = random.random::<f64>() < physics.fast_share;
+        let full = if is_fast { physics.fast_electron } else { physics.slow_electron };
+        let least = physics.least_energy.min(full);
+        let track = self.tables.track(least + (full - least) * random.random::<f64>());
+        // Every direction into the gas is equally likely.
+        let down = random.random::<f32>();
+        let aside = (1.0 - down * down).sqrt();
+        let (sine, cosine) = (std::f32::consts::TAU * random.random::<f32>()).sin_cos();
+        // What is left of the track behind the gap gives no charge that drifts.
+        let inside = (self.gap / (track.length * down).max(1e-6)).min(1.0);
+        let length = track.length * inside;
+        let line = Line {
+            from: [strike.x as f32, strike.y as f32, self.gap],
+            way: [length * aside * cosine, length * aside * sine, -length * down],
+            amplitude: track.amplitude * inside,
+        };
+        self.add_line(&line, strike, random, charges);
+        // What is nearest to the converter has the longest way, and arrives last.
+        let drift = (self.gap * self.drift_ps) as u64;
+        Some(TrueEvent {
+            module: strike.panel as u16,
+            position: [strike.x, strike.y, 0.5],
+            panel: strike.panel,
+            time_ps: strike.time_ps + drift,
+        })
+    }
+
+    fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
+        let depth = random.random::<f32>() * self.gap;
+        let line = Line {
+            from: [strike.x as f32, strike.y as f32, depth],
+            way: [0.0; 3],
+            amplitude: (exponential(random) * self.physics.gamma_amplitude) as f32,
+        };
+        self.add_line(&line, strike, random, charges);
+    }
+
+    fn separation(&self) -> Separation {
+        self.separation
+    }
+
+    fn electronics(&self) -> Electronics {
+        Electronics {
+            gain_spread: GAIN_SPREAD,
+            dead_channels: 0.0,
+            threshold: THRESHOLD,
+            largest_amplitude: LARGEST_AMPLITUDE,
+            dead_time_ps: DEAD_TIME_PS,
+            jitter_ps: JITTER_PS,
+            latency_ps: LATENCY_PS,
+            noise_per_second: 0.0,
+        }
+    }
+
+    fn noise_amplitude(&self) -> f64 {
+        NOISE_AMPLITUDE
+    }
+}
