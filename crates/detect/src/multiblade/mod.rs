@@ -29,3 +29,4 @@ pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings, PassAll, Read
 pub use cassettes::{BladeHit, Cassettes};
 pub use counters::CassetteCounters;
 pub use ess::EssMultiBladeSettings;
+pub use pixels::CassettePixels;

@@ -5,7 +5,7 @@ use evforge_core::geometry::LogicalGeometry;
 
 /// The cassettes on the detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CassettePixels {
+pub struct CassettePixels {
     /// Column and row of wire 0 and strip 0 of each cassette.
     origins: Vec<(u32, u32)>,
     /// Whether wires are counted along the columns, and strips along the rows; or the other way round.
@@ -18,9 +18,24 @@ impl CassettePixels {
         Self { origins, wires_are_columns, geometry }
     }
 
-    /// Cassettes.
-    pub(super) fn cassettes(&self) -> usize {
+    /// Number of cassettes.
+    pub fn cassettes(&self) -> usize {
         self.origins.len()
+    }
+
+    /// Column and row of wire 0 and strip 0 of a cassette.
+    pub fn origin(&self, cassette: usize) -> Option<(u32, u32)> {
+        self.origins.get(cassette).copied()
+    }
+
+    /// Whether wires are counted along the columns, and strips along the rows; else it is the other way round.
+    pub fn wires_are_columns(&self) -> bool {
+        self.wires_are_columns
+    }
+
+    /// The geometry that the cassettes are placed on.
+    pub fn geometry(&self) -> &LogicalGeometry {
+        &self.geometry
     }
 
     /// Memory in bytes.
@@ -30,7 +45,7 @@ impl CassettePixels {
 
     /// The pixel; 0 if it lies outside.
     #[inline]
-    pub(super) fn pixel(&self, cassette: usize, wire: u32, strip: u32) -> PixelId {
+    pub fn pixel(&self, cassette: usize, wire: u32, strip: u32) -> PixelId {
         let Some(&(column, row)) = self.origins.get(cassette) else { return 0 };
         let (x, y) = if self.wires_are_columns { (wire, strip) } else { (strip, wire) };
         self.geometry.pixel_2d(column + x, row + y)

@@ -9,7 +9,6 @@ use super::settings::{HitOrder, LARGEST_READOUT_COUNT, MultiBladeSettings, Reado
 use super::wiring::Wiring;
 use crate::module_windows::{ClusterWatcher, ModuleWindows, StraightOut, Windows, append};
 use crate::multiblade::cassettes::{BladeHit, Cassettes};
-use crate::multiblade::pixels::CassettePixels;
 use crate::multiblade::position::PositionRules;
 use crate::multiblade::window::WindowRules;
 use crate::packet_gate::{Discard, PacketGate};
@@ -157,9 +156,8 @@ impl<F: ReadoutFilter> MultiBlade<F> {
             }
         };
         let rules = WindowRules::new(&settings.window, settings.sorting.max_group_hits, time_mask);
-        let rows = (0..u32::from(settings.cassettes)).map(|cassette| cassette * u32::from(settings.wires));
-        let pixels = CassettePixels::new(rows.map(|row| (0, row)).collect(), false, settings.geometry);
-        let position = PositionRules::new(&settings.window, settings.maximum, settings.rounding, pixels);
+        let position =
+            PositionRules::new(&settings.window, settings.maximum, settings.rounding, settings.pixels());
         let cassettes = Cassettes::new(rules, position, events);
         let memory_bound = size_of::<Self>()
             + wiring.memory_bound()

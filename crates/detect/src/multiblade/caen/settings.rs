@@ -1,5 +1,6 @@
 //! Settings of a Multi-Blade with CAEN digitisers.
 
+use crate::multiblade::pixels::CassettePixels;
 pub use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use crate::tick::TickLength;
@@ -126,6 +127,12 @@ impl MultiBladeSettings {
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+
+    /// Where the cassettes are.
+    pub fn pixels(&self) -> CassettePixels {
+        let rows = (0..u32::from(self.cassettes)).map(|cassette| cassette * u32::from(self.wires));
+        CassettePixels::new(rows.map(|row| (0, row)).collect(), false, self.geometry)
     }
 
     /// Checks the settings, alone and with one another.

@@ -113,6 +113,12 @@ impl EssMultiBladeSettings {
         })
     }
 
+    /// Where the cassettes are, in the order of the list.
+    pub fn pixels(&self) -> CassettePixels {
+        let origins = self.cassettes.iter().map(|entry| self.layout.origin(entry.cassette)).collect();
+        CassettePixels::new(origins, self.layout.wires_are_columns(), self.geometry)
+    }
+
     fn hybrid(&self, entry: &CassetteHybrid, target: u16) -> HybridSettings {
         let vmm_channels = HYBRID_CHANNELS as u16 / 2;
         let request = |channel: u16| {
@@ -152,9 +158,7 @@ impl EssMultiBladeSettings {
         self.check()?;
         let sorting = &self.ess.sorting;
         let count = self.cassettes.len();
-        let origins = self.cassettes.iter().map(|entry| self.layout.origin(entry.cassette)).collect();
-        let pixels = CassettePixels::new(origins, self.layout.wires_are_columns(), self.geometry);
-        let position = PositionRules::new(&self.window, false, Rounding::Nearest, pixels);
+        let position = PositionRules::new(&self.window, false, Rounding::Nearest, self.pixels());
         let rules = WindowRules::new(&self.window, sorting.max_group_hits, u64::MAX);
         let events = ModuleWindows::event_capacity(count, sorting.max_held_hits);
         let cassettes = Cassettes::new(rules, position, events);
