@@ -78,9 +78,8 @@ impl Rules {
     pub(crate) fn production() -> Self {
         Self {
             in_order_of_time: true,
-            max_size: [2, 4],
-            max_ratio: Some(4.0),
-            separate: true,
+            max_size: [3, 5],
+            max_ratio: Some(15.0),
             nearest: true,
             ..Self::ours()
         }

@@ -126,6 +126,14 @@ fn other_settings_equal_the_model_as_well() {
     }
     let gap = Rules { gap: true, ..Rules::production() };
     compare("gap in order of time", PROTOTYPE, &["detector.window.rule=gap"], &payloads, &gap);
+    let strict = [
+        "detector.window.max_wires=2",
+        "detector.window.max_strips=4",
+        "detector.window.max_amplitude_ratio=4.0",
+        "detector.window.separate=true",
+    ];
+    let rules = Rules { max_size: [2, 4], max_ratio: Some(4.0), separate: true, ..Rules::production() };
+    compare("two neutrons in order of time", PROTOTYPE, &strict, &payloads, &rules);
 }
 
 /// The prototype as the reference was set: the two-plane clusters of the recording, and no event of strips alone.
