@@ -7,12 +7,11 @@ use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
-use evforge_sim::gdgem;
-use evforge_sim::multigrid;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
+use evforge_sim::{gdgem, multiblade, multigrid};
 
 /// The simulation of the configured detector, with its own `[simulation]`.
 ///
@@ -35,6 +34,8 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
         }
         DetectorSettings::MultiGrid(of) => multigrid::prototype(of, settings.multigrid)?,
         DetectorSettings::EssMultiGrid(of) => multigrid::ess(of, settings.multigrid, config.pulses)?,
+        DetectorSettings::MultiBlade(of) => multiblade::prototype(of, settings.multiblade, config.pulses)?,
+        DetectorSettings::EssMultiBlade(of) => multiblade::ess(of, settings.multiblade, config.pulses)?,
         _ => {
             let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
             return Err(SimulationError(problem));

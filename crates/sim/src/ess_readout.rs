@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 pub const PORT: u16 = 9000;
 
 /// The simulated time begins in November 2023: no clock of a readout master begins in 1970.
-const FIRST_SECOND: u64 = 1_700_000_000;
+pub(crate) const FIRST_SECOND: u64 = 1_700_000_000;
 
 /// 35221 ticks of the ESS clock are 400000 ns (section 1). A *part* is the 35221st part of a picosecond, so that a
 /// tick, too, is a whole number of them.

@@ -52,6 +52,12 @@ impl Layout {
         self.modules
     }
 
+    /// How many coordinates a plane of a module has, with those that no channel reads below the last one.
+    pub fn coordinates(&self, module: u16, plane: u8) -> usize {
+        let index = usize::from(module) * PLANES + usize::from(plane);
+        self.planes.get(index).filter(|_| usize::from(plane) < PLANES).map_or(0, Vec::len)
+    }
+
     /// The places, by the channels' numbers.
     pub fn places(&self) -> &[Place] {
         &self.places
@@ -79,6 +85,8 @@ mod tests {
         for (channel, at) in layout.places().iter().enumerate() {
             assert_eq!(layout.channel(*at), Some(channel as u32));
         }
+        let counts = [(2, 1), (0, 0), (0, 1), (1, 0), (2, 2), (3, 0)];
+        assert_eq!(counts.map(|(module, plane)| layout.coordinates(module, plane)), [8, 4, 0, 0, 0, 0]);
         for nothing in [place(2, 1, 6), place(2, 0, 5), place(2, 2, 5), place(3, 0, 0), place(1, 0, 0)] {
             assert_eq!(layout.channel(nothing), None, "{nothing:?}");
         }

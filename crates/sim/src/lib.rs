@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beam;
+pub mod boron_layer;
 pub mod columns;
 pub mod detector_model;
 pub mod electronics;
@@ -38,6 +39,7 @@ pub mod faults;
 pub mod gdgem;
 pub mod gdgem_old;
 pub mod layout;
+pub mod multiblade;
 pub mod multigrid;
 pub mod neutron_source;
 pub mod overlay;

@@ -9,6 +9,7 @@ use crate::electronics::{Channels, ElectronicsSettings, Hit};
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
 use crate::gdgem::GdGemPhysics;
+use crate::multiblade::MultiBladePhysics;
 use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
@@ -53,6 +54,8 @@ pub struct SimulationSettings {
     pub multigrid: MultiGridPhysics,
     /// Scintillator and photomultipliers of a SoNDe.
     pub sonde: SondePhysics,
+    /// Blades, wires and strips of a Multi-Blade.
+    pub multiblade: MultiBladePhysics,
 }
 
 /// What happened during one pulse.

@@ -8,6 +8,7 @@
 //! ```
 
 use super::physics::MultiGridPhysics;
+use crate::boron_layer::{EXCITED, FRAGMENTS, LEAST_MEV};
 use crate::random::exponential;
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -15,34 +16,6 @@ use rand::rngs::SmallRng;
 /// Probability that boron carbide catches a neutron, per micrometre and ångström of its wavelength. Boron-10 has 3835
 /// barn at 1.798 Å, and 1 cm³ of B₄C of 2.24 g/cm³ has 1.04 × 10²³ atoms of boron, of which 97 % are boron-10.
 const ABSORPTION_PER_UM: f64 = 3835e-24 * 1.04e23 * 0.97 * 1e-4 / 1.798;
-
-/// Energy of a fragment below which it counts for nothing, in MeV: that for which the ranges are.
-const LEAST_MEV: f64 = 0.1;
-
-/// A fragment of boron-10.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Fragment {
-    /// Energy at the start in MeV.
-    energy: f64,
-    /// Way in boron carbide after which [`LEAST_MEV`] is left, in micrometres.
-    range_um: f64,
-    /// Way in the gas, in millimetres.
-    range_mm: f64,
-}
-
-const fn fragment(energy: f64, range_um: f64, range_mm: f64) -> Fragment {
-    Fragment { energy, range_um, range_mm }
-}
-
-/// Alpha and lithium: of 94 % of the neutrons, and of the others, for which the lithium is not excited. Energies are
-/// those of the reaction. Ranges are rounded: those in boron carbide are near those of the model of Piscitelli and Van
-/// Esch (arXiv:1302.3153), those in argon with carbon dioxide at 1 bar are some 3000 times as long, as air is.
-const FRAGMENTS: [[Fragment; 2]; 2] = [
-    [fragment(1.47, 3.0, 8.5), fragment(0.84, 1.3, 4.3)],
-    [fragment(1.78, 3.9, 10.0), fragment(1.01, 1.5, 5.0)],
-];
-/// Share of the neutrons that leave the lithium excited.
-const EXCITED: f64 = 0.94;
 
 /// What reached the gas.
 #[derive(Clone, Copy, Debug, PartialEq)]
