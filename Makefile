@@ -3,7 +3,7 @@
 #   make demo   see a simulated detector (installs what is missing, builds, runs)
 #   make test   run every test there is (what continuous integration runs)
 #
-# Then: make check (before every commit), make bench, make coverage, make deny.
+# Then: make check (before every commit), make bench, make accuracy, make coverage, make deny.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -59,6 +59,10 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 .PHONY: bench
 bench: ## Event formation from memory, checked against the oracle, with the ratio to the reference
 	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records
+
+.PHONY: accuracy
+accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots
+	scripts/accuracy.sh
 
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)

@@ -10,6 +10,7 @@ use evforge_pipeline::accuracy::{AccuracyRun, accuracy as measure};
 use evforge_pipeline::config::Config;
 use evforge_sim::score::{markdown_table, run_table};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `evforge accuracy`.
@@ -87,6 +88,7 @@ fn json_of(config: &Config, runs: &[AccuracyRun]) -> Result<String, CommandError
                 "neutrons_per_second": hertz(run.rate),
                 "pulses": run.pulses,
                 "readouts": run.readouts,
+                "discarded": run.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
                 "score": run.score,
             })
         })

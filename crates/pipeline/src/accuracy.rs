@@ -1,7 +1,8 @@
 //! How right the events of a configured detector are: simulated with known truth, formed in memory, and scored.
 
 use crate::config::Config;
-use crate::simulation::form_simulation;
+use crate::simulation::form_simulation_by;
+use evforge_core::counter::Role;
 use evforge_core::quantity::Frequency;
 use evforge_sim::score::{Score, ScoreSettings, score};
 use evforge_sim::simulation::SimulationError;
@@ -15,6 +16,8 @@ pub struct AccuracyRun {
     pub pulses: u64,
     /// Hits that the electronics have digitised.
     pub readouts: u64,
+    /// What the detector has discarded, by the names of the counters; what was not is not in it.
+    pub discarded: Vec<(&'static str, u64)>,
     /// How right the events are.
     pub score: Score,
 }
@@ -31,21 +34,43 @@ pub fn accuracy(
     neutrons: u64,
     limits: &ScoreSettings,
 ) -> Result<AccuracyRun, SimulationError> {
-    let mut config = config.clone();
-    config.simulation.beam.neutrons = rate;
-    let pulses = pulses(&config, rate, neutrons);
-    let formed = form_simulation(&config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
+    accuracy_by(config, config, rate, neutrons, limits)
+}
+
+/// As [`accuracy`], but events are formed as another configuration says than the simulated one: what a wrong parameter
+/// costs.
+///
+/// # Errors
+/// As [`accuracy`].
+pub fn accuracy_by(
+    simulated: &Config,
+    config: &Config,
+    rate: Frequency,
+    neutrons: u64,
+    limits: &ScoreSettings,
+) -> Result<AccuracyRun, SimulationError> {
+    let mut simulated = simulated.clone();
+    simulated.simulation.beam.neutrons = rate;
+    let pulses = pulses(&simulated, rate, neutrons);
+    let formed = form_simulation_by(&simulated, config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
     if let Some(failure) = formed.detector.failure() {
         return Err(SimulationError(failure.to_owned()));
     }
-    let unaccounted = formed.detector.ledger().unaccounted();
+    let ledger = formed.detector.ledger();
+    let unaccounted = ledger.unaccounted();
     if unaccounted != 0 {
         return Err(SimulationError(format!("{unaccounted} packets, readouts or hits are unaccounted for")));
     }
     let events: Vec<_> = formed.events.events().collect();
     let score = score(&formed.detector.geometry(), &formed.truth, &events, limits)
         .map_err(|error| SimulationError(error.to_string()))?;
-    Ok(AccuracyRun { rate, pulses, readouts: formed.readouts, score })
+    let discarded = ledger
+        .counters
+        .iter()
+        .filter(|(info, count)| matches!(info.role, Role::Discarded(_)) && *count > 0)
+        .map(|(info, count)| (info.name, count))
+        .collect();
+    Ok(AccuracyRun { rate, pulses, readouts: formed.readouts, discarded, score })
 }
 
 /// Pulses during which so many neutrons come.

@@ -68,7 +68,19 @@ pub struct FormedSimulation {
 /// # Errors
 /// As [`simulation()`], or if the detector cannot be built.
 pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulation, SimulationError> {
-    let mut simulation = simulation(config)?;
+    form_simulation_by(config, config, pulses)
+}
+
+/// Simulates so many pulses of one configuration and forms their events as another one says.
+///
+/// # Errors
+/// As [`form_simulation`].
+pub fn form_simulation_by(
+    simulated: &Config,
+    config: &Config,
+    pulses: usize,
+) -> Result<FormedSimulation, SimulationError> {
+    let mut simulation = simulation(simulated)?;
     let detector = config.build_detector().map_err(|error| SimulationError(error.to_string()))?;
     let mut formed = FormedSimulation {
         truth: Vec::new(),

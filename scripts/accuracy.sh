@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Simulates every detector at several rates, forms its events and scores them against the truth; puts the tables into
+# docs/accuracy.md and the plots beside it. Fails if a detector is not as good at its low rate, which is the first, as
+# it has to be.
+#
+#   scripts/accuracy.sh            all detectors
+#   scripts/accuracy.sh sonde nmx  these only
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+EVFORGE=${EVFORGE:-target/release/evforge}
+NEUTRONS=${NEUTRONS:-200000}
+DEMANDS=(--min-efficiency 99.5% --max-ghosts 0.1% --max-not-resolvable 5%)
+wanted=("$@")
+failed=()
+
+# accuracy NAME RATES [ARGUMENTS]: configs/NAME.toml at these rates.
+accuracy() {
+  local name=$1 rates=$2
+  shift 2
+  if ((${#wanted[@]})) && [[ " ${wanted[*]} " != *" $name "* ]]; then
+    return
+  fi
+  # Rates are words of their own.
+  # shellcheck disable=SC2086
+  "$EVFORGE" accuracy --config "configs/$name.toml" --rates $rates --neutrons "$NEUTRONS" "${DEMANDS[@]}" \
+    --document docs/accuracy.md --plot "docs/pictures/accuracy-$name.svg" "$@" || failed+=("$name")
+}
+
+accuracy sonde "20kHz 200kHz 2MHz 20MHz 50MHz" --distance 1
+accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --distance 1.5,1.5,2.5
+accuracy trex "10kHz 100kHz 1MHz 5MHz" --distance 1.5,1.5,2.5
+
+if ((${#failed[@]})); then
+  echo "not as good as it has to be at the low rate: ${failed[*]}" >&2
+  exit 1
+fi
