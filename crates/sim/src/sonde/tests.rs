@@ -61,23 +61,30 @@ fn readouts(pulses: &[SimulatedPulse]) -> Vec<(u32, u8, u8)> {
 }
 
 #[test]
-fn every_resolvable_neutron_has_one_readout_at_its_pixel() {
+fn every_resolvable_neutron_has_one_readout_at_its_pixel_or_beside() {
     let mut simulation = simulation(1, 50_000);
     let pulses: Vec<_> = (0..5).map(|_| simulation.next_pulse()).collect();
     let (settings, found) = (settings(), readouts(&pulses));
-    let mut resolvable = 0;
+    let (mut resolvable, mut beside) = (0, 0);
     for neutron in pulses.iter().flat_map(|pulse| &pulse.truth).filter(|neutron| neutron.resolvable) {
         resolvable += 1;
         let at = settings.geometry.coordinates(neutron.pixel_id).unwrap();
         let system = if at.x < 8 { 3 } else { 5 };
-        let near = found.iter().filter(|(time, of, address)| {
-            let place =
-                evforge_detect::sonde::digital_geometry::place_in_module(address >> 6, address & 0x3F);
+        let places = found.iter().filter_map(|(time, of, address)| {
             let time_differs = (neutron.time_ns as u32).abs_diff(*time);
-            time_differs < 100 && (*of, place) == (system, Some((at.x % 8, at.y)))
+            (time_differs < 100 && *of == system).then_some(
+                evforge_detect::sonde::digital_geometry::place_in_module(address >> 6, address & 0x3F)?,
+            )
         });
-        assert_eq!(near.count(), 1, "{neutron:?}");
+        let is_beside = |(x, y): &(u32, u32)| x.abs_diff(at.x % 8) <= 1 && y.abs_diff(at.y) <= 1;
+        let near: Vec<_> = places.filter(is_beside).collect();
+        let exactly = near.iter().filter(|place| **place == (at.x % 8, at.y)).count();
+        assert!(exactly == 1 || (exactly == 0 && !near.is_empty()), "{neutron:?}: {near:?}");
+        beside += 1 - exactly;
     }
+    // On the very border of two pixels both get half of the light, and the other one has cross-talk besides: it alone may
+    // be above threshold.
+    assert!(beside * 1000 < resolvable, "{beside} of {resolvable}");
     let all: usize = pulses.iter().map(|pulse| pulse.truth.len()).sum();
     assert!(resolvable > all * 9 / 10, "{resolvable} of {all}");
 }

@@ -4,6 +4,7 @@
 //! panel, or of all panels if they are tiles of one picture; row 0 of a panel is at the bottom. It has layers, each with
 //! its share of the neutrons; what they leave is spread evenly. Nothing falls on pixels that are not sensitive.
 
+mod alias_table;
 pub mod diffraction;
 pub mod mask;
 pub mod png_file;
@@ -15,10 +16,9 @@ mod tests;
 use super::settings::refuse;
 use crate::detector_model::DetectorModel;
 use crate::simulation::SimulationError;
+use alias_table::AliasTable;
 use evforge_core::geometry::Coordinates;
 use rand::rngs::SmallRng;
-use rand_distr::Distribution;
-use rand_distr::weighted::WeightedAliasIndex;
 use settings::ImageSettings;
 
 /// The part of a picture that a pixel covers: shares of the picture's side.
@@ -59,9 +59,7 @@ pub struct Image {
     sides: [u32; 2],
     /// Share of the neutrons for each pixel, column by column, row by row, panel by panel.
     intensities: Vec<f32>,
-    /// The pixels that get any.
-    pixels: Vec<u32>,
-    draw: WeightedAliasIndex<f32>,
+    pixels: AliasTable,
 }
 
 impl Image {
@@ -116,19 +114,15 @@ impl Image {
         }
         let even = (1.0 - layers.iter().map(|layer| layer.share).sum::<f64>()).max(0.0) / pixels.len() as f64;
         let mut intensities = vec![0.0; (nx * ny * panels) as usize];
-        let mut chosen = Vec::with_capacity(pixels.len());
-        for (weight, &pixel) in weights.iter().zip(&pixels) {
-            let intensity = (weight + even) as f32;
-            intensities[pixel as usize] = intensity;
-            chosen.push(intensity);
+        for (weight, pixel) in weights.iter().zip(pixels) {
+            intensities[pixel as usize] = (weight + even) as f32;
         }
-        // Pixels that get nothing are not in the table at all: rounding cannot bring them back.
-        pixels.retain(|pixel| intensities[*pixel as usize] > 0.0);
-        chosen.retain(|intensity| *intensity > 0.0);
-        let draw = WeightedAliasIndex::new(chosen).map_err(|error| {
-            SimulationError(format!("simulation.beam.image: no pixel can be drawn: {error}"))
-        })?;
-        Ok(Self { sides: [nx, ny], intensities, pixels, draw })
+        let Some(pixels) = AliasTable::new(&intensities) else {
+            return Err(SimulationError(
+                "simulation.beam.image: the picture has no intensity anywhere".into(),
+            ));
+        };
+        Ok(Self { sides: [nx, ny], intensities, pixels })
     }
 
     /// Share of the neutrons that falls on each pixel: columns run fastest, then rows, then panels.
@@ -139,7 +133,7 @@ impl Image {
     /// Draws a pixel.
     #[inline]
     pub fn draw(&self, random: &mut SmallRng) -> Coordinates {
-        let pixel = self.pixels[self.draw.sample(random)];
+        let pixel = self.pixels.draw(random);
         let [nx, ny] = self.sides;
         let row = pixel / nx;
         Coordinates { x: pixel % nx, y: row % ny, z: 0, panel: row / ny }
