@@ -54,6 +54,11 @@ impl CncsGeometry {
         })
     }
 
+    /// The number of the wire, and that of the grid, at each position.
+    pub fn numbers(&self) -> [&[u16]; 2] {
+        [&self.wires, &self.grid_numbers]
+    }
+
     /// The pixel of a pair of positions, or 0 if the wire and the grid have none in common.
     #[inline]
     pub fn pixel(&self, wire_position: u16, grid_position: u16) -> PixelId {

@@ -7,14 +7,23 @@
 //! | [`conversion`] | where a neutron converts, and what reaches the gas |
 //! | [`wiring`] | which wires and grids cross, read from the tables of the detector itself |
 //! | [`model`] | a neutron to charge on wires and grids |
-//! | [`vmmr`] | hits to triggers of VMMR modules behind an SIS3153 |
+//! | [`triggers`] | hits to triggers, where a readout has them |
+//! | [`triggered_packets`] | when packets of triggers are sent |
+//! | [`vmmr`] | triggers to packets of VMMR modules behind an SIS3153 |
+//! | [`cncs`] | triggers to packets of the demonstrator at CNCS |
+//!
+//! Today's ESS readout has no triggers: [`ess_readout`](crate::ess_readout) is the same for all detectors.
 
+pub mod cncs;
 pub mod conversion;
 pub mod model;
 pub mod physics;
+pub mod triggered_packets;
+pub mod triggers;
 pub mod vmmr;
 pub mod wiring;
 
+pub use cncs::CncsReadout;
 pub use model::MultiGridModel;
 pub use physics::MultiGridPhysics;
 pub use vmmr::VmmrReadout;
@@ -30,20 +39,22 @@ use evforge_detect::settings::SettingsError;
 /// A prototype with its readout.
 ///
 /// # Errors
-/// The first setting that cannot be, or a readout that cannot be simulated.
+/// The first setting that cannot be.
 pub fn prototype(
     settings: &MultiGridSettings,
     physics: MultiGridPhysics,
 ) -> Result<Simulated, SimulationError> {
+    physics.check()?;
     match settings {
         MultiGridSettings::Mesytec(settings) => {
             let model = MultiGridModel::of_vmmr(settings, physics).map_err(refused)?;
             let readout = VmmrReadout::new(settings, &physics, model.layout());
             Ok((Box::new(model), Box::new(readout)))
         }
-        MultiGridSettings::Cncs(_) => {
-            let problem = "the read-out \"cncs-2016\" of a Multi-Grid cannot be simulated";
-            Err(SimulationError(problem.into()))
+        MultiGridSettings::Cncs(settings) => {
+            let model = MultiGridModel::of_cncs(settings, physics).map_err(refused)?;
+            let readout = CncsReadout::new(settings, &physics, model.layout());
+            Ok((Box::new(model), Box::new(readout)))
         }
     }
 }
@@ -57,6 +68,7 @@ pub fn ess(
     physics: MultiGridPhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    physics.check()?;
     let vmm = settings.vmm().map_err(refused)?;
     let model = MultiGridModel::of_vessels(settings, &vmm, physics).map_err(refused)?;
     let readout = EssReadout::new(&settings.ess, &vmm, model.layout(), wiring::module, pulses);

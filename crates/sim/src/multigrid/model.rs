@@ -10,8 +10,9 @@ use crate::random::{exponential, normal};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::VmmSettings;
 use evforge_detect::multigrid::ess_readout::EssMultiGridSettings;
-use evforge_detect::multigrid::settings::MesytecSettings;
+use evforge_detect::multigrid::settings::{CncsSettings, MesytecSettings};
 use evforge_detect::settings::SettingsError;
+use evforge_wire::cncs::LARGEST_VALUE;
 use evforge_wire::mesytec::LARGEST_ADC;
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -59,6 +60,23 @@ impl MultiGridModel {
         // What one trigger swallows, or keeps from being read.
         let busy = window + physics.trigger_dead_time.picoseconds;
         let wiring = Wiring::of_vmmr(settings)?;
+        Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, busy))
+    }
+
+    /// The demonstrator at CNCS.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn of_cncs(settings: &CncsSettings, physics: MultiGridPhysics) -> Result<Self, SettingsError> {
+        let window = physics.trigger_window.picoseconds;
+        let electronics = Electronics {
+            threshold: settings.wire_threshold.max(settings.grid_threshold),
+            largest_amplitude: LARGEST_VALUE,
+            dead_time_ps: window,
+            ..electronics()
+        };
+        let busy = window + physics.trigger_dead_time.picoseconds;
+        let wiring = Wiring::of_cncs(settings)?;
         Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, busy))
     }
 
@@ -198,7 +216,7 @@ impl DetectorModel for MultiGridModel {
     }
 
     fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool {
-        panel == 0 && self.wiring.stack(x, y).is_some()
+        panel == 0 && self.wiring.stack(self.wiring.column(f64::from(x) + 0.5) as u32, y).is_some()
     }
 
     fn add_neutron(
@@ -207,10 +225,11 @@ impl DetectorModel for MultiGridModel {
         random: &mut SmallRng,
         charges: &mut Vec<Charge>,
     ) -> Option<TrueEvent> {
-        let (column, row) = (strike.x as u32, strike.y as u32);
+        let x = self.wiring.column(strike.x);
+        let (column, row) = (x as u32, strike.y as u32);
         let stack = self.wiring.stack(column, row)?;
-        let mut converted = convert(&self.physics, strike.wavelength.into(), self.geometry().nz(), random)?;
-        converted.stop_at_walls(strike.x.fract(), self.physics.cell_mm[0]);
+        let mut converted = convert(&self.physics, strike.wavelength.into(), self.wiring.layers(), random)?;
+        converted.stop_at_walls(x.fract(), self.physics.cell_mm[0]);
         let Converted { layer, depth, energy_mev, along_mm, .. } = converted;
         let time_ps = strike.time_ps + random.random_range(0..=self.physics.drift_time.picoseconds);
         let track = Track { stack, column, row, at: strike.y.fract(), along_mm, time_ps };
@@ -221,14 +240,14 @@ impl DetectorModel for MultiGridModel {
             // As good as if nothing had got out of the coating.
             return None;
         }
-        let position = [strike.x, strike.y, f64::from(layer) + depth];
+        let position = self.wiring.position([x, strike.y, f64::from(layer) + depth]);
         Some(TrueEvent { module: stack.module(), position, panel: 0, time_ps })
     }
 
     fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
-        let (column, row) = (strike.x as u32, strike.y as u32);
+        let (column, row) = (self.wiring.column(strike.x) as u32, strike.y as u32);
         let Some(stack) = self.wiring.stack(column, row) else { return };
-        let layer = random.random_range(0..self.geometry().nz());
+        let layer = random.random_range(0..self.wiring.layers());
         let energy_mev = self.physics.gamma_mev * exponential(random);
         let (at, time_ps) = (strike.y.fract(), strike.time_ps);
         let track = Track { stack, column, row, at, along_mm: 0.0, time_ps };

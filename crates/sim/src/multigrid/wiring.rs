@@ -6,9 +6,10 @@ use crate::ess_readout;
 use crate::layout::{Layout, Place};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::{PlaceRequest, VmmSettings};
+use evforge_detect::multigrid::cncs::CncsGeometry;
 use evforge_detect::multigrid::digital_geometry::DigitalGeometry;
 use evforge_detect::multigrid::ess_readout::EssMultiGridSettings;
-use evforge_detect::multigrid::settings::MesytecSettings;
+use evforge_detect::multigrid::settings::{CncsSettings, MesytecSettings};
 use evforge_detect::settings::SettingsError;
 
 /// Plane of the wires.
@@ -42,6 +43,42 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The stack with these wires and grids.
+    fn new(readings: &[Reading], layers: u32, layout: &Layout) -> Self {
+        let of_plane = |plane| readings.iter().filter(move |reading| reading.place.plane == plane);
+        let range = |plane| {
+            let first = of_plane(plane).map(|reading| reading.across).min()?;
+            Some(first..=of_plane(plane).map(|reading| reading.across).max()?)
+        };
+        let (Some(columns), Some(rows)) = (range(WIRES), range(GRIDS)) else { return Self::default() };
+        let mut stack = Self {
+            module: readings.first().map_or(0, |reading| reading.place.module),
+            first_column: *columns.start(),
+            layers,
+            wires: vec![NONE; columns.count() * layers as usize],
+            first_row: *rows.start(),
+            grids: vec![NONE; rows.count()],
+        };
+        for reading in readings {
+            let channel = layout.channel(reading.place).unwrap_or(NONE);
+            if reading.place.plane == WIRES {
+                stack.wires[((reading.across - stack.first_column) * layers + reading.layer) as usize] =
+                    channel;
+            } else {
+                stack.grids[(reading.across - stack.first_row) as usize] = channel;
+            }
+        }
+        stack
+    }
+
+    /// Rows and columns with a grid and at least one wire.
+    fn cells(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let columns = self.wires.chunks(self.layers.max(1) as usize).zip(self.first_column..);
+        let columns = columns.filter(|(wires, _)| wires.iter().any(|channel| *channel != NONE));
+        let rows = self.grids.iter().zip(self.first_row..).filter(|(channel, _)| **channel != NONE);
+        rows.flat_map(move |(_, row)| columns.clone().map(move |(_, column)| (row, column)))
+    }
+
     /// The part of the detector that it belongs to, as in [`Place::module`].
     pub fn module(&self) -> u16 {
         self.module
@@ -70,9 +107,31 @@ impl Stack {
 pub struct Wiring {
     geometry: LogicalGeometry,
     layout: Layout,
+    axes: Axes,
+    /// Columns, rows and layers.
+    sides: [u32; 3],
     stacks: Vec<Stack>,
     /// The stack at each column and row, row by row.
     at: Vec<u32>,
+}
+
+/// What the coordinates of pixels are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Axes {
+    /// Columns, rows, layers.
+    ColumnsFirst,
+    /// Layers, rows, columns.
+    LayersFirst,
+}
+
+impl Axes {
+    /// Columns, rows and layers as coordinates of pixels, or the other way round.
+    fn swapped<T: Copy>(self, [first, second, third]: [T; 3]) -> [T; 3] {
+        match self {
+            Self::ColumnsFirst => [first, second, third],
+            Self::LayersFirst => [third, second, first],
+        }
+    }
 }
 
 impl Wiring {
@@ -95,7 +154,7 @@ impl Wiring {
             }
         }
         let layout = Layout::new(readings.iter().map(|reading| reading.place).collect());
-        Ok(Self::new(geometry, layout, &readings))
+        Ok(Self::new(geometry, Axes::ColumnsFirst, layout, &readings))
     }
 
     /// The wires and grids of vessels with today's ESS readout: each front end reads a module.
@@ -120,48 +179,77 @@ impl Wiring {
                 Reading { place, stack, across: column, layer: coordinate % layers }
             })
             .collect();
-        Ok(Self::new(settings.geometry, ess_readout::layout(vmm, module), &readings))
+        Ok(Self::new(settings.geometry, Axes::ColumnsFirst, ess_readout::layout(vmm, module), &readings))
     }
 
-    fn new(geometry: LogicalGeometry, layout: Layout, readings: &[Reading]) -> Self {
-        let mut stacks = vec![Stack::default(); readings.iter().map(|of| of.stack + 1).max().unwrap_or(0)];
-        let mut at = vec![NONE; geometry.nx() as usize * geometry.ny() as usize];
-        for (number, stack) in stacks.iter_mut().enumerate() {
-            let of_plane = |plane| {
-                let is_inside = move |reading: &&Reading| {
-                    let side = if plane == WIRES { geometry.nx() } else { geometry.ny() };
-                    (reading.place.plane, reading.stack) == (plane, number)
-                        && reading.across < side
-                        && reading.layer < geometry.nz()
-                };
-                readings.iter().filter(is_inside)
-            };
-            let range = |plane| {
-                let first = of_plane(plane).map(|reading| reading.across).min()?;
-                Some(first..=of_plane(plane).map(|reading| reading.across).max()?)
-            };
-            let (Some(columns), Some(rows)) = (range(WIRES), range(GRIDS)) else { continue };
-            stack.module = of_plane(WIRES).next().map_or(0, |reading| reading.place.module);
-            (stack.first_column, stack.first_row) = (*columns.start(), *rows.start());
-            stack.layers = geometry.nz();
-            stack.wires = vec![NONE; columns.clone().count() * stack.layers as usize];
-            stack.grids = vec![NONE; rows.clone().count()];
-            for reading in of_plane(WIRES) {
-                let index = (reading.across - stack.first_column) * stack.layers + reading.layer;
-                stack.wires[index as usize] = layout.channel(reading.place).unwrap_or(NONE);
-            }
-            for reading in of_plane(GRIDS) {
-                let index = reading.across - stack.first_row;
-                stack.grids[index as usize] = layout.channel(reading.place).unwrap_or(NONE);
-            }
-            for (row, column) in rows.flat_map(|row| columns.clone().map(move |column| (row, column))) {
-                let has_wire = (0..stack.layers).any(|layer| stack.wire(column, layer).is_some());
-                if has_wire && stack.grid(row).is_some() {
-                    at[(row * geometry.nx() + column) as usize] = number as u32;
-                }
+    /// The wires and grids of the demonstrator at CNCS. Those that cross are a module, in which a wire or grid has the
+    /// position that stands in the packets.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn of_cncs(settings: &CncsSettings) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let cncs = CncsGeometry::new(settings)?;
+        let geometry = settings
+            .geometry()
+            .map_err(|error| SettingsError { key: "geometry".into(), problem: error.to_string() })?;
+        let cells_across = u32::from(settings.wires_x) * u32::from(settings.wires_z);
+        let most =
+            [cells_across, settings.grids.into()].map(|of_module| of_module * u32::from(settings.modules));
+        // Wires are wired in swapped pairs: the number of the last one may be one more.
+        let [wires, grids] =
+            [(0, most[0] + 1), (1, most[1])].map(|(plane, most)| positions(cncs.numbers()[plane], most));
+        let crosses = |wire: u16, grid: u16| geometry.coordinates(cncs.pixel(wire, grid));
+        // Of each stack a wire and a grid, by which the others are known.
+        let mut stacks: Vec<(u16, u16)> = Vec::new();
+        let mut readings = Vec::new();
+        let mut take = |stack: usize, plane: u8, position: u16, across: u32, layer: u32| {
+            let place = Place { module: stack as u16, plane, coordinate: position };
+            readings.push(Reading { place, stack, across, layer });
+        };
+        for &grid in &grids {
+            let known = stacks.iter().position(|(wire, _)| crosses(*wire, grid).is_some());
+            let stack = known.or_else(|| {
+                let wire = wires.iter().find(|wire| crosses(**wire, grid).is_some())?;
+                stacks.push((*wire, grid));
+                Some(stacks.len() - 1)
+            });
+            if let Some((stack, at)) = stack.and_then(|stack| Some((stack, crosses(stacks[stack].0, grid)?)))
+            {
+                take(stack, GRIDS, grid, at.y, 0);
             }
         }
-        Self { geometry, layout, stacks, at }
+        for &wire in &wires {
+            let mut found = stacks.iter().enumerate();
+            let found = found.find_map(|(stack, (_, grid))| Some((stack, crosses(wire, *grid)?)));
+            if let Some((stack, at)) = found {
+                let [column, _, layer] = Axes::LayersFirst.swapped([at.x, at.y, at.z]);
+                take(stack, WIRES, wire, column, layer);
+            }
+        }
+        let layout = Layout::new(readings.iter().map(|reading| reading.place).collect());
+        Ok(Self::new(geometry, Axes::LayersFirst, layout, &readings))
+    }
+
+    fn new(geometry: LogicalGeometry, axes: Axes, layout: Layout, readings: &[Reading]) -> Self {
+        let sides = axes.swapped([geometry.nx(), geometry.ny(), geometry.nz()]);
+        let [columns, rows, layers] = sides;
+        let mut of_stacks = vec![Vec::new(); readings.iter().map(|of| of.stack + 1).max().unwrap_or(0)];
+        for reading in readings {
+            let side = if reading.place.plane == WIRES { columns } else { rows };
+            if reading.across < side && reading.layer < layers {
+                of_stacks[reading.stack].push(*reading);
+            }
+        }
+        let stacks: Vec<Stack> =
+            of_stacks.iter().map(|readings| Stack::new(readings, layers, &layout)).collect();
+        let mut at = vec![NONE; columns as usize * rows as usize];
+        for (stack, number) in stacks.iter().zip(0..) {
+            for (row, column) in stack.cells() {
+                at[(row * columns + column) as usize] = number;
+            }
+        }
+        Self { geometry, layout, axes, sides, stacks, at }
     }
 
     /// The pixels.
@@ -174,15 +262,49 @@ impl Wiring {
         &self.layout
     }
 
+    /// Layers of cells.
+    pub fn layers(&self) -> u32 {
+        self.sides[2]
+    }
+
+    /// The column, with what comes after the point, of a neutron at this first coordinate of pixels. Where that is the
+    /// layer, the picture of the beam is stretched over the columns.
+    #[inline]
+    pub fn column(&self, x: f64) -> f64 {
+        match self.axes {
+            Axes::ColumnsFirst => x,
+            Axes::LayersFirst => x * f64::from(self.sides[0]) / f64::from(self.sides[2]),
+        }
+    }
+
+    /// A place of column, row and layer in the coordinates of pixels.
+    #[inline]
+    pub fn position(&self, place: [f64; 3]) -> [f64; 3] {
+        self.axes.swapped(place)
+    }
+
     /// The stack at a column and a row; none where nothing is wired.
     #[inline]
     pub fn stack(&self, column: u32, row: u32) -> Option<&Stack> {
-        if column >= self.geometry.nx() || row >= self.geometry.ny() {
+        if column >= self.sides[0] || row >= self.sides[1] {
             return None;
         }
-        let number = *self.at.get((row * self.geometry.nx() + column) as usize)?;
+        let number = *self.at.get((row * self.sides[0] + column) as usize)?;
         self.stacks.get(number as usize)
     }
+}
+
+/// The first position of each number in 1..=`most`.
+fn positions(numbers: &[u16], most: u32) -> Vec<u16> {
+    let mut seen = vec![false; most as usize + 1];
+    let mut positions = Vec::new();
+    for (number, position) in numbers.iter().zip(0..) {
+        if let Some(seen @ false) = seen.get_mut(usize::from(*number)) {
+            *seen = true;
+            positions.push(position);
+        }
+    }
+    positions
 }
 
 /// A VMMR channel as it stands in a readout: bus in the upper 4 bits, channel in the lower 12.

@@ -1,44 +1,15 @@
-use super::conversion::convert;
-use super::wiring::{GRIDS, Wiring, bus_and_channel};
+//! What neutrons leave on wires and grids.
+
+use super::super::conversion::convert;
+use super::super::wiring::{GRIDS, bus_and_channel};
 use super::*;
-use crate::detector_model::Strike;
-use crate::electronics::Hit;
 use crate::random::{Stream, stream};
-use crate::readout::{Pulse, Readout};
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::quantity::Duration;
+use evforge_detect::multigrid::cncs::CncsGeometry;
 use evforge_detect::multigrid::digital_geometry::DigitalGeometry;
-use evforge_detect::multigrid::settings::{
-    BusSettings, EventTime, MesytecSettings, Ordering, Strategy, TimeSettings,
-};
 use evforge_testkit::{pkts_payloads, shared_file};
-use evforge_wire::mesytec::{Datagram, TriggerClock, VmmrReadout as Measured};
-use proptest::prelude::*;
+use evforge_wire::mesytec::Datagram;
 use rand::RngExt;
-
-/// Buses as in the shipped configuration, one of them wired otherwise.
-fn settings() -> MesytecSettings {
-    let bus = BusSettings { swap_wires: true, flipped_x: true, flipped_z: true, ..BusSettings::default() };
-    let other = BusSettings { swap_grids: true, flipped_x: true, ..BusSettings::default() };
-    MesytecSettings {
-        strategy: Strategy::Maximum,
-        time: TimeSettings { tick: Some(62_500), event_time: EventTime::Clock, order: Ordering::Arrival },
-        spoof_high_time: false,
-        discard_damaged_packets: false,
-        double_neutrons: None,
-        drop_double_neutrons: false,
-        buses: vec![bus.clone(), other, bus],
-        mask: Vec::new(),
-    }
-}
-
-fn model() -> MultiGridModel {
-    MultiGridModel::of_vmmr(&settings(), MultiGridPhysics::default()).expect("sound settings")
-}
-
-fn strike(x: f64, y: f64) -> Strike {
-    Strike { time_ps: 1_000_000, x, y, panel: 0, wavelength: 2.5 }
-}
 
 #[test]
 fn charge_is_on_the_wires_and_grids_that_form_its_event() {
@@ -77,6 +48,38 @@ fn charge_is_on_the_wires_and_grids_that_form_its_event() {
         }
     }
     assert!(seen > 10_000 && edges > 0, "{seen}");
+}
+
+#[test]
+fn charge_at_cncs_is_on_the_positions_that_form_its_event() {
+    let settings = cncs_settings();
+    let model = MultiGridModel::of_cncs(&settings, MultiGridPhysics::default()).expect("sound settings");
+    let cncs = CncsGeometry::new(&settings).expect("sound settings");
+    let geometry = *model.geometry();
+    let mut random = stream(1, Stream::Pulse(1));
+    let mut charges = Vec::new();
+    let (mut seen, mut right) = (0, 0);
+    for _ in 0..20_000 {
+        charges.clear();
+        // Layers are the first coordinate of pixels, over which the picture is stretched.
+        let at = strike(6.0 * random.random::<f64>(), 10.0 * random.random::<f64>());
+        // One of two panels.
+        let is_here = model.is_sensitive(at.x as u32, at.y as u32, 0);
+        let Some(event) = model.add_neutron(&at, &mut random, &mut charges) else { continue };
+        assert!(is_here);
+        seen += 1;
+        let places = charges.iter().map(|charge| model.layout().places()[charge.channel as usize]);
+        let largest = |plane| {
+            let of_plane = places.clone().zip(&charges).filter(|(place, _)| place.plane == plane);
+            let largest = of_plane.max_by(|one, other| one.1.amplitude.total_cmp(&other.1.amplitude));
+            largest.expect("charge on both planes").0
+        };
+        let (wire, grid) = (largest(0), largest(GRIDS));
+        assert_eq!((wire.module, grid.module), (event.module, event.module));
+        right +=
+            usize::from(cncs.pixel(wire.coordinate, grid.coordinate) == geometry.pixel(event.coordinates()));
+    }
+    assert!(seen > 2000 && right > seen * 9 / 10 && right < seen, "{right} of {seen}");
 }
 
 /// How many of a million neutrons convert in each layer, so that something gets into the gas.
@@ -195,80 +198,6 @@ fn amplitudes_are_those_of_the_recording() {
     assert!(wires < 0.02, "{wires}");
 }
 
-/// Time and readouts of a trigger.
-fn readouts(trigger: &evforge_wire::mesytec::Trigger<'_>) -> (u64, Vec<Measured>) {
-    let (readouts, end) =
-        trigger.read(&mut TriggerClock::extended(), Vec::new(), |readouts, word, context| {
-            readouts.extend(Measured::of(word, context));
-        });
-    (end.expect("a time").time, readouts)
-}
-
-proptest! {
-    #[test]
-    fn triggers_hold_what_came_in_their_window(
-        start in 1_u64..1_000_000,
-        packet_bytes in 100_usize..10_000,
-        mut hits in prop::collection::vec((0_u32..360, 0_u64..60_000_000, 200_u16..4096), 0..200),
-    ) {
-        let settings = settings();
-        let wiring = Wiring::of_vmmr(&settings).unwrap();
-        let physics = MultiGridPhysics {
-            packet_bytes,
-            packet_flush: Duration { picoseconds: 20_000_000 },
-            ..MultiGridPhysics::default()
-        };
-        let mut readout = VmmrReadout::new(&settings, &physics, wiring.layout());
-        hits.sort_unstable_by_key(|(_, time_ps, _)| *time_ps);
-        let hits: Vec<Hit> = hits
-            .into_iter()
-            .map(|(channel, time_ps, amplitude)| Hit { channel, time_ps, sent_ps: time_ps, amplitude })
-            .collect();
-        let start_ns = start * 1_000_000;
-        let pulse = Pulse { number: 0, start_ns, end_ns: start_ns + 71_428_571 };
-        let mut packets = Vec::new();
-        readout.pulse(&pulse, &hits, &mut packets);
-        prop_assert!(packets.is_sorted_by_key(|packet| packet.origin.arrival_ns));
-        // By the rule: a hit triggers if nothing is under way, and has company for a microsecond.
-        let mut expected: Vec<(u64, Vec<Hit>)> = Vec::new();
-        for hit in hits {
-            match expected.last_mut() {
-                Some((begin, company)) if hit.time_ps <= *begin + 1_000_000 => company.push(hit),
-                Some((begin, _)) if hit.time_ps < *begin + 2_000_000 => {}
-                _ => expected.push((hit.time_ps, vec![hit])),
-            }
-        }
-        let mut found = Vec::new();
-        for packet in &packets {
-            let datagram = Datagram::parse(&packet.bytes).unwrap();
-            prop_assert!(datagram.is_undamaged() && datagram.left_over_bytes() == 0);
-            for trigger in datagram.triggers() {
-                let trigger = trigger.unwrap();
-                prop_assert_eq!(trigger.counter as usize, found.len());
-                found.push(readouts(&trigger));
-            }
-            prop_assert!(packet.bytes.len() <= packet_bytes || datagram.triggers().count() == 1);
-        }
-        prop_assert_eq!(found.len(), expected.len());
-        for ((time, mut readouts), (begin, mut company)) in found.into_iter().zip(expected) {
-            prop_assert_eq!(time, (start_ns * 1000 + begin) / 62_500);
-            company.sort_by_key(|hit| hit.channel);
-            readouts.sort_by_key(|readout| (readout.bus, readout.channel));
-            let read: Vec<_> =
-                readouts.iter().map(|of| (u32::from(of.bus) * 120 + u32::from(of.channel), of.adc)).collect();
-            // Channels of a plane are numbered bus by bus, wires first.
-            let number = |channel: u32| match channel {
-                0..240 => channel / 80 * 120 + channel % 80,
-                _ => (channel - 240) / 40 * 120 + 80 + channel % 40,
-            };
-            let mut expected: Vec<_> = company.iter().map(|hit| (number(hit.channel), hit.amplitude)).collect();
-            expected.sort_by_key(|(channel, _)| *channel);
-            let sorted = |mut list: Vec<(u32, u16)>| { list.sort_unstable(); list };
-            prop_assert_eq!(sorted(read), sorted(expected));
-        }
-    }
-}
-
 #[test]
 fn gammas_stay_below_threshold() {
     let model = model();
@@ -289,4 +218,21 @@ fn nothing_is_sensitive_beside_the_detector() {
     assert_eq!(*model.geometry(), inside);
     assert!((0..12).all(|x| (0..40).all(|y| model.is_sensitive(x, y, 0))));
     assert!(!model.is_sensitive(12, 0, 0) && !model.is_sensitive(0, 40, 0) && !model.is_sensitive(0, 0, 1));
+}
+
+#[test]
+fn impossible_physics_are_refused_by_their_key() {
+    let sound = MultiGridPhysics::default();
+    assert_eq!(sound.check(), Ok(()));
+    for (physics, expected) in [
+        (MultiGridPhysics { coating_um: f64::NAN, ..sound }, "coating_um: found NaN, expected 0.001 to 100"),
+        (MultiGridPhysics { cell_mm: [1.0, -1.0, 1.0], ..sound }, "cell_mm: found -1, expected 0.1 to 1000"),
+        (
+            MultiGridPhysics { packet_bytes: 9000, ..sound },
+            "packet_bytes: found 9000, expected 1 to 8972 bytes",
+        ),
+    ] {
+        let error = physics.check().unwrap_err().to_string();
+        assert_eq!(error, format!("simulation.multigrid.{expected}"));
+    }
 }
