@@ -137,11 +137,8 @@ impl Channels {
 
     /// Digitises charges, which are put into the order of time. Hits come in the order in which they are sent.
     pub fn digitise(&self, charges: &mut [Charge], random: &mut SmallRng) -> Vec<Hit> {
-        charges.sort_unstable_by(|one, other| {
-            (one.time_ps, one.channel)
-                .cmp(&(other.time_ps, other.channel))
-                .then(one.amplitude.total_cmp(&other.amplitude))
-        });
+        // By a single number: charges of the same picosecond stay in an order that follows from theirs before.
+        charges.sort_unstable_by_key(|charge| charge.time_ps);
         let electronics = &self.electronics;
         let threshold = f32::from(electronics.threshold);
         let largest = f32::from(electronics.largest_amplitude);
@@ -166,7 +163,7 @@ impl Channels {
             let amplitude = amplitude.min(largest) as u16;
             hits.push(Hit { channel: charge.channel, time_ps, sent_ps: time_ps + late, amplitude });
         }
-        hits.sort_unstable_by_key(|hit| (hit.sent_ps, hit.time_ps, hit.channel));
+        hits.sort_unstable_by_key(|hit| hit.sent_ps);
         hits
     }
 }

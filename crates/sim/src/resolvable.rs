@@ -7,14 +7,17 @@
 use crate::detector_model::{Charge, Separation};
 use crate::layout::Layout;
 
-/// A hit of a neutron, in the order in which neighbours are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A hit of a neutron.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TrueHit {
     plane: u32,
     time_ps: u64,
     coordinate: u16,
     neutron: u32,
 }
+
+/// Bits of a time in a pulse: 140 seconds. A pulse is shorter, and a plane fits above it.
+const TIME_BITS: u32 = 47;
 
 /// Says of each neutron whether it is resolvable. `ends[n]` is where the charges of neutron *n* end in `charges`, which
 /// hold those of all neutrons one after the other; `is_above` tells charges above threshold.
@@ -35,7 +38,7 @@ pub fn resolvable(
             on_plane[usize::from(place.plane & 1)] += 1;
             hits.push(TrueHit {
                 plane: u32::from(place.module) << 1 | u32::from(place.plane & 1),
-                time_ps: charge.time_ps,
+                time_ps: charge.time_ps.min((1 << TIME_BITS) - 1),
                 coordinate: place.coordinate,
                 neutron,
             });
@@ -43,7 +46,8 @@ pub fn resolvable(
         resolvable.push(on_plane.iter().zip(separation.min_hits).all(|(found, least)| *found >= least));
         begin = end;
     }
-    hits.sort_unstable();
+    // By a single number: which hit of a plane and a picosecond comes first makes no difference.
+    hits.sort_unstable_by_key(|hit| u64::from(hit.plane) << TIME_BITS | hit.time_ps);
     for (index, hit) in hits.iter().enumerate() {
         for other in &hits[index + 1..] {
             if other.plane != hit.plane || other.time_ps - hit.time_ps > separation.time_ps {
