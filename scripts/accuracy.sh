@@ -30,6 +30,11 @@ accuracy() {
 accuracy sonde "20kHz 200kHz 2MHz 20MHz 50MHz" --distance 1
 accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --distance 1.5,1.5,2.5
 accuracy trex "10kHz 100kHz 1MHz 5MHz" --distance 1.5,1.5,2.5
+accuracy multiblade "3kHz 10kHz 30kHz 100kHz 300kHz" --distance 2
+accuracy multiblade-50 "25kHz 100kHz 300kHz 1MHz 3MHz" --distance 2
+accuracy freia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2
+accuracy estia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2
+accuracy amor-ess "50kHz 300kHz 1MHz 3MHz" --distance 2
 
 if ((${#failed[@]})); then
   echo "not as good as it has to be at the low rate: ${failed[*]}" >&2
