@@ -12,6 +12,7 @@ use evforge_core::quantity::Duration;
 use evforge_net::capture::CaptureWriter;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::report::{grouped, scaled};
+use evforge_sim::overlay::caen_records::CaenRecordCapture;
 use evforge_sim::overlay::copies::CopyShift;
 use evforge_sim::overlay::format::{CaptureFormat, RecordedReadout};
 use evforge_sim::overlay::recording::Recording;
@@ -78,6 +79,9 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError
     match &config.detector {
         DetectorSettings::GdGem(settings) => {
             overlay_format(arguments, &config, SrsVmmCapture::new(settings)?)
+        }
+        DetectorSettings::MultiBlade(settings) => {
+            overlay_format(arguments, &config, CaenRecordCapture::new(settings)?)
         }
         _ => {
             Err(format!("captures of a detector with a section [{}] cannot be overlaid", config.section)

@@ -17,9 +17,13 @@ fn config(name: &str) -> String {
     workspace().join("configs").join(name).to_str().expect("a path that is text").to_owned()
 }
 
-/// The recorded capture, or none with `test` reported as skipped.
+/// The recorded capture of a Gd-GEM, or none with `test` reported as skipped.
 fn capture(test: &str) -> Option<String> {
-    let path = shared_folder().join("captures/gdgem/vmm3a_srs.pcapng");
+    recorded(test, "gdgem/vmm3a_srs.pcapng")
+}
+
+fn recorded(test: &str, path: &str) -> Option<String> {
+    let path = shared_folder().join("captures").join(path);
     if !path.is_file() {
         skip(test, &format!("{} is not there", path.display()));
         return None;
@@ -35,9 +39,13 @@ struct Made {
 }
 
 fn overlay(folder: &Path, input: &str, further: &[&str]) -> Made {
+    overlay_of(CONFIG, folder, input, further)
+}
+
+fn overlay_of(configuration: &str, folder: &Path, input: &str, further: &[&str]) -> Made {
     let (file, truth) = (folder.join("overlay.pcapng"), folder.join("truth.csv"));
     let [to, true_to] = [&file, &truth].map(|path| path.to_str().expect("text"));
-    let config = config(CONFIG);
+    let config = config(configuration);
     let arguments = ["overlay", "-f", &config, "--input", input, "--output", to, "--truth", true_to];
     let output = evforge(&[&arguments, further].concat());
     let truth = truth::read(&fs::read(&truth).expect("the truth")[..]).expect("a truth file");
@@ -46,9 +54,15 @@ fn overlay(folder: &Path, input: &str, further: &[&str]) -> Made {
 
 /// What `run` makes of a capture: times and pixels in order, and its report.
 fn run(folder: &Path, input: &Path) -> (Vec<(u64, u32)>, String) {
+    run_with(CONFIG, folder, input, &[])
+}
+
+fn run_with(configuration: &str, folder: &Path, input: &Path, further: &[&str]) -> (Vec<(u64, u32)>, String) {
     let events = folder.join("events.csv");
     let [input, to] = [input, &events].map(|path| path.to_str().expect("text"));
-    let output = evforge(&["run", "-f", &config(CONFIG), "--input", input, "--events", to]);
+    let config = config(configuration);
+    let arguments = ["run", "-f", &config, "--input", input, "--events", to];
+    let output = evforge(&[&arguments, further].concat());
     let lines = fs::read_to_string(&events).expect("events");
     let event = |line: &str| {
         let (time, pixel) = line.split_once(',').expect("two columns");
@@ -115,6 +129,42 @@ fn what_still_stands_alone_in_many_copies_of_the_recorded_capture_is_found() {
         let missed = events_of(&resolvable).iter().filter(|event| !found.contains(event)).count();
         assert_eq!(missed, 0, "{further:?}: of {}", resolvable.len());
         assert!(resolvable.len() > 1000 && resolvable.len() < made.truth.len(), "{}", made.said);
+    }
+}
+
+/// The truth is real: parameters that are worse find fewer of the neutrons that stand alone.
+#[test]
+fn worse_parameters_find_fewer_neutrons_of_the_recorded_capture() {
+    let Some(input) = capture("worse_parameters_find_fewer_neutrons_of_the_recorded_capture") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let made = overlay(folder.path(), &input, &["--copies", "5", "--stretch", "2"]);
+    let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
+    for worse in ["matching.max_difference=400ns", "matching.max_difference=50ns", "matching.by=overlap"] {
+        let (events, _) = run_with(CONFIG, folder.path(), &made.file, &["--set", &format!("gdgem.{worse}")]);
+        let found: BTreeSet<_> = events.into_iter().collect();
+        let missed = events_of(&resolvable).iter().filter(|event| !found.contains(event)).count();
+        assert!(20 * missed > resolvable.len(), "{worse}: {missed} of {}", resolvable.len());
+    }
+}
+
+/// Another detector and another format: CAEN records of a Multi-Blade.
+#[test]
+fn the_recorded_multi_blade_capture_is_overlaid_as_well() {
+    let test = "the_recorded_multi_blade_capture_is_overlaid_as_well";
+    let Some(input) = recorded(test, "multiblade/recorded_2018.pkts") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let blade = "multiblade.toml";
+    let again = overlay_of(blade, folder.path(), &input, &["--background"]);
+    let (events, _) = run_with(blade, folder.path(), &again.file, &[]);
+    let (all, _) = run_with(blade, folder.path(), Path::new(&input), &[]);
+    assert!(all.len() > 1000 && events == all && events == events_of(&again.truth));
+    for further in [&["--isolation", "1"][..], &["--isolation", "1", "--copies", "4", "--strips"]] {
+        let made = overlay_of(blade, folder.path(), &input, further);
+        let (events, _) = run_with(blade, folder.path(), &made.file, &[]);
+        let found: BTreeSet<_> = events.into_iter().collect();
+        let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
+        assert!(resolvable.len() > 500, "{}", made.said);
+        assert!(events_of(&resolvable).iter().all(|event| found.contains(event)), "{}", made.said);
     }
 }
 

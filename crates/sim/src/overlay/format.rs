@@ -22,6 +22,15 @@ pub struct RecordedReadout<C> {
 /// By how much the coordinates of each plane are moved.
 pub type Shift = [i32; 2];
 
+impl Place {
+    /// The place whose coordinate differs by that of its plane; none if it would be below 0 or beyond 16 bits.
+    pub fn moved(self, by: Shift) -> Option<Self> {
+        let by = *by.get(usize::from(self.plane))?;
+        let coordinate = u16::try_from(i32::from(self.coordinate) + by).ok()?;
+        Some(Self { coordinate, ..self })
+    }
+}
+
 /// Packets of one format of electronics, of one configured detector: to readouts, and from readouts again.
 ///
 /// Time is counted in *steps*: the shortest time by which a readout can be moved so that only its coarse time

@@ -12,7 +12,7 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | packets to readouts and back, exactly | [`format`] (the trait), [`srs_vmm`] |
+//! | packets to readouts and back, exactly | [`format`] (the trait), [`srs_vmm`], [`caen_records`] |
 //! | groups, and which of them are labels | [`recording`] |
 //! | which neutrons stand alone | [`isolation`] |
 //! | where copies go in time and on the detector | [`copies`] |
@@ -30,6 +30,7 @@
 //! What an overlay does not know: what the amplifier of a channel makes of two pulses that overlap in it. With
 //! [`OverlayOptions::dead_time_ps`] the second one is lost, as in electronics that are busy with the first.
 
+pub mod caen_records;
 pub mod copies;
 pub mod format;
 pub mod isolation;
@@ -285,10 +286,9 @@ fn lose<C>(
     let mut latest: HashMap<Place, i128> = HashMap::new();
     readouts.retain(|copied| {
         let readout = &recording.readouts[copied.readout as usize];
-        let by = placements[copied.placement as usize].by[usize::from(readout.place.plane & 1)];
-        let coordinate = readout.place.coordinate.wrapping_add_signed(by as i16);
+        let Some(place) = readout.place.moved(placements[copied.placement as usize].by) else { return false };
         let time = i128::from(copied.step) * i128::from(recording.step_ps) + i128::from(readout.fine_ps);
-        let known = latest.entry(Place { coordinate, ..readout.place }).or_insert(i128::MIN);
+        let known = latest.entry(place).or_insert(i128::MIN);
         let is_taken = known.checked_add(i128::from(dead_time_ps)).is_none_or(|until| time >= until);
         if is_taken {
             *known = time;

@@ -208,9 +208,7 @@ impl CaptureFormat for SrsVmmCapture {
     }
 
     fn moved(&self, readout: &RecordedReadout<SrsContent>, by: Shift) -> Option<RecordedReadout<SrsContent>> {
-        let by = *by.get(usize::from(readout.place.plane))?;
-        let coordinate = u16::try_from(i32::from(readout.place.coordinate) + by).ok()?;
-        let place = Place { coordinate, ..readout.place };
+        let place = readout.place.moved(by)?;
         let (card, chip, channel) = *self.addresses.get(self.layout.channel(place)? as usize)?;
         let content = SrsContent { card, readout: VmmReadout { chip, channel, ..readout.content.readout } };
         Some(RecordedReadout { place, content, ..*readout })

@@ -1,5 +1,6 @@
 //! Overlays of a small made-up capture, whose every number is known.
 
+use super::caen_records::CaenRecordCapture;
 use super::*;
 use crate::random::{Stream, stream};
 use evforge_core::detector;
@@ -12,8 +13,14 @@ use evforge_detect::gdgem::settings::{
     ReadoutFormat, TimeConvention, TimeSettings,
 };
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::multiblade::MultiBladeSettings;
+use evforge_detect::multiblade::caen::settings as caen;
+use evforge_detect::multiblade::caen::settings::{
+    ChannelMapping, HitOrder, TimeBase, WindowRule, WindowSettings,
+};
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
+use evforge_wire::caen::{Record, RecordEncoder};
 use evforge_wire::srs_vmm::VmmReadout;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -310,5 +317,89 @@ proptest! {
         let mut readouts = Vec::new();
         let count = format().read(&packet.packet(), &mut readouts);
         prop_assert!(readouts.len() as u64 <= count);
+    }
+}
+
+fn blade_settings() -> MultiBladeSettings {
+    let run = |digitizer, first_channel, cassette, plane| ChannelMapping {
+        digitizer,
+        first_channel,
+        channels: 32,
+        cassette,
+        plane,
+        first: 0,
+    };
+    MultiBladeSettings {
+        format: caen::ReadoutFormat::Records,
+        order: HitOrder::Time,
+        time_base: TimeBase::Electronics,
+        tick: 16_000,
+        raw_ticks: false,
+        sorting: SortingSettings { window: 20_000_000_000, ..settings().sorting },
+        threshold: 0,
+        channel_thresholds: Vec::new(),
+        mask: Vec::new(),
+        window: WindowSettings {
+            rule: WindowRule::Box,
+            ticks: 185,
+            max_wires: 2,
+            max_strips: 4,
+            max_gap_wires: 0,
+            max_gap_strips: 0,
+            max_amplitude_ratio: None,
+            separate: false,
+        },
+        maximum: false,
+        rounding: caen::Rounding::Nearest,
+        cassettes: 2,
+        wires: 32,
+        strips: 32,
+        mapping: vec![
+            run(31, 0, 0, caen::Plane::Wires),
+            run(31, 32, 0, caen::Plane::Strips),
+            run(7, 0, 1, caen::Plane::Wires),
+            run(7, 32, 1, caen::Plane::Strips),
+        ],
+        geometry: LogicalGeometry::flat(32, 64).expect("a small geometry"),
+    }
+}
+
+proptest! {
+    /// Records are the same when they have been packets, and there and back again on the detector.
+    #[test]
+    fn records_that_are_written_are_read_again(
+        drawn in prop::collection::vec((0_u32..0x7FFF_FFFF, any::<bool>(), 0_u8..64, any::<u16>()), 1..400),
+        by in [-3_i32..4, -3_i32..4],
+    ) {
+        let format = || CaenRecordCapture::new(&blade_settings()).expect("settings that can be overlaid");
+        let mut encoder = RecordEncoder::default();
+        let mut sent: Vec<Record> = drawn
+            .into_iter()
+            .map(|(time, second, channel, adc)| Record { digitizer: if second { 7 } else { 31 }, channel, adc, time })
+            .collect();
+        sent.sort_by_key(|record| record.time);
+        let (mut first, mut readouts) = (format(), Vec::new());
+        for record in &sent {
+            encoder.begin();
+            encoder.push(record);
+            let packet = SimulatedPacket::new(encoder.packet().to_vec(), std::net::Ipv4Addr::LOCALHOST, 1, 0);
+            first.read(&packet.packet(), &mut readouts);
+        }
+        prop_assert_eq!(readouts.len(), sent.len());
+        let mut packets = Vec::new();
+        for readout in &readouts {
+            first.write(readout, &mut |packet| packets.push(packet));
+        }
+        first.finish(&mut |packet| packets.push(packet));
+        let (mut second, mut again) = (format(), Vec::new());
+        let count: u64 = packets.iter().map(|packet| second.read(&packet.packet(), &mut again)).sum();
+        prop_assert_eq!(count, sent.len() as u64);
+        prop_assert_eq!(&again, &readouts);
+        let back = by.map(|by| -by);
+        for readout in &readouts {
+            if let Some(moved) = first.moved(readout, by) {
+                prop_assert_eq!(first.moved(&moved, back), Some(*readout));
+            }
+        }
     }
 }
