@@ -27,12 +27,13 @@ use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 /// The prototype, or another detector with CAEN digitisers.
 ///
 /// # Errors
-/// If events are not to be in nanoseconds, which the truth is in.
+/// Impossible physics, or events that are not to be in nanoseconds, which the truth is in.
 pub fn prototype(
     settings: &MultiBladeSettings,
     physics: MultiBladePhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    physics.check()?;
     if settings.raw_ticks {
         let problem =
             "[multiblade] times = \"ticks\": the truth is in nanoseconds; set times = \"nanoseconds\"";
@@ -46,12 +47,13 @@ pub fn prototype(
 /// A detector with today's ESS readout.
 ///
 /// # Errors
-/// The first setting that cannot be.
+/// Impossible physics, or the first setting that cannot be.
 pub fn ess(
     settings: &EssMultiBladeSettings,
     physics: MultiBladePhysics,
     pulses: PulseTrain,
 ) -> Result<Simulated, SimulationError> {
+    physics.check()?;
     let wiring = settings.vmm().map_err(|error| SimulationError(error.to_string()))?;
     let model = MultiBladeModel::ess(settings, &wiring, physics);
     let readout = EssReadout::new(&settings.ess, &wiring, model.layout(), model::cassette, pulses);

@@ -5,6 +5,7 @@
 //! neutron. Neighbours are found only if every two channels change places (0 and 1, 2 and 3, …): with the plain order
 //! every second one of its neutrons has a hole.
 
+use crate::simulation::SimulationError;
 use serde::Deserialize;
 
 /// `[simulation.multiblade]`: what happens in a cassette. Lengths along wires and strips are in their pitch, 4 mm.
@@ -45,5 +46,30 @@ impl Default for MultiBladePhysics {
             strip_charge_spread: 0.15,
             gamma_energy: 5.0,
         }
+    }
+}
+
+impl MultiBladePhysics {
+    /// Checks that nothing is impossible.
+    ///
+    /// # Errors
+    /// The first parameter that is, or is not a number.
+    pub fn check(&self) -> Result<(), SimulationError> {
+        for (key, value, least, most) in [
+            ("efficiency", self.efficiency, 0.0, 1.0),
+            ("gain_spread", self.gain_spread, 0.0, 2.0),
+            ("track_length", self.track_length, 0.0, 10.0),
+            ("strip_width", self.strip_width, 0.01, 2.0),
+            ("strip_charge", self.strip_charge, 0.0, 10.0),
+            ("strip_charge_spread", self.strip_charge_spread, 0.0, 2.0),
+            ("gamma_energy", self.gamma_energy, 0.0, 1e4),
+        ] {
+            if !(least..=most).contains(&value) {
+                let problem =
+                    format!("simulation.multiblade.{key}: found {value}, expected {least} to {most}");
+                return Err(SimulationError(problem));
+            }
+        }
+        Ok(())
     }
 }

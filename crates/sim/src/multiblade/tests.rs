@@ -297,3 +297,24 @@ fn gammas_leave_little_on_a_single_wire() {
     }
     assert!(wires == 1 && of_gammas * 50.0 < of_neutrons, "{wires} {of_gammas} {of_neutrons}");
 }
+
+#[test]
+fn impossible_physics_are_refused() {
+    let settings = settings(ReadoutFormat::Jadaq1_3, TimeBase::GlobalTime);
+    let refused =
+        |physics| prototype(&settings, physics, PulseTrain::ess()).err().map(|error| error.to_string());
+    let sound = MultiBladePhysics::default();
+    assert_eq!(refused(sound), None);
+    for (physics, key) in [
+        (MultiBladePhysics { efficiency: f64::NAN, ..sound }, "efficiency: found NaN, expected 0 to 1"),
+        (MultiBladePhysics { track_length: f64::INFINITY, ..sound }, "track_length: found inf"),
+        (MultiBladePhysics { strip_width: 0.0, ..sound }, "strip_width: found 0, expected 0.01 to 2"),
+        (MultiBladePhysics { gain_spread: -1.0, ..sound }, "gain_spread: found -1"),
+    ] {
+        let error = refused(physics).unwrap_or_default();
+        assert!(error.starts_with("simulation.multiblade.") && error.contains(key), "{error}");
+    }
+    let ticks = MultiBladeSettings { raw_ticks: true, ..settings.clone() };
+    let error = prototype(&ticks, sound, PulseTrain::ess()).err().map(|error| error.to_string());
+    assert!(error.is_some_and(|error| error.contains("set times = \"nanoseconds\"")));
+}
