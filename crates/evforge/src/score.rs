@@ -48,8 +48,8 @@ pub(crate) struct LimitArguments {
     time: Duration,
     /// Largest distance in pixels between the centre of an event's pixel and its neutron, along each axis: 3, or three
     /// for columns, rows and layers: 3,3,0.5
-    #[arg(long, value_name = "PIXELS", default_value = "3")]
-    distance: Distance,
+    #[arg(long, value_name = "PIXELS", default_value = "3", value_parser = distance)]
+    distance: PerAxis,
     /// How much later than the truth events are by design; -20ns for earlier
     #[arg(long, value_name = "TIME", default_value = "0ns", allow_hyphen_values = true)]
     offset: Offset,
@@ -78,6 +78,13 @@ pub(crate) struct DemandArguments {
     /// Fail if a larger share of the neutrons is not resolvable: 5%
     #[arg(long, value_name = "SHARE")]
     max_not_resolvable: Option<Percent>,
+    /// Fail if events of resolvable neutrons are spread more about the true position: 0.5, or for columns, rows and
+    /// layers 0.5,0.5,1
+    #[arg(long, value_name = "PIXELS", value_parser = spread)]
+    max_rms: Option<PerAxis>,
+    /// Fail if events of resolvable neutrons are earlier or later by more, on average, or spread more in time
+    #[arg(long, value_name = "TIME")]
+    max_time_residual: Option<Duration>,
 }
 
 impl DemandArguments {
@@ -107,6 +114,27 @@ impl DemandArguments {
                 _ => {}
             }
         }
+        let axes = score.resolvable.position.iter().zip(["x", "y", "z"]);
+        for ((residual, axis), most) in axes.zip(self.max_rms.into_iter().flat_map(|of| of.0)) {
+            match residual.as_ref().and_then(|residual| residual.rms) {
+                Some(rms) if rms > most => {
+                    complain(format!("events are spread by {rms:.3} pixels along {axis}, more than {most}"));
+                }
+                _ => {}
+            }
+        }
+        let time = &score.resolvable.time_ns;
+        if let Some(most) = self.max_time_residual {
+            let most = most.picoseconds as f64 / 1000.0;
+            for (value, what) in [(time.mean, "late, on average,"), (time.rms, "spread in time")] {
+                match value {
+                    Some(value) if value.abs() > most => {
+                        complain(format!("events are {what} by {value:.1} ns, more than {most} ns"));
+                    }
+                    _ => {}
+                }
+            }
+        }
         meets
     }
 }
@@ -129,31 +157,33 @@ impl FromStr for Percent {
 
 /// Pixels along each axis.
 #[derive(Clone, Copy, Debug)]
-struct Distance([f64; 3]);
+struct PerAxis([f64; 3]);
 
-impl FromStr for Distance {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || {
-            format!(
-                "expected one number of pixels, or three with commas between them, each at least {}: 3 or 3,3,0.5",
-                ScoreSettings::SMALLEST_DISTANCE
-            )
-        };
-        let numbers: Vec<f64> = text
-            .split(',')
-            .map(|number| number.trim().parse().map_err(|_| expected()))
-            .collect::<Result<_, _>>()?;
-        let is_large_enough =
-            |number: &f64| number.is_finite() && *number >= ScoreSettings::SMALLEST_DISTANCE;
+impl PerAxis {
+    /// One number for all axes, or three; none if one is less than `least`, or not a number.
+    fn parse(text: &str, least: f64) -> Result<Self, String> {
+        let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+        let numbers = numbers.unwrap_or_default();
+        let are_large_enough = numbers.iter().all(|number| number.is_finite() && *number >= least);
         match numbers[..] {
-            _ if !numbers.iter().all(is_large_enough) => Err(expected()),
-            [all] => Ok(Self([all; 3])),
-            [x, y, z] => Ok(Self([x, y, z])),
-            _ => Err(expected()),
+            [all] if are_large_enough => Ok(Self([all; 3])),
+            [x, y, z] if are_large_enough => Ok(Self([x, y, z])),
+            _ => Err(format!(
+                "expected one number of pixels, or three with commas between them, each at least {least}: 3 or \
+                 3,3,0.5"
+            )),
         }
     }
+}
+
+/// A largest distance.
+fn distance(text: &str) -> Result<PerAxis, String> {
+    PerAxis::parse(text, ScoreSettings::SMALLEST_DISTANCE)
+}
+
+/// A largest spread.
+fn spread(text: &str) -> Result<PerAxis, String> {
+    PerAxis::parse(text, 0.0)
 }
 
 /// A time with a sign, in nanoseconds.

@@ -103,6 +103,12 @@ fn what_is_demanded_decides_the_exit_status() {
             "evforge: events.csv: 0.100 % of the events are ghosts, more than 0.1 %"
         ]
     );
+    let unmet = case.score("--max-time-residual 29ns --max-rms 0");
+    assert_eq!(
+        text(&unmet.stderr),
+        "evforge: events.csv: events are late, on average, by 30.0 ns, more than 29 ns\n"
+    );
+    assert!(case.score("--max-time-residual 30ns").status.success());
     // An offset that is known is no reason to miss anything; one that is not is.
     assert!(case.score("--time 10ns --offset 30ns --min-efficiency 99.5%").status.success());
     let early = case.score("--time 10ns --offset -30ns --min-efficiency 99.5%");
