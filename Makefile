@@ -10,6 +10,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 CARGO ?= cargo
+# What make demo shows.
+DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
 TEST_PACKAGES := chromium python3-venv iproute2 util-linux
@@ -24,8 +26,8 @@ build: ## Install what the build needs and build in release mode
 	$(CARGO) build --release --locked -p evforge
 
 .PHONY: demo
-demo: build ## A simulated Gd-GEM, live in the browser and into a file, until Ctrl-C
-	./target/release/evforge demo
+demo: build ## A simulated detector (DETECTOR=multigrid, multiblade, sonde …), live in the browser, until Ctrl-C
+	./target/release/evforge demo --detector $(DETECTOR)
 
 .PHONY: check
 check: ## Format, lints and unit tests: for every commit
@@ -57,8 +59,8 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 	touch $@
 
 .PHONY: bench
-bench: ## Event formation from memory, checked against the oracle, with the ratio to the reference
-	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records
+bench: ## Event formation from memory, with the ratio to the reference; loads made and sent
+	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load
 
 .PHONY: accuracy
 accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots

@@ -1,30 +1,35 @@
-//! `evforge demo`: a simulated Gd-GEM over real UDP on loopback, live in the browser and into a NeXus file.
+//! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
+use crate::electronics_sender::ElectronicsSender;
 use crate::output::{print, write_file};
 use crate::outputs::{IfExists, OutputArguments, Outputs};
-use crate::replay::send_all;
 use crate::run::{Observer, stop_on_signals};
+use crate::shipped;
+use crate::simulate::rate;
 use clap::Args;
-use evforge_core::packet::PacketSlab;
+use evforge_detect::sonde::settings::GroupAddress;
 use evforge_net::pace::Pace;
-use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
-use evforge_pipeline::config::{Config, DetectorSettings, Duration};
+use evforge_net::socket::SendReport;
+use evforge_pipeline::config::{Config, DetectorSettings, Duration, Frequency};
 use evforge_pipeline::live_run::LiveRun;
 use evforge_pipeline::report::grouped;
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_pipeline::simulation::simulation;
+use evforge_sim::beam::mask::Mask;
+use evforge_sim::simulation::Simulation;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-/// The instrument of the demonstration, part of the program.
-const CONFIG: &str = include_str!("../../../configs/gdgem-srs.toml");
-
 /// Arguments of `evforge demo`.
 #[derive(Args)]
 pub(crate) struct DemoArguments {
+    /// The detector: gdgem, multigrid, multiblade, sonde, or the name of any other shipped configuration (nmx, trex,
+    /// freia …)
+    #[arg(long, default_value = "gdgem", value_name = "NAME")]
+    detector: String,
     /// End after so long (60s); without it, Ctrl-C ends it
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<Duration>,
@@ -34,12 +39,12 @@ pub(crate) struct DemoArguments {
     /// Address of the page
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
     view: SocketAddr,
-    /// Neutrons per second
-    #[arg(long, default_value_t = 20_000.0)]
-    neutrons: f64,
+    /// Neutrons per second: 20kHz
+    #[arg(long, default_value = "20kHz", value_name = "RATE", value_parser = rate)]
+    neutrons: Frequency,
     /// Noise hits per second
-    #[arg(long, default_value_t = 5_000.0)]
-    noise: f64,
+    #[arg(long, default_value = "1kHz", value_name = "RATE", value_parser = rate)]
+    noise: Frequency,
     /// The same seed gives the same neutrons
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -61,20 +66,14 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         .map_err(|error| format!("the folder {} cannot be made: {error}", folder.display()))?;
     let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
     overrides.extend(arguments.overrides.iter().cloned());
-    let config = Config::parse(Path::new("configs/gdgem-srs.toml"), CONFIG, &overrides)?;
-    let DetectorSettings::GdGem(settings) = &config.detector else {
-        return Err("the demonstration is a Gd-GEM".to_owned().into());
-    };
-    let simulation = GdGemSimulation::new(
-        settings,
-        GdGemSimulationOptions {
-            neutrons_per_second: arguments.neutrons,
-            noise_per_second: arguments.noise,
-            seed: arguments.seed,
-            ..GdGemSimulationOptions::default()
-        },
-    )?;
-    write_mask(&simulation, settings.geometry.nx(), &folder.join("demo-mask.json"))?;
+    let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
+    config.simulation.seed = arguments.seed;
+    config.simulation.beam.neutrons = arguments.neutrons;
+    config.simulation.electronics.noise = Some(arguments.noise);
+    let simulation = simulation(&config)?;
+    let own_addresses = tells_sources_by_address(&config);
+    let geometry = *simulation.detector().geometry();
+    write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;
     let targets = OutputArguments {
         events: None,
         nexus: Some(folder.join("demo.nxs")),
@@ -88,9 +87,10 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     let mut outputs = Outputs::open(&targets, &config, None)?;
     if let Some(view) = outputs.view() {
         print(&format!(
-            "A simulated Gd-GEM detector, over UDP on this machine.\n\
+            "A simulated detector ({}), over UDP on this machine.\n\
              Look at it:  http://{}\n\
              Events go to {}; end it with Ctrl-C.\n",
+            config.name,
             view.address(),
             folder.join("demo.nxs").display()
         ))?;
@@ -115,7 +115,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
             let sent = told
                 .recv()
                 .map_err(|error| error.to_string())
-                .and_then(|address| send_pulses(simulation, address, stop, ends_after));
+                .and_then(|address| send_pulses(simulation, address, own_addresses, stop, ends_after));
             all_sent.store(true, Ordering::Relaxed);
             sent
         });
@@ -147,34 +147,33 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
 
 /// Simulates pulse after pulse and sends the packets when they are due.
 fn send_pulses(
-    mut simulation: GdGemSimulation,
+    mut simulation: Simulation,
     address: SocketAddr,
+    own_addresses: bool,
     stop: &AtomicBool,
     ends_after: Option<std::time::Duration>,
 ) -> Result<Sent, String> {
     let started = Instant::now();
-    let options = SenderOptions { pace: Pace::OwnTiming { speed: 1.0 }, ..SenderOptions::new(address) };
-    let mut sender = UdpSender::open(&options).map_err(|error| error.to_string())?;
-    let mut slab = PacketSlab::new(1 << 14, 64 << 20);
+    let mut sender = ElectronicsSender::new(address, Pace::OwnTiming { speed: 1.0 }, own_addresses);
     let mut neutrons = 0;
     while !stop.load(Ordering::Relaxed) && ends_after.is_none_or(|limit| started.elapsed() < limit) {
         let pulse = simulation.next_pulse();
         neutrons += pulse.truth.len() as u64;
-        slab.clear();
-        for packet in &pulse.packets {
-            if !slab.push(&packet.bytes, packet.bytes.len(), packet.origin) {
-                return Err("a pulse has more packets than can be sent at once: lower --neutrons".into());
-            }
-        }
-        send_all(&mut sender, &slab, stop).map_err(|error| error.to_string())?;
+        sender.send(&pulse.packets, stop).map_err(|error| error.to_string())?;
     }
     Ok(Sent { report: sender.report(), neutrons })
 }
 
 /// Writes the picture in the beam, row 0 at y = 0, for whoever wants to compare.
-fn write_mask(simulation: &GdGemSimulation, nx: u32, path: &Path) -> Result<(), CommandError> {
-    let values = simulation.mask().intensities();
+fn write_mask(mask: &Mask, nx: u32, path: &Path) -> Result<(), CommandError> {
+    let values = mask.intensities();
     let ny = values.len() as u32 / nx;
     let json = serde_json::json!({ "nx": nx, "ny": ny, "values": values });
     write_file("the mask", path, &serde_json::to_vec(&json)?)
+}
+
+/// Whether the detector knows which part of it a packet is of by the address that it comes from.
+fn tells_sources_by_address(config: &Config) -> bool {
+    let DetectorSettings::Sonde(settings) = &config.detector else { return false };
+    settings.groups.iter().any(|group| matches!(group.address, GroupAddress::Source(_)))
 }

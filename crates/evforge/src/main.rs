@@ -6,6 +6,7 @@ mod accuracy;
 mod bench;
 mod demo;
 mod dump;
+mod electronics_sender;
 mod input;
 mod inspect;
 mod inspect_dump;
@@ -21,8 +22,10 @@ mod replay;
 mod run;
 mod score;
 mod score_plot;
+mod shipped;
 mod simulate;
 mod status_line;
+mod truth_files;
 mod write;
 
 use clap::{Parser, Subcommand};
@@ -42,14 +45,14 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Form events from readouts
     Run(Box<run::RunArguments>),
-    /// Simulate a detector with known truth into a capture file
-    Simulate(simulate::SimulateArguments),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
     /// Simulate a detector at several rates and say how right its events are
     Accuracy(accuracy::AccuracyArguments),
     /// Lay a capture several times over itself, with its isolated events as truth
     Overlay(overlay::OverlayArguments),
+    /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
+    Simulate(Box<simulate::SimulateArguments>),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
     /// Care for NeXus files: --recover what a killed run has left

@@ -1,111 +1,390 @@
-//! `evforge simulate`: a detector with known truth into a capture file.
+//! `evforge simulate`: a detector with known truth into a capture file, over UDP, or straight into its pipeline.
 
 use crate::CommandError;
-use crate::output::{print, write_file};
+use crate::electronics_sender::ElectronicsSender;
+use crate::output::print;
+use crate::outputs::{OutputArguments, Outputs};
+use crate::run::stop_on_signals;
+use crate::shipped;
+use crate::truth_files::TruthFiles;
 use clap::Args;
-use evforge_core::packet::Packet;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::packet_source::PacketSource;
 use evforge_net::capture::CaptureWriter;
-use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_pipeline::report::grouped;
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_net::pace::Pace;
+use evforge_pipeline::capture_run::CaptureRun;
+use evforge_pipeline::config::{Config, Frequency};
+use evforge_pipeline::report::{grouped, scaled};
+use evforge_pipeline::simulated_source::{SimulatedSource, SimulationCounters};
+use evforge_pipeline::simulation::simulation;
+use evforge_sim::instruments::{self, INSTRUMENTS, Instrument, Load};
+use evforge_sim::packet::SimulatedPacket;
+use evforge_sim::pixel_stream;
+use evforge_sim::simulation::Simulation;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Arguments of `evforge simulate`.
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["detector", "config", "instrument", "instruments"]))]
+#[command(group = clap::ArgGroup::new("where").args(["output", "to", "form"]))]
 pub(crate) struct SimulateArguments {
+    /// The detector: gdgem, multigrid, multiblade, sonde, or the name of any other shipped configuration (nmx, trex,
+    /// freia …)
+    detector: Option<String>,
     /// Configuration of the instrument to simulate
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
+    config: Option<PathBuf>,
+    /// An instrument of the EFU paper with its neutron rate: C-SPEC, ESTIA, FREIA, LoKI-BAND-GEM, LoKI-BCS, NMX,
+    /// SKADI, T-REX
+    #[arg(long, value_name = "NAME")]
+    instrument: Option<String>,
+    /// Print what every instrument of the EFU paper sends, simulated at --scale, and end
+    #[arg(long)]
+    instruments: bool,
+    /// Readout of the instrument: prototype or ess
+    #[arg(long, value_name = "READOUT")]
+    readout: Option<String>,
+    /// Share of the instrument's rate
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.01)]
+    scale: f64,
     /// The capture to write: pcapng, or .pkts by its name
     #[arg(long, value_name = "FILE")]
-    output: PathBuf,
-    /// Write the true events as CSV: time_ns,pixel_id
+    output: Option<PathBuf>,
+    /// Send to this address instead, each packet when it is due
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    to: Option<SocketAddr>,
+    /// Form the events in this process instead, as fast as it can be; see the options of where events go
+    #[arg(long)]
+    form: bool,
+    /// Send so many times faster
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "to")]
+    speed: f64,
+    /// Simulate everything first, then send it as fast as the system takes it
+    #[arg(long, requires = "to", conflicts_with = "speed")]
+    prebuilt: bool,
+    /// Send from the addresses that packets say they come from, which must be this host's
+    #[arg(long, requires = "to")]
+    own_addresses: bool,
+    #[command(flatten)]
+    outputs: OutputArguments,
+    /// Write the truth as CSV: neutron,time_ns,pixel_id,module,x,y,z,resolvable
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// Write the faults that were injected as CSV
+    #[arg(long, value_name = "FILE")]
+    fault_log: Option<PathBuf>,
     /// Pulses of the source to simulate (14 in a second)
     #[arg(long, default_value_t = 140)]
     pulses: u64,
-    /// Neutrons per second
-    #[arg(long, default_value_t = 20_000.0)]
-    neutrons: f64,
-    /// Noise hits per second
-    #[arg(long, default_value_t = 5_000.0)]
-    noise: f64,
-    /// The same seed gives the same packets
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Neutrons per second on the detector, on average: 20kHz [configuration: simulation.beam.neutrons]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    neutrons: Option<Frequency>,
+    /// Gammas per second [configuration: simulation.beam.gammas]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    gammas: Option<Frequency>,
+    /// Noise hits per second [configuration: simulation.electronics.noise]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    noise: Option<Frequency>,
+    /// Inject a fault, as in lose:probability=1e-3; may be given several times (docs/faults.md)
+    /// [configuration: simulation.fault]
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<evforge_sim::faults::settings::Fault>,
+    /// The same seed gives the same packets [configuration: simulation.seed]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }
 
+/// A rate in hertz, with or without its unit.
+pub(crate) fn rate(text: &str) -> Result<Frequency, String> {
+    let with_unit = if text.parse::<f64>().is_ok() { format!("{text}Hz") } else { text.to_owned() };
+    with_unit.parse::<Frequency>().map_err(|error| error.to_string())
+}
+
 /// Runs the command.
 pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
-    let options = GdGemSimulationOptions {
-        neutrons_per_second: arguments.neutrons,
-        noise_per_second: arguments.noise,
-        seed: arguments.seed,
-        ..GdGemSimulationOptions::default()
-    };
-    let made = write_capture(&config, options, arguments.pulses, &arguments.output)?;
-    if let Some(path) = &arguments.truth {
-        write_file("the truth", path, made.truth.as_bytes())?;
+    if !(arguments.scale.is_finite() && arguments.scale > 0.0) {
+        return Err(format!("--scale {} is not a number above 0", arguments.scale).into());
     }
-    print(&format!(
-        "{}: {} packets, {} neutrons in {} pulses\n",
-        arguments.output.display(),
-        grouped(made.packets),
-        grouped(made.neutrons),
-        arguments.pulses
-    ))?;
+    if arguments.instruments {
+        return instrument_table(arguments);
+    }
+    let simulated = Simulated::of(arguments)?;
+    let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
+    let simulation = simulated.simulation()?;
+    let source = SimulatedSource::new(simulation, arguments.pulses, Box::new(truth));
+    let stop = stop_on_signals()?;
+    if arguments.form {
+        return form(arguments, &simulated, source, &stop);
+    }
+    let counters = match (&arguments.output, arguments.to) {
+        (Some(path), _) => write_capture(source, path, &stop)?,
+        (None, Some(address)) => send(arguments, source, address, &stop)?,
+        (None, None) => return Err("say where to: --output FILE, --to ADDRESS:PORT or --form".into()),
+    };
+    print(&simulated.summary(&counters))?;
     Ok(true)
 }
 
-/// What a simulation has made.
-pub(crate) struct SimulatedCapture {
-    /// Packets written.
-    pub(crate) packets: u64,
-    /// Neutrons in them.
-    pub(crate) neutrons: u64,
-    /// The true events as CSV.
-    pub(crate) truth: String,
+/// What is simulated.
+struct Simulated {
+    /// None for the generic readout.
+    config: Option<Config>,
+    instrument: Option<(&'static Instrument, &'static Load)>,
+    /// Of the generic readout.
+    settings: evforge_sim::simulation::SimulationSettings,
+    scale: f64,
 }
 
-/// Simulates `pulses` pulses of the configured detector into a capture file.
-pub(crate) fn write_capture(
-    config: &Config,
-    options: GdGemSimulationOptions,
-    pulses: u64,
-    path: &Path,
-) -> Result<SimulatedCapture, CommandError> {
-    let DetectorSettings::GdGem(settings) = &config.detector else {
-        return Err(format!(
-            "a detector with a section [{}] cannot be simulated: take a [gdgem]",
-            config.section
-        )
-        .into());
-    };
-    let mut simulation = GdGemSimulation::new(settings, options)?;
-    let mut writer = CaptureWriter::create(path)?;
-    let mut made = SimulatedCapture { packets: 0, neutrons: 0, truth: "time_ns,pixel_id\n".into() };
-    for _ in 0..pulses {
-        let pulse = simulation.next_pulse();
-        for packet in &pulse.packets {
-            let packet = Packet {
-                bytes: &packet.bytes,
-                original_length: packet.bytes.len() as u32,
-                origin: packet.origin,
-            };
-            writer.write(&packet)?;
+/// Columns and rows of the generic detector.
+const GENERIC_SIDES: (u16, u16) = (512, 512);
+
+impl Simulated {
+    fn of(arguments: &SimulateArguments) -> Result<Self, CommandError> {
+        let overrides = &arguments.overrides;
+        let mut instrument = None;
+        let mut config = match (&arguments.detector, &arguments.config, &arguments.instrument) {
+            (Some(name), _, _) => Some(shipped::configuration(name, overrides)?),
+            (_, Some(path), _) => Some(Config::read(path, overrides)?),
+            (_, _, Some(name)) => {
+                let found = find_instrument(name, arguments.readout.as_deref())?;
+                instrument = Some(found);
+                found.1.configuration.map(|name| shipped::configuration(name, overrides)).transpose()?
+            }
+            (None, None, None) => {
+                return Err("say what to simulate: a detector, --config or --instrument".into());
+            }
+        };
+        let mut settings = config.as_ref().map(|config| config.simulation.clone()).unwrap_or_default();
+        if let Some((instrument, _)) = instrument {
+            let millihertz = (instrument.average as f64 * arguments.scale * 1000.0).round() as u64;
+            settings.beam.neutrons = Frequency { millihertz };
         }
-        made.packets += pulse.packets.len() as u64;
-        made.neutrons += pulse.truth.len() as u64;
-        for event in &pulse.truth {
-            writeln!(made.truth, "{},{}", event.time_ns, event.pixel_id)?;
+        settings.beam.neutrons = arguments.neutrons.unwrap_or(settings.beam.neutrons);
+        settings.beam.gammas = arguments.gammas.unwrap_or(settings.beam.gammas);
+        settings.electronics.noise = arguments.noise.or(settings.electronics.noise);
+        settings.seed = arguments.seed.unwrap_or(settings.seed);
+        settings.fault.extend(arguments.faults.iter().cloned());
+        if let Some(config) = &mut config {
+            config.simulation = settings.clone();
+        }
+        Ok(Self { config, instrument, settings, scale: arguments.scale })
+    }
+
+    fn simulation(&self) -> Result<Simulation, CommandError> {
+        if let Some(config) = &self.config {
+            return Ok(simulation(config)?);
+        }
+        let model = pixel_stream::PixelModel::new(GENERIC_SIDES.0, GENERIC_SIDES.1)?;
+        let readout =
+            pixel_stream::PixelStream::new(evforge_sim::detector_model::DetectorModel::layout(&model));
+        let pulses = evforge_core::pulse::PulseTrain::ess();
+        Ok(Simulation::new(&self.settings, pulses, Box::new(model), Box::new(readout))?)
+    }
+
+    /// What was simulated, for people.
+    fn summary(&self, counters: &CounterSnapshot) -> String {
+        let value = |name| counters.value(name).unwrap_or(0);
+        let neutrons = value("neutrons").max(1) as f64;
+        let seconds = value("pulses") as f64 / 14.0;
+        let mut text = format!(
+            "simulated     {} neutrons in {} pulses; {} packets, {} bytes\n\
+             rate          {} neutrons/s on average, {} in the busiest millisecond\n\
+             a neutron     {:.2} readouts, {:.1} bytes; {}B/s\n",
+            grouped(value("neutrons")),
+            grouped(value("pulses")),
+            grouped(value("simulated_packets")),
+            grouped(value("simulated_bytes")),
+            scaled(value("neutrons") as f64 / seconds),
+            scaled(value("neutrons_in_busiest_millisecond") as f64 * 1000.0),
+            value("simulated_readouts") as f64 / neutrons,
+            value("simulated_bytes") as f64 / neutrons,
+            scaled(value("simulated_bytes") as f64 / seconds),
+        );
+        if let Some((instrument, load)) = self.instrument {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "instrument    {} ({}) by {}: {} of {} neutrons/s; the paper's table has {}B/s for all",
+                instrument.name,
+                instrument.detector,
+                load.description,
+                self.scale,
+                scaled(instrument.average as f64),
+                scaled(instrument.data_rate as f64),
+            );
+        }
+        text
+    }
+}
+
+fn find_instrument(
+    name: &str,
+    readout: Option<&str>,
+) -> Result<(&'static Instrument, &'static Load), CommandError> {
+    let Some(instrument) = instruments::find(name) else {
+        let names: Vec<&str> = INSTRUMENTS.iter().map(|instrument| instrument.name).collect();
+        return Err(
+            format!("there is no instrument `{name}` in the table; it has {}", names.join(", ")).into()
+        );
+    };
+    let load = instrument.loads.iter().find(|load| readout.is_none_or(|wanted| load.readout == wanted));
+    let known: Vec<&str> = instrument.loads.iter().map(|load| load.readout).collect();
+    let load = load.ok_or_else(|| {
+        let wanted = readout.unwrap_or_default();
+        format!("--readout {wanted}: {} is simulated with {}", instrument.name, known.join(" or "))
+    })?;
+    Ok((instrument, load))
+}
+
+fn form(
+    arguments: &SimulateArguments,
+    simulated: &Simulated,
+    source: SimulatedSource,
+    stop: &AtomicBool,
+) -> Result<bool, CommandError> {
+    let Some(config) = &simulated.config else {
+        let problem = "evforge has no pipeline for the generic readout: send it to one with a detector from outside \
+                       (evforge run --detector, docs/write-a-plugin.md)";
+        return Err(problem.into());
+    };
+    let mut outputs = Outputs::open(&arguments.outputs, config, None)?;
+    let run = CaptureRun {
+        monitor: outputs.monitor.clone(),
+        config,
+        input: Box::new(source),
+        sinks: std::mem::take(&mut outputs.sinks),
+        samples: outputs.samples.take(),
+        stop,
+    };
+    let report = run.run(|_| {})?;
+    outputs.finish(&arguments.outputs, &report)?;
+    print(&report.to_text())?;
+    if let Some((_, counters)) = report.counters.iter().find(|(stage, _)| *stage == "simulation") {
+        print(&simulated.summary(counters))?;
+    }
+    Ok(report.is_success())
+}
+
+fn write_capture(
+    mut source: SimulatedSource,
+    path: &Path,
+    stop: &AtomicBool,
+) -> Result<CounterSnapshot, CommandError> {
+    let mut writer = CaptureWriter::create(path)?;
+    while let Some(packet) = source.next_packet()? {
+        writer.write(&packet.packet())?;
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
     }
     writer.finish()?;
-    Ok(made)
+    Ok(source.counters())
+}
+
+fn send(
+    arguments: &SimulateArguments,
+    mut source: SimulatedSource,
+    address: SocketAddr,
+    stop: &AtomicBool,
+) -> Result<CounterSnapshot, CommandError> {
+    let speed = arguments.speed;
+    let pace = if arguments.prebuilt { Pace::Unpaced } else { Pace::OwnTiming { speed } };
+    let mut sender = ElectronicsSender::new(address, pace, arguments.own_addresses);
+    let built = Instant::now();
+    let mut packets: Vec<SimulatedPacket> = Vec::new();
+    while let Some(packet) = source.next_packet()? {
+        packets.push(packet);
+        if packets.len() == 1024 && !arguments.prebuilt {
+            sender.send(&packets, stop)?;
+            packets.clear();
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    let building = built.elapsed();
+    sender.send(&packets, stop)?;
+    let report = sender.report();
+    let counters = source.counters();
+    if arguments.prebuilt {
+        let readouts = counters.value("simulated_readouts").unwrap_or(0) as f64;
+        let rate = scaled(readouts / building.as_secs_f64().max(1e-9));
+        print(&format!("built         {:.3} s: {rate} readouts/s\n", building.as_secs_f64()))?;
+    }
+    print(&format!(
+        "sent          {} packets to {address} in {:.3} s: {} packets/s, {}bit/s\n",
+        grouped(report.packets),
+        report.elapsed.as_secs_f64(),
+        scaled(report.packets_per_second()),
+        scaled(report.bits_per_second()),
+    ))?;
+    Ok(counters)
+}
+
+/// Simulates every instrument of the table for a while and prints what it sends beside what the paper says.
+fn instrument_table(arguments: &SimulateArguments) -> Result<bool, CommandError> {
+    let mut text = String::from(
+        "| instrument | detector | readout | neutrons/s | simulated | readouts per neutron | bytes per neutron | \
+         data rate | data rate in the paper | peak (1 ms) / average |\n|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for instrument in INSTRUMENTS {
+        for load in instrument.loads {
+            let of_load = SimulateOne { arguments, instrument, load };
+            of_load.add_row(&mut text)?;
+        }
+    }
+    print(&text)?;
+    Ok(true)
+}
+
+struct SimulateOne<'a> {
+    arguments: &'a SimulateArguments,
+    instrument: &'static Instrument,
+    load: &'static Load,
+}
+
+impl SimulateOne<'_> {
+    fn add_row(&self, text: &mut String) -> Result<(), CommandError> {
+        let Self { arguments, instrument, load } = self;
+        let config =
+            load.configuration.map(|name| shipped::configuration(name, &arguments.overrides)).transpose()?;
+        let mut settings = config.as_ref().map(|config| config.simulation.clone()).unwrap_or_default();
+        let asked = instrument.average as f64 * arguments.scale;
+        settings.beam.neutrons = Frequency { millihertz: (asked * 1000.0).round() as u64 };
+        settings.seed = arguments.seed.unwrap_or(settings.seed);
+        let config = config.map(|config| Config { simulation: settings.clone(), ..config });
+        let simulated =
+            Simulated { config, instrument: Some((instrument, load)), settings, scale: arguments.scale };
+        let truth = TruthFiles::create(None, None)?;
+        let mut source = SimulatedSource::new(simulated.simulation()?, arguments.pulses, Box::new(truth));
+        while source.next_packet()?.is_some() {}
+        let SimulationCounters { pulses, neutrons, neutrons_in_busiest_millisecond: peak, .. } =
+            *source.simulated();
+        let counters = source.simulated();
+        let (seconds, all) = (pulses as f64 / 14.0, neutrons.max(1) as f64);
+        let bytes = counters.simulated_bytes as f64 / all;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {:+.2} % | {:.2} | {:.1} | {}B/s | {}B/s | {:.1} |",
+            instrument.name,
+            instrument.detector,
+            load.description,
+            scaled(instrument.average as f64),
+            (neutrons as f64 / seconds / asked - 1.0) * 100.0,
+            counters.simulated_readouts as f64 / all,
+            bytes,
+            scaled(bytes * instrument.average as f64),
+            scaled(instrument.data_rate as f64),
+            peak as f64 * 1000.0 / (all / seconds),
+        );
+        Ok(())
+    }
 }

@@ -217,18 +217,12 @@ fn a_simulated_capture_is_formed_to_its_truth_in_both_formats() {
             &file("events.csv"),
         ]);
         assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
-        let parse = |line: &String| {
-            let (time, pixel) = line.split_once(',').unwrap();
-            (time.parse::<i64>().unwrap(), pixel.parse::<u32>().unwrap())
-        };
-        let truth: Vec<_> = lines(Path::new(&file("truth.csv")))[1..].iter().map(parse).collect();
-        let events: Vec<_> = lines(Path::new(&file("events.csv")))[1..].iter().map(parse).collect();
-        let found = truth
-            .iter()
-            .filter(|(time, pixel)| events.iter().any(|e| e.1 == *pixel && (e.0 - time).abs() <= 2))
-            .count();
-        assert!(found * 100 >= truth.len() * 97, "{found} of {} neutrons found", truth.len());
-        assert!(events.len() <= truth.len());
+        let score = ["--truth", &file("truth.csv"), "--events", &file("events.csv")];
+        let demands = ["--min-efficiency", "99%", "--max-ghosts", "1%", "--max-not-resolvable", "20%"];
+        let config = config("gdgem-srs.toml");
+        let score = [&["score", "--config", &config], &score[..], &demands].concat();
+        let output = evforge(&score);
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     }
 }
 

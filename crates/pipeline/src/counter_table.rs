@@ -1,5 +1,6 @@
 //! The table of counters in `docs/counters.md`, made from their declarations.
 
+use crate::simulated_source::SimulationCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_detect::adc_readout::AdcReadoutCounters;
 use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
@@ -40,6 +41,7 @@ pub fn counter_table() -> String {
     add_stage::<BeamMonitorCounters>(&mut text, "Records of beam monitors");
     add_stage::<NeutronCounters>(&mut text, "Single neutrons of beam monitors");
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
+    add_stage::<SimulationCounters>(&mut text, "Simulating a detector");
     add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
     text
 }

@@ -15,6 +15,7 @@
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | the simulation of the configured detector | [`simulation`] |
+//! | a simulation as a source of packets | [`simulated_source`] |
 //! | rules that mark events | [`veto`] |
 //! | writing the mean values of sampled channels | [`samples`] |
 //! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
@@ -41,6 +42,7 @@ pub mod monitor_tap;
 pub mod region_threads;
 pub mod report;
 pub mod samples;
+pub mod simulated_source;
 pub mod simulation;
 pub mod sinks;
 mod time_source;

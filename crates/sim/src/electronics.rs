@@ -119,6 +119,13 @@ impl Channels {
         charge.amplitude >= f32::from(self.electronics.threshold)
     }
 
+    /// True if a charge can make a hit, or could at nominal gain.
+    #[inline]
+    pub fn can_be_seen(&self, charge: &Charge) -> bool {
+        let gain = self.gains.get(charge.channel as usize).map_or(1.0, |gain| gain.max(1.0));
+        charge.amplitude * gain >= f32::from(self.electronics.threshold)
+    }
+
     /// Adds the noise of a pulse of this length.
     pub fn add_noise(&self, length_ps: u64, random: &mut SmallRng, charges: &mut Vec<Charge>) {
         if self.gains.is_empty() || length_ps == 0 {

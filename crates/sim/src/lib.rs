@@ -20,6 +20,8 @@
 //! | how right events are, against the truth | [`score`] |
 //! | files with named columns | [`columns`] |
 //! | truth from real data: a capture, laid several times over itself | [`overlay`] |
+//! | the instruments of the EFU paper, as loads | [`instruments`] |
+//! | a load for detectors that are not simulated | [`pixel_stream`] |
 //! | random numbers that do not depend on threads | [`random`] |
 //! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
@@ -38,12 +40,14 @@ pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
 pub mod gdgem_old;
+pub mod instruments;
 pub mod layout;
 pub mod multiblade;
 pub mod multigrid;
 pub mod neutron_source;
 pub mod overlay;
 pub mod packet;
+pub mod pixel_stream;
 pub mod random;
 pub mod readout;
 pub mod resolvable;

@@ -180,7 +180,9 @@ impl Simulation {
         let mut charges: Vec<Charge> = Vec::with_capacity(strikes.len() * 8);
         let (mut ends, mut events) = (Vec::with_capacity(strikes.len()), Vec::with_capacity(strikes.len()));
         for strike in &strikes {
+            let first = charges.len();
             if let Some(event) = self.detector.add_neutron(strike, &mut random, &mut charges) {
+                self.leave_out_unseen(first, &mut charges);
                 events.push(event);
                 ends.push(charges.len());
             } else {
@@ -213,6 +215,18 @@ impl Simulation {
         self.channels.add_noise(period_ps, &mut random, &mut charges);
         let hits = self.channels.digitise(&mut charges, &mut random);
         Happened { pulse, hits, truth, arrived }
+    }
+
+    /// Takes charges from `first` on that nothing can come of out: there are many of them, and all would be sorted.
+    fn leave_out_unseen(&self, first: usize, charges: &mut Vec<Charge>) {
+        let mut kept = first;
+        for index in first..charges.len() {
+            if self.channels.can_be_seen(&charges[index]) {
+                charges.swap(kept, index);
+                kept += 1;
+            }
+        }
+        charges.truncate(kept);
     }
 
     fn read_out(&mut self, happened: Happened) -> SimulatedPulse {

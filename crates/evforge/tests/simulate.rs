@@ -1,0 +1,114 @@
+//! `evforge simulate` as a user sees it: capture, network and pipeline give the same events; instruments have the
+//! rates of the table; seeds and threads.
+
+mod common;
+
+use common::{PROGRAM, text};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn evforge(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().expect("the program starts")
+}
+
+fn file(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a path that is text").to_owned()
+}
+
+fn succeed(output: &Output) -> String {
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// One detector of each kind, in the prototype's and in today's readout.
+const DETECTORS: [&str; 7] = ["sonde", "multigrid", "trex", "multiblade", "freia", "gdgem", "nmx"];
+
+#[test]
+fn a_capture_and_the_pipeline_of_the_same_process_get_the_same_events() {
+    for detector in DETECTORS {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name| file(folder.path(), name);
+        let of = ["simulate", detector, "--pulses", "6", "--seed", "3", "--neutrons", "5kHz"];
+        let form = ["--form", "--events", &file("formed.csv"), "--truth", &file("truth.csv")];
+        succeed(&evforge(&[&of[..], &form].concat()));
+        let write = ["--output", &file("packets.pcapng"), "--truth", &file("again.csv")];
+        let told = succeed(&evforge(&[&of[..], &write].concat()));
+        assert!(told.contains("neutrons in 6 pulses"), "{told}");
+        let name = if detector == "gdgem" { "gdgem-srs" } else { detector };
+        let config = format!("{}/../../configs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let run = ["--config", &config, "--input", &file("packets.pcapng"), "--events", &file("run.csv")];
+        succeed(&evforge(&[&["run", "--quiet"], &run[..]].concat()));
+        let read = |name| std::fs::read_to_string(file(name)).unwrap();
+        assert!(read("formed.csv") == read("run.csv"), "{detector}: other events of the capture");
+        assert!(read("truth.csv") == read("again.csv"), "{detector}: another truth");
+        let (events, neutrons) = (read("formed.csv").lines().count(), read("truth.csv").lines().count());
+        assert!(
+            events * 10 > neutrons * 8 && neutrons > 1000,
+            "{detector}: {events} events of {neutrons} neutrons"
+        );
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulate = |threads: &str, seed: &str, name: &str| {
+        let path = file(folder.path(), name);
+        let mut command = Command::new(PROGRAM);
+        command.args(["simulate", "freia", "--pulses", "20", "--output", &path, "--seed", seed]);
+        let fault = "reorder:probability=1e-2";
+        let output = command.args(["--fault", fault]).env("RAYON_NUM_THREADS", threads).output().unwrap();
+        succeed(&output);
+        std::fs::read(path).unwrap()
+    };
+    let one = simulate("1", "5", "one.pcapng");
+    assert!(simulate("2", "5", "two.pcapng") == one);
+    assert!(simulate("3", "5", "three.pcapng") == one);
+    assert!(simulate("2", "6", "other.pcapng") != one);
+}
+
+/// EFU paper, table 1: the neutron rate of each instrument, scaled, within 2 %.
+#[test]
+fn table_1_every_instrument_has_its_neutron_rate() {
+    let output = evforge(&["simulate", "--instruments", "--scale", "0.004", "--pulses", "56"]);
+    let table = succeed(&output);
+    let rows: Vec<Vec<&str>> =
+        table.lines().skip(2).map(|line| line.split('|').map(str::trim).collect()).collect();
+    assert_eq!(rows.len(), 13, "{table}");
+    for row in rows {
+        let off: f64 = row[5].trim_end_matches(" %").parse().unwrap();
+        assert!(off.abs() < 2.0, "{row:?}");
+        // Every readout takes bytes, and a neutron leaves one or more of them.
+        let [readouts, bytes]: [f64; 2] = [row[6], row[7]].map(|cell| cell.parse().unwrap());
+        assert!(readouts > 0.9 && bytes >= 4.0 * readouts, "{row:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_explained() {
+    for (arguments, expected) in [
+        (
+            &["simulate", "jungfrau", "--output", "x.pkts"][..],
+            "there is no detector `jungfrau`; known are gdgem",
+        ),
+        (&["simulate", "--instrument", "DREAM", "--output", "x.pkts"], "it has C-SPEC, ESTIA, FREIA"),
+        (
+            &["simulate", "--instrument", "SKADI", "--readout", "ess", "--output", "x.pkts"],
+            "simulated with prototype",
+        ),
+        (&["simulate", "--instrument", "LoKI-BCS", "--form"], "no pipeline for the generic readout"),
+        (&["simulate", "sonde"], "--output FILE, --to ADDRESS:PORT or --form"),
+        (&["simulate", "sonde", "--scale", "0", "--form"], "--scale"),
+        (&["simulate", "sonde", "--neutrons", "many", "--form"], "many"),
+        (&["simulate", "sonde", "--fault", "explode", "--form"], "explode"),
+        (&["simulate", "sonde", "--output", "/nowhere/x.pkts"], "/nowhere/x.pkts"),
+        (
+            &["simulate", "sonde", "--form", "--truth", "/nowhere/t.csv"],
+            "the truth cannot be written to /nowhere/t.csv",
+        ),
+    ] {
+        let output = evforge(arguments);
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && error.contains(expected), "{arguments:?}: {error}");
+    }
+}
