@@ -1,8 +1,8 @@
 //! Parameters of the simulated Gd-GEM.
 //!
-//! "EFU paper" is *ESS event formation*, section 4.4. "The recording" is the VMM3a capture that the tests of Gd-GEM
-//! use: its clusters are point-like (5 or 6 strips, 60 to 70 ns, two peaks of the amplitude), so that it tells about
-//! gas amplification, strips and electronics, and nothing about tracks. `docs` of [`super`] compare both.
+//! "EFU paper" is *ESS event formation*, of which section 4.4 describes the detector. "The recording" is the VMM3a
+//! capture that the tests of Gd-GEM use: its clusters are those of points, not of tracks, so that it tells about gas
+//! amplification, strips and electronics only. [`super`] compares both.
 
 use serde::Deserialize;
 
@@ -40,10 +40,10 @@ pub struct GdGemPhysics {
     /// Velocity of the charge in the drift gap, in millimetres per microsecond. Chosen, see `drift_gap`.
     pub drift_velocity: f64,
     /// Standard deviation of a point's charge on the strips, in millimetres: diffusion, gas amplification and
-    /// strips. 0.37 gives the 1.0 strips of the recording.
+    /// strips. Chosen so that a point has the 1.0 strips of the recording, its smallest amplitudes cut off.
     pub charge_width: f64,
-    /// Amplitude on each plane of an energy of 1 keV, in steps of the converter. 180 gives the recording's peak at
-    /// 1440, if that is the 8.0 keV of copper, by which such detectors are tested.
+    /// Amplitude on each plane of an energy of 1 keV, in steps of the converter. Chosen so that tracks use the
+    /// converter as the recording does: half of the amplitudes are below 250, nine tenths below 550.
     pub amplitude_per_kev: f64,
     /// Amplitudes of hits below this are not passed to the electronics, in steps of the converter. Chosen well below
     /// any threshold.
@@ -75,8 +75,8 @@ impl Default for GdGemPhysics {
             pitch: 0.4,
             drift_gap: 10.0,
             drift_velocity: 20.0,
-            charge_width: 0.37,
-            amplitude_per_kev: 180.0,
+            charge_width: 0.42,
+            amplitude_per_kev: 100.0,
             least_amplitude: 15.0,
             time_walk: 60.0,
             time_walk_decay: 30.0,
