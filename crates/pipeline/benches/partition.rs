@@ -9,12 +9,13 @@
 
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
-use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_core::packet::PacketSlab;
+use evforge_core::quantity::Frequency;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::partition::{Region, RegionExecutor};
 use evforge_pipeline::benchmark::measure;
 use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_pipeline::simulation::{simulation, slab_of};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,17 +48,13 @@ fn config(partition: &str) -> Config {
 }
 
 fn simulated(config: &Config, neutrons_per_second: f64) -> PacketSlab {
-    let DetectorSettings::GdGem(settings) = &config.detector else { panic!("another detector") };
-    let options =
-        GdGemSimulationOptions { neutrons_per_second, seed: 5, ..GdGemSimulationOptions::default() };
-    let mut simulation = GdGemSimulation::new(settings, options).expect("a VMM3a detector");
+    let mut config = config.clone();
+    config.simulation.seed = 5;
+    config.simulation.beam.neutrons = Frequency { millihertz: (neutrons_per_second * 1000.0) as u64 };
+    let mut simulation = simulation(&config).expect("a detector that can be simulated");
     let pulses = (4e5 / neutrons_per_second).ceil() as usize;
     let packets: Vec<_> = (0..pulses.max(2)).flat_map(|_| simulation.next_pulse().packets).collect();
-    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|packet| packet.bytes.len()).sum());
-    for packet in &packets {
-        assert!(slab.push(&packet.bytes, packet.bytes.len(), PacketOrigin::default()));
-    }
-    slab
+    slab_of(&packets)
 }
 
 /// The events, clusters per time group of x or y, and clusters beyond the overlap.

@@ -10,10 +10,10 @@ use evforge_core::event_log::EventLog;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_pipeline::config::Config;
 use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::monitor_tap::MonitorTap;
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_pipeline::simulation::simulation;
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;
@@ -38,13 +38,12 @@ fn split_by_fec(packets: impl IntoIterator<Item = Vec<u8>>) -> Sources {
 
 /// A simulated detector at a low rate, so that packets are long in time, and at a high one.
 static SIMULATED: LazyLock<Vec<Sources>> = LazyLock::new(|| {
-    let DetectorSettings::GdGem(settings) = config(&[]).detector else { panic!("another detector") };
-    [300.0, 60_000.0]
-        .map(|neutrons_per_second| {
-            let options =
-                GdGemSimulationOptions { neutrons_per_second, seed: 7, ..GdGemSimulationOptions::default() };
-            let mut simulation = GdGemSimulation::new(&settings, options).expect("a VMM3a detector");
-            let pulses = if neutrons_per_second < 1000.0 { 40 } else { 3 };
+    [("300Hz", 40), ("60kHz", 3)]
+        .map(|(neutrons, pulses)| {
+            let neutrons = format!("simulation.beam.neutrons={neutrons}");
+            let config =
+                config(&[neutrons, "simulation.electronics.noise=5kHz".into(), "simulation.seed=7".into()]);
+            let mut simulation = simulation(&config).expect("a detector that can be simulated");
             split_by_fec((0..pulses).flat_map(|_| simulation.next_pulse().packets).map(|packet| packet.bytes))
         })
         .into()

@@ -7,22 +7,30 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::Plane;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_pipeline::simulation::simulation;
+use evforge_sim::truth::Neutron;
 use std::collections::HashSet;
 use std::path::Path;
 
 /// The settings of the instrument, with sources that stop holding the others back when they are silent.
-fn nmx() -> GdGemSettings {
+fn nmx_config() -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/gdgem-nmx.toml");
-    let config =
-        Config::read(&path, &["gdgem.sorting.max_held_hits=16384".into()]).expect("the configuration");
-    let DetectorSettings::GdGem(settings) = config.detector else { panic!("another detector") };
+    let overrides = [
+        "gdgem.sorting.max_held_hits=16384",
+        "simulation.seed=11",
+        "simulation.beam.neutrons=4kHz",
+        "simulation.electronics.noise=5kHz",
+    ];
+    Config::read(&path, &overrides.map(String::from)).expect("the configuration")
+}
+
+fn nmx() -> GdGemSettings {
+    let DetectorSettings::GdGem(settings) = nmx_config().detector else { panic!("another detector") };
     settings
 }
 
-fn simulated(settings: &GdGemSettings) -> (Vec<Vec<u8>>, Vec<Event>) {
-    let options = GdGemSimulationOptions { neutrons_per_second: 4000.0, seed: 11, ..Default::default() };
-    let mut simulation = GdGemSimulation::new(settings, options).expect("a VMM3a detector");
+fn simulated() -> (Vec<Vec<u8>>, Vec<Neutron>) {
+    let mut simulation = simulation(&nmx_config()).expect("a detector that can be simulated");
     let (mut packets, mut truth) = (Vec::new(), Vec::new());
     for _ in 0..6 {
         let pulse = simulation.next_pulse();
@@ -83,14 +91,14 @@ fn the_configuration_of_nmx_has_its_strips_and_hybrids() {
 #[test]
 fn neutrons_are_found_on_their_panel_in_order_however_packets_are_cut() {
     let settings = nmx();
-    let (packets, truth) = simulated(&settings);
+    let (packets, truth) = simulated();
     let events = form(&settings, &packets, 64, 1000);
     assert!(events.is_sorted_by_key(|event| event.time_ns), "in order over all panels");
     assert_eq!(form(&settings, &packets, 1, 7), events);
-    let panel = |event: &Event| settings.geometry.coordinates(event.pixel_id).map(|place| place.panel);
+    let panel = |pixel_id| settings.geometry.coordinates(pixel_id).map(|place| place.panel);
     for number in 0..4 {
-        let of_panel = |events: &[Event]| events.iter().filter(|event| panel(event) == Some(number)).count();
-        let (found, true_ones) = (of_panel(&events), of_panel(&truth));
+        let found = events.iter().filter(|event| panel(event.pixel_id) == Some(number)).count();
+        let true_ones = truth.iter().filter(|neutron| panel(neutron.pixel_id) == Some(number)).count();
         assert!(true_ones > 50 && found * 10 >= true_ones * 9, "{found} of {true_ones} on panel {number}");
     }
     // An event lies close to a neutron: same panel, a few strips, some hundred nanoseconds.
@@ -112,7 +120,7 @@ fn neutrons_are_found_on_their_panel_in_order_however_packets_are_cut() {
 #[test]
 fn panels_do_not_disturb_one_another() {
     let settings = nmx();
-    let (packets, _) = simulated(&settings);
+    let (packets, _) = simulated();
     let all = form(&settings, &packets, 64, 1000);
     let geometry = settings.geometry;
     for panel in 0..4 {

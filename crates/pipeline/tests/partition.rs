@@ -3,10 +3,10 @@
 
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
-use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_core::packet::PacketSlab;
 use evforge_net::capture::{CaptureReader, Fill};
-use evforge_pipeline::config::{Config, DetectorSettings};
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_pipeline::config::Config;
+use evforge_pipeline::simulation::{simulation, slab_of};
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 
@@ -90,23 +90,17 @@ fn recorded_packets_of_2018_give_the_same_events_in_regions() {
     }
 }
 
-fn simulated(file: &str, neutrons_per_second: f64) -> PacketSlab {
-    let DetectorSettings::GdGem(settings) = config(file, &[]).detector else { panic!("another detector") };
-    let options =
-        GdGemSimulationOptions { neutrons_per_second, seed: 3, ..GdGemSimulationOptions::default() };
-    let mut simulation = GdGemSimulation::new(&settings, options).expect("a VMM3a detector");
+fn simulated(file: &str, neutrons: &str) -> PacketSlab {
+    let overrides = [format!("simulation.beam.neutrons={neutrons}"), "simulation.seed=3".into()];
+    let mut simulation = simulation(&config(file, &overrides)).expect("a detector that can be simulated");
     let packets: Vec<_> = (0..3).flat_map(|_| simulation.next_pulse().packets).collect();
-    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|packet| packet.bytes.len()).sum());
-    for packet in &packets {
-        assert!(slab.push(&packet.bytes, packet.bytes.len(), PacketOrigin::default()));
-    }
-    slab
+    slab_of(&packets)
 }
 
 /// Ten times what a panel of 128 strips can tell apart: most time groups hold several tracks.
 #[test]
 fn pile_up_gives_the_same_events_and_a_tiny_overlap_is_counted() {
-    let [tiny, small, wide] = compare("gdgem-srs.toml", &simulated("gdgem-srs.toml", 1e6));
+    let [tiny, small, wide] = compare("gdgem-srs.toml", &simulated("gdgem-srs.toml", "1MHz"));
     assert!(tiny > 100 && tiny > small && small > wide, "{tiny} {small} {wide}");
     assert_eq!(wide, 0, "64 strips beyond the middle of 128: the whole panel");
 }
@@ -114,6 +108,6 @@ fn pile_up_gives_the_same_events_and_a_tiny_overlap_is_counted() {
 /// Every panel has regions of its own.
 #[test]
 fn several_panels_give_the_same_events_in_regions() {
-    let slab = simulated("gdgem-nmx.toml", 100_000.0);
+    let slab = simulated("gdgem-nmx.toml", "100kHz");
     compare("gdgem-nmx.toml", &slab);
 }

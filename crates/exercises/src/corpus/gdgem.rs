@@ -5,7 +5,9 @@ use super::packets::{hit, marker, neutron, readout, spoilt, vmm2, vmm3};
 use crate::gdgem::{choice, settings};
 use evforge_detect::gdgem::hit_time::HitTime;
 use evforge_detect::gdgem::settings::ReadoutFormat;
-use evforge_sim::gdgem_old::{GdGemSimulation, GdGemSimulationOptions};
+use evforge_sim::electronics::Hit;
+use evforge_sim::gdgem::{self, GdGemPhysics};
+use evforge_sim::readout::Pulse;
 use evforge_wire::srs_vmm::{END_OF_FRAME, Vmm3Variant, Word};
 
 /// Stamps between two neutrons: 16 turns of the bunch-crossing counter.
@@ -67,16 +69,25 @@ fn neutrons(choice: u8, runs: std::ops::Range<u64>) -> Vec<Vec<u8>> {
     runs.flat_map(one).collect()
 }
 
+/// Two pulses of simulated cards: tracks over five strips, at first of both planes, and then of one.
 fn simulated() -> Vec<Vec<u8>> {
-    let options = GdGemSimulationOptions {
-        neutrons_per_second: 300.0,
-        noise_per_second: 500.0,
-        seed: 7,
-        ..Default::default()
+    let (detector, mut readout) = gdgem::srs(&settings(choice::VMM3A), GdGemPhysics::default());
+    let channels = detector.layout().channel_count() as u64;
+    let hit = |neutron: u64, strip: u64| {
+        let time_ps = neutron * 900_000_000 + strip % 5 * 30_000;
+        let channel = (neutron * 13 + strip % 5 + strip / 5 * channels / 2) % channels;
+        let amplitude = (100 + 37 * neutron + 200 * strip) as u16 % 1024;
+        Hit { channel: channel as u32, time_ps, sent_ps: time_ps, amplitude }
     };
-    let mut simulation =
-        GdGemSimulation::new(&settings(choice::VMM3A), options).expect("a VMM3a detector can be simulated");
-    (0..2).flat_map(|_| simulation.next_pulse().packets).map(|packet| packet.bytes).collect()
+    let mut packets = Vec::new();
+    for number in 1..3 {
+        let strips = if number == 1 { 10 } else { 5 };
+        let hits = (0..20).flat_map(|neutron| (0..strips).map(move |strip| (neutron, strip)));
+        let hits: Vec<Hit> = hits.map(|(neutron, strip)| hit(neutron, strip)).collect();
+        let pulse = Pulse { number, start_ns: number * 71_428_572, end_ns: (number + 1) * 71_428_572 };
+        readout.pulse(&pulse, &hits, &mut packets);
+    }
+    packets.into_iter().map(|packet| packet.bytes).collect()
 }
 
 fn of_bad_packets() -> Vec<Seed> {
