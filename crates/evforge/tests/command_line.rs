@@ -218,7 +218,8 @@ fn a_simulated_capture_is_formed_to_its_truth_in_both_formats() {
         ]);
         assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
         let score = ["--truth", &file("truth.csv"), "--events", &file("events.csv")];
-        let demands = ["--min-efficiency", "99%", "--max-ghosts", "1%", "--max-not-resolvable", "20%"];
+        // A track ends within some strips of where it began.
+        let demands = ["--distance", "20", "--min-efficiency", "99%", "--max-ghosts", "1%"];
         let config = config("gdgem-srs.toml");
         let score = [&["score", "--config", &config], &score[..], &demands].concat();
         let output = evforge(&score);
