@@ -4,11 +4,12 @@ use crate::CommandError;
 use crate::input::open;
 use crate::output::print;
 use clap::Args;
-use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::Fill;
 use evforge_net::affinity::allowed_cores;
 use evforge_pipeline::benchmark::{Measurement, made_packets, measure, reference_speed};
 use evforge_pipeline::config::Config;
+use evforge_pipeline::simulation::slab_of;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,8 @@ pub(crate) struct BenchArguments {
     /// Configuration of the instrument
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     config: PathBuf,
-    /// The captures to form events of; each is read into memory first. Without any, packets are made for the
-    /// configuration, where evforge can do that: detectors with VMM3a records in today's ESS readout
+    /// The captures to form events of; each is read into memory first. Without any, the detector of the
+    /// configuration is simulated
     #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE", num_args = 1..)]
     input: Vec<PathBuf>,
     /// How long to measure each capture, in seconds
@@ -43,15 +44,10 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
     }
     let cores = &allowed[..arguments.cores];
     if arguments.input.is_empty() {
-        let made = made_packets(&config)?.ok_or_else(|| {
-            format!("packets for [{}] cannot be made: give captures with --input", config.section)
-        })?;
-        let mut slab = PacketSlab::new(made.packets.len(), made.packets.iter().map(Vec::len).sum());
-        let has_room =
-            made.packets.iter().all(|packet| slab.push(packet, packet.len(), PacketOrigin::default()));
-        debug_assert!(has_room, "the slab was made for them");
-        let measured = measure(&config, &[slab], None, cores, arguments.seconds)?;
-        print(&describe(&config, "made packets", &measured))?;
+        let made =
+            made_packets(&config).map_err(|problem| format!("{problem}: give captures with --input"))?;
+        let measured = measure(&config, &[slab_of(&made.packets)], None, cores, arguments.seconds)?;
+        print(&describe(&config, "simulated", &measured))?;
         print(&format!("  {}\n", made.description))?;
     }
     for input in &arguments.input {

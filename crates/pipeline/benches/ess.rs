@@ -1,7 +1,7 @@
 //! Event formation of the detectors with VMM3a records in today's ESS readout, from memory, on one core.
 //!
-//! There are no recordings of neutrons: packets are made by our own encoder for each shipped configuration, with
-//! readouts of several front ends nearly in order. Every pass must give the events of the first.
+//! There are no recordings of neutrons: the detector of each shipped configuration is simulated, with readouts of several
+//! front ends nearly in order. Every pass must give the events of the first.
 //!
 //! `cargo bench -p evforge-pipeline --bench ess`; EVFORGE_BENCH_SECONDS sets the time per line.
 
@@ -19,8 +19,14 @@ fn main() {
     for configuration in CONFIGURATIONS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
         let config = Config::read(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
-        let made = made_packets(&config).expect("a configuration that was read");
-        let packets = made.expect("a detector that packets are made for").packets;
-        print_row(&Row { capture: "made", configuration, overrides: &[], packets: &packets, expected: None });
+        let made = made_packets(&config).expect("a detector that can be simulated");
+        let packets: Vec<Vec<u8>> = made.packets.into_iter().map(|packet| packet.bytes).collect();
+        print_row(&Row {
+            capture: "simulated",
+            configuration,
+            overrides: &[],
+            packets: &packets,
+            expected: None,
+        });
     }
 }

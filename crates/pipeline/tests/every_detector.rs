@@ -98,12 +98,12 @@ fn events_depend_on_the_packets_alone() {
 fn events_depend_on_made_packets_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     for configuration in MADE {
-        let made = made_packets(&config(configuration, &[])).expect("a configuration that was read");
+        let made = made_packets(&config(configuration, &[])).expect("a detector that can be simulated");
         let path = folder.path().join("made.pcapng");
         let mut writer = PcapngWriter::create(&path).expect("a capture");
-        for bytes in made.expect("a detector that packets are made for").packets.iter().take(MADE_PACKETS) {
-            let original_length = bytes.len() as u32;
-            let packet = Packet { bytes, original_length, origin: PacketOrigin::default() };
+        for made in made.packets.iter().take(MADE_PACKETS) {
+            let original_length = made.bytes.len() as u32;
+            let packet = Packet { bytes: &made.bytes, original_length, origin: made.origin };
             writer.write(&packet).expect("a packet");
         }
         writer.finish().expect("a whole capture");

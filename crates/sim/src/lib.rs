@@ -23,7 +23,6 @@
 //! | the instruments of the EFU paper, as loads | [`instruments`] |
 //! | a load for detectors that are not simulated | [`pixel_stream`] |
 //! | random numbers that do not depend on threads | [`random`] |
-//! | a load for any detector with VMM3a records in today's ESS readout | [`vmm_load`] |
 //!
 //! A simulation is a function of its options and its seed: the same ones give the same packets, bit for bit.
 //! The truth (time and pixel of every neutron) is kept beside the packets, so that what a pipeline makes of
@@ -39,12 +38,10 @@ pub mod electronics;
 pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;
-pub mod gdgem_old;
 pub mod instruments;
 pub mod layout;
 pub mod multiblade;
 pub mod multigrid;
-pub mod neutron_source;
 pub mod overlay;
 pub mod packet;
 pub mod pixel_stream;
@@ -54,8 +51,5 @@ pub mod resolvable;
 pub mod score;
 pub mod simulation;
 pub mod sonde;
-pub mod srs_packets;
-pub mod track;
 pub mod truth;
 pub mod vmm_channel;
-pub mod vmm_load;
