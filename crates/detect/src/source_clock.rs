@@ -1,18 +1,22 @@
 //! The time line of one source: which hits are in time, which are late, and what a jump means.
 //!
 //! Everything is judged on the hits of **one** source in the order in which it sent them, so the verdicts do
-//! not depend on how the packets of several sources interleave. The largest time accepted so far is the
+//! not depend on how the packets of several sources interleave. The largest time that the source has come to is the
 //! *front*. A hit is
 //!
 //! | its time | it is | and therefore |
 //! |---|---|---|
 //! | above front + leap | ahead | put into quarantine |
-//! | from front - window to front + leap | on the line | accepted |
+//! | above front + window, up to that | a step ahead | accepted; the front follows if the next hit confirms it |
+//! | from front - window to front + window | on the line | accepted; the front follows |
 //! | from front - restart to below that | late | discarded |
 //! | below front - restart | behind | put into quarantine |
 //!
-//! One wild time stamp must not make all later hits late, so jumps wait until the next packet of the source
-//! that has a hit: the time *D* of its first hit decides.
+//! One wild time stamp must not make all later hits late. A **step** within the leap is therefore taken only with two hits:
+//! the next one of the source confirms it by being at the step less the window, or later; otherwise the step has been a
+//! wild stamp, and the front stays where it was. The **first** hit of a source is such a step: until another one confirms
+//! it, the source has no front. **Jumps** beyond the leap wait until the next packet of the source that
+//! has a hit: the time *D* of its first hit decides.
 //!
 //! * If D is behind, the source's clock has been restarted: from the first quarantined hit that is behind, a
 //!   new *epoch* begins, up to D + window; what stands before it belongs to the old line. Hits of different
@@ -98,6 +102,10 @@ pub struct SourceClock<T = Hit> {
     fast_from: u64,
     /// True until the first hit of the packet after the one that opened the quarantine.
     undecided: bool,
+    /// A step ahead that the next hit has to confirm; all hits take the slow path until then.
+    step: Option<u64>,
+    /// True while the step is the first hit of the source, and the front is not known yet.
+    is_first: bool,
     quarantine: Vec<(usize, T)>,
     counts: ClockCounts,
 }
@@ -118,6 +126,8 @@ impl<T: Timed> SourceClock<T> {
             floor: 0,
             fast_from: u64::MAX,
             undecided: false,
+            step: None,
+            is_first: false,
             quarantine: Vec::with_capacity(packet_hits),
             counts: ClockCounts::default(),
         }
@@ -129,7 +139,7 @@ impl<T: Timed> SourceClock<T> {
         self.closed = closed;
         self.find_floor();
         self.undecided = !self.quarantine.is_empty();
-        self.fast_from = if self.started && !self.undecided { self.floor } else { u64::MAX };
+        self.choose_path();
     }
 
     /// Judges a hit and passes it on if it is accepted.
@@ -141,7 +151,7 @@ impl<T: Timed> SourceClock<T> {
         // for the front, because nearly sorted hits would be hard to predict.
         let on_line = (hit.time() >= self.fast_from)
             & (hit.time() + self.window >= self.front)
-            & (hit.time() <= self.front + self.leap);
+            & (hit.time() <= self.front + self.window);
         if on_line {
             self.front = self.front.max(hit.time());
             accepted.accept(plane, self.epoch, hit);
@@ -157,16 +167,21 @@ impl<T: Timed> SourceClock<T> {
         self.release(restarted, u64::MAX, accepted);
     }
 
-    /// Epoch and largest accepted time, or none before the first hit.
+    /// Epoch and largest accepted time, or none before the first hit has been confirmed.
     #[inline]
     pub fn front(&self) -> Option<(u32, u64)> {
-        self.started.then_some((self.epoch, self.front))
+        self.has_front().then_some((self.epoch, self.front))
     }
 
-    /// Epoch and time below which this source will have no further hits, or none before the first.
+    /// Epoch and time below which this source will have no further hits, or none before the first has been confirmed.
     #[inline]
     pub fn watermark(&self) -> Option<(u32, u64)> {
-        self.started.then(|| (self.epoch, self.front.saturating_sub(self.window)))
+        self.has_front().then(|| (self.epoch, self.front.saturating_sub(self.window)))
+    }
+
+    #[inline]
+    fn has_front(&self) -> bool {
+        self.started && !self.is_first
     }
 
     /// First time of the current epoch.
@@ -193,6 +208,12 @@ impl<T: Timed> SourceClock<T> {
     /// Memory of the quarantine in bytes.
     pub fn memory_bound(packet_hits: usize) -> usize {
         packet_hits * size_of::<(usize, T)>()
+    }
+
+    /// Most hits need a comparison of three numbers and nothing else.
+    fn choose_path(&mut self) {
+        let is_plain = self.started && !self.undecided && self.step.is_none();
+        self.fast_from = if is_plain { self.floor } else { u64::MAX };
     }
 
     /// Other sources can have come to later epochs, and closed those before.
@@ -231,27 +252,55 @@ impl<T: Timed> SourceClock<T> {
     fn judge_slowly(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         if !self.started {
             self.started = true;
-            self.epoch_start = hit.time();
-            self.front = hit.time();
-            self.fast_from = self.floor;
-            self.take(plane, hit, accepted);
+            self.begin_at(plane, hit, accepted);
             return;
+        }
+        // What is further ahead than a leap may be wild itself, and decides nothing but whether a source has begun.
+        if let Some(step) = self.step
+            && (self.is_first || hit.time() <= step.saturating_add(self.leap))
+        {
+            self.step = None;
+            if hit.time().saturating_add(self.window) >= step {
+                self.front = self.front.max(step);
+                self.is_first = false;
+            } else if self.is_first {
+                return self.begin_at(plane, hit, accepted);
+            }
         }
         if std::mem::take(&mut self.undecided) {
             let restarted = self.relation(hit.time()) == Relation::Behind;
             self.release(restarted, hit.time().saturating_add(self.window), accepted);
-            self.fast_from = self.floor;
         }
         match self.relation(hit.time()) {
+            Relation::OnLine if hit.time() > self.front.saturating_add(self.window) => {
+                self.step = Some(hit.time());
+                self.accept(plane, hit, accepted);
+            }
             Relation::OnLine => self.take(plane, hit, accepted),
             Relation::Late => self.count_late(plane),
             Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
         }
+        self.choose_path();
+    }
+
+    /// Accepts the first hit, which may have been the wrong one.
+    fn begin_at(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
+        self.is_first = true;
+        self.step = Some(hit.time());
+        self.epoch_start = hit.time();
+        self.front = hit.time();
+        self.choose_path();
+        self.accept(plane, hit, accepted);
+    }
+
+    /// Accepts a hit that the source has come to.
+    fn take(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
+        self.front = self.front.max(hit.time());
+        self.accept(plane, hit, accepted);
     }
 
     /// Accepts a hit that is in time, unless its time has been closed meanwhile.
-    fn take(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
-        self.front = self.front.max(hit.time());
+    fn accept(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         if hit.time() < self.floor {
             self.count_late(plane);
         } else {
@@ -335,6 +384,36 @@ mod tests {
     }
 
     #[test]
+    fn a_wild_stamp_within_the_leap_takes_the_front_nowhere() {
+        let (line, counts) = judge(&[&[100, 199, 101], &[102, 91, 92]]);
+        assert_eq!(line, [100, 199, 101, 102, 92].map(|time| (0, time)));
+        assert_eq!(counts, ClockCounts { late: 1, ..Default::default() });
+        // Another wild one, however far ahead, does not confirm it.
+        let (line, counts) = judge(&[&[100, 101, 180, 9_000, 102], &[103]]);
+        assert_eq!(line, [100, 101, 180, 102, 103].map(|time| (0, time)));
+        assert_eq!(counts, ClockCounts { refuted: 1, ..Default::default() });
+        // A source whose time goes on in steps is followed a hit later.
+        let (line, counts) = judge(&[&[100, 150, 200, 250, 150], &[260]]);
+        assert_eq!(line, [100, 150, 200, 250, 260].map(|time| (0, time)));
+        assert_eq!(counts, ClockCounts { late: 1, ..Default::default() });
+    }
+
+    #[test]
+    fn a_source_whose_first_stamp_is_wild_begins_with_the_next() {
+        for wild in [50_000, 500, 120] {
+            let (line, counts) = judge(&[&[wild], &[100, 101], &[102]]);
+            assert_eq!(line, [wild, 100, 101, 102].map(|time| (0, time)));
+            assert_eq!(counts, ClockCounts::default());
+        }
+        let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
+        clock.begin_packet((0, 0));
+        clock.judge(0, Hit { time: 500, strip: 0, adc: 0 }, &mut Line::default());
+        assert_eq!((clock.front(), clock.watermark()), (None, None));
+        clock.judge(0, Hit { time: 501, strip: 0, adc: 0 }, &mut Line::default());
+        assert_eq!((clock.front(), clock.watermark()), (Some((0, 501)), Some((0, 491))));
+    }
+
+    #[test]
     fn a_wild_stamp_among_true_leaps_is_told_apart_by_the_next_packet() {
         let (line, counts) = judge(&[&[100], &[9_000_000, 5_000, 7_000], &[9_000]]);
         assert_eq!(line, [(0, 100), (0, 5_000), (0, 7_000), (0, 9_000)]);
@@ -364,8 +443,8 @@ mod tests {
 
     #[test]
     fn a_hit_from_long_ago_does_not_restart_a_clock_that_goes_on() {
-        let (line, counts) = judge(&[&[50_000, 5], &[50_001], &[50_200, 7], &[50_400], &[50_401]]);
-        assert_eq!(line, [(0, 50_000), (0, 50_001), (0, 50_200), (0, 50_400), (0, 50_401)]);
+        let (line, counts) = judge(&[&[49_999, 50_000, 5], &[50_001], &[50_200, 7], &[50_400], &[50_401]]);
+        assert_eq!(line, [49_999, 50_000, 50_001, 50_200, 50_400, 50_401].map(|time| (0, time)));
         assert_eq!(counts, ClockCounts { refuted: 2, leaps: 2, ..Default::default() });
     }
 
@@ -384,13 +463,14 @@ mod tests {
         clock.begin_packet((0, 0));
         clock.judge(0, hit(100), &mut line);
         clock.judge(TIME_SIGN, hit(150), &mut line);
+        clock.judge(TIME_SIGN, hit(150), &mut line);
         clock.judge(0, hit(130), &mut line);
         clock.judge(TIME_SIGN, hit(130), &mut line);
         clock.judge(TIME_SIGN, hit(9_000), &mut line);
         assert!(clock.is_quarantine_open() && clock.held() == 0);
         clock.begin_packet((0, 0));
         clock.judge(0, hit(151), &mut line);
-        assert_eq!(line.0, [(0, 100), (0, 150), (0, 151)]);
+        assert_eq!(line.0, [(0, 100), (0, 150), (0, 150), (0, 151)]);
         let expected = ClockCounts { late: 1, late_signs: 1, refuted_signs: 1, ..Default::default() };
         assert_eq!((clock.counts(), clock.is_quarantine_open()), (expected, false));
     }

@@ -150,8 +150,16 @@ mod tests {
     fn time_stamps_are_followed_over_their_wraps() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("august.h5");
-        let stamps =
-            [0, 1_u64 << 30, (1 << 31) + 50, (1 << 32) - 50, (1 << 32) + 50, 3 << 31, (1 << 33) - 50];
+        let stamps = [
+            0,
+            1_u64 << 30,
+            (1 << 31) + 50,
+            (1 << 32) - 50,
+            (1 << 32) + 50,
+            5 << 30,
+            3 << 31,
+            (1 << 33) - 50,
+        ];
         let rows: Vec<_> = stamps.iter().map(|&stamp| row::<u8>(stamp as u32, true)).collect();
         write(&path, &rows);
         let mut slab = PacketSlab::new(10, 0);

@@ -6,7 +6,7 @@ mod common;
 
 use common::Keep;
 use evforge_core::event_log::EventLog;
-use evforge_core::packet::{Packet, PacketOrigin};
+use evforge_core::packet::Packet;
 use evforge_net::capture::{CaptureReader, PcapngWriter};
 use evforge_pipeline::benchmark::made_packets;
 use evforge_pipeline::capture_run::CaptureRun;
