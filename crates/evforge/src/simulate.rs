@@ -191,20 +191,22 @@ impl Simulated {
     /// What was simulated, for people.
     fn summary(&self, counters: &CounterSnapshot) -> String {
         let value = |name| counters.value(name).unwrap_or(0);
-        let neutrons = value("neutrons").max(1) as f64;
+        let with_a_trace = value("neutrons_with_a_trace").max(1) as f64;
         let seconds = value("pulses") as f64 / 14.0;
         let mut text = format!(
-            "simulated     {} neutrons in {} pulses; {} packets, {} bytes\n\
-             rate          {} neutrons/s on average, {} in the busiest millisecond\n\
-             a neutron     {:.2} readouts, {:.1} bytes; {}B/s\n",
+            "simulated     {} neutrons in {} pulses, {} with a trace; {} packets, {} bytes\n\
+             rate          {} neutrons/s on average; with a trace {}, in the busiest millisecond {}\n\
+             a trace       {:.2} readouts, {:.1} bytes; {}B/s\n",
             grouped(value("neutrons")),
             grouped(value("pulses")),
+            grouped(value("neutrons_with_a_trace")),
             grouped(value("simulated_packets")),
             grouped(value("simulated_bytes")),
             scaled(value("neutrons") as f64 / seconds),
+            scaled(with_a_trace / seconds),
             scaled(value("neutrons_in_busiest_millisecond") as f64 * 1000.0),
-            value("simulated_readouts") as f64 / neutrons,
-            value("simulated_bytes") as f64 / neutrons,
+            value("simulated_readouts") as f64 / with_a_trace,
+            value("simulated_bytes") as f64 / with_a_trace,
             scaled(value("simulated_bytes") as f64 / seconds),
         );
         if let Some((instrument, load)) = self.instrument {
@@ -331,8 +333,8 @@ fn send(
 /// Simulates every instrument of the table for a while and prints what it sends beside what the paper says.
 fn instrument_table(arguments: &SimulateArguments) -> Result<bool, CommandError> {
     let mut text = String::from(
-        "| instrument | detector | readout | neutrons/s | simulated | readouts per neutron | bytes per neutron | \
-         data rate | data rate in the paper | peak (1 ms) / average |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| instrument | detector | readout | neutrons/s | simulated | with a trace | readouts per trace | bytes per trace | \
+         data rate | data rate in the paper | peak (1 ms) / average |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for instrument in INSTRUMENTS {
         for load in instrument.loads {
@@ -365,25 +367,25 @@ impl SimulateOne<'_> {
         let truth = TruthFiles::create(None, None)?;
         let mut source = SimulatedSource::new(simulated.simulation()?, arguments.pulses, Box::new(truth));
         while source.next_packet()?.is_some() {}
-        let SimulationCounters { pulses, neutrons, neutrons_in_busiest_millisecond: peak, .. } =
-            *source.simulated();
         let counters = source.simulated();
-        let (seconds, all) = (pulses as f64 / 14.0, neutrons.max(1) as f64);
-        let bytes = counters.simulated_bytes as f64 / all;
+        let SimulationCounters { pulses, neutrons, neutrons_with_a_trace: traces, .. } = *counters;
+        let (seconds, traces) = (pulses as f64 / 14.0, traces.max(1) as f64);
+        let peak = counters.neutrons_in_busiest_millisecond as f64 * 1000.0;
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {:+.2} % | {:.2} | {:.1} | {}B/s | {}B/s | {:.1} |",
+            "| {} | {} | {} | {} | {:+.2} % | {:.0} % | {:.2} | {:.1} | {}B/s | {}B/s | {:.1} |",
             instrument.name,
             instrument.detector,
             load.description,
             scaled(instrument.average as f64),
             (neutrons as f64 / seconds / asked - 1.0) * 100.0,
-            counters.simulated_readouts as f64 / all,
-            bytes,
-            scaled(bytes * instrument.average as f64),
+            traces / neutrons.max(1) as f64 * 100.0,
+            counters.simulated_readouts as f64 / traces,
+            counters.simulated_bytes as f64 / traces,
+            scaled(counters.simulated_bytes as f64 / seconds / arguments.scale),
             scaled(instrument.data_rate as f64),
-            peak as f64 * 1000.0 / (all / seconds),
+            peak / (traces / seconds),
         );
         Ok(())
     }

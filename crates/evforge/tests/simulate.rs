@@ -79,7 +79,7 @@ fn table_1_every_instrument_has_its_neutron_rate() {
         let off: f64 = row[5].trim_end_matches(" %").parse().unwrap();
         assert!(off.abs() < 2.0, "{row:?}");
         // Every readout takes bytes, and a neutron leaves one or more of them.
-        let [readouts, bytes]: [f64; 2] = [row[6], row[7]].map(|cell| cell.parse().unwrap());
+        let [readouts, bytes]: [f64; 2] = [row[7], row[8]].map(|cell| cell.parse().unwrap());
         assert!(readouts > 0.9 && bytes >= 4.0 * readouts, "{row:?}");
     }
 }

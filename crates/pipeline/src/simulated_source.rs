@@ -13,7 +13,8 @@ evforge_core::counters! {
     pub struct SimulationCounters: "simulation" {
         pulses: Information, Times, "Pulses that have been simulated.";
         neutrons: Information, Events, "Neutrons that reached the simulated detector.";
-        neutrons_in_busiest_millisecond: Information, Events, "Most neutrons within one millisecond of a pulse: how the EFU paper defines a peak rate (section 1.1).";
+        neutrons_with_a_trace: Information, Events, "Neutrons that left something in the simulated detector. The others went through.";
+        neutrons_in_busiest_millisecond: Information, Events, "Most neutrons with a trace within one millisecond of a pulse: how the EFU paper defines a peak rate (section 1.1).";
         simulated_readouts: Information, Readouts, "Hits that the simulated electronics have digitised.";
         simulated_packets: Information, Packets, "Packets that the simulated electronics have sent.";
         simulated_bytes: Information, Bytes, "Bytes of the packets that the simulated electronics have sent.";
@@ -95,6 +96,7 @@ impl SimulatedSource {
         for mut pulse in self.simulation.next_pulses(count as usize) {
             self.observer.pulse(&pulse)?;
             self.counters.neutrons += pulse.arrived;
+            self.counters.neutrons_with_a_trace += pulse.truth.len() as u64;
             self.counters.simulated_readouts += pulse.readouts;
             self.count_peak(&pulse);
             self.take(pulse.packets.drain(..));
