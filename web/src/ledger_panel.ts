@@ -115,13 +115,18 @@ function sourceRows(rows: DocumentFragment, sources: Source[]): void {
   // Those with losses first: that is what one looks for.
   const sorted = [...sources].sort((a, b) => b.packets.lost - a.packets.lost);
   for (const source of sorted) {
-    const { received, lost } = source.packets;
-    const value = `${scaled(received)}, ${lost > 0 ? `lost ${scaled(lost)}` : "none lost"}`;
-    row(table, source.name, value, lost > 0 ? "bad" : "").title = missing(source);
+    const { lost } = source.packets;
+    row(table, source.name, fate(source.packets), lost > 0 ? "bad" : "").title = missing(source);
   }
 }
 
+function fate({ sent, received, lost }: Packets): string {
+  if (sent === undefined) return scaled(received);
+  return `${scaled(received)}, ${lost > 0 ? `lost ${scaled(lost)}` : "none lost"}`;
+}
+
 function missing(source: Source): string {
+  if (source.packets.sent === undefined) return "its packets have no numbers: loss cannot be seen";
   if (source.gaps.length === 0) return "no packet number is missing";
   const gaps = source.gaps.map(([first, count]) => (count === 1 ? `${first}` : `${first} to ${first + count - 1}`));
   const more = source.gaps_not_listed > 0 ? ` and ${source.gaps_not_listed} more gaps` : "";

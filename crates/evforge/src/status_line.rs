@@ -57,7 +57,11 @@ impl StatusLine {
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(PLAIN_EVERY) {
             return;
         }
-        let lost = status.ledger.packets().lost + status.losses.after_the_last;
+        let packets = status.ledger.packets();
+        let lost = packets.lost + status.losses.after_the_last;
+        // Without numbers, only what was lost where the kernel counts it can be known.
+        let is_unknown = packets.sent.is_none() && packets.received > 0 && lost == 0;
+        let lost = if is_unknown { "not known".to_owned() } else { grouped(lost) };
         let line = format!(
             "{:6.0} s  {} packets/s  {}bit/s  {} readouts/s  {} events/s  lost {}  unaccounted {}",
             now.elapsed.as_secs_f64(),
@@ -65,7 +69,7 @@ impl StatusLine {
             rate(8 * now.bytes, 8 * before.bytes),
             rate(now.readouts, before.readouts),
             rate(now.events, before.events),
-            grouped(lost),
+            lost,
             grouped(status.ledger.unaccounted()),
         );
         let mut error = std::io::stderr().lock();

@@ -308,7 +308,8 @@ fn counters_json(counters: &CounterSnapshot) -> Value {
 
 fn packets_text(packets: &PacketLedger) -> String {
     let sent = packets.sent.map_or("sent not known".to_owned(), |sent| format!("sent {}", grouped(sent)));
-    let mut text = format!("{sent}, received {}, lost {}", grouped(packets.received), grouped(packets.lost));
+    let lost = packets.sent.map_or("not known".to_owned(), |_| grouped(packets.lost));
+    let mut text = format!("{sent}, received {}, lost {lost}", grouped(packets.received));
     for (name, count) in [
         ("reordered", packets.reordered),
         ("duplicated", packets.duplicated),

@@ -1,4 +1,4 @@
-//! The built-in picture: a plate with a letter F and two holes, in front of a broad beam.
+//! The built-in picture: a plate with a letter F, a fainter cross and a small square, in front of a broad beam.
 //!
 //! It has no symmetry: mirrored or turned it is another picture, so that a wrong orientation of an axis
 //! shows at once.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The picture in the beam.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ImageSettings {
-    /// `"mask"`: the built-in picture, a letter F and two holes.
+    /// `"mask"`: the built-in picture, a letter F, a fainter cross and a small square.
     #[default]
     Mask,
     /// `"flat"`: all pixels alike.
