@@ -12,7 +12,7 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | packets to readouts and back, exactly | [`format`] (the trait), [`srs_vmm`], [`caen_records`] |
+//! | packets to readouts and back, exactly | [`mod@format`] (the trait), [`srs_vmm`], [`caen_records`] |
 //! | groups, and which of them are labels | [`recording`] |
 //! | which neutrons stand alone | [`isolation`] |
 //! | where copies go in time and on the detector | [`copies`] |
