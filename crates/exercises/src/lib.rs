@@ -10,6 +10,7 @@
 //! | [`srs_vmm`](srs_vmm::srs_vmm) | packets of SRS front-end cards | numbering agrees; encoding again gives the same content |
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
+//! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
@@ -33,6 +34,7 @@ pub mod capture;
 pub mod cncs;
 pub mod configuration;
 pub mod corpus;
+pub mod drop;
 pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
@@ -58,10 +60,11 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
+    Target { name: "drop", exercise: drop::drop, seeds: corpus::drop::seeds },
     Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
     Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
     Target {

@@ -41,6 +41,11 @@ fn cncs_replays_its_corpus() {
 }
 
 #[test]
+fn drop_replays_its_corpus() {
+    replay("drop");
+}
+
+#[test]
 fn caen_replays_its_corpus() {
     replay("caen");
 }
@@ -145,6 +150,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "srs_vmm",
         "mesytec",
         "cncs",
+        "drop",
         "caen",
         "adc_readout",
         "adc_readout_stream",

@@ -10,6 +10,7 @@
 //! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
 //! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
+//! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
@@ -21,6 +22,7 @@
 pub mod adc_readout;
 pub mod caen;
 pub mod cncs;
+pub mod drop;
 pub mod ess;
 pub mod ess_readout_draft;
 pub mod mesytec;

@@ -8,6 +8,7 @@ pub mod caen;
 pub mod capture;
 pub mod cncs;
 pub mod configuration;
+pub mod drop;
 pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;

@@ -1,0 +1,5 @@
+//! Fuzz target: packets of DROP. See `fuzz/README.md`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::drop::drop(bytes));
