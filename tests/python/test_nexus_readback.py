@@ -15,6 +15,7 @@ EXPECTED.json:
     pixels    of all events
     pulses    starts of all pulses, in nanoseconds since 1970
     ledger    {name: [values]}
+    live_time [[source, begin in nanoseconds since 1970, duration, received, lost, live fraction or null]]
     state     what recording/state begins with
 
 PULSES.json is a list of [start of the pulse in nanoseconds since 1970, [pixels of its events]].
@@ -91,6 +92,14 @@ def with_h5py(path, expected):
             log = entry["ledger"][name]
             assert log.attrs["NX_class"] == "NXlog" and list(log["value"][()]) == values, name
             assert len(log["time"]) == len(values)
+
+        live = entry["live_time"]
+        names = [name.decode("utf-8") for name in live["source_name"][()]]
+        columns = [live[name][()] for name in
+                   ("source", "time", "duration", "packets_received", "packets_lost", "live_fraction")]
+        rows = [[names[source], *numbers, None if np.isnan(fraction) else fraction]
+                for source, *numbers, fraction in zip(*columns)]
+        assert rows == expected["live_time"], rows
 
 
 def with_scippnexus(path, expected):

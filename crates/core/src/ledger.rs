@@ -2,6 +2,7 @@
 
 use crate::beam_monitor::BeamMonitorData;
 use crate::counter::{CounterSnapshot, Role};
+use crate::live_time::LiveTime;
 use crate::sequence::{Gap, SequenceTracker};
 
 /// Packets of one source or of a whole stream.
@@ -70,6 +71,8 @@ pub struct SourceLedger {
     pub gaps: Vec<Gap>,
     /// How many more gaps there are.
     pub gaps_forgotten: u64,
+    /// Its packets over time: which share of them arrived. Empty where they have no number.
+    pub live_time: LiveTime,
 }
 
 impl SourceLedger {
@@ -88,6 +91,7 @@ impl SourceLedger {
             },
             gaps: tracker.gaps().to_vec(),
             gaps_forgotten: tracker.gaps_forgotten(),
+            live_time: tracker.live_time().clone(),
         }
     }
 }

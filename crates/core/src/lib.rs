@@ -16,6 +16,7 @@
 //! | pulses and time of flight | [`pulse`] |
 //! | times, sizes and rates with their units, as people write them | [`quantity`] |
 //! | lost, reordered and duplicated packets told apart | [`sequence`] |
+//! | which share of a source's packets arrived, over time | [`live_time`] |
 //! | clocks that wrap, extended to 64 bits | [`clock`] |
 //! | counters, each declared once, and the laws that bind them | [`counter`] |
 //! | what beam monitors have counted over time of flight | [`beam_monitor`] |
@@ -37,6 +38,7 @@ pub mod event;
 pub mod event_log;
 pub mod geometry;
 pub mod ledger;
+pub mod live_time;
 pub mod monitor;
 pub mod packet;
 pub mod packet_source;

@@ -17,6 +17,8 @@
 //! * A number too far ahead or behind is neither: the sender has started over. That is a *restart*, counted
 //!   for itself, and nothing is reported lost for it.
 
+use crate::live_time::LiveTime;
+
 /// How far behind the newest number a packet is still recognised as reordered or duplicated.
 const HISTORY: u64 = 4096;
 const WORDS: usize = (HISTORY / 64) as usize;
@@ -93,6 +95,7 @@ pub struct SequenceTracker {
     /// Number of the latest duplicate, and how many came in a row up to it.
     duplicate_run: (u64, u32),
     counts: SequenceCounts,
+    live: LiveTime,
     gaps: [Gap; REMEMBERED_GAPS],
     gap_count: usize,
     gaps_forgotten: u64,
@@ -116,10 +119,31 @@ impl SequenceTracker {
             seen: [0; WORDS],
             duplicate_run: (0, 0),
             counts: SequenceCounts::default(),
+            live: LiveTime::new(),
             gaps: [Gap { first: 0, count: 0 }; REMEMBERED_GAPS],
             gap_count: 0,
             gaps_forgotten: 0,
         }
+    }
+
+    /// Takes the number of the next packet, which arrived at `arrival_ns`, for [`SequenceTracker::live_time`] too.
+    #[inline]
+    pub fn observe_at(&mut self, number: u64, arrival_ns: u64) -> Arrival {
+        let lost = self.counts.lost;
+        let arrival = self.observe(number);
+        let change = self.counts.lost.wrapping_sub(lost).cast_signed();
+        self.live.observe(arrival_ns, arrival != Arrival::Duplicated, change);
+        arrival
+    }
+
+    /// Memory of a tracker in bytes, beside itself.
+    pub fn memory_bound() -> usize {
+        LiveTime::memory_bound()
+    }
+
+    /// Received and lost packets over time, as far as [`SequenceTracker::observe_at`] was told of them.
+    pub fn live_time(&self) -> &LiveTime {
+        &self.live
     }
 
     /// Takes the number of the next packet (bits above the width are ignored).

@@ -285,9 +285,15 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
     let mut packets = packets_json(&source.packets);
     packets["unlocated"] = json!(unlocated.min(source.packets.lost));
+    let live = &source.live_time;
+    let worst = live.worst().map(|(begins, fraction)| {
+        json!({ "begins_ns": begins, "duration_ns": live.width_ns(), "live_fraction": fraction })
+    });
     json!({
         "name": source.name,
         "packets": packets,
+        "live_fraction": live.live_fraction(),
+        "worst_live_fraction": worst,
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
     })
@@ -342,6 +348,11 @@ fn source_text(source: &SourceLedger, place: &str) -> String {
         let _ = write!(text, " and {more} more gaps");
     }
     let _ = write!(text, "{place})");
+    if let (Some(live), Some((_, worst))) = (source.live_time.live_fraction(), source.live_time.worst()) {
+        let seconds = source.live_time.width_ns() / 1_000_000_000;
+        let when = if seconds == 1 { "second".to_owned() } else { format!("{seconds} s") };
+        let _ = write!(text, ", live {:.3} % (in the worst {when} {:.1} %)", live * 100.0, worst * 100.0);
+    }
     text
 }
 

@@ -11,6 +11,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_core::live_time::LiveTime;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::sink::EventSink;
 use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, PulseOrigin, recover};
@@ -40,6 +41,19 @@ fn events(pixels: u32) -> Vec<(u64, u32)> {
     events
 }
 
+/// Two seconds: of ten packets eight, and of none any.
+fn live_time() -> LiveTime {
+    let mut live = LiveTime::new();
+    (0..8).for_each(|packet| live.observe(ANCHOR + packet, true, if packet == 4 { 2 } else { 0 }));
+    live.observe(ANCHOR + 1_000_000_000, false, 0);
+    live
+}
+
+fn live_rows() -> serde_json::Value {
+    let second = 1_000_000_000;
+    json!([["FEC 1", ANCHOR, second, 8, 2, 0.8], ["FEC 1", ANCHOR + second, second, 0, 0, null]])
+}
+
 fn ledger(step: u64) -> DetectorLedger {
     DetectorLedger {
         sources: vec![SourceLedger {
@@ -50,6 +64,7 @@ fn ledger(step: u64) -> DetectorLedger {
                 lost: step,
                 ..Default::default()
             },
+            live_time: live_time(),
             ..SourceLedger::default()
         }],
         counters: CounterSnapshot::of(&ToyCounters { readouts: step * 100, hits: step * 100 }),
@@ -121,6 +136,7 @@ fn h5py_and_scippnexus_see_what_was_written() {
                 "readouts": (0..rows).map(|step| step * 100).collect::<Vec<_>>(),
                 "unaccounted": vec![0; rows],
             },
+            "live_time": if kill { json!([]) } else { live_rows() },
             "state": if kill { "recovered" } else { "complete" },
         });
         let expectation = folder.path().join("expected.json");
@@ -165,7 +181,8 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
     writer.finish(&ledger(0)).unwrap();
     let expected = json!({
         "shape": [6, 8], "pitch": [2e-3, 3e-3], "detector": "detector", "times": times, "pixels": pixels,
-        "pulses": pulses, "ledger": {"packets_sent": [0]}, "state": "complete",
+        "pulses": pulses, "ledger": {"packets_sent": [0]}, "live_time": live_rows(),
+        "state": "complete",
     });
     let expectation = folder.path().join("expected.json");
     std::fs::write(&expectation, expected.to_string()).unwrap();

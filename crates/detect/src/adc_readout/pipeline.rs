@@ -105,8 +105,9 @@ impl<S: SampleSink> AdcReadout<S> {
 
     /// Counts and checks a packet; none if it is of no use or has no runs.
     fn begin_packet<'a>(&mut self, packet: &Packet<'a>) -> Option<DataPacket<'a>> {
-        let arrival = AdcPacket::numbering(packet.bytes)
-            .map(|numbering| self.sequence.observe(u64::from(numbering.global_count)));
+        let arrival = AdcPacket::numbering(packet.bytes).map(|numbering| {
+            self.sequence.observe_at(u64::from(numbering.global_count), packet.origin.arrival_ns)
+        });
         if !self.gate.admit(packet, arrival) {
             return None;
         }
@@ -198,7 +199,7 @@ impl<S: SampleSink> Detector for AdcReadout<S> {
     }
 
     fn memory_bound(&self) -> usize {
-        size_of::<Self>() + self.averaging.len() * size_of::<Averaging>()
+        size_of::<Self>() + self.averaging.len() * size_of::<Averaging>() + SequenceTracker::memory_bound()
     }
 
     fn set_monitoring(&mut self, on: bool) {

@@ -63,7 +63,7 @@ impl Front {
 
     /// Memory in bytes.
     pub fn memory_bound() -> usize {
-        SOURCES * size_of::<Queue>()
+        SOURCES * (size_of::<Queue>() + SequenceTracker::memory_bound())
     }
 
     /// Checks a packet. None, and counted, if it must not be used; otherwise [`Front::settle`] follows.
@@ -72,7 +72,12 @@ impl Front {
         let numbering = EssPacket::numbering(packet.bytes, &self.rules);
         let source = numbering.and_then(|numbering| self.source(numbering.output_queue));
         let arrival = source.zip(numbering).and_then(|(source, numbering)| {
-            Some(self.queues.get_mut(source)?.sequence.observe(u64::from(numbering.sequence)))
+            Some(
+                self.queues
+                    .get_mut(source)?
+                    .sequence
+                    .observe_at(u64::from(numbering.sequence), packet.origin.arrival_ns),
+            )
         });
         if !self.gate.admit(packet, arrival) {
             return None;

@@ -154,7 +154,7 @@ impl<F: ReadoutFilter> GdGem<F> {
             .map(usize::from);
         let arrival = place.zip(numbering).and_then(|(place, numbering)| {
             let fec = self.fecs.get_mut(place)?;
-            Some(fec.sequence.observe(u64::from(numbering.frame_counter)))
+            Some(fec.sequence.observe_at(u64::from(numbering.frame_counter), packet.origin.arrival_ns))
         });
         if !self.gate.admit(packet, arrival) {
             return;

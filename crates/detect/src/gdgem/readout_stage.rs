@@ -167,7 +167,7 @@ impl Fec {
     /// Memory of a FEC in bytes, but for its mask.
     pub fn memory_bound() -> usize {
         let calibration = CHIPS * CHANNELS * size_of::<ChannelCorrection>();
-        size_of::<Self>() + FecWiring::MEMORY + calibration
+        size_of::<Self>() + FecWiring::MEMORY + calibration + SequenceTracker::memory_bound()
     }
 
     /// Takes a packet of VMM2 readouts; `judge` takes the hits, with their plane.

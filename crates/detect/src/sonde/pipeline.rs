@@ -17,6 +17,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_core::packet::{Packet, PacketBatch};
+use evforge_core::sequence::SequenceTracker;
 use evforge_wire::sonde::{Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
 
 /// Readouts that a packet can have: samples of type 0xD4.
@@ -80,7 +81,7 @@ impl Sonde {
         let ordered = settings.sequence == EventSequence::Time;
         let order_bound = if ordered { EventOrder::memory_bound(&rules, modules.len()) } else { 0 };
         let memory_bound = size_of::<Self>()
-            + modules.len() * size_of::<Module>()
+            + modules.len() * (size_of::<Module>() + SequenceTracker::memory_bound())
             + ModuleFinder::memory_bound(&settings.groups)
             + mask.memory_bound()
             + order_bound;
@@ -138,7 +139,7 @@ impl Sonde {
         let place = numbering.and_then(|numbering| self.finder.find(&packet.origin, numbering.system));
         let arrival = place.zip(numbering).and_then(|(place, numbering)| {
             let module = self.modules.get_mut(place)?;
-            Some(module.sequence.observe(u64::from(numbering.packet_count)))
+            Some(module.sequence.observe_at(u64::from(numbering.packet_count), packet.origin.arrival_ns))
         });
         if !self.gate.admit(packet, arrival) {
             return None;

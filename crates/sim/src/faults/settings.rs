@@ -364,7 +364,7 @@ impl TryFrom<Entry> for Fault {
 }
 
 /// Reads what `[[simulation.fault]]` says from one line: `KIND:KEY=VALUE,…`. Several packets or pulses have `+` between
-/// them: `lose:packets=17+99,source=FEC 1`.
+/// them: `lose:packets=17+99,source=FEC 1`. Names can have commas: `source=group 45, system 2`.
 impl FromStr for Fault {
     type Err = String;
 
@@ -375,7 +375,14 @@ impl FromStr for Fault {
             format!("found no kind of fault in `{text}`, expected KIND:KEY=VALUE,… with one of {names}")
         })?;
         let mut entry = Entry::new(kind);
-        for assignment in rest.split(',').filter(|assignment| !assignment.trim().is_empty()) {
+        let mut assignments: Vec<String> = Vec::new();
+        for piece in rest.split(',').filter(|piece| !piece.trim().is_empty()) {
+            match assignments.last_mut() {
+                Some(last) if !piece.contains('=') => *last = format!("{last},{piece}"),
+                _ => assignments.push(piece.to_owned()),
+            }
+        }
+        for assignment in &assignments {
             let (key, value) = assignment
                 .split_once('=')
                 .ok_or_else(|| format!("found `{assignment}` in `{text}`, expected KEY=VALUE"))?;
@@ -457,6 +464,13 @@ mod tests {
         ] {
             assert_eq!(fault(text).action, action, "{text}");
         }
+    }
+
+    #[test]
+    fn names_of_sources_can_have_commas() {
+        let fault: Fault = "lose:source=group 45, system 2,probability=0.5".parse().unwrap();
+        assert_eq!(fault.selection.source.as_deref(), Some("group 45, system 2"));
+        assert_eq!(fault.selection.probability, Some(0.5));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use hdf5_metno::dataset::AllocTime;
 use hdf5_metno::{Dataset, File, Group, H5Type, Location, Result};
 
 use super::event_group::{EventGroups, EventPlace};
+use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, events_name, has_events};
 use super::options::NexusOptions;
@@ -45,6 +46,7 @@ pub(crate) struct Layout {
     pub(crate) duration: Dataset,
     pub(crate) report: Dataset,
     pub(crate) ledger: LedgerSeries,
+    pub(crate) live: LiveTable,
 }
 
 impl Layout {
@@ -119,7 +121,8 @@ impl Layout {
         let report = create_text(&recording, "report", "{}", options.report_space)?;
         let ledger = LedgerSeries::create(&class(&entry, "ledger", "NXcollection")?, &options.counters)?;
 
-        Ok(Self { events, monitors, committed, state, start_time, end_time, duration, report, ledger })
+        let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
+        Ok(Self { events, monitors, committed, state, start_time, end_time, duration, report, ledger, live })
     }
 }
 

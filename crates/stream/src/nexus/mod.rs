@@ -40,6 +40,12 @@
 //!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
 //!   │ │ packet_restarts, unaccounted             NXlog {value i64 [row], time}   -1: not known
 //!   │ └ one NXlog for each counter of the detector
+//!   ├ live_time                     NXcollection  at the end of the run: what corrects counts for lost packets
+//!   │ ├ source_name                 text [source]    sources whose packets have numbers
+//!   │ ├ source                      i32 [row]        a row for each source and second (or 2, 4, … in long runs)
+//!   │ ├ time, duration              i64 ns [row]     on the clock of the arrivals (attribute start)
+//!   │ ├ packets_received, packets_lost   i64 [row]
+//!   │ └ live_fraction               f64 [row]        received / sent, NaN without packets
 //!   ├ configuration/toml            text        the configuration of the run
 //!   └ recording                     NXcollection
 //!     ├ layout_version              text        "1": the version of this layout
@@ -126,6 +132,7 @@ mod error;
 mod event_group;
 mod grouping;
 mod layout;
+mod live_table;
 mod mending;
 mod moment;
 mod monitor_group;

@@ -184,12 +184,13 @@ impl NexusWriter {
         }
         self.grouping.end_told(&mut self.counters);
         self.commit()?;
-        let Some(open) = self.open.take() else {
+        let Some(mut open) = self.open.take() else {
             return Err(self.stopped());
         };
         let mut too_long = None;
         let mut write = || -> hdf5_metno::Result<()> {
             if let Some(ledger) = ledger {
+                open.layout.live.write(ledger)?;
                 let reserved = room(&open.layout.report)?;
                 let text = report::compose(&self.counters, &self.anchor, ledger, reserved);
                 if text.len() <= reserved {

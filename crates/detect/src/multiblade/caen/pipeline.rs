@@ -163,7 +163,7 @@ impl<F: ReadoutFilter> MultiBlade<F> {
             + wiring.memory_bound()
             + cassettes.memory_bound()
             + order_memory
-            + sources * size_of::<Digitizer>();
+            + sources * (size_of::<Digitizer>() + SequenceTracker::memory_bound());
         let of_global_time = settings.time_base == TimeBase::GlobalTime;
         Ok(Self {
             format: settings.format,
@@ -214,7 +214,11 @@ impl<F: ReadoutFilter> MultiBlade<F> {
                     JadaqPacket::numbering(packet.bytes, JadaqVersion::V1_3).and_then(|numbering| {
                         let digitizer =
                             self.digitizers.get_mut(self.wiring.index_of(numbering.digitizer)?)?;
-                        Some(digitizer.sequence.observe(u64::from(numbering.sequence)))
+                        Some(
+                            digitizer
+                                .sequence
+                                .observe_at(u64::from(numbering.sequence), packet.origin.arrival_ns),
+                        )
                     });
                 self.gate.admit(packet, arrival)
             }
