@@ -14,7 +14,7 @@ CARGO ?= cargo
 DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
-TEST_PACKAGES := chromium python3-venv iproute2 util-linux
+TEST_PACKAGES := chromium python3-venv iproute2 util-linux clang
 
 .PHONY: help
 help: ## Show this list

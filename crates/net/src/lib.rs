@@ -5,6 +5,7 @@
 //! | read UDP packets from a capture file (pcap, pcapng, `.pkts`) | [`capture::CaptureReader`] |
 //! | write packets into a capture file | [`capture::PcapngWriter`], [`capture::PktsWriter`] |
 //! | receive UDP from the network | [`socket::UdpReceiver`] |
+//! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`kernel_counters::KernelCounters`] |
 //! | give a thread a core of its own | [`affinity::pin_current_thread`] |
@@ -56,11 +57,16 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor` and `affinity`.
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `affinity`, and in `xdp` to what is shared with
+//! the kernel: `memory`, `ring`, `queue`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;
 pub mod capture;
+#[cfg(target_os = "linux")]
+mod checksum;
+mod frame;
 pub mod kernel_counters;
 pub mod pace;
 pub mod socket;
 pub mod staged_file;
+pub mod xdp;

@@ -1,6 +1,6 @@
 //! What has been read from a capture, and what was skipped and why.
 
-use super::frame::Skip;
+use crate::frame::Skip;
 
 evforge_core::counters! {
     /// Counters of reading one capture file: `frames = packets + ` all the reasons from `other_port` on.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::frame::LINKS;
+use crate::frame::LINKS;
 
 /// A capture file could not be read or written.
 #[derive(Debug)]

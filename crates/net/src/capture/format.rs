@@ -5,11 +5,11 @@ use std::path::Path;
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin};
 
-use super::frame::{self, Link, Skip};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::pkts::Pkts;
 use super::window::Window;
+use crate::frame::{self, Link, Skip};
 
 /// No record is longer than this, in bytes; a longer one is taken for damage, so that memory stays bounded.
 pub(super) const LARGEST_RECORD: usize = 64 << 20;

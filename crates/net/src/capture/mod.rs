@@ -14,7 +14,6 @@
 mod counters;
 mod error;
 mod format;
-mod frame;
 mod named_writer;
 mod pcap;
 mod pcapng;

@@ -6,8 +6,8 @@ use pcap_parser::{
 };
 
 use super::format::{Fault, LARGEST_RECORD, Record, require_header, require_record};
-use super::frame::Link;
 use super::window::Window;
+use crate::frame::Link;
 
 const FILE_HEADER: usize = 24;
 /// The magic numbers as they stand in the file: microseconds, nanoseconds, and the variant with a longer

@@ -3,8 +3,8 @@
 use pcap_parser::{Block, InterfaceDescriptionBlock, parse_block_be, parse_block_le};
 
 use super::format::{Fault, LARGEST_RECORD, Record, require_header, require_record};
-use super::frame::{Link, Skip};
 use super::window::Window;
+use crate::frame::{Link, Skip};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const OBSOLETE_PACKET: u32 = 2;

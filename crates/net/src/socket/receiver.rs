@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
@@ -180,6 +180,11 @@ impl UdpReceiver {
         self.address
     }
 
+    /// The socket, to wait for it together with others.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
     /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
     pub fn memory_bound(&self) -> usize {
         self.leftover.memory_bound() + size_of::<Self>() + MOST * 256
@@ -284,7 +289,7 @@ fn check(option: &'static str, value: usize, range: (usize, usize)) -> Result<()
 }
 
 /// Nanoseconds since the Unix epoch.
-fn wall_clock() -> u64 {
+pub(crate) fn wall_clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

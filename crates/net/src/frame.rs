@@ -1,6 +1,6 @@
-//! From a captured frame to the UDP payload inside it.
+//! From a frame, captured or received, to the UDP payload inside it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
     EtherType, Ethernet2HeaderSlice, IpNumber, LaxIpSlice, SingleVlanHeaderSlice, UdpHeaderSlice, ether_type,
@@ -9,7 +9,7 @@ use evforge_core::packet::LARGEST_PAYLOAD;
 
 /// How the frames of an interface begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(crate) enum Link {
     Ethernet,
     /// Linux "any" device, 16-byte header.
     LinuxCooked,
@@ -22,12 +22,12 @@ pub(super) enum Link {
 }
 
 /// The link types above, as a person would call them.
-pub(super) const LINKS: &str =
+pub(crate) const LINKS: &str =
     "Ethernet (1), raw IP (12, 101, 228, 229), Linux cooked (113, 276), loopback (0, 108)";
 
 impl Link {
     /// From the number in the file; none if such frames cannot be read.
-    pub(super) fn from_number(number: i32) -> Option<Self> {
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         // pcap keeps the length of a frame check sequence in the upper half of the word.
         match number & 0xffff {
             1 => Some(Self::Ethernet),
@@ -42,7 +42,7 @@ impl Link {
 
 /// Why a frame is not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Skip {
+pub(crate) enum Skip {
     NotIp,
     NotUdp,
     Fragment,
@@ -54,16 +54,22 @@ pub(super) enum Skip {
 
 /// A UDP payload and what its headers say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Datagram<'a> {
-    pub(super) payload: &'a [u8],
+pub(crate) struct Datagram<'a> {
+    pub(crate) payload: &'a [u8],
     /// Larger than the payload if the frame was cut.
-    pub(super) original_length: usize,
-    pub(super) source: SocketAddr,
-    pub(super) destination_port: u16,
+    pub(crate) original_length: usize,
+    pub(crate) source: SocketAddr,
+    /// The address it was sent to.
+    pub(crate) destination: IpAddr,
+    pub(crate) destination_port: u16,
+    /// The header of IPv4; empty for IPv6, whose header has no checksum.
+    pub(crate) ipv4_header: &'a [u8],
+    /// The UDP header and the payload after it: what the UDP checksum covers, if the frame was not cut.
+    pub(crate) segment: &'a [u8],
 }
 
 /// Finds the UDP payload in `frame`, of which the last `missing` bytes have not been captured.
-pub(super) fn datagram(link: Link, frame: &[u8], missing: usize) -> Result<Datagram<'_>, Skip> {
+pub(crate) fn datagram(link: Link, frame: &[u8], missing: usize) -> Result<Datagram<'_>, Skip> {
     match link {
         Link::Ethernet => {
             let header = Ethernet2HeaderSlice::from_slice(frame).map_err(|_| Skip::Malformed)?;
@@ -129,12 +135,20 @@ fn of_ip(bytes: &[u8], missing: usize) -> Result<Datagram<'_>, Skip> {
     if original_length > payload.len() && missing == 0 {
         return Err(Skip::Malformed);
     }
+    let ipv4_header = match &ip {
+        LaxIpSlice::Ipv4(ipv4) => &bytes[..ipv4.header().slice().len()],
+        LaxIpSlice::Ipv6(_) => &[],
+    };
+    let covered = header.slice().len() + original_length.min(payload.len());
     Ok(Datagram {
         // IPv6 can carry 20 bytes more than a slab is bound to take: such a packet is handed on as cut.
         payload: &payload[..original_length.min(payload.len()).min(LARGEST_PAYLOAD)],
         original_length,
         source: SocketAddr::new(ip.source_addr(), header.source_port()),
+        destination: ip.destination_addr(),
         destination_port: header.destination_port(),
+        ipv4_header,
+        segment: &inside.payload[..covered],
     })
 }
 

@@ -1,0 +1,44 @@
+//! UDP by AF_XDP: frames come from the network interface into memory of this program, past the kernel's protocols.
+//!
+//! A small program in the kernel (`steer.bpf.c`) looks at every frame that the interface receives. What is sent to
+//! the port of a [`XdpReceiver`] goes to the socket of the queue that it arrived in; everything else goes on as
+//! without it. Headers, lengths and checksums are looked at here.
+//!
+//! Only whole datagrams in plain frames can be steered. Fragments of IP packets, packets with options, and what comes
+//! over another interface or a queue without socket are left to the kernel and received by a kernel socket beside, at
+//! the same address, which also keeps the port from being taken by others.
+//!
+//! It needs privileges, and Linux: written for 5.10 and later (frames of more than 3818 bytes: 6.6), tested with 6.18.
+//! The program goes when the receiver is dropped or the process ends, in whatever way.
+
+mod counters;
+#[cfg(target_os = "linux")]
+mod delivery;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod error;
+#[cfg(target_os = "linux")]
+mod interface;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod opening;
+mod options;
+#[cfg(target_os = "linux")]
+mod privileges;
+#[cfg(target_os = "linux")]
+mod queue;
+#[cfg(target_os = "linux")]
+mod receiver;
+#[cfg(target_os = "linux")]
+mod ring;
+#[cfg(target_os = "linux")]
+mod steering;
+
+pub use counters::XdpCounters;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::XdpReceiver;
+pub use error::XdpError;
+pub use options::{ChecksumPolicy, XdpMode, XdpOptions};
+#[cfg(target_os = "linux")]
+pub use receiver::XdpReceiver;
