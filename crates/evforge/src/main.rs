@@ -18,6 +18,7 @@ mod outputs;
 mod overlay;
 mod picture;
 mod progress;
+mod record;
 mod replay;
 mod run;
 mod score;
@@ -53,6 +54,8 @@ enum Command {
     Overlay(overlay::OverlayArguments),
     /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
+    /// Record UDP packets into pcapng files, with every loss counted
+    Record(record::RecordArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
     /// Care for NeXus files: --recover what a killed run has left
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
         Command::Overlay(arguments) => overlay::overlay(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

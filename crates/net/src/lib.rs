@@ -4,6 +4,7 @@
 //! |---|---|
 //! | read UDP packets from a capture file (pcap, pcapng, `.pkts`) | [`capture::CaptureReader`] |
 //! | write packets into a capture file | [`capture::PcapngWriter`], [`capture::PktsWriter`] |
+//! | record packets at full rate, without ever holding up whoever receives them | [`record::Recorder`] |
 //! | receive UDP from the network | [`socket::UdpReceiver`] |
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
@@ -66,7 +67,9 @@ pub mod capture;
 mod checksum;
 mod frame;
 pub mod kernel_counters;
+pub mod live_source;
 pub mod pace;
+pub mod record;
 pub mod socket;
 pub mod staged_file;
 pub mod xdp;

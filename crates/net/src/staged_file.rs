@@ -50,6 +50,18 @@ impl StagedName {
         self.finish_as(&self.target.clone())
     }
 
+    /// Gives the file a name that says that it is not complete: its own with `.partial` behind it.
+    ///
+    /// # Errors
+    /// As [`StagedName::finish`].
+    pub fn finish_partial(&mut self) -> io::Result<PathBuf> {
+        let mut name = self.target.file_name().unwrap_or_default().to_owned();
+        name.push(".partial");
+        let partial = self.target.with_file_name(name);
+        self.finish_as(&partial)?;
+        Ok(partial)
+    }
+
     fn finish_as(&mut self, name: &Path) -> io::Result<()> {
         fs::rename(&self.temporary, name)?;
         self.finished = true;
@@ -97,8 +109,8 @@ impl StagedFile {
     /// # Errors
     /// If that fails; the file is then not there under its name.
     pub fn finish(&mut self) -> io::Result<()> {
-        let target = self.target().to_owned();
-        self.finish_as(&target)
+        self.settle()?;
+        self.name.finish()
     }
 
     /// Brings everything to the disk and gives the file a name that says that it is not complete: its own
@@ -107,17 +119,14 @@ impl StagedFile {
     /// # Errors
     /// As [`StagedFile::finish`].
     pub fn finish_partial(&mut self) -> io::Result<PathBuf> {
-        let mut name = self.target().file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = self.target().with_file_name(name);
-        self.finish_as(&partial)?;
-        Ok(partial)
+        self.settle()?;
+        self.name.finish_partial()
     }
 
-    fn finish_as(&mut self, name: &Path) -> io::Result<()> {
+    /// Brings everything to the disk.
+    fn settle(&mut self) -> io::Result<()> {
         self.output.flush()?;
-        self.output.get_ref().sync_all()?;
-        self.name.finish_as(name)
+        self.output.get_ref().sync_all()
     }
 }
 

@@ -13,6 +13,7 @@ use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::record::RecordCounters;
 use evforge_net::socket::ReceiverCounters;
 use evforge_plugin::PluginCounters;
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ pub fn counter_table() -> String {
     add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
+    add_stage::<RecordCounters>(&mut text, "Recording packets");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");
     add_stage::<GdGemCounters>(&mut text, "Packets and readouts of a Gd-GEM with SRS");

@@ -9,6 +9,7 @@
 //! | handing events to several sinks | [`fan_out`] |
 //! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
+//! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
@@ -39,6 +40,8 @@ pub mod live_run;
 pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;
+pub mod record_report;
+pub mod record_run;
 pub mod region_threads;
 pub mod report;
 pub mod samples;

@@ -308,7 +308,8 @@ fn discarded_json(counters: &CounterSnapshot, wanted: impl Fn(Law) -> bool) -> V
     Value::Object(reasons)
 }
 
-fn counters_json(counters: &CounterSnapshot) -> Value {
+/// Counters as JSON, by name.
+pub(crate) fn counters_json(counters: &CounterSnapshot) -> Value {
     Value::Object(counters.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect())
 }
 

@@ -1,0 +1,201 @@
+//! `evforge record`: UDP packets into pcapng files, at full rate.
+
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::run::stop_on_signals;
+use clap::Args;
+use evforge_net::live_source::LiveSource;
+use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation};
+use evforge_net::socket::{ReceiverOptions, UdpReceiver};
+use evforge_pipeline::config::{ByteSize, Duration};
+use evforge_pipeline::record_run::{RecordRun, RecordStatus};
+use evforge_pipeline::report::{grouped, scaled};
+use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `evforge record`.
+#[derive(Args)]
+pub(crate) struct RecordArguments {
+    /// Record what comes to this UDP port; may be given several times
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required = true)]
+    port: Vec<u16>,
+    /// Receive at this local address
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    address: IpAddr,
+    #[command(flatten)]
+    files: RecordFileArguments,
+    /// End after so long (60s, 2h)
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// End when no packet has come for so long, once there were some
+    #[arg(long, value_name = "TIME")]
+    idle: Option<Duration>,
+    /// Receive buffer to ask the kernel for, for each port
+    #[arg(long, value_name = "SIZE", default_value = "64MB")]
+    buffer: ByteSize,
+    /// Longest packet; longer ones are cut, and counted
+    #[arg(long, value_name = "SIZE", default_value = "9216B")]
+    largest: ByteSize,
+    /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but they have one time stamp, and the
+    /// kernel counts what it drops in pieces
+    #[arg(long)]
+    coalesce: bool,
+    /// Write the report as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No status line and no report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// How a recording is written, for commands that record.
+#[derive(Args)]
+pub(crate) struct RecordFileArguments {
+    /// The file: pcapng. With a rotation, run.pcapng stands for run-0001.pcapng, run-0002.pcapng and so on
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    limits: RecordLimits,
+}
+
+/// When files end, and what may wait for the disk.
+#[derive(Args)]
+pub(crate) struct RecordLimits {
+    /// Begin another file before one becomes larger than this (1GB)
+    #[arg(long, value_name = "SIZE")]
+    rotate_size: Option<ByteSize>,
+    /// Begin another file after this time (60s)
+    #[arg(long, value_name = "TIME")]
+    rotate_time: Option<Duration>,
+    /// Memory for packets that wait for the disk, for each port; when it is full, packets are dropped and counted
+    #[arg(long, value_name = "SIZE", default_value = "256MB")]
+    record_queue: ByteSize,
+}
+
+impl RecordLimits {
+    /// The writer of a recording at `output`.
+    ///
+    /// # Errors
+    /// If a limit is impossible, or the file cannot be made.
+    pub(crate) fn writer(&self, output: &Path) -> Result<RecordingWriter, CommandError> {
+        if self.rotate_size.is_some_and(|size| size.bytes == 0)
+            || self.rotate_time.is_some_and(|time| time.to_std().is_zero())
+        {
+            return Err("--rotate-size and --rotate-time must be above 0".into());
+        }
+        if output.extension().is_some_and(|ending| ending == "pkts" || ending == "pcap") {
+            return Err(format!(
+                "a recording is written as pcapng: {} would be read as another format. Name it run.pcapng",
+                output.display()
+            )
+            .into());
+        }
+        let rotation = Rotation {
+            size: self.rotate_size.map(|size| size.bytes),
+            time: self.rotate_time.map(Duration::to_std),
+        };
+        let names = if rotation.is_on() { FileNames::numbered(output) } else { FileNames::single(output) };
+        let fail = |error: std::io::Error| {
+            format!("the recording cannot be written to {}: {error}", output.display())
+        };
+        let files = DiskFiles::new(names).map_err(fail)?;
+        Ok(RecordingWriter::begin(files, rotation).map_err(fail)?)
+    }
+
+    /// What may wait for the disk.
+    ///
+    /// # Errors
+    /// If it is more than this machine can address.
+    pub(crate) fn queue(&self) -> Result<RecordQueue, CommandError> {
+        Ok(RecordQueue::of_bytes(usize::try_from(self.record_queue.bytes)?))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> {
+    if let Some(path) = &arguments.report {
+        check_writable("the report", path)?;
+    }
+    let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
+    let mut warnings = Vec::new();
+    for &port in &arguments.port {
+        let receiver = UdpReceiver::open(&ReceiverOptions {
+            receive_buffer: usize::try_from(arguments.buffer.bytes)?,
+            coalesce: arguments.coalesce,
+            slot: usize::try_from(arguments.largest.bytes)?,
+            kernel_stamps: true,
+            ..ReceiverOptions::new(SocketAddr::new(arguments.address, port))
+        })?;
+        warnings.extend(receiver.warnings().iter().cloned());
+        sources.push(Box::new(receiver));
+    }
+    let run = RecordRun {
+        writer: arguments.files.limits.writer(&arguments.files.output)?,
+        queue: arguments.files.limits.queue()?,
+        stop: &*stop_on_signals()?,
+        ends_after: arguments.ends_after.map(Duration::to_std),
+        idle_limit: arguments.idle.map(Duration::to_std),
+        sources,
+    };
+    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    if !arguments.quiet {
+        run.sources.iter().for_each(|source| eprintln!("receiving at UDP {}", source.local_address()));
+    }
+    let mut line = RecordLine::new(arguments.quiet);
+    let report = run.run(|status| line.show(status))?;
+    line.finish();
+    if let Some(path) = &arguments.report {
+        let mut json = serde_json::to_vec_pretty(&report.to_json())?;
+        json.push(b'\n');
+        write_file("the report", path, &json)?;
+    }
+    if !arguments.quiet {
+        print(&report.to_text())?;
+    } else if !report.is_success() {
+        eprint!("{}", report.to_text());
+    }
+    Ok(report.is_success())
+}
+
+/// One line a second about a recording; every ten seconds where nobody watches a terminal.
+struct RecordLine {
+    quiet: bool,
+    terminal: bool,
+    lines: u32,
+    before: RecordStatus,
+}
+
+impl RecordLine {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, terminal: std::io::stderr().is_terminal(), lines: 0, before: RecordStatus::default() }
+    }
+
+    fn show(&mut self, status: &RecordStatus) {
+        let before = std::mem::replace(&mut self.before, *status);
+        self.lines += 1;
+        if self.quiet || !self.terminal && !self.lines.is_multiple_of(10) {
+            return;
+        }
+        let seconds = (status.elapsed - before.elapsed).as_secs_f64().max(1e-3);
+        let rate = |now: u64, before: u64| scaled((now - before) as f64 / seconds);
+        let line = format!(
+            "{:6.0} s  {} packets  {} packets/s  {}bit/s  dropped {}",
+            status.elapsed.as_secs_f64(),
+            grouped(status.counts.received),
+            rate(status.counts.received, before.counts.received),
+            rate(8 * status.counts.received_bytes, 8 * before.counts.received_bytes),
+            grouped(status.counts.dropped),
+        );
+        let mut error = std::io::stderr().lock();
+        // A terminal that has gone away is no reason to stop a recording.
+        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
+        let _ = error.flush();
+    }
+
+    fn finish(&self) {
+        if self.terminal && !self.quiet && self.lines > 0 {
+            eprintln!();
+        }
+    }
+}

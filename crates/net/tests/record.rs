@@ -1,0 +1,280 @@
+//! Recordings: what they lose on a slow or full disk is what they say, and nothing else.
+
+use std::collections::BTreeSet;
+use std::io::{self, Cursor, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
+use evforge_net::capture::CaptureReader;
+use evforge_net::record::{
+    DiskFiles, FileNames, RecordQueue, Recorder, Recording, RecordingFile, RecordingFiles, RecordingWriter,
+    Rotation,
+};
+use proptest::prelude::*;
+
+const HERE: [IpAddr; 1] = [IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)];
+
+/// A disk in memory that can be held up, and that can be full.
+#[derive(Clone, Default)]
+struct TestDisk {
+    files: Arc<Mutex<Vec<Vec<u8>>>>,
+    held_up: Arc<(Mutex<bool>, Condvar)>,
+    room: Option<usize>,
+}
+
+struct TestFile {
+    disk: TestDisk,
+    number: usize,
+    name: PathBuf,
+}
+
+impl TestDisk {
+    fn hold_up(&self, on: bool) {
+        *self.held_up.0.lock().expect("no panic") = on;
+        self.held_up.1.notify_all();
+    }
+
+    /// The numbers of the packets in each file.
+    fn numbers(&self) -> Vec<Vec<u64>> {
+        let files = self.files.lock().expect("no panic").clone();
+        files.into_iter().map(numbers_in).collect()
+    }
+}
+
+impl RecordingFiles for TestDisk {
+    fn begin(&mut self) -> io::Result<Box<dyn RecordingFile>> {
+        let mut files = self.files.lock().expect("no panic");
+        files.push(Vec::new());
+        let number = files.len() - 1;
+        Ok(Box::new(TestFile { disk: self.clone(), number, name: format!("file {number}").into() }))
+    }
+}
+
+impl Write for TestFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (held_up, change) = &*self.disk.held_up;
+        let guard = held_up.lock().expect("no panic");
+        drop(change.wait_while(guard, |held_up| *held_up).expect("no panic"));
+        let mut files = self.disk.files.lock().expect("no panic");
+        let taken: usize = files.iter().map(Vec::len).sum();
+        let room = self.disk.room.map_or(usize::MAX, |room| room.saturating_sub(taken));
+        if room == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let part = bytes.len().min(room);
+        files[self.number].extend(&bytes[..part]);
+        Ok(part)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RecordingFile for TestFile {
+    fn path(&self) -> &Path {
+        &self.name
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish_cut(&mut self, length: u64) -> io::Result<PathBuf> {
+        self.disk.files.lock().expect("no panic")[self.number].truncate(length as usize);
+        Ok(self.name.with_extension("partial"))
+    }
+}
+
+fn numbers_in(file: Vec<u8>) -> Vec<u64> {
+    let mut reader = CaptureReader::from_reader("a file".as_ref(), Cursor::new(file)).expect("a capture");
+    let mut slab = PacketSlab::new(1_000_000, 64 << 20);
+    reader.fill(&mut slab).expect("a whole capture");
+    assert_eq!(reader.counters().skipped(), 0);
+    let number = |bytes: &[u8]| bytes[..8].try_into().map(u64::from_le_bytes).expect("eight bytes");
+    slab.batch().iter().map(|packet| number(packet.bytes)).collect()
+}
+
+/// A packet with its number in its first bytes, stamped with its number in milliseconds.
+fn put(slab: &mut PacketSlab, number: u64, length: usize) {
+    let mut bytes = vec![number as u8; length.max(8)];
+    bytes[..8].copy_from_slice(&number.to_le_bytes());
+    let origin = PacketOrigin {
+        source: "10.0.0.7:77".parse().expect("an address"),
+        destination_port: 9000,
+        arrival_ns: number * 1_000_000,
+        arrival_clock: ArrivalClock::Kernel,
+    };
+    assert!(slab.push(&bytes, bytes.len(), origin));
+}
+
+/// The law, and that the files say the same as the counters.
+fn check(recording: &Recording) {
+    let counters = &recording.counters;
+    assert_eq!(counters.unaccounted(), 0, "{recording:?}");
+    assert_eq!(counters.record_written, recording.files.iter().map(|file| file.packets).sum::<u64>());
+    let payload: u64 = recording.files.iter().map(|file| file.payload_bytes).sum();
+    assert_eq!(counters.record_written_bytes, payload);
+}
+
+#[test]
+fn a_disk_that_is_held_up_costs_what_the_report_says() {
+    let disk = TestDisk::default();
+    disk.hold_up(true);
+    let writer = RecordingWriter::begin(disk.clone(), Rotation::default()).unwrap();
+    let queue = RecordQueue { slabs: 3, packets_per_slab: 50, bytes_per_slab: 1 << 20 };
+    let (recorder, mut inlets) = Recorder::start(writer, &HERE, queue).unwrap();
+    let mut inlet = inlets.pop().unwrap();
+    // More than the queue and the writer's memory hold: while the disk is held up some must be dropped.
+    let total = 1000;
+    for number in 0..total {
+        put(inlet.slab_with_room(9000), number, 9000);
+        inlet.commit();
+    }
+    let dropped = inlet.counts().dropped;
+    assert!(dropped > 0, "{:?}", inlet.counts());
+    disk.hold_up(false);
+    // What comes now finds room again, sooner or later.
+    for number in total..total + 40 {
+        put(inlet.slab_with_room(9000), number, 9000);
+        inlet.commit();
+    }
+    drop(inlet);
+    let recording = recorder.end();
+    check(&recording);
+    let counters = &recording.counters;
+    assert_eq!((counters.record_received, counters.record_received_bytes), (total + 40, (total + 40) * 9000));
+    assert_eq!(counters.record_dropped_bytes, counters.record_dropped * 9000);
+    let present: Vec<u64> = disk.numbers().concat();
+    let different: BTreeSet<u64> = present.iter().copied().collect();
+    assert_eq!(different.len(), present.len(), "a packet is there twice");
+    assert!(present.is_sorted(), "the order is lost");
+    let missing = (0..total + 40).filter(|number| !different.contains(number)).count() as u64;
+    assert_eq!(missing, counters.record_dropped);
+    // Whole slabs: the missing ones come in runs of a slab.
+    assert_eq!(counters.record_dropped, counters.record_dropped_slabs * 50);
+}
+
+#[test]
+fn a_full_disk_ends_the_writing_and_what_is_there_is_whole() {
+    let disk = TestDisk { room: Some(3_500_000), ..TestDisk::default() };
+    let writer = RecordingWriter::begin(disk.clone(), Rotation::default()).unwrap();
+    let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(64 << 20)).unwrap();
+    let mut inlet = inlets.pop().unwrap();
+    for number in 0..1000 {
+        put(inlet.slab_with_room(9000), number, 9000);
+        inlet.commit();
+    }
+    drop(inlet);
+    let recording = recorder.end();
+    check(&recording);
+    let failure = recording.failure.as_deref().unwrap();
+    assert!(
+        failure.contains("file 0 cannot be written") && failure.contains("The disk is full"),
+        "{failure}"
+    );
+    let [file] = &recording.files[..] else { panic!("{recording:?}") };
+    assert!(!file.complete && file.path.ends_with("file 0.partial"));
+    assert!(file.packets > 100 && recording.counters.record_not_written > 100, "{recording:?}");
+    assert_eq!(disk.numbers(), [(0..file.packets).collect::<Vec<_>>()]);
+}
+
+#[test]
+fn packets_of_several_inlets_all_get_there_with_their_destinations() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let files = DiskFiles::new(FileNames::single(&path)).unwrap();
+    let writer = RecordingWriter::begin(files, Rotation::default()).unwrap();
+    let destinations = ["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
+    let queue = RecordQueue { slabs: 400, packets_per_slab: 3, bytes_per_slab: 0 };
+    let (recorder, inlets) = Recorder::start(writer, &destinations, queue).unwrap();
+    let threads: Vec<_> = (0_u64..)
+        .zip(inlets)
+        .map(|(first, mut inlet)| {
+            std::thread::spawn(move || {
+                let mut batch = PacketSlab::new(7, 0);
+                for numbers in (0..500).collect::<Vec<u64>>().chunks(7) {
+                    batch.clear();
+                    numbers.iter().for_each(|number| put(&mut batch, 2 * number + first, 20));
+                    inlet.copy(&batch.batch());
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(!path.exists() || recorder.inlets().len() == 2);
+    let recording = recorder.end();
+    check(&recording);
+    assert_eq!((recording.counters.record_written, recording.counters.record_dropped), (1000, 0));
+    let mut numbers = numbers_in(std::fs::read(&path).unwrap());
+    let of_first: Vec<u64> = numbers.iter().copied().filter(|number| number % 2 == 0).collect();
+    assert!(of_first.is_sorted());
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+    let bytes = std::fs::read(&path).unwrap();
+    for address in [[10, 0, 0, 1], [10, 0, 0, 2]] {
+        // Source 10.0.0.7 and the destination follow one another in the header.
+        let sought = [&[10, 0, 0, 7][..], &address].concat();
+        assert!(bytes.windows(8).any(|window| window == sought), "{address:?}");
+    }
+    assert!(DiskFiles::new(FileNames::single(&path)).is_err(), "a recording would be replaced");
+}
+
+#[test]
+fn what_a_killed_process_leaves_is_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let mut writer =
+        RecordingWriter::begin(DiskFiles::new(FileNames::single(&path)).unwrap(), Rotation::default())
+            .unwrap();
+    let mut slab = PacketSlab::new(1000, 0);
+    (0..1000).for_each(|number| put(&mut slab, number, 60));
+    writer.write(&slab.batch(), HERE[0]);
+    writer.idle();
+    let left = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    assert!(left.to_string_lossy().contains("run.pcapng.partial-"), "{left:?}");
+    assert_eq!(numbers_in(std::fs::read(left).unwrap()), (0..1000).collect::<Vec<_>>());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn rotated_files_have_every_packet_once_and_keep_their_limits(
+        lengths in proptest::collection::vec(8..3000_usize, 1..200),
+        size in proptest::option::of(200..40_000_u64),
+        milliseconds in proptest::option::of(1..50_u64),
+        slab_packets in 1..40_usize,
+    ) {
+        let disk = TestDisk::default();
+        let rotation = Rotation { size, time: milliseconds.map(Duration::from_millis) };
+        let writer = RecordingWriter::begin(disk.clone(), rotation).unwrap();
+        let queue = RecordQueue { slabs: 200, packets_per_slab: slab_packets, bytes_per_slab: 0 };
+        let (recorder, mut inlets) = Recorder::start(writer, &HERE, queue).unwrap();
+        let mut inlet = inlets.pop().unwrap();
+        for (number, &length) in (0..).zip(&lengths) {
+            put(inlet.slab_with_room(length), number, length);
+            inlet.commit();
+        }
+        drop(inlet);
+        let recording = recorder.end();
+        check(&recording);
+        let files = disk.numbers();
+        prop_assert_eq!(files.concat(), (0..lengths.len() as u64).collect::<Vec<_>>());
+        prop_assert_eq!(files.len(), recording.files.len());
+        for (numbers, file) in files.iter().zip(&recording.files) {
+            prop_assert!(file.complete);
+            prop_assert_eq!(file.packets, numbers.len() as u64);
+            prop_assert_eq!(
+                (file.first_ns, file.last_ns),
+                (numbers[0] * 1_000_000, numbers[numbers.len() - 1] * 1_000_000)
+            );
+            prop_assert!(numbers.len() == 1 || size.is_none_or(|size| file.file_bytes <= size));
+            let covered = file.last_ns - file.first_ns;
+            prop_assert!(milliseconds.is_none_or(|limit| covered < limit * 1_000_000));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What a recording reports at its end: as JSON for programs and as text for people.
+
+use crate::report::{counters_json, grouped, scaled};
+use evforge_core::counter::CounterSnapshot;
+use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::record::{InletCounts, RECORD_QUEUE, RecordedFile, Recording};
+use evforge_net::socket::{ReceiverCounters, SocketDrops};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How a recording ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordEnding {
+    /// A person or the system asked for it.
+    Stopped,
+    /// A port could not be received from any more.
+    InputFailed(String),
+    /// Its files could not be written; the recording says why.
+    WritingFailed,
+}
+
+/// One port of a recording.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// Local address and port.
+    pub address: SocketAddr,
+    /// What was received.
+    pub receiver: ReceiverCounters,
+    /// What the socket dropped.
+    pub drops: SocketDrops,
+    /// What was handed to the recorder, and dropped by its queue.
+    pub recorder: InletCounts,
+    /// Why nothing could be received any more, if that happened.
+    pub failure: Option<String>,
+}
+
+/// Everything that is known at the end of a recording.
+#[derive(Clone, Debug)]
+pub struct RecordReport {
+    /// How long it was received.
+    pub elapsed: Duration,
+    /// How it ended.
+    pub ending: RecordEnding,
+    /// The ports.
+    pub ports: Vec<PortReport>,
+    /// What was written.
+    pub recording: Recording,
+    /// What the kernel counted meanwhile, for the whole host.
+    pub kernel: KernelCounters,
+}
+
+impl RecordReport {
+    /// True if receiving and writing went on to the end and nothing is unaccounted for. Losses, which are in the
+    /// report, are no failure of the command.
+    pub fn is_success(&self) -> bool {
+        self.ending == RecordEnding::Stopped && self.recording.failure.is_none() && self.unaccounted() == 0
+    }
+
+    /// Packets received less those written, dropped and not written, and packets that the ports have received less
+    /// those that the recorder was handed: 0, or packets were lost without being counted.
+    pub fn unaccounted(&self) -> i128 {
+        let of_ports: u64 = self.ports.iter().map(|port| port.receiver.packets).sum();
+        let handed: u64 = self.ports.iter().map(|port| port.recorder.received).sum();
+        self.recording.counters.unaccounted() + i128::from(of_ports) - i128::from(handed)
+    }
+
+    /// Datagrams that the sockets dropped, and whether that is a lower bound.
+    fn lost_in_sockets(&self) -> (u64, bool) {
+        let count = self.ports.iter().map(|port| port.drops.count).sum();
+        (count, count > 0 && self.ports.iter().any(|port| port.drops.is_lower_bound))
+    }
+
+    /// The report as JSON.
+    pub fn to_json(&self) -> Value {
+        let (ending, error) = match &self.ending {
+            RecordEnding::Stopped => ("stopped", None),
+            RecordEnding::InputFailed(error) => ("input failed", Some(error.as_str())),
+            RecordEnding::WritingFailed => ("writing failed", self.recording.failure.as_deref()),
+        };
+        let (socket, is_lower_bound) = self.lost_in_sockets();
+        let ports = self.ports.iter().map(|port| {
+            let mut json = counters_json(&CounterSnapshot::of(&port.receiver));
+            json["address"] = json!(port.address.to_string());
+            json["lost_in_socket_buffer"] = json!(port.drops.count);
+            json["lost_in_socket_buffer_is_lower_bound"] = json!(port.drops.is_lower_bound);
+            json["dropped_by_record_queue"] = json!(port.recorder.dropped);
+            json["failure"] = json!(port.failure);
+            json
+        });
+        let mut report = json!({
+            "evforge": env!("CARGO_PKG_VERSION"),
+            "ending": ending,
+            "error": error,
+            "elapsed_s": self.elapsed.as_secs_f64(),
+            "busy_s": self.busy_seconds(),
+            "ports": ports.collect::<Vec<_>>(),
+            "kernel": counters_json(&CounterSnapshot::of(&self.kernel)),
+        });
+        let recording = recording_json(&self.recording);
+        report["packets"] = recording["packets"].clone();
+        report["packets"]["unaccounted"] = json!(self.unaccounted() as i64);
+        report["packets"]["lost_in_socket_buffer"] = json!(socket);
+        report["packets"]["lost_in_socket_buffer_is_lower_bound"] = json!(is_lower_bound);
+        report["packets"]["places"]["socket buffer"] = json!(socket);
+        report["bytes"] = recording["bytes"].clone();
+        report["files"] = recording["files"].clone();
+        report
+    }
+
+    /// Seconds between the first and the last packet that were written, which rates are of: a recording may have waited
+    /// for the first one, and after the last. The whole time, if there are no two.
+    fn busy_seconds(&self) -> f64 {
+        let written = self.recording.files.iter().filter(|file| file.packets > 0);
+        let first = written.clone().map(|file| file.first_ns).min();
+        let last = written.map(|file| file.last_ns).max();
+        let busy = first.zip(last).map(|(first, last)| last.saturating_sub(first) as f64 / 1e9);
+        busy.filter(|&seconds| seconds > 0.0).unwrap_or(self.elapsed.as_secs_f64()).max(1e-9)
+    }
+
+    /// The report as text of some ten lines.
+    pub fn to_text(&self) -> String {
+        let (seconds, busy) = (self.elapsed.as_secs_f64(), self.busy_seconds());
+        let mut text = String::new();
+        let mut line = |name: &str, content: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name:<13} {content}");
+        };
+        match &self.ending {
+            RecordEnding::Stopped => line("ended", format!("stopped on request after {seconds:.3} s")),
+            RecordEnding::InputFailed(error) => line("ended", format!("INPUT FAILED: {error}")),
+            RecordEnding::WritingFailed => line("ended", format!("WRITING FAILED after {seconds:.3} s")),
+        }
+        let counters = &self.recording.counters;
+        for port in &self.ports {
+            line("port", format!("{}: {} packets", port.address, grouped(port.receiver.packets)));
+            if port.receiver.cut > 0 {
+                line(
+                    "ALARM",
+                    format!("{} packets are cut: they are longer than --largest", port.receiver.cut),
+                );
+            }
+        }
+        line(
+            "received",
+            format!(
+                "{} packets, {} bytes in {busy:.3} s ({} packets/s, {}bit/s)",
+                grouped(counters.record_received),
+                grouped(counters.record_received_bytes),
+                scaled(counters.record_received as f64 / busy),
+                scaled(counters.record_received_bytes as f64 * 8.0 / busy),
+            ),
+        );
+        for (name, content) in recording_lines(&self.recording) {
+            line(name, content);
+        }
+        let (socket, is_lower_bound) = self.lost_in_sockets();
+        let at_least = if is_lower_bound { "at least " } else { "" };
+        line("lost", format!("{at_least}{} in the socket buffer", grouped(socket)));
+        line("unaccounted", self.unaccounted().to_string());
+        text
+    }
+}
+
+/// A recording as JSON: packets, bytes and files.
+pub(crate) fn recording_json(recording: &Recording) -> Value {
+    let counters = &recording.counters;
+    json!({
+        "packets": {
+            "received": counters.record_received,
+            "written": counters.record_written,
+            "dropped": counters.record_dropped,
+            "dropped_slabs": counters.record_dropped_slabs,
+            "not_written": counters.record_not_written,
+            "unaccounted": counters.unaccounted() as i64,
+            "places": {RECORD_QUEUE: counters.record_dropped},
+        },
+        "bytes": {
+            "received": counters.record_received_bytes,
+            "written": counters.record_written_bytes,
+            "dropped": counters.record_dropped_bytes,
+            "files": counters.record_file_bytes,
+        },
+        "files": recording.files.iter().map(file_json).collect::<Vec<_>>(),
+        "failure": recording.failure,
+    })
+}
+
+fn file_json(file: &RecordedFile) -> Value {
+    json!({
+        "name": file.path.display().to_string(),
+        "packets": file.packets,
+        "payload_bytes": file.payload_bytes,
+        "file_bytes": file.file_bytes,
+        "first_ns": file.first_ns,
+        "last_ns": file.last_ns,
+        "complete": file.complete,
+    })
+}
+
+/// What was written, dropped and not written, for people. Each line with its title.
+pub(crate) fn recording_lines(recording: &Recording) -> Vec<(&'static str, String)> {
+    let counters = &recording.counters;
+    let files = match &recording.files[..] {
+        [file] => file.path.display().to_string(),
+        [first, .., last] => {
+            format!("{} files, {} to {}", recording.files.len(), first.path.display(), last.path.display())
+        }
+        [] => "no file".to_owned(),
+    };
+    let written = grouped(counters.record_written);
+    let bytes = grouped(counters.record_file_bytes);
+    let mut lines = vec![("recorded", format!("{written} packets in {files} ({bytes} bytes)"))];
+    if counters.record_dropped > 0 {
+        lines.push((
+            "ALARM",
+            format!(
+                "{} packets ({} bytes) dropped in the {RECORD_QUEUE}: the disk is slower than the wire",
+                grouped(counters.record_dropped),
+                grouped(counters.record_dropped_bytes)
+            ),
+        ));
+    }
+    if let Some(failure) = &recording.failure {
+        let missed = grouped(counters.record_not_written);
+        lines.push(("ALARM", format!("{failure} {missed} packets were not written.")));
+    }
+    lines
+}
