@@ -211,6 +211,50 @@ fn an_ipv6_socket_for_all_addresses_shows_ipv4_senders_as_such() {
     }
 }
 
+/// Over loopback: a group by the interface of the sender's address, beside packets to the host itself.
+#[test]
+fn a_group_is_received_once_it_is_joined_and_others_are_not() {
+    let mut receiver = UdpReceiver::open(&ReceiverOptions::new("0.0.0.0:0".parse().unwrap())).unwrap();
+    let port = receiver.local_address().port();
+    let [joined, other] = [[239, 77, 1, 2], [239, 77, 1, 3]].map(|group| SocketAddr::from((group, port)));
+    let send = |destination: SocketAddr, length: usize| {
+        let source = Some("127.0.0.1:0".parse().unwrap());
+        let options = SenderOptions { source, ..SenderOptions::new(destination) };
+        send_all(&mut UdpSender::open(&options).unwrap(), &packets(&[length]));
+    };
+    send(joined, 10);
+    receiver.join(joined.ip(), Some("lo")).unwrap();
+    // Another program on this host that has joined the other group does not bring it to us.
+    let elsewhere = UdpReceiver::open(&ReceiverOptions::new("0.0.0.0:0".parse().unwrap())).unwrap();
+    elsewhere.join(other.ip(), Some("lo")).unwrap();
+    send(other, 11);
+    send(joined, 12);
+    send(SocketAddr::from(([127, 0, 0, 1], port)), 13);
+    let mut slab = PacketSlab::new(10, 0);
+    let lengths: Vec<usize> =
+        collect(&mut receiver, &mut slab, 2).iter().map(|(bytes, _)| bytes.len()).collect();
+    assert_eq!(lengths, [12, 13]);
+    slab.clear();
+    assert_eq!(receiver.receive(&mut slab, Instant::now() + Duration::from_millis(50)).unwrap(), 0);
+}
+
+#[test]
+fn what_is_wrong_with_a_group_is_said() {
+    let receiver = UdpReceiver::open(&ReceiverOptions::new("0.0.0.0:0".parse().unwrap())).unwrap();
+    for (group, interface, expected) in [
+        ("10.0.0.1", None, "it is no multicast address. Those are 224.0.0.0 to 239.255.255.255"),
+        ("ff02::7", None, "of different kinds. Receive on [::]:"),
+        (
+            "239.77.1.2",
+            Some("no-such-one"),
+            "no interface no-such-one that can. See which it has: ip -brief link",
+        ),
+    ] {
+        let error = receiver.join(group.parse().unwrap(), interface).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 /// Receivers and senders are opened in one thread and run in another.
 #[test]
 fn receivers_and_senders_can_move_to_their_threads() {

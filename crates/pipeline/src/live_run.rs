@@ -175,6 +175,12 @@ impl LiveRun<'_> {
         };
         let mut receiver = UdpReceiver::open(&options)?;
         let address = receiver.local_address();
+        if receive.address.ip().is_multicast() && receive.groups.is_empty() {
+            receiver.join(receive.address.ip(), None)?;
+        }
+        for group in &receive.groups {
+            receiver.join(group.address, group.interface.as_deref())?;
+        }
         let warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
         let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;

@@ -1,7 +1,7 @@
 //! The same names on systems other than Linux: they cannot be opened, and say so.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use evforge_core::packet::{PacketBatch, PacketSlab};
@@ -21,6 +21,14 @@ impl UdpReceiver {
     /// Always, on this operating system.
     pub fn open(_: &ReceiverOptions) -> Result<Self, ReceiveError> {
         Err(ReceiveError::NotOnThisSystem)
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn join(&self, _: IpAddr, _: Option<&str>) -> Result<(), ReceiveError> {
+        match self.0 {}
     }
 
     /// Cannot be called.

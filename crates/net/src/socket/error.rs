@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::pace::PaceError;
 
@@ -23,6 +23,17 @@ pub enum ReceiveError {
         address: SocketAddr,
         /// The setting.
         setting: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A multicast group could not be joined.
+    Join {
+        /// The address and port of the socket.
+        address: SocketAddr,
+        /// The group.
+        group: IpAddr,
+        /// The interface that was named.
+        interface: Option<String>,
         /// The system's reason.
         source: io::Error,
     },
@@ -56,6 +67,10 @@ impl fmt::Display for ReceiveError {
             Self::Setting { address, setting, source } => {
                 write!(f, "cannot receive on UDP {address}: the system refused {setting}: {source}.")
             }
+            Self::Join { address, group, interface, source } => {
+                write!(f, "cannot receive what is sent to the group {group} on UDP {address}: ")?;
+                join_reason(f, *address, *group, interface.as_deref(), source)
+            }
             Self::Option { option, value, range } => {
                 write!(
                     f,
@@ -78,13 +93,50 @@ impl fmt::Display for ReceiveError {
 impl std::error::Error for ReceiveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Bind { source, .. } | Self::Setting { source, .. } | Self::Receive { source, .. } => {
-                Some(source)
-            }
+            Self::Bind { source, .. }
+            | Self::Join { source, .. }
+            | Self::Setting { source, .. }
+            | Self::Receive { source, .. } => Some(source),
             Self::Option { .. } | Self::NotOnThisSystem => None,
         }
     }
 }
+
+/// Why a group could not be joined, and what to do.
+fn join_reason(
+    f: &mut fmt::Formatter<'_>,
+    address: SocketAddr,
+    group: IpAddr,
+    interface: Option<&str>,
+    source: &io::Error,
+) -> fmt::Result {
+    if !group.is_multicast() {
+        return write!(
+            f,
+            "it is no multicast address. Those are 224.0.0.0 to 239.255.255.255, and ff00:: and above."
+        );
+    }
+    if group.is_ipv4() != address.is_ipv4() {
+        let all = if group.is_ipv4() { "0.0.0.0" } else { "[::]" };
+        return write!(f, "the addresses are of different kinds. Receive on {all}:{}.", address.port());
+    }
+    match interface {
+        Some(name)
+            if source.kind() == io::ErrorKind::NotFound || source.raw_os_error() == Some(NO_DEVICE) =>
+        {
+            write!(f, "this host has no interface {name} that can. See which it has: ip -brief link")
+        }
+        None if source.raw_os_error() == Some(NO_DEVICE) => write!(
+            f,
+            "this host has no route to it. Name the interface (groups = [{{ address = \"{group}\", interface = \"eth1\" \
+             }}]), or add a route: sudo ip route add {group}/32 dev eth1"
+        ),
+        _ => write!(f, "{source}."),
+    }
+}
+
+/// ENODEV and ENXIO are told alike for interfaces; the first is that of a missing route, too.
+const NO_DEVICE: i32 = 19;
 
 /// Why an address and port could not be taken, and what to do.
 fn bind_reason(f: &mut fmt::Formatter<'_>, address: SocketAddr, source: &io::Error) -> fmt::Result {

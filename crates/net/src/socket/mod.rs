@@ -8,6 +8,9 @@
 //! [`KernelCounters`](crate::kernel_counters::KernelCounters) what the host dropped, and a datagram larger
 //! than its place is delivered as a cut packet.
 //!
+//! Multicast: a receiver joins groups ([`UdpReceiver::join`]); a sender sends to a group by the interface of its source address.
+//! Broadcasts of a network reach every receiver that takes all addresses of its port.
+//!
 //! Both work on Linux only; elsewhere opening them fails and says so.
 
 #[cfg(target_os = "linux")]
@@ -21,6 +24,8 @@ mod elsewhere;
 mod error;
 #[cfg(target_os = "linux")]
 mod leftover;
+#[cfg(target_os = "linux")]
+mod multicast;
 mod options;
 #[cfg(target_os = "linux")]
 mod receiver;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,7 @@ use super::arrivals::{Arrivals, MOST};
 use super::descriptor;
 use super::error::ReceiveError;
 use super::leftover::{Leftover, Piece};
+use super::multicast;
 use super::options::ReceiverOptions;
 use super::report::{ReceiveBuffer, ReceiverCounters, SocketDrops};
 
@@ -97,6 +98,24 @@ impl UdpReceiver {
             drops: Cell::new((0, 0)),
             counters: ReceiverCounters::default(),
         })
+    }
+
+    /// Joins a multicast group on the interface with this name; without one, on that of the route to the group. The socket
+    /// must take all addresses (`0.0.0.0` for groups of IPv4, `[::]` for IPv6), or the group's own.
+    ///
+    /// # Errors
+    /// If the address is no group, there is no such interface, or no route to the group.
+    pub fn join(&self, group: IpAddr, interface: Option<&str>) -> Result<(), ReceiveError> {
+        let failed = |source| ReceiveError::Join {
+            address: self.address,
+            group,
+            interface: interface.map(str::to_owned),
+            source,
+        };
+        if !group.is_multicast() || group.is_ipv4() != self.address.is_ipv4() {
+            return Err(failed(io::Error::from(io::ErrorKind::InvalidInput)));
+        }
+        multicast::join(&self.socket, group, interface).map_err(failed)
     }
 
     /// Waits for packets until `deadline` and puts them behind those in `slab`: as soon as there are some, as

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::PacketBatch;
+use socket2::SockRef;
 
 use super::departures::{self, MOST};
 use super::descriptor;
@@ -45,6 +46,12 @@ impl UdpSender {
         };
         let failed = |from| move |source| SendError::Open { destination: options.destination, from, source };
         let socket = UdpSocket::bind(options.source.unwrap_or(any)).map_err(failed(options.source))?;
+        if let (true, Some(SocketAddr::V4(source))) =
+            (options.destination.ip().is_multicast(), options.source)
+        {
+            // To a group by the interface that the source is the address of, and not by that of the route.
+            SockRef::from(&socket).set_multicast_if_v4(source.ip()).map_err(failed(options.source))?;
+        }
         socket.connect(options.destination).map_err(failed(None))?;
         if let Some(bytes) = options.send_buffer {
             let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
