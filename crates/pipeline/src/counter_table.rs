@@ -11,6 +11,7 @@ use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, O
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
+use evforge_measure::drop::DropCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::record::RecordCounters;
@@ -44,6 +45,7 @@ pub fn counter_table() -> String {
     add_stage::<NeutronCounters>(&mut text, "Single neutrons of beam monitors");
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
     add_stage::<SimulationCounters>(&mut text, "Simulating a detector");
+    add_stage::<DropCounters>(&mut text, "Packets of a DROP stream");
     add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
     text
 }

@@ -145,7 +145,7 @@ fn layouts_and_orders_are_read_from_text_and_faults_are_explained() {
     let long = "offset=0,width=8,order=big,header=5000".parse::<DropLayout>().unwrap_err();
     assert!(long.to_string().contains("at most 256"), "{long}");
     for text in ["counting", "random:42"] {
-        assert_eq!(text.parse::<IdentifierOrder>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<Order>().unwrap().to_string(), text);
     }
-    assert!("random:x".parse::<IdentifierOrder>().unwrap_err().to_string().contains("as in random:42"));
+    assert!("random:x".parse::<Order>().unwrap_err().to_string().contains("as in random:42"));
 }

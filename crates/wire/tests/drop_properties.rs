@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn arbitrary_text_is_a_layout_or_an_error(text in "[a-z0-9=, ]{0,40}") {
         let _ = text.parse::<DropLayout>();
-        let _ = text.parse::<IdentifierOrder>();
+        let _ = text.parse::<Order>();
     }
 
     #[test]

@@ -13,8 +13,8 @@
 //! | `P1` | 16 bytes, a choice of this project: see [`DropHeader`] |
 //! | `raw64be` | 8 bytes: the identifier, big-endian |
 //!
-//! [`JumpTracker`] applies the paper's rules to successive identifiers; [`IdentifierOrder`] undoes an order
-//! other than counting (its footnote 1).
+//! [`JumpTracker`] applies the paper's rules to successive identifiers. With an [`Order`]
+//! other than counting (its footnote 1), a [`Scramble`] finds the counter again.
 
 mod jumps;
 mod layout;
@@ -23,5 +23,5 @@ mod packet;
 
 pub use jumps::{Jump, JumpCounts, JumpTracker};
 pub use layout::{ByteOrder, DropLayout, IdentifierWidth, LARGEST_HEADER, LayoutError};
-pub use order::{IdentifierOrder, OrderError, Scramble};
+pub use order::{Order, OrderError, Scramble};
 pub use packet::{DropHeader, DropPacket, Rejection};

@@ -75,17 +75,18 @@ fn inverse_of_odd(factor: u64) -> u64 {
     (0..5).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
 }
 
-/// In which order the identifiers of a stream come. As text: `counting`, `random` (seed 0) or `random:SEED`.
+/// In which order numbers come: the identifiers of a stream, or the words of a test pattern. As text: `counting`,
+/// `random` (seed 0) or `random:SEED`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IdentifierOrder {
+pub enum Order {
     /// One after the other.
     #[default]
     Counting,
-    /// Pseudo-random, by this seed: each of the 2^bits identifiers once before any comes again.
+    /// Pseudo-random, by this seed: each of the 2^bits numbers once before any comes again.
     Random(u64),
 }
 
-impl IdentifierOrder {
+impl Order {
     /// The permutation of this order; none for counting.
     pub fn scramble(self, width: IdentifierWidth) -> Option<Scramble> {
         match self {
@@ -107,7 +108,7 @@ impl fmt::Display for OrderError {
 
 impl std::error::Error for OrderError {}
 
-impl fmt::Display for IdentifierOrder {
+impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counting => f.write_str("counting"),
@@ -116,7 +117,7 @@ impl fmt::Display for IdentifierOrder {
     }
 }
 
-impl FromStr for IdentifierOrder {
+impl FromStr for Order {
     type Err = OrderError;
 
     fn from_str(text: &str) -> Result<Self, OrderError> {

@@ -1,0 +1,127 @@
+//! What a receiver keeps about one stream: identifiers, words, packets of no use.
+
+use super::histogram::WordHistogram;
+use evforge_core::packet::Packet;
+use evforge_core::sequence::{SequenceCounts, SequenceTracker};
+use evforge_wire::drop::{DropLayout, DropPacket, JumpCounts, JumpTracker, Order, Rejection, Scramble};
+
+evforge_core::counters! {
+    /// Packets of a DROP stream.
+    pub struct DropCounters: "drop" {
+        packets_received: Enters(Packets), Packets, "UDP datagrams of the stream, as the socket handed them over.";
+        packets_counted: Leaves(Packets), Packets, "Packets whose words went into the histogram.";
+        bytes_received: Information, Bytes, "UDP payload bytes of all packets received, headers of the stream included.";
+        payload_bytes: Information, Bytes, "Bytes behind the headers of the packets counted.";
+        padding_bytes: Information, Bytes, "Bytes behind the payload that the header announced; in no histogram.";
+        packets_cut: Discarded(Packets), Packets, "Packets larger than the receiver's memory for one.";
+        packets_too_short: Discarded(Packets), Packets, "Packets that end before their header does.";
+        packets_wrong_magic: Discarded(Packets), Packets, "Packets of another protocol (layout P1: not 0xD709 at their beginning).";
+        packets_wrong_version: Discarded(Packets), Packets, "Packets of another version of layout P1.";
+        packets_cut_payload: Discarded(Packets), Packets, "Packets that end before the payload that their header announces does.";
+    }
+}
+
+/// Takes the packets of one stream in the order of their arrival.
+///
+/// Taking a packet does not allocate.
+#[derive(Clone, Debug)]
+pub struct StreamAccount {
+    layout: DropLayout,
+    scramble: Option<Scramble>,
+    jumps: JumpTracker,
+    sequence: SequenceTracker,
+    histogram: WordHistogram,
+    counters: DropCounters,
+    times: Option<(u64, u64)>,
+}
+
+impl StreamAccount {
+    /// For packets of this layout whose identifiers come in this order.
+    pub fn new(layout: DropLayout, order: Order) -> Self {
+        Self {
+            layout,
+            scramble: order.scramble(layout.width()),
+            jumps: JumpTracker::new(layout.width()),
+            sequence: SequenceTracker::new(layout.width().bits()),
+            histogram: WordHistogram::default(),
+            counters: DropCounters::default(),
+            times: None,
+        }
+    }
+
+    /// Takes the next packet. One of no use is counted under its reason; its identifier counts if it has one, so
+    /// that a damaged packet is not taken for a lost one.
+    #[inline]
+    pub fn take(&mut self, packet: &Packet<'_>) {
+        self.counters.packets_received += 1;
+        self.counters.bytes_received += u64::from(packet.original_length);
+        let arrival = packet.origin.arrival_ns;
+        let (first, last) = self.times.unwrap_or((arrival, arrival));
+        self.times = Some((first.min(arrival), last.max(arrival)));
+        if packet.is_cut() {
+            self.counters.packets_cut += 1;
+            return self.identify(self.layout.identifier(packet.bytes));
+        }
+        match DropPacket::parse(&self.layout, packet.bytes) {
+            Ok(parsed) => {
+                self.identify(Some(parsed.header.identifier));
+                self.counters.packets_counted += 1;
+                self.counters.payload_bytes += parsed.payload.len() as u64;
+                self.counters.padding_bytes += parsed.padding as u64;
+                self.histogram.count(parsed.payload);
+            }
+            Err(reason) => self.reject(reason, packet.bytes),
+        }
+    }
+
+    /// What the jumps of the identifiers report, by the paper's rules.
+    pub fn jumps(&self) -> JumpCounts {
+        self.jumps.counts()
+    }
+
+    /// Lost, reordered and duplicated packets told apart.
+    pub fn sequence(&self) -> SequenceCounts {
+        self.sequence.counts()
+    }
+
+    /// The words.
+    pub fn histogram(&self) -> &WordHistogram {
+        &self.histogram
+    }
+
+    /// The packets.
+    pub fn counters(&self) -> &DropCounters {
+        &self.counters
+    }
+
+    /// The layout of the packets.
+    pub fn layout(&self) -> DropLayout {
+        self.layout
+    }
+
+    /// Seconds from the arrival of the first packet to that of the last; 0 before the second.
+    pub fn seconds(&self) -> f64 {
+        self.times.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
+    }
+
+    #[inline]
+    fn identify(&mut self, identifier: Option<u64>) {
+        let Some(identifier) = identifier else { return };
+        let counter = self.scramble.map_or(identifier, |scramble| scramble.undo(identifier));
+        self.jumps.observe(counter);
+        self.sequence.observe(counter);
+    }
+
+    #[cold]
+    fn reject(&mut self, reason: Rejection, bytes: &[u8]) {
+        let (counter, has_identifier) = match reason {
+            Rejection::TooShort => (&mut self.counters.packets_too_short, true),
+            // What is no packet of this protocol has no identifier of it.
+            Rejection::WrongMagic(_) => (&mut self.counters.packets_wrong_magic, false),
+            Rejection::WrongVersion(_) => (&mut self.counters.packets_wrong_version, false),
+            Rejection::CutPayload { .. } => (&mut self.counters.packets_cut_payload, true),
+        };
+        *counter += 1;
+        self.identify(self.layout.identifier(bytes).filter(|_| has_identifier));
+    }
+}

@@ -1,0 +1,241 @@
+//! Several streams received over UDP: one thread each, and the management of all.
+//!
+//! In the paper one thread receives all streams of an instance and checks their identifiers, and a worker of each
+//! stream counts the words. Here the worker of a stream does all of it: its packets are looked at on the core that
+//! has just fetched them, and no queue between threads can lose any.
+
+use super::account::StreamAccount;
+use evforge_core::packet::PacketSlab;
+use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::socket::{ReceiveBuffer, ReceiveError, ReceiverOptions, SocketDrops, UdpReceiver};
+use evforge_wire::drop::{DropLayout, Order};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often threads and management look at each other.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a worker empties its buffer at the end, if a sender goes on.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Packets and bytes of a worker's memory.
+const SLAB: (usize, usize) = (4096, 8 << 20);
+
+/// What to receive, and how long.
+#[derive(Clone, Debug)]
+pub struct ReceiveSettings {
+    /// Address and port of each stream; port 0 lets the kernel choose.
+    pub addresses: Vec<SocketAddr>,
+    /// Layout of the packets.
+    pub layout: DropLayout,
+    /// Order of the identifiers.
+    pub order: Order,
+    /// Receive buffer of each stream to ask the kernel for, in bytes.
+    pub receive_buffer: usize,
+    /// Ask for UDP_GRO.
+    pub coalesce: bool,
+    /// Cores of the workers, taken in turn; none leaves them to the system.
+    pub cores: Vec<usize>,
+    /// Ends when no stream has had a packet for so long after the first; none does not.
+    pub idle: Option<Duration>,
+    /// Ends after so long; none does not.
+    pub duration: Option<Duration>,
+}
+
+/// What the management says while it runs.
+#[derive(Clone, Debug)]
+pub enum ReceiveProgress {
+    /// All ports are open: senders may start.
+    Ready {
+        /// Where each stream is received.
+        addresses: Vec<SocketAddr>,
+        /// What the kernel did not grant, in sentences.
+        warnings: Vec<String>,
+    },
+    /// Some 20 times per second.
+    Running {
+        /// Time since the ports were opened.
+        elapsed: Duration,
+        /// Packets of all streams so far.
+        packets: u64,
+        /// UDP payload bytes of all streams so far.
+        bytes: u64,
+        /// Jumps reported in all streams so far.
+        jumps: u64,
+    },
+}
+
+/// What came in one stream.
+#[derive(Clone, Debug)]
+pub struct ReceivedStream {
+    /// Where it was received.
+    pub address: SocketAddr,
+    /// Its packets and words.
+    pub account: StreamAccount,
+    /// What its socket dropped.
+    pub drops: SocketDrops,
+    /// The receive buffer.
+    pub buffer: ReceiveBuffer,
+}
+
+/// Why receiving failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReceiveRunError {
+    /// A socket could not be made or does not receive.
+    Receive(ReceiveError),
+    /// A thread could not be bound to its core.
+    Pin(PinError),
+    /// A thread has ended for a fault of this program.
+    Thread,
+}
+
+impl fmt::Display for ReceiveRunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Receive(error) => error.fmt(f),
+            Self::Pin(error) => error.fmt(f),
+            Self::Thread => {
+                f.write_str("a receiving thread has panicked: please report this as a fault of evforge")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReceiveRunError {}
+
+impl From<ReceiveError> for ReceiveRunError {
+    fn from(error: ReceiveError) -> Self {
+        Self::Receive(error)
+    }
+}
+
+/// What a worker tells while it runs.
+#[derive(Debug, Default)]
+struct Telling {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    jumps: AtomicU64,
+}
+
+/// Receives all streams until the time is over, they have been idle for long enough or `stop` is set. `watch` is
+/// called when all ports are open, and some 20 times per second from then on.
+///
+/// # Errors
+/// The first failure of a stream; the others are stopped then.
+pub fn receive(
+    settings: &ReceiveSettings,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(&ReceiveProgress),
+) -> Result<Vec<ReceivedStream>, ReceiveRunError> {
+    let mut receivers = Vec::new();
+    for &address in &settings.addresses {
+        let options = ReceiverOptions {
+            receive_buffer: settings.receive_buffer,
+            coalesce: settings.coalesce,
+            // Any datagram fits.
+            slot: 65_536,
+            ..ReceiverOptions::new(address)
+        };
+        receivers.push(UdpReceiver::open(&options)?);
+    }
+    watch(&ReceiveProgress::Ready {
+        addresses: receivers.iter().map(UdpReceiver::local_address).collect(),
+        warnings: receivers.iter().flat_map(|receiver| receiver.warnings().iter().cloned()).collect(),
+    });
+    let tellings: Vec<Telling> = receivers.iter().map(|_| Telling::default()).collect();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = receivers
+            .into_iter()
+            .zip(&tellings)
+            .enumerate()
+            .map(|(index, (receiver, telling))| {
+                let over = &over;
+                let core = settings.cores.get(index % settings.cores.len().max(1)).copied();
+                scope.spawn(move || {
+                    let outcome = work(receiver, settings, core, telling, over);
+                    over.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                    outcome
+                })
+            })
+            .collect();
+        manage(settings, &tellings, stop, &over, watch);
+        over.store(true, Ordering::Relaxed);
+        // All are joined before the first error is looked at.
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(ReceiveRunError::Thread))).collect()
+    })
+}
+
+/// Waits for the end.
+fn manage(
+    settings: &ReceiveSettings,
+    tellings: &[Telling],
+    stop: &AtomicBool,
+    over: &AtomicBool,
+    watch: &mut dyn FnMut(&ReceiveProgress),
+) {
+    let start = Instant::now();
+    let (mut last_packets, mut last_change) = (0, start);
+    while !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
+        let elapsed = start.elapsed();
+        let sum = |what: fn(&Telling) -> &AtomicU64| -> u64 {
+            tellings.iter().map(|telling| what(telling).load(Ordering::Relaxed)).sum()
+        };
+        let packets = sum(|telling| &telling.packets);
+        let (bytes, jumps) = (sum(|telling| &telling.bytes), sum(|telling| &telling.jumps));
+        if packets != last_packets {
+            (last_packets, last_change) = (packets, Instant::now());
+        }
+        let is_idle = packets > 0 && settings.idle.is_some_and(|idle| last_change.elapsed() >= idle);
+        if is_idle || settings.duration.is_some_and(|duration| elapsed >= duration) {
+            return;
+        }
+        watch(&ReceiveProgress::Running { elapsed, packets, bytes, jumps });
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Receives one stream.
+fn work(
+    mut receiver: UdpReceiver,
+    settings: &ReceiveSettings,
+    core: Option<usize>,
+    telling: &Telling,
+    over: &AtomicBool,
+) -> Result<ReceivedStream, ReceiveRunError> {
+    if let Some(core) = core {
+        pin_current_thread(core).map_err(ReceiveRunError::Pin)?;
+    }
+    let mut account = StreamAccount::new(settings.layout, settings.order);
+    let mut slab = PacketSlab::new(SLAB.0, SLAB.1);
+    let mut drained_by = None;
+    loop {
+        // Read before the packets are fetched: what was in the buffer by then is still taken.
+        let is_over = over.load(Ordering::Relaxed);
+        let now = Instant::now();
+        let received = receiver.receive(&mut slab, if is_over { now } else { now + INTERVAL })?;
+        for packet in slab.batch().iter() {
+            account.take(&packet);
+        }
+        slab.clear();
+        if received > 0 {
+            let counters = account.counters();
+            telling.packets.store(counters.packets_received, Ordering::Relaxed);
+            telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
+            telling.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
+        }
+        if is_over && (received == 0 || now >= *drained_by.get_or_insert(now + DRAIN)) {
+            break;
+        }
+    }
+    Ok(ReceivedStream {
+        address: receiver.local_address(),
+        account,
+        drops: receiver.drops()?,
+        buffer: receiver.buffer(),
+    })
+}

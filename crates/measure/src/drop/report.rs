@@ -1,0 +1,235 @@
+//! The report on received streams.
+
+use super::pattern::WordPattern;
+use super::receive::ReceivedStream;
+use super::sent::{SentReport, SentStream};
+use super::verification::{Area, Expectation, Verification};
+use evforge_core::counter::{CounterSnapshot, Law};
+use evforge_core::ledger::PacketLedger;
+use evforge_wire::drop::Order;
+use serde_json::{Map, Value, json};
+
+/// One stream: what came, and the verdict on it.
+#[derive(Clone, Debug)]
+pub struct StreamReport {
+    /// What came.
+    pub received: ReceivedStream,
+    /// The sender's report on it, if there is one.
+    pub sent: Option<SentStream>,
+    /// The verdict on its words.
+    pub verification: Verification,
+    /// What was not as the receiver was told to expect, in sentences.
+    pub mismatches: Vec<String>,
+}
+
+/// All streams.
+#[derive(Clone, Debug)]
+pub struct ReceiveReport {
+    /// One entry for each stream, in the order of the settings.
+    pub streams: Vec<StreamReport>,
+}
+
+impl ReceiveReport {
+    /// Verifies what came. Where the sender's report has the stream, its pattern and the number of its data generators
+    /// count; else `order` and `generators` do.
+    pub fn new(
+        received: Vec<ReceivedStream>,
+        order: Order,
+        generators: u32,
+        sent: Option<&SentReport>,
+    ) -> Self {
+        let asked = WordPattern::new(order);
+        let streams = received
+            .into_iter()
+            .map(|received| {
+                let stream = sent.and_then(|sent| sent.stream(received.address.port())).cloned();
+                StreamReport::new(received, stream, &asked, generators, sent.is_some())
+            })
+            .collect();
+        Self { streams }
+    }
+
+    /// True if every stream has passed.
+    pub fn passed(&self) -> bool {
+        self.streams.iter().all(StreamReport::passed)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let streams: Vec<Value> = self.streams.iter().map(StreamReport::json).collect();
+        json!({"passed": self.passed(), "streams": streams})
+    }
+}
+
+impl StreamReport {
+    fn new(
+        received: ReceivedStream,
+        sent: Option<SentStream>,
+        asked: &WordPattern,
+        generators: u32,
+        has_report: bool,
+    ) -> Self {
+        let mut mismatches = Vec::new();
+        if has_report && sent.is_none() {
+            mismatches.push(format!(
+                "the sender's report has no stream to port {}: is it of this run?",
+                received.address.port()
+            ));
+        }
+        let of_sender = sent.as_ref().map(|sent| sent.pattern.parse::<Order>());
+        let pattern = match of_sender {
+            Some(Ok(order)) => WordPattern::new(order),
+            Some(Err(error)) => {
+                mismatches.push(format!("the pattern in the sender's report: {error}"));
+                asked.clone()
+            }
+            None => asked.clone(),
+        };
+        if let Some(sent) = &sent {
+            let layout = received.account.layout().to_string();
+            if sent.layout != layout {
+                mismatches.push(format!("the sender used layout {}, the receiver {layout}", sent.layout));
+            }
+        }
+        let expected = Expectation {
+            pattern: &pattern,
+            generators: sent
+                .as_ref()
+                .map_or(generators, |sent| u32::try_from(sent.generators.len()).unwrap_or(u32::MAX)),
+            sent_bytes: sent.as_ref().map(|sent| sent.payload_bytes),
+            sent_packets: sent.as_ref().map(|sent| sent.packets),
+        };
+        let account = &received.account;
+        let verification =
+            Verification::new(account.histogram(), account.counters().packets_counted, &expected);
+        Self { received, sent, verification, mismatches }
+    }
+
+    /// True if no check failed, no jump was reported, no packet was of no use, and there were packets.
+    pub fn passed(&self) -> bool {
+        let account = &self.received.account;
+        let counters = account.counters();
+        self.verification.passed()
+            && self.mismatches.is_empty()
+            && account.jumps().jumps() == 0
+            && counters.packets_counted > 0
+            && counters.packets_counted == counters.packets_received
+    }
+
+    /// Packets sent and lost: as the sender's report says, if there is one, else as the identifiers do (which do
+    /// not know what was sent after the last packet).
+    pub fn packets(&self) -> PacketLedger {
+        let sequence = self.received.account.sequence();
+        let (mut sent, mut lost) = (sequence.sent, sequence.lost);
+        if let Some(report) = &self.sent {
+            let different = sequence.received - sequence.duplicated;
+            sent = sent.max(report.packets);
+            lost = lost.max(report.packets.saturating_sub(different));
+        }
+        PacketLedger {
+            sent: Some(sent),
+            received: sequence.received,
+            lost,
+            reordered: sequence.reordered,
+            duplicated: sequence.duplicated,
+            restarts: sequence.restarts,
+        }
+    }
+
+    /// Upper bound of the share of packets lost, as the paper states it: if the next packet got lost. With `lost`
+    /// packets out of N it is `(lost + 1) / N`; none before the first packet.
+    pub fn next_packet_bound(&self) -> Option<f64> {
+        let packets = self.packets();
+        let sent = packets.sent.filter(|&sent| sent > 0)?;
+        Some(((packets.lost + 1) as f64 / sent as f64).min(1.0))
+    }
+
+    /// UDP datagrams per second between the first packet and the last; 0 before the second.
+    pub fn packets_per_second(&self) -> f64 {
+        self.per_second(self.received.account.counters().packets_received)
+    }
+
+    /// Bits of UDP payload per second; 0 before the second packet.
+    pub fn bits_per_second(&self) -> f64 {
+        self.per_second(self.received.account.counters().bytes_received) * 8.0
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        let seconds = self.received.account.seconds();
+        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    }
+
+    fn json(&self) -> Value {
+        let ReceivedStream { address, account, drops, buffer } = &self.received;
+        let (jumps, packets) = (account.jumps(), self.packets());
+        let snapshot = CounterSnapshot::of(account.counters());
+        let counters: Map<String, Value> =
+            snapshot.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect();
+        let checks: Map<String, Value> = self
+            .verification
+            .checks
+            .iter()
+            .map(|check| {
+                (check.name.to_owned(), json!({"outcome": check.outcome.name(), "reason": check.reason}))
+            })
+            .collect();
+        json!({
+            "address": address.to_string(),
+            "port": address.port(),
+            "passed": self.passed(),
+            "layout": account.layout().to_string(),
+            "counters": counters,
+            "unaccounted": snapshot.imbalance(Law::Packets).unsigned_abs() as u64,
+            "seconds": account.seconds(),
+            "packets_per_second": self.packets_per_second(),
+            "bits_per_second": self.bits_per_second(),
+            "jumps": {
+                "forward": jumps.forward_jumps,
+                "zero": jumps.zero_jumps,
+                "negative": jumps.negative_jumps,
+                "lost": saturated(jumps.lost),
+                "additional": saturated(jumps.additional),
+                "reorderings": jumps.reorderings,
+                "reordered": jumps.reordered,
+                "lost_unexplained": saturated(jumps.lost_unexplained()),
+                "additional_unexplained": saturated(jumps.additional_unexplained()),
+            },
+            "packets": {
+                "sent": packets.sent,
+                "received": packets.received,
+                "lost": packets.lost,
+                "reordered": packets.reordered,
+                "duplicated": packets.duplicated,
+                "restarts": packets.restarts,
+            },
+            "loss_bound_next_packet": self.next_packet_bound(),
+            "loss_upper_bound": packets.loss_upper_bound(),
+            "socket": {
+                "dropped": drops.count,
+                "is_lower_bound": drops.is_lower_bound,
+                "buffer_requested": buffer.requested,
+                "buffer_granted": buffer.granted,
+            },
+            "words": {
+                "sum": account.histogram().sum(),
+                "odd_bytes": account.histogram().odd_bytes(),
+                "smallest": self.verification.smallest,
+                "largest": self.verification.largest,
+                "area_count": self.verification.area_count,
+                "areas": self.verification.areas.iter().map(area).collect::<Vec<_>>(),
+                "odd_areas": self.verification.odd_areas.iter().map(area).collect::<Vec<_>>(),
+                "checks": checks,
+            },
+            "mismatches": self.mismatches,
+            "sent": self.sent,
+        })
+    }
+}
+
+fn area(area: &Area) -> Value {
+    json!({"first": area.first, "last": area.last, "count": area.count})
+}
+
+fn saturated(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
