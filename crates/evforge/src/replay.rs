@@ -1,30 +1,42 @@
-//! `evforge replay`: a capture to UDP, with its own timing or at a rate.
+//! `evforge replay`: captures to UDP, with their own timing or at a rate.
 
 use crate::CommandError;
 use crate::input::open_any;
-use crate::output::print;
+use crate::output::{check_writable, print, write_file};
 use crate::run::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
-use evforge_core::packet_source::Fill;
+use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_net::capture::{FileSequence, MergedFiles};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
 use evforge_pipeline::config::Rate;
 use evforge_pipeline::report::{grouped, scaled};
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
+
+/// Slabs that are read ahead, so that a disk that hesitates holds nothing up.
+const SLABS: usize = 4;
 
 /// Arguments of `evforge replay`.
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
-    /// The capture: pcap, pcapng, .pkts or a dump of readouts (HDF5)
-    #[arg(value_name = "FILE")]
-    input: PathBuf,
+    /// The captures, one after the other: pcap, pcapng, .pkts or dumps of readouts (HDF5)
+    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    inputs: Vec<PathBuf>,
     /// Where to send to
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6006")]
     to: SocketAddr,
+    /// Merge the captures by their time stamps instead of sending one after the other
+    #[arg(long)]
+    merge: bool,
+    /// Begin each further capture so long after the end of the one before, whatever their time stamps say
+    #[arg(long, value_name = "TIME", conflicts_with = "merge")]
+    pause: Option<evforge_pipeline::config::Duration>,
     /// Keep the capture's own timing, so many times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, conflicts_with_all = ["rate", "unpaced"])]
     speed: f64,
@@ -34,12 +46,19 @@ pub(crate) struct ReplayArguments {
     /// Send as fast as the system takes the packets instead
     #[arg(long)]
     unpaced: bool,
-    /// Send only packets of the capture that were sent to this UDP port
+    /// Send only packets of the captures that were sent to this UDP port
     #[arg(long, short = 'p', value_name = "PORT")]
     port: Option<u16>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
     #[arg(long)]
     segment: bool,
+    /// Send from so many ports, so that the receiving card spreads the packets over its queues; packets of one
+    /// recorded source leave from one port
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    source_ports: usize,
+    /// Write what was sent, and how well the timing was kept, as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -50,25 +69,98 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         (Some(Rate::Bits(rate)), _) => Pace::BitsPerSecond(rate as f64),
         (None, false) => Pace::OwnTiming { speed: arguments.speed },
     };
-    let mut reader = open_any(&arguments.input, arguments.port)?;
+    if let Some(path) = &arguments.report {
+        check_writable("the report", path)?;
+    }
+    let source = open_all(arguments)?;
     let mut sender = UdpSender::open(&SenderOptions {
         pace,
         segment: arguments.segment,
+        source_ports: arguments.source_ports,
         ..SenderOptions::new(arguments.to)
     })?;
     let stop = stop_on_signals()?;
-    let mut slab = PacketSlab::new(1024, 8 << 20);
-    loop {
+    send_source(source, &mut sender, &stop)?;
+    let report = sender.report();
+    if let Some(path) = &arguments.report {
+        let mut json = serde_json::to_vec_pretty(&to_json(&report, arguments))?;
+        json.push(b'\n');
+        write_file("the report", path, &json)?;
+    }
+    print(&text(&report, arguments))?;
+    if arguments.source_ports > sender.sources() && arguments.source_ports > 1 {
+        eprintln!(
+            "warning: the packets come from {} sources only, so that not all {} source ports were used",
+            sender.sources(),
+            arguments.source_ports
+        );
+    }
+    Ok(report.refused == 0)
+}
+
+/// Opens all captures, as one.
+fn open_all(arguments: &ReplayArguments) -> Result<Box<dyn PacketSource>, CommandError> {
+    let mut sources = Vec::new();
+    for input in &arguments.inputs {
+        sources.push(open_any(input, arguments.port)?);
+    }
+    Ok(match sources.len() {
+        1 => sources.remove(0),
+        _ if arguments.merge => Box::new(MergedFiles::new(sources)),
+        _ => {
+            let pause = arguments.pause.map(evforge_pipeline::config::Duration::to_std);
+            Box::new(FileSequence::new(sources, pause))
+        }
+    })
+}
+
+/// Sends all packets of a source, which another thread reads.
+fn send_source(
+    mut source: Box<dyn PacketSource>,
+    sender: &mut UdpSender,
+    stop: &AtomicBool,
+) -> Result<(), CommandError> {
+    let (give_filled, take_filled) = sync_channel::<PacketSlab>(SLABS);
+    let (give_empty, take_empty) = sync_channel::<PacketSlab>(SLABS);
+    for _ in 0..SLABS {
+        give_empty.send(PacketSlab::new(4096, 8 << 20))?;
+    }
+    std::thread::scope(|scope| {
+        let work = move || read_ahead(source.as_mut(), &take_empty, &give_filled);
+        let reading = std::thread::Builder::new().name("read".into()).spawn_scoped(scope, work)?;
+        let mut sending = Ok(());
+        while let Ok(slab) = take_filled.recv() {
+            sending = send_all(sender, &slab, stop);
+            if sending.is_err() || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            // Fails only if everything has been read.
+            let _ = give_empty.send(slab);
+        }
+        // The reading thread ends when nobody takes its slabs any more.
+        drop((take_filled, give_empty));
+        sending?;
+        match reading.join() {
+            Ok(read) => Ok(read?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Fills slabs until the source ends or nobody wants them; the error is in words, because it goes to another thread.
+fn read_ahead(
+    source: &mut dyn PacketSource,
+    take_empty: &Receiver<PacketSlab>,
+    give_filled: &SyncSender<PacketSlab>,
+) -> Result<(), String> {
+    while let Ok(mut slab) = take_empty.recv() {
         slab.clear();
-        let fill = reader.fill(&mut slab)?;
-        send_all(&mut sender, &slab, &stop)?;
-        if fill == Fill::End || stop.load(Ordering::Relaxed) {
+        let fill = source.fill(&mut slab).map_err(|error| error.to_string())?;
+        if give_filled.send(slab).is_err() || fill == Fill::End {
             break;
         }
     }
-    let report = sender.report();
-    print(&text(&report, arguments.to))?;
-    Ok(report.refused == 0)
+    Ok(())
 }
 
 /// Sends a slab, looking at `stop` now and then.
@@ -85,19 +177,58 @@ pub(crate) fn send_all(
     Ok(())
 }
 
-fn text(report: &SendReport, to: SocketAddr) -> String {
+/// What was asked for, in words.
+fn asked(arguments: &ReplayArguments) -> String {
+    match (arguments.rate, arguments.unpaced) {
+        (_, true) => "as fast as possible".to_owned(),
+        (Some(Rate::Packets(rate)), _) => format!("{} packets/s", scaled(rate as f64)),
+        (Some(Rate::Bits(rate)), _) => format!("{}bit/s", scaled(rate as f64)),
+        (None, false) if arguments.speed == 1.0 => "the captures' own timing".to_owned(),
+        (None, false) => format!("the captures' own timing, {} times as fast", arguments.speed),
+    }
+}
+
+fn to_json(report: &SendReport, arguments: &ReplayArguments) -> serde_json::Value {
+    let deviation = report.deviation.map(|deviation| {
+        json!({
+            "mean_s": deviation.mean.as_secs_f64(),
+            "p99_s": deviation.most.as_secs_f64(),
+            "largest_s": deviation.largest.as_secs_f64(),
+        })
+    });
+    json!({
+        "evforge": env!("CARGO_PKG_VERSION"),
+        "to": arguments.to.to_string(),
+        "asked": asked(arguments),
+        "packets": report.packets,
+        "bytes": report.bytes,
+        "refused": report.refused,
+        "elapsed_s": report.elapsed.as_secs_f64(),
+        "scheduled_s": report.scheduled.map(|scheduled| scheduled.as_secs_f64()),
+        "packets_per_second": report.packets_per_second(),
+        "bits_per_second": report.bits_per_second(),
+        "share_achieved": report.share_achieved(),
+        "lateness": deviation,
+    })
+}
+
+fn text(report: &SendReport, arguments: &ReplayArguments) -> String {
     let mut text = format!(
-        "sent {} packets ({} bytes) to {to} in {:.3} s: {} packets/s, {}bit/s\n",
+        "sent {} packets ({} bytes) to {} in {:.3} s: {} packets/s, {}bit/s\n",
         grouped(report.packets),
         grouped(report.bytes),
+        arguments.to,
         report.elapsed.as_secs_f64(),
         scaled(report.packets_per_second()),
         scaled(report.bits_per_second()),
     );
+    if let Some(share) = report.share_achieved() {
+        text.push_str(&format!("asked for {}: {:.2} % of it achieved\n", asked(arguments), 100.0 * share));
+    }
     if let Some(deviation) = report.deviation {
         text.push_str(&format!(
-            "deviation from the schedule: {:?} on average, {:?} at most\n",
-            deviation.mean, deviation.largest
+            "deviation from the schedule: {:?} on average, {:?} at most for 99 % of the packets, {:?} at most\n",
+            deviation.mean, deviation.most, deviation.largest
         ));
     }
     if report.refused > 0 {

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{PROGRAM, evforge, text, workspace};
-use evforge_core::packet::PacketSlab;
-use evforge_net::capture::{CaptureReader, Fill};
+use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin, PacketSlab};
+use evforge_net::capture::{CaptureReader, Fill, PcapngWriter};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -146,6 +146,68 @@ fn rotated_files_of_two_ports_have_every_packet_once() {
     evforge(&["replay", &simulated, "--to", &recording.addresses[0], "--rate", "5kpps"]);
     let first = recording.finish()["files"][0]["name"].as_str().unwrap().to_owned();
     assert!(first.ends_with(&format!("run-{:04}.pcapng", files.len() + 1)), "{first}");
+}
+
+#[test]
+fn several_captures_are_replayed_in_order_or_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = simulate(folder.path(), "14");
+    // The capture in two halves, as a rotation leaves them, and in two that interleave.
+    let all = packets(simulated.as_ref());
+    let part = |name: &str, wanted: &dyn Fn(usize) -> bool| {
+        let path = folder.path().join(name);
+        let mut writer = PcapngWriter::create(&path).unwrap();
+        for (index, (bytes, arrival_ns)) in all.iter().enumerate().filter(|(index, _)| wanted(*index)) {
+            let origin = PacketOrigin {
+                source: ([10, 0, 0, (index % 4) as u8], 77).into(),
+                arrival_ns: *arrival_ns,
+                arrival_clock: ArrivalClock::Capture,
+                ..PacketOrigin::default()
+            };
+            writer.write(&Packet { bytes, original_length: bytes.len() as u32, origin }).unwrap();
+        }
+        writer.finish().unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let half = all.len() / 2;
+    let (first, second) = (part("1.pcapng", &|index| index < half), part("2.pcapng", &|index| index >= half));
+    let (even, odd) = (part("3.pcapng", &|index| index % 2 == 0), part("4.pcapng", &|index| index % 2 == 1));
+    let expected: Vec<_> = all.iter().map(|(bytes, _)| bytes.clone()).collect();
+    let duration = (all[all.len() - 1].1 - all[0].1) as f64 / 1e9;
+    for (number, arguments, source_ports) in [
+        (0, [&first, &second, "--speed"], 1),
+        (1, [&even, &odd, "--merge"], 1),
+        (2, [&first, &second, "--speed"], 3),
+    ] {
+        let folder = folder.path().join(number.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let recording = Recording::start(&folder, 1, &[]);
+        let report = folder.join("replay.json");
+        let mut replay =
+            vec!["replay", arguments[0], arguments[1], "--to", &recording.addresses[0], arguments[2]];
+        if arguments[2] == "--speed" {
+            replay.push("1");
+        }
+        let ports = source_ports.to_string();
+        replay.extend(["--source-ports", &ports, "--report", report.to_str().unwrap()]);
+        let printed = text(&evforge(&replay).stdout);
+        assert!(printed.contains("at most for 99 % of the packets"), "{printed}");
+        recording.finish();
+        let mut found = payloads(&folder.join("run.pcapng"));
+        let mut expected = expected.clone();
+        if source_ports > 1 {
+            // Only packets of one source keep their order.
+            found.sort();
+            expected.sort();
+        }
+        assert!(found == expected, "{number}: the packets differ");
+        let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+        let value = |pointer: &str| report.pointer(pointer).and_then(Value::as_f64).unwrap();
+        assert!((value("/scheduled_s") - duration).abs() < 1e-6, "{report:#}");
+        assert!(value("/elapsed_s") >= duration && value("/share_achieved") <= 1.0, "{report:#}");
+        let late = ["/lateness/mean_s", "/lateness/p99_s", "/lateness/largest_s"].map(value);
+        assert!(late[0] <= late[2] && late[1] <= late[2], "{late:?}");
+    }
 }
 
 #[test]

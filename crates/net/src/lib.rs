@@ -67,6 +67,7 @@ pub mod capture;
 mod checksum;
 mod frame;
 pub mod kernel_counters;
+pub mod lateness;
 pub mod live_source;
 pub mod pace;
 pub mod record;

@@ -52,3 +52,36 @@ fn a_packet_that_cannot_be_sent_is_named() {
     let text = sender.send(&large.batch(), 0, Instant::now() + PATIENCE).unwrap_err().to_string();
     assert!(text.contains("sending packet 2 (65508 bytes) to UDP 127.0.0.1:"), "{text}");
 }
+
+#[test]
+fn the_sources_of_a_recording_are_spread_over_the_ports_and_keep_their_order() {
+    let mut receiver = UdpReceiver::open(&local()).unwrap();
+    let mut sender = UdpSender::open(&SenderOptions { source_ports: 3, ..to(&receiver) }).unwrap();
+    let mut slab = PacketSlab::new(300, 0);
+    for number in 0..300_u16 {
+        let source = ([10, 0, 0, (number % 5) as u8], 77).into();
+        let origin = PacketOrigin { source, ..PacketOrigin::default() };
+        assert!(slab.push(&number.to_le_bytes(), 2, origin));
+    }
+    send_all(&mut sender, &slab);
+    assert_eq!((sender.report().packets, sender.report().bytes, sender.sources()), (300, 600, 5));
+    let mut found = std::collections::BTreeMap::<_, Vec<u16>>::new();
+    let mut received = PacketSlab::new(4096, 8 << 20);
+    let deadline = Instant::now() + PATIENCE;
+    while found.values().map(Vec::len).sum::<usize>() < 300 && Instant::now() < deadline {
+        received.clear();
+        receiver.receive(&mut received, deadline).unwrap();
+        for packet in received.batch().iter() {
+            let number = u16::from_le_bytes(packet.bytes.try_into().unwrap());
+            found.entry(packet.origin.source.port()).or_default().push(number);
+        }
+    }
+    // Five sources on three ports: two, two and one.
+    let mut counts: Vec<usize> = found.values().map(Vec::len).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [60, 120, 120]);
+    assert!(found.values().all(|numbers| numbers.is_sorted()), "{found:?}");
+
+    let text = UdpSender::open(&SenderOptions { source_ports: 0, ..to(&receiver) }).unwrap_err().to_string();
+    assert!(text.contains("cannot send from 0 ports: give a number from 1 to"), "{text}");
+}

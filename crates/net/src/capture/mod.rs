@@ -14,6 +14,7 @@
 mod counters;
 mod error;
 mod format;
+mod joined;
 mod named_writer;
 mod pcap;
 mod pcapng;
@@ -27,6 +28,7 @@ mod writer;
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use evforge_core::packet_source::Fill;
+pub use joined::{FileSequence, MergedFiles};
 pub use named_writer::CaptureWriter;
 pub(crate) use pcapng_block::{append_packet, beginning};
 pub use pcapng_writer::PcapngWriter;

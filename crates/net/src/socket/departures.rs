@@ -14,18 +14,17 @@ pub(super) const MOST: usize = 64;
 #[repr(C, align(8))]
 struct Control([u8; 24]);
 
-/// Sends up to `count` (at most [`MOST`]) packets of `batch` from index `first` on, waiting for room in the
-/// send buffer; says how many have gone. With `segment`, runs of equal length go in one piece.
+/// Sends the packets of `batch` with the indices `picks` (at most [`MOST`]), waiting for room in the send buffer; says how
+/// many have gone. With `segment`, runs of equal length go in one piece.
 ///
-/// An error concerns the packet at `first`, which has not been sent.
+/// An error concerns the first of them, which has not been sent.
 pub(super) fn send(
     socket: BorrowedFd<'_>,
     batch: &PacketBatch<'_>,
-    first: usize,
-    count: usize,
+    picks: &[usize],
     segment: bool,
 ) -> io::Result<usize> {
-    assert!(count <= MOST, "{count} packets are more than one call takes");
+    assert!(picks.len() <= MOST, "{} packets are more than one call takes", picks.len());
     let mut parts = MaybeUninit::<[libc::iovec; MOST]>::zeroed();
     let mut headers = MaybeUninit::<[libc::mmsghdr; MOST]>::zeroed();
     // SAFETY: both are made of integers and raw pointers, for which all zeros is a valid value.
@@ -34,9 +33,8 @@ pub(super) fn send(
     let mut runs = [0_usize; MOST];
     let mut lengths = [0_usize; MOST];
     let mut present = 0;
-    for ((packet, part), length) in
-        batch.iter().skip(first).zip(parts.iter_mut()).zip(&mut lengths).take(count)
-    {
+    let packets = picks.iter().map_while(|&index| batch.get(index));
+    for ((packet, part), length) in packets.zip(parts.iter_mut()).zip(&mut lengths) {
         // The kernel only reads what it sends; the type of the field is for both directions.
         part.iov_base = packet.bytes.as_ptr().cast_mut().cast();
         part.iov_len = packet.bytes.len();

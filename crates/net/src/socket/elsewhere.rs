@@ -105,6 +105,11 @@ impl UdpSender {
     }
 
     /// Cannot be called.
+    pub fn sources(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
     pub fn local_address(&self) -> SocketAddr {
         match self.0 {}
     }

@@ -190,6 +190,13 @@ pub enum SendError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The number of source ports is outside its range.
+    SourcePorts {
+        /// What was asked for.
+        found: usize,
+        /// The most there may be; the least is 1.
+        most: usize,
+    },
     /// Sockets of this kind exist on Linux only.
     NotOnThisSystem,
 }
@@ -218,6 +225,9 @@ impl fmt::Display for SendError {
                     route_advice(f, *destination, source)
                 }
             }
+            Self::SourcePorts { found, most } => {
+                write!(f, "cannot send from {found} ports: give a number from 1 to {most}.")
+            }
             Self::NotOnThisSystem => {
                 write!(f, "sending to the network is only possible on Linux. Run this on a Linux host.")
             }
@@ -230,7 +240,7 @@ impl std::error::Error for SendError {
         match self {
             Self::Open { source, .. } | Self::Send { source, .. } => Some(source),
             Self::Pace(error) => Some(error),
-            Self::NotOnThisSystem => None,
+            Self::SourcePorts { .. } | Self::NotOnThisSystem => None,
         }
     }
 }

@@ -54,6 +54,10 @@ pub struct SenderOptions {
     pub destination: SocketAddr,
     /// Local address and port; none lets the kernel choose.
     pub source: Option<SocketAddr>,
+    /// Number of local ports to send from, 1 to 1024, so that a network card spreads the packets over its queues; from
+    /// the port of `source` on, if it has one. Packets of one recorded source leave from one port and so keep their
+    /// order.
+    pub source_ports: usize,
     /// How fast.
     pub pace: Pace,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT). Several times faster on
@@ -65,8 +69,15 @@ pub struct SenderOptions {
 }
 
 impl SenderOptions {
-    /// Unpaced, packet by packet, from any source.
+    /// Unpaced, packet by packet, from one port that the kernel chooses.
     pub fn new(destination: SocketAddr) -> Self {
-        Self { destination, source: None, pace: Pace::Unpaced, segment: false, send_buffer: None }
+        Self {
+            destination,
+            source: None,
+            source_ports: 1,
+            pace: Pace::Unpaced,
+            segment: false,
+            send_buffer: None,
+        }
     }
 }

@@ -64,6 +64,8 @@ pub struct SocketDrops {
 pub struct Deviation {
     /// The latest packet.
     pub largest: Duration,
+    /// What 99 % of the packets did not exceed, to about 3 %.
+    pub most: Duration,
     /// The mean over all packets.
     pub mean: Duration,
 }
@@ -81,6 +83,8 @@ pub struct SendReport {
     pub elapsed: Duration,
     /// How late packets were; none if unpaced or before the first packet. (They are never early.)
     pub deviation: Option<Deviation>,
+    /// When the last packet was due, after the start; none if unpaced or before the first packet.
+    pub scheduled: Option<Duration>,
 }
 
 impl SendReport {
@@ -92,6 +96,13 @@ impl SendReport {
     /// Bits of payload per second achieved; 0 before the first packet.
     pub fn bits_per_second(&self) -> f64 {
         self.per_second(self.bytes) * 8.0
+    }
+
+    /// The rate achieved as a share of the rate asked for: the time that the packets were to take over the time that
+    /// they took. None if unpaced, or if they were all due at once.
+    pub fn share_achieved(&self) -> Option<f64> {
+        let scheduled = self.scheduled.filter(|scheduled| !scheduled.is_zero())?;
+        Some(scheduled.as_secs_f64() / self.elapsed.as_secs_f64().max(1e-9))
     }
 
     fn per_second(&self, count: u64) -> f64 {

@@ -1,5 +1,6 @@
 //! Sending UDP through a kernel socket, in batches, on a schedule.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
@@ -13,61 +14,83 @@ use super::descriptor;
 use super::error::SendError;
 use super::options::SenderOptions;
 use super::report::{Deviation, SendReport};
+use crate::lateness::Lateness;
 use crate::pace::{Pace, Schedule};
 
 /// Further ahead of the schedule than this, the sender sleeps; closer, it spins: a sleeping thread may wake
 /// up some 50 us late.
 const SPIN_BEFORE_DUE: Duration = Duration::from_micros(100);
+/// Largest number of source ports.
+const MOST_PORTS: usize = 1024;
+/// Sources that are remembered with their port; those beyond are spread by their own port numbers.
+const MOST_SOURCES: usize = 65_536;
 
 /// Sends UDP datagrams to one destination.
 #[derive(Debug)]
 pub struct UdpSender {
-    socket: UdpSocket,
+    /// One for each source port.
+    sockets: Vec<UdpSocket>,
+    /// Which of them sends the packets of a source, where there are several.
+    lanes: HashMap<SocketAddr, usize>,
     address: SocketAddr,
     options: SenderOptions,
     schedule: Schedule,
     start: Option<Instant>,
     report: SendReport,
-    largest_lateness: u64,
-    total_lateness: u128,
+    lateness: Lateness,
+    /// When the last packet was due, after the start.
+    scheduled: u64,
 }
 
 impl UdpSender {
-    /// Makes the socket and directs it. Nothing is sent; the schedule starts with the first packet.
+    /// Makes the sockets and directs them. Nothing is sent; the schedule starts with the first packet.
     ///
     /// # Errors
-    /// If the pace is no positive number, there is no way to the destination, or the source is taken or not
-    /// an address of this host.
+    /// If an option is outside its range, the pace is no positive number, there is no way to the destination, or the
+    /// source is taken or not an address of this host.
     pub fn open(options: &SenderOptions) -> Result<Self, SendError> {
         let schedule = Schedule::new(options.pace)?;
         let any = match options.destination {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
         };
+        if !(1..=MOST_PORTS).contains(&options.source_ports) {
+            return Err(SendError::SourcePorts { found: options.source_ports, most: MOST_PORTS });
+        }
         let failed = |from| move |source| SendError::Open { destination: options.destination, from, source };
-        let socket = UdpSocket::bind(options.source.unwrap_or(any)).map_err(failed(options.source))?;
-        if let (true, Some(SocketAddr::V4(source))) =
-            (options.destination.ip().is_multicast(), options.source)
-        {
-            // To a group by the interface that the source is the address of, and not by that of the route.
-            SockRef::from(&socket).set_multicast_if_v4(source.ip()).map_err(failed(options.source))?;
+        let mut sockets = Vec::with_capacity(options.source_ports);
+        for number in 0..options.source_ports {
+            let mut from = options.source.unwrap_or(any);
+            if from.port() != 0 {
+                // Past the last port it is the kernel that chooses.
+                from.set_port(from.port().checked_add(number as u16).unwrap_or(0));
+            }
+            let socket = UdpSocket::bind(from).map_err(failed(options.source.map(|_| from)))?;
+            if let (true, SocketAddr::V4(source)) = (options.destination.ip().is_multicast(), from)
+                && options.source.is_some()
+            {
+                // To a group by the interface that the source is the address of, and not by that of the route.
+                SockRef::from(&socket).set_multicast_if_v4(source.ip()).map_err(failed(Some(from)))?;
+            }
+            socket.connect(options.destination).map_err(failed(None))?;
+            if let Some(bytes) = options.send_buffer {
+                let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+                descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, bytes)
+                    .map_err(failed(None))?;
+            }
+            sockets.push(socket);
         }
-        socket.connect(options.destination).map_err(failed(None))?;
-        if let Some(bytes) = options.send_buffer {
-            let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-            descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, bytes)
-                .map_err(failed(None))?;
-        }
-        let address = socket.local_addr().map_err(failed(None))?;
+        let address = sockets[0].local_addr().map_err(failed(None))?;
         Ok(Self {
-            socket,
+            sockets,
+            lanes: HashMap::new(),
             address,
             options: *options,
             schedule,
             start: None,
             report: SendReport::default(),
-            largest_lateness: 0,
-            total_lateness: 0,
+            lateness: Lateness::default(),
+            scheduled: 0,
         })
     }
 
@@ -79,7 +102,8 @@ impl UdpSender {
     ///
     /// # Errors
     /// If the kernel refuses a packet (too long, no way there, forbidden), or own timing was asked for and a
-    /// packet has no stamp. The packets before it have been sent; the error names it by its number.
+    /// packet has no stamp. The packets before it have been sent, as far as they leave from the same source port; the
+    /// error names it by its number.
     pub fn send(
         &mut self,
         batch: &PacketBatch<'_>,
@@ -92,12 +116,8 @@ impl UdpSender {
             let now = Instant::now();
             match self.take_due(batch, next, now - start)? {
                 Due::Packets(count) => {
-                    let end = next + count;
-                    while next < end {
-                        let sent = self.send_some(batch, next, end - next)?;
-                        self.count(batch, next, sent);
-                        next += sent;
-                    }
+                    self.send_due(batch, next, count)?;
+                    next += count;
                     self.report.elapsed = start.elapsed();
                 }
                 Due::At(due) => wait_until((start + due).min(deadline)),
@@ -111,18 +131,23 @@ impl UdpSender {
 
     /// What has been sent so far, and how well the schedule was kept.
     pub fn report(&self) -> SendReport {
-        let deviation = (self.options.pace != Pace::Unpaced && self.report.packets > 0).then(|| {
-            let mean = self.total_lateness / u128::from(self.report.packets);
-            Deviation {
-                largest: Duration::from_nanos(self.largest_lateness),
-                // Not above the largest, which is a u64.
-                mean: Duration::from_nanos(mean as u64),
-            }
+        let is_paced = self.options.pace != Pace::Unpaced && self.report.packets > 0;
+        let deviation = is_paced.then(|| Deviation {
+            largest: self.lateness.largest(),
+            most: self.lateness.below(0.99),
+            mean: self.lateness.mean(),
         });
-        SendReport { deviation, ..self.report }
+        let scheduled = is_paced.then(|| Duration::from_nanos(self.scheduled));
+        SendReport { deviation, scheduled, ..self.report }
     }
 
-    /// The local address and port that packets are sent from.
+    /// How many sources of packets have been seen, which share the source ports; only counted where there are several
+    /// ports.
+    pub fn sources(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// The local address and port that packets are sent from; the first one, if there are several.
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
@@ -141,8 +166,8 @@ impl UdpSender {
                     }
                     break;
                 }
-                self.largest_lateness = self.largest_lateness.max(now - due);
-                self.total_lateness += u128::from(now - due);
+                self.lateness.add(now - due);
+                self.scheduled = due;
             }
             self.schedule.advance(&packet);
             count += 1;
@@ -150,9 +175,50 @@ impl UdpSender {
         Ok(Due::Packets(count))
     }
 
-    fn send_some(&mut self, batch: &PacketBatch<'_>, next: usize, count: usize) -> Result<usize, SendError> {
+    /// Sends `count` packets (at most [`MOST`]) from index `next` on.
+    fn send_due(&mut self, batch: &PacketBatch<'_>, next: usize, count: usize) -> Result<(), SendError> {
+        let mut lanes = [0; MOST];
+        if self.sockets.len() > 1 {
+            for (lane, packet) in lanes.iter_mut().zip(batch.iter().skip(next).take(count)) {
+                *lane = self.lane_of(packet.origin.source);
+            }
+        }
+        let lanes = &lanes[..count];
+        for lane in 0..self.sockets.len() {
+            let mut picks = [0; MOST];
+            let mut picked = 0;
+            for (offset, _) in lanes.iter().enumerate().filter(|(_, of)| **of == lane) {
+                picks[picked] = next + offset;
+                picked += 1;
+            }
+            let mut rest = &picks[..picked];
+            while !rest.is_empty() {
+                let sent = self.send_some(batch, lane, rest)?;
+                self.count(batch, &rest[..sent]);
+                rest = &rest[sent..];
+            }
+        }
+        Ok(())
+    }
+
+    /// The socket that sends the packets of a source: all the same, so that they keep their order.
+    fn lane_of(&mut self, source: SocketAddr) -> usize {
+        let ports = self.sockets.len();
+        let known = self.lanes.len();
+        if known >= MOST_SOURCES {
+            return self.lanes.get(&source).copied().unwrap_or(usize::from(source.port()) % ports);
+        }
+        *self.lanes.entry(source).or_insert(known % ports)
+    }
+
+    fn send_some(
+        &mut self,
+        batch: &PacketBatch<'_>,
+        lane: usize,
+        picks: &[usize],
+    ) -> Result<usize, SendError> {
         let segment = self.options.segment;
-        match departures::send(self.socket.as_fd(), batch, next, count, segment) {
+        match departures::send(self.sockets[lane].as_fd(), batch, picks, segment) {
             Ok(sent) => Ok(sent),
             // The answer to an earlier packet; this one has not been sent yet.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -162,17 +228,20 @@ impl UdpSender {
             Err(source) => Err(SendError::Send {
                 destination: self.options.destination,
                 packet: self.report.packets,
-                length: batch.get(next).map_or(0, |packet| packet.bytes.len()),
+                length: picks
+                    .first()
+                    .and_then(|&index| batch.get(index))
+                    .map_or(0, |packet| packet.bytes.len()),
                 segment,
                 source,
             }),
         }
     }
 
-    fn count(&mut self, batch: &PacketBatch<'_>, first: usize, sent: usize) {
-        self.report.packets += sent as u64;
-        let bytes: usize = batch.iter().skip(first).take(sent).map(|packet| packet.bytes.len()).sum();
-        self.report.bytes += bytes as u64;
+    fn count(&mut self, batch: &PacketBatch<'_>, picks: &[usize]) {
+        self.report.packets += picks.len() as u64;
+        let lengths = picks.iter().filter_map(|&index| batch.get(index)).map(|packet| packet.bytes.len());
+        self.report.bytes += lengths.sum::<usize>() as u64;
     }
 }
 
