@@ -9,7 +9,7 @@ use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, Duration};
+use evforge_pipeline::config::{Config, Duration, MethodSetting};
 use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus};
 use evforge_pipeline::report::RunReport;
@@ -43,6 +43,12 @@ pub(crate) struct RunArguments {
     /// Receive at this UDP port [configuration: receive.address]; of a capture, take only what was sent to it
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
     port: Option<u16>,
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto) [configuration: receive.method]
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD")]
+    receive: Option<Method>,
+    /// Receive from this network interface by AF_XDP [configuration: receive.interface]
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    interface: Option<String>,
     /// End after so long (60s, 2h); of a live run only
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<Duration>,
@@ -62,6 +68,17 @@ pub(crate) struct RunArguments {
     quiet: bool,
 }
 
+/// Ways to receive, by the names of the configuration.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Method {
+    /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket
+    Auto,
+    /// Through a kernel socket, without privileges
+    Socket,
+    /// By AF_XDP, or not at all
+    Xdp,
+}
+
 /// Runs the command. True if everything went well.
 pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
     let mut config = read_config(arguments)?;
@@ -78,6 +95,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         let address = arguments.address.unwrap_or(config.receive.address.ip());
         let port = arguments.port.unwrap_or(config.receive.address.port());
         config.receive.address = SocketAddr::new(address, port);
+        match arguments.receive {
+            Some(Method::Auto) => config.receive.method = MethodSetting::Auto,
+            Some(Method::Socket) => config.receive.method = MethodSetting::Socket,
+            Some(Method::Xdp) => config.receive.method = MethodSetting::Xdp,
+            None => {}
+        }
+        if arguments.interface.is_some() {
+            config.receive.interface.clone_from(&arguments.interface);
+        }
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
         let run = LiveRun {
             monitor: outputs.monitor.clone(),
@@ -174,12 +200,13 @@ impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
 }
 
 impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
-    fn ready(&mut self, address: SocketAddr, warnings: &[String]) {
+    fn ready(&mut self, address: SocketAddr, way: &str, warnings: &[String]) {
         for warning in warnings {
             eprintln!("warning: {warning}");
         }
         if !self.quiet {
             eprintln!("receiving at UDP {address}");
+            eprintln!("received by {way}");
             if let Some(view) = self.outputs.view() {
                 eprintln!("live view at http://{}", view.address());
             }

@@ -7,6 +7,7 @@
 //! | record packets at full rate, without ever holding up whoever receives them | [`record::Recorder`] |
 //! | receive UDP from the network | [`socket::UdpReceiver`] |
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
+//! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`kernel_counters::KernelCounters`] |
 //! | give a thread a core of its own | [`affinity::pin_current_thread`] |
@@ -68,6 +69,7 @@ mod checksum;
 mod frame;
 pub mod kernel_counters;
 pub mod lateness;
+pub mod live_receiver;
 pub mod live_source;
 pub mod pace;
 pub mod record;

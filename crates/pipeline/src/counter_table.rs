@@ -16,6 +16,7 @@ use evforge_net::capture::CaptureCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::record::RecordCounters;
 use evforge_net::socket::ReceiverCounters;
+use evforge_net::xdp::XdpCounters;
 use evforge_plugin::PluginCounters;
 use std::fmt::Write as _;
 
@@ -24,6 +25,7 @@ pub fn counter_table() -> String {
     let mut text = String::new();
     add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
+    add_stage::<XdpCounters>(&mut text, "Receiving by AF_XDP");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
     add_stage::<RecordCounters>(&mut text, "Recording packets");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");

@@ -20,7 +20,9 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::kernel_counters::KernelCounters;
-use evforge_net::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
+use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses};
+use evforge_net::socket::ReceiverCounters;
+use evforge_net::xdp::XdpCounters;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -75,14 +77,15 @@ pub struct LiveStatus {
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiveState {
     counters: ReceiverCounters,
-    drops: SocketDrops,
+    losses: ReceiveLosses,
+    xdp: Option<XdpCounters>,
     own_queue: u64,
 }
 
 /// What a run tells while it is under way.
 pub trait LiveObserver {
-    /// The socket is open: packets may be sent to `address`. `warnings` are for people.
-    fn ready(&mut self, address: SocketAddr, warnings: &[String]);
+    /// Packets may be sent to `address` from now on; they come in by `way`, which says why. `warnings` are for people.
+    fn ready(&mut self, address: SocketAddr, way: &str, warnings: &[String]);
     /// The state, about once a second.
     fn status(&mut self, status: &LiveStatus);
 }
@@ -149,8 +152,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         LossPlaces::join(&LossCounts {
             sequence: ledger.packets().lost,
             own_queue: state.own_queue,
-            socket: state.drops.count,
-            socket_counts_pieces: state.drops.is_lower_bound,
+            receiver: state.losses,
             backlog: self.kernel().backlog_drops,
             numbered: !ledger.sources.is_empty(),
         })
@@ -166,14 +168,8 @@ impl LiveRun<'_> {
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
         let receive = &config.receive;
-        let options = ReceiverOptions {
-            receive_buffer: usize::try_from(receive.buffer.bytes)?,
-            coalesce: receive.coalesce,
-            slot: usize::try_from(receive.slot.bytes)?,
-            spin: receive.spin.to_std(),
-            ..ReceiverOptions::new(receive.address)
-        };
-        let mut receiver = UdpReceiver::open(&options)?;
+        let mut receiver = LiveReceiver::open(&receive.plan()?)?;
+        let way = receiver.description().to_owned();
         let address = receiver.local_address();
         if receive.address.ip().is_multicast() && receive.groups.is_empty() {
             receiver.join(receive.address.ip(), None)?;
@@ -207,7 +203,7 @@ impl LiveRun<'_> {
         };
         let two_threads = config.input.threads == 2;
         pin(if two_threads { config.cores.form } else { config.cores.receive })?;
-        watch.observer.ready(address, &warnings);
+        watch.observer.ready(address, &way, &warnings);
         let (state, failure) = if two_threads {
             run_side_by_side(receiver, &mut forming, config, &mut watch)?
         } else {
@@ -223,16 +219,20 @@ impl LiveRun<'_> {
         sinks.extend(writing.map(|writing| writing.end(true)));
         Ok(RunReport {
             stream: config.name.clone(),
-            input: format!("UDP {address}"),
+            input: format!("UDP {address} by {way}"),
             elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
             ledger,
             detector_failure,
             losses,
-            counters: vec![
-                ("receive", CounterSnapshot::of(&state.counters)),
-                ("kernel", CounterSnapshot::of(&kernel)),
-            ],
+            counters: [
+                Some(("receive", CounterSnapshot::of(&state.counters))),
+                state.xdp.map(|xdp| ("xdp", CounterSnapshot::of(&xdp))),
+                Some(("kernel", CounterSnapshot::of(&kernel))),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             vetoes,
             sinks,
         })
@@ -250,18 +250,20 @@ fn new_slab(input: &InputSettings) -> PacketSlab {
     PacketSlab::new(input.packets_per_slab.max(4096), bytes.max(LARGEST_PIECES))
 }
 
-fn state_of(receiver: &UdpReceiver, own_queue: u64) -> ReceiveState {
-    // Reading the socket's own counter does not fail on an open socket; the zero would only leave a loss
-    // without its place.
-    let drops = receiver.drops().unwrap_or_default();
-    ReceiveState { counters: *receiver.counters(), drops, own_queue }
+fn state_of(receiver: &LiveReceiver, own_queue: u64) -> ReceiveState {
+    ReceiveState {
+        counters: receiver.counters(),
+        losses: receiver.losses(),
+        xdp: receiver.xdp_counters(),
+        own_queue,
+    }
 }
 
-type Ended = (ReceiveState, Option<ReceiveError>);
+type Ended = (ReceiveState, Option<LiveReceiveError>);
 
 /// One thread receives and forms in turn.
 fn run_in_turn<O: LiveObserver>(
-    receiver: &mut UdpReceiver,
+    receiver: &mut LiveReceiver,
     forming: &mut Forming,
     input: &InputSettings,
     watch: &mut Watch<'_, O>,
@@ -293,7 +295,7 @@ fn run_in_turn<O: LiveObserver>(
 
 /// One thread receives while this one forms.
 fn run_side_by_side<O: LiveObserver>(
-    mut receiver: UdpReceiver,
+    mut receiver: LiveReceiver,
     forming: &mut Forming,
     config: &Config,
     watch: &mut Watch<'_, O>,
@@ -362,7 +364,7 @@ impl ReceivingSide {
     /// Receives until it is told that it is over, and what the socket still holds then.
     fn receive(
         mut self,
-        receiver: &mut UdpReceiver,
+        receiver: &mut LiveReceiver,
         over: &AtomicBool,
         shared: &Mutex<ReceiveState>,
     ) -> Ended {

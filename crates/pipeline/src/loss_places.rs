@@ -3,13 +3,15 @@
 //! The sequence says how many packets are missing; counters say where. They are joined so that nothing is
 //! counted twice:
 //!
-//! * what our own queue dropped is known exactly;
+//! * what our own queue, the rings and the memory of AF_XDP, and our checks of its frames dropped is known exactly;
 //! * what the socket dropped is known exactly without UDP_GRO. With it, the kernel counts pieces of many
 //!   datagrams, so a count that has moved says *where* but not how many: the rest of the gaps is then placed
 //!   there and marked *inferred*;
 //! * drops beyond the sequence gaps came after the last packet that arrived: a sequence cannot see them,
 //!   the socket's exact count can;
 //! * what is left is *unlocated*: lost before it reached this host's counters.
+
+use evforge_net::live_receiver::ReceiveLosses;
 
 /// Where packets were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,12 @@ pub enum LossPlace {
     Input,
     /// The socket's receive buffer was full.
     SocketBuffer,
+    /// The receive ring of an AF_XDP socket was full.
+    XdpRing,
+    /// An AF_XDP socket had no free memory, or too short pieces of it.
+    XdpMemory,
+    /// Our own checks of frames that came by AF_XDP: headers, checksums, packets merged by the kernel.
+    FrameChecks,
     /// The kernel's backlog of a core was full.
     KernelBacklog,
     /// The queue between the receiving and the forming thread was full.
@@ -30,6 +38,9 @@ impl LossPlace {
         match self {
             LossPlace::Input => "input",
             LossPlace::SocketBuffer => "socket buffer",
+            LossPlace::XdpRing => "AF_XDP ring",
+            LossPlace::XdpMemory => "AF_XDP memory",
+            LossPlace::FrameChecks => "frame checks",
             LossPlace::KernelBacklog => "kernel backlog",
             LossPlace::OwnQueue => "own queue",
         }
@@ -65,10 +76,8 @@ pub struct LossCounts {
     pub sequence: u64,
     /// Packets our own queue dropped.
     pub own_queue: u64,
-    /// What the socket's drop counter says.
-    pub socket: u64,
-    /// True if the socket counts pieces of several datagrams.
-    pub socket_counts_pieces: bool,
+    /// What the counters of the socket and of AF_XDP say.
+    pub receiver: ReceiveLosses,
     /// What the kernel's backlog counters of all cores say; other traffic is in them as well.
     pub backlog: u64,
     /// True if the detector's packets carry numbers, so that `sequence` means something.
@@ -94,14 +103,23 @@ impl LossPlaces {
                 result.places.push(PlacedLoss { place, packets, inferred });
             }
         };
-        place(LossPlace::OwnQueue, counts.own_queue, false);
-        let mut missing = counts.sequence.saturating_sub(counts.own_queue);
-        let mut beyond = counts.own_queue.saturating_sub(counts.sequence);
-        if !counts.socket_counts_pieces {
-            place(LossPlace::SocketBuffer, counts.socket, false);
-            beyond += counts.socket.saturating_sub(missing);
-            missing = missing.saturating_sub(counts.socket);
-        } else if counts.socket > 0 {
+        let receiver = &counts.receiver;
+        let counts_pieces = receiver.socket.is_lower_bound;
+        let exact = [
+            (LossPlace::OwnQueue, counts.own_queue),
+            (LossPlace::XdpRing, receiver.xdp_ring),
+            (LossPlace::XdpMemory, receiver.xdp_memory),
+            (LossPlace::FrameChecks, receiver.frame_checks),
+            (LossPlace::SocketBuffer, if counts_pieces { 0 } else { receiver.socket.count }),
+        ];
+        let mut located = 0;
+        for (at, packets) in exact {
+            place(at, packets, false);
+            located += packets;
+        }
+        let mut missing = counts.sequence.saturating_sub(located);
+        let beyond = located.saturating_sub(counts.sequence);
+        if counts_pieces && receiver.socket.count > 0 {
             place(LossPlace::SocketBuffer, missing, true);
             missing = 0;
         }
@@ -125,16 +143,15 @@ impl LossPlaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_net::socket::SocketDrops;
 
     fn join(sequence: u64, own_queue: u64, socket: u64, pieces: bool) -> (LossPlaces, u64) {
-        let counts = LossCounts {
-            sequence,
-            own_queue,
-            socket,
-            socket_counts_pieces: pieces,
-            backlog: 0,
-            numbered: true,
-        };
+        let socket = SocketDrops { count: socket, is_lower_bound: pieces };
+        join_all(sequence, own_queue, ReceiveLosses { socket, ..ReceiveLosses::default() })
+    }
+
+    fn join_all(sequence: u64, own_queue: u64, receiver: ReceiveLosses) -> (LossPlaces, u64) {
+        let counts = LossCounts { sequence, own_queue, receiver, backlog: 0, numbered: true };
         let places = LossPlaces::join(&counts);
         // The balance: every packet missing in the sequence, and every one after its end, has one place.
         assert_eq!(places.placed() + places.unlocated, sequence + places.after_the_last);
@@ -153,6 +170,16 @@ mod tests {
     fn drops_after_the_last_packet_are_seen_by_the_socket_only() {
         let (places, unlocated) = join(100, 0, 182, false);
         assert_eq!((places.after_the_last, unlocated), (82, 0));
+    }
+
+    #[test]
+    fn each_place_of_af_xdp_has_its_own_count() {
+        let socket = SocketDrops { count: 4, is_lower_bound: false };
+        let receiver = ReceiveLosses { socket, xdp_ring: 100, xdp_memory: 20, frame_checks: 3 };
+        let (places, unlocated) = join_all(120, 1, receiver);
+        assert_eq!((places.placed(), unlocated, places.after_the_last), (128, 0, 8));
+        assert_eq!(places.places.len(), 5);
+        assert_eq!(join_all(130, 1, receiver).1, 2);
     }
 
     #[test]

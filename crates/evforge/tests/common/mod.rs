@@ -63,20 +63,14 @@ impl LiveProgram {
     /// Starts a run that ends a second after the last packet, on a port that the kernel chooses; `further` are
     /// further arguments.
     pub(crate) fn start(config: &Path, folder: &Path, further: &[&str]) -> Self {
+        let further = [&["--address", "127.0.0.1"], further].concat();
+        Self::start_by(Command::new(PROGRAM), config, folder, &further)
+    }
+
+    /// The same, by a command that runs the program with the arguments after its own; `further` says the address.
+    pub(crate) fn start_by(mut command: Command, config: &Path, folder: &Path, further: &[&str]) -> Self {
         let (report, events) = (folder.join("live.json"), folder.join("live.csv"));
-        let mut command = Command::new(PROGRAM);
-        command.args([
-            "run",
-            "--address",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--idle",
-            "1s",
-            "--for",
-            "60s",
-            "--config",
-        ]);
+        command.args(["run", "--port", "0", "--idle", "1s", "--for", "60s", "--config"]);
         command.arg(config).arg("--report").arg(&report).arg("--events").arg(&events);
         command.args(further);
         let mut child =

@@ -1,7 +1,7 @@
 //! The same names on systems other than Linux: they cannot be opened, and say so.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use evforge_core::packet::PacketSlab;
@@ -9,7 +9,7 @@ use evforge_core::packet::PacketSlab;
 use super::counters::XdpCounters;
 use super::error::XdpError;
 use super::options::{XdpMode, XdpOptions};
-use crate::socket::{ReceiverCounters, SocketDrops};
+use crate::socket::{ReceiveError, ReceiverCounters, SocketDrops};
 
 /// Receives UDP datagrams by AF_XDP; on this operating system it cannot be opened.
 #[derive(Debug)]
@@ -22,6 +22,14 @@ impl XdpReceiver {
     /// Always, on this operating system.
     pub fn open(_: &XdpOptions) -> Result<Self, XdpError> {
         Err(XdpError::NotOnThisSystem)
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn join(&self, _: IpAddr, _: Option<&str>) -> Result<(), ReceiveError> {
+        match self.0 {}
     }
 
     /// Cannot be called.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::opening::{self, Opened};
 use super::options::{XdpMode, XdpOptions};
 use super::queue::{self, Queue};
 use super::steering::Steering;
-use crate::socket::{ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
+use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 
 /// How often the socket beside is looked at while frames keep coming: it sees what is rare.
 const BESIDE_INTERVAL: Duration = Duration::from_millis(1);
@@ -85,6 +85,14 @@ impl XdpReceiver {
             beside_looked: Instant::now(),
             address,
         })
+    }
+
+    /// Joins a multicast group, as [`UdpReceiver::join`] does, so that its packets reach the interface.
+    ///
+    /// # Errors
+    /// If the address is no group, there is no such interface, or no route to the group.
+    pub fn join(&self, group: IpAddr, interface: Option<&str>) -> Result<(), ReceiveError> {
+        self.beside.join(group, Some(interface.unwrap_or(&self.options.interface)))
     }
 
     /// Waits for packets until `deadline` and puts them behind those in `slab`: as soon as there are some, as many as

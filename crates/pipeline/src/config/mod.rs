@@ -52,7 +52,7 @@ mod veto;
 pub mod vmm_files;
 
 pub use plugin::PluginSettings;
-pub use receive::{CoreSettings, ReceiveSettings};
+pub use receive::{ChecksumSetting, CoreSettings, MethodSetting, ReceiveSettings};
 
 use crate::region_threads::RegionThreads;
 use crate::samples::SampleQueue;

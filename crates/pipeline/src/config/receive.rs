@@ -2,13 +2,53 @@
 
 use evforge_core::quantity::{ByteSize, Duration};
 use evforge_detect::settings::SettingsError;
+use evforge_net::live_receiver::{ReceiveMethod, ReceivePlan};
+use evforge_net::socket::ReceiverOptions;
+use evforge_net::xdp::{ChecksumPolicy, XdpOptions};
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
+use std::num::TryFromIntError;
 
-/// `[receive]`: the UDP socket.
+/// `receive.method`: which way packets come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MethodSetting {
+    /// By AF_XDP where `receive.interface` is set and its driver runs XDP programs itself, else through a socket.
+    #[default]
+    Auto,
+    /// Through a kernel socket.
+    Socket,
+    /// By AF_XDP, or not at all.
+    Xdp,
+}
+
+/// `receive.checksums`: what is done about the checksums of packets that come by AF_XDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChecksumSetting {
+    /// Not looked at.
+    Off,
+    /// Wrong ones are counted.
+    Count,
+    /// Packets with wrong ones are counted and dropped.
+    #[default]
+    Drop,
+}
+
+/// `[receive]`: how packets come in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveSettings {
+    /// Which way.
+    pub method: MethodSetting,
+    /// Network interface to receive from by AF_XDP.
+    pub interface: Option<String>,
+    /// Numbers of its queues; none: all.
+    pub queues: Option<Vec<u32>>,
+    /// Frames that can wait in each queue, and their memory.
+    pub ring: u32,
+    /// Checksums of packets that come by AF_XDP.
+    pub checksums: ChecksumSetting,
     /// Local address and port. A multicast address is joined, too.
     pub address: SocketAddr,
     /// Multicast groups to join.
@@ -36,6 +76,11 @@ pub struct MulticastGroup {
 impl Default for ReceiveSettings {
     fn default() -> Self {
         Self {
+            method: MethodSetting::default(),
+            interface: None,
+            queues: None,
+            ring: 32_768,
+            checksums: ChecksumSetting::default(),
             address: SocketAddr::from(([0, 0, 0, 0], 6006)),
             groups: Vec::new(),
             buffer: ByteSize { bytes: 16_000_000 },
@@ -64,7 +109,53 @@ impl ReceiveSettings {
         if !(1..=1 << 16).contains(&self.slot.bytes) {
             return refuse("slot", "must be in 1B..=64KiB");
         }
+        if !(64..=131_072).contains(&self.ring) || !self.ring.is_power_of_two() {
+            return refuse("ring", "must be a power of two in 64..=131072");
+        }
+        if self.interface.as_ref().is_some_and(String::is_empty) {
+            return refuse("interface", "must be the name of a network interface");
+        }
+        if self.queues.is_some() && self.interface.is_none() {
+            return refuse("queues", "are those of an interface: set receive.interface, too");
+        }
+        if self.queues.as_ref().is_some_and(Vec::is_empty) {
+            return refuse("queues", "must be a list of numbers; leave it out for all queues");
+        }
         Ok(())
+    }
+
+    /// How a receiver is to be opened.
+    ///
+    /// # Errors
+    /// If a size does not fit into this machine's memory.
+    pub fn plan(&self) -> Result<ReceivePlan, TryFromIntError> {
+        let (buffer, spin) = (usize::try_from(self.buffer.bytes)?, self.spin.to_std());
+        let socket = ReceiverOptions {
+            receive_buffer: buffer,
+            coalesce: self.coalesce,
+            slot: usize::try_from(self.slot.bytes)?,
+            spin,
+            ..ReceiverOptions::new(self.address)
+        };
+        let xdp = self.interface.as_ref().map(|interface| XdpOptions {
+            queues: self.queues.clone(),
+            ring: self.ring,
+            frames: self.ring,
+            checksums: match self.checksums {
+                ChecksumSetting::Off => ChecksumPolicy::Off,
+                ChecksumSetting::Count => ChecksumPolicy::Count,
+                ChecksumSetting::Drop => ChecksumPolicy::Drop,
+            },
+            spin,
+            receive_buffer: buffer,
+            ..XdpOptions::new(interface, self.address)
+        });
+        let method = match self.method {
+            MethodSetting::Auto => ReceiveMethod::Auto,
+            MethodSetting::Socket => ReceiveMethod::Socket,
+            MethodSetting::Xdp => ReceiveMethod::Xdp,
+        };
+        Ok(ReceivePlan { method, socket, xdp })
     }
 }
 

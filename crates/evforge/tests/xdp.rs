@@ -1,0 +1,251 @@
+//! Live runs of the real program by AF_XDP, between two network namespaces. Needs root.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A pair of virtual interfaces between two namespaces, removed when dropped.
+struct Wire {
+    receiver: String,
+    sender: String,
+}
+
+/// The receiver's interface.
+const INTERFACE: &str = "wire-r";
+
+impl Wire {
+    /// None, with `test` reported as skipped, where it cannot be laid.
+    fn lay(test: &str) -> Option<Self> {
+        let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+        if !is_root || Command::new("ip").arg("-V").output().is_err() {
+            evforge_testkit::skip(test, "network namespaces need root and the command ip (iproute2)");
+            return None;
+        }
+        let name = |end: &str| format!("evforge-{}-{test:.20}-{end}", std::process::id());
+        let wire = Self { receiver: name("r"), sender: name("s") };
+        for namespace in [&wire.receiver, &wire.sender] {
+            ip(&["netns", "add", namespace]);
+            ip(&["-n", namespace, "link", "set", "lo", "up"]);
+        }
+        let peer = ["type", "veth", "peer", "name", "wire-s", "netns", &wire.sender];
+        ip(&[&["-n", &wire.receiver, "link", "add", INTERFACE][..], &peer].concat());
+        for (namespace, interface, address) in
+            [(&wire.receiver, INTERFACE, "10.9.0.2/24"), (&wire.sender, "wire-s", "10.9.0.1/24")]
+        {
+            ip(&["-n", namespace, "address", "add", address, "dev", interface]);
+            ip(&["-n", namespace, "link", "set", interface, "mtu", "9000", "up"]);
+        }
+        Some(wire)
+    }
+
+    fn at(namespace: &str, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace, program]);
+        command
+    }
+
+    /// Starts a live run at the receiver's end.
+    fn start(&self, folder: &Path, further: &[&str]) -> LiveProgram {
+        let further = [&["--address", "10.9.0.2"], further].concat();
+        LiveProgram::start_by(Self::at(&self.receiver, PROGRAM), &config(), folder, &further)
+    }
+
+    /// Sends a capture from the other end: how many packets there were.
+    fn replay(&self, capture: &str, address: &str, rate: &str) -> u64 {
+        let mut replay = Self::at(&self.sender, PROGRAM);
+        let output =
+            replay.args(["replay", capture, "--to", address, "--rate", rate]).output().expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        let count = said.strip_prefix("sent ").and_then(|rest| rest.split(" packets").next());
+        count
+            .map(|count| count.replace(' ', ""))
+            .and_then(|count| count.parse().ok())
+            .expect("a number of packets")
+    }
+
+    fn has_program(&self) -> bool {
+        ip(&["-n", &self.receiver, "link", "show", INTERFACE]).contains("prog/xdp")
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        for namespace in [&self.receiver, &self.sender] {
+            // Nothing can be done about what is left.
+            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
+        }
+    }
+}
+
+fn ip(arguments: &[&str]) -> String {
+    let output = Command::new("ip").args(arguments).output().expect("the command ip");
+    assert!(output.status.success(), "ip {arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn config() -> PathBuf {
+    workspace().join("configs/gdgem-srs.toml")
+}
+
+/// Packets of a simulated detector.
+fn simulate(folder: &Path, pulses: &str) -> String {
+    let path = folder.join("simulated.pcapng").to_str().expect("text").to_owned();
+    let config = config();
+    let config = config.to_str().expect("text");
+    evforge(&["simulate", "--config", config, "--pulses", pulses, "--output", &path]);
+    path
+}
+
+fn number(stream: &Value, pointer: &str) -> u64 {
+    stream.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {stream:#}"))
+}
+
+/// Arguments of a run by AF_XDP with rings that lock little memory.
+const BY_XDP: [&str; 6] = ["--receive", "xdp", "--interface", INTERFACE, "--set", "receive.ring=4096"];
+
+#[test]
+fn the_same_packets_give_the_same_events_by_socket_and_by_af_xdp() {
+    let Some(wire) = Wire::lay("the_same_packets_give_the_same_events_by_socket_and_by_af_xdp") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "28");
+    let run = |further: &[&str]| {
+        let live = wire.start(folder.path(), further);
+        let sent = wire.replay(&capture, &live.address.clone(), "2kpps");
+        let (stream, events) = live.finish();
+        assert_eq!(number(&stream, "/packets/received"), sent, "{stream:#}");
+        assert_eq!((number(&stream, "/packets/lost"), number(&stream, "/unaccounted")), (0, 0), "{stream:#}");
+        let report = std::fs::read(folder.path().join("live.json")).unwrap();
+        let report: Value = serde_json::from_slice(&report).unwrap();
+        (report, events, sent)
+    };
+    let (_, expected, _) = run(&["--receive", "socket"]);
+    assert!(expected.lines().count() > 1000, "{} events are too few", expected.lines().count());
+    for threads in ["input.threads=1", "input.threads=2"] {
+        let (report, events, sent) = run(&[&BY_XDP[..], &["--set", threads]].concat());
+        assert!(events == expected, "{threads}: the events differ");
+        let input = report["input"].as_str().unwrap();
+        assert!(input.contains("AF_XDP on wire-r (driver veth), 1 queue, driver, copied"), "{input}");
+        assert_eq!(number(&report, "/xdp/frames"), sent, "{report:#}");
+    }
+    // Asked to choose, it takes AF_XDP if an interface is named and a socket otherwise.
+    let auto = run(&["--interface", INTERFACE, "--set", "receive.ring=4096"]);
+    assert!(auto.1 == expected && auto.0["input"].as_str().unwrap().contains("AF_XDP on wire-r"));
+    assert!(!wire.has_program());
+}
+
+#[test]
+fn every_packet_lost_to_a_full_ring_is_placed_there() {
+    let Some(wire) = Wire::lay("every_packet_lost_to_a_full_ring_is_placed_there") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "140");
+    let live = wire.start(folder.path(), &[&BY_XDP[..4], &["--set", "receive.ring=64"]].concat());
+    let address = live.address.clone();
+    let sent = std::thread::scope(|scope| {
+        let replay = scope.spawn(|| wire.replay(&capture, &address, "1500pps"));
+        std::thread::sleep(Duration::from_millis(200));
+        live.signal("STOP");
+        std::thread::sleep(Duration::from_millis(500));
+        live.signal("CONT");
+        replay.join().unwrap()
+    });
+    let (stream, _) = live.finish();
+    let lost = number(&stream, "/packets/lost");
+    assert!(lost > 100, "the hold-up must cost packets: {stream:#}");
+    assert_eq!(number(&stream, "/packets/received") + lost, sent);
+    // As many frames as places in the ring: whichever runs out first.
+    let places = stream.pointer("/packets/places").and_then(Value::as_object).unwrap();
+    let placed: u64 = places.values().filter_map(Value::as_u64).sum();
+    assert!(places.keys().all(|place| place.starts_with("AF_XDP ")), "{stream:#}");
+    assert_eq!((placed, number(&stream, "/packets/unlocated")), (lost, 0), "{stream:#}");
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_receiver() {
+    let Some(wire) = Wire::lay("nothing_is_left_of_a_killed_receiver") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let live = wire.start(folder.path(), &BY_XDP);
+        assert!(wire.has_program());
+        live.signal("KILL");
+        drop(live);
+        let end = Instant::now() + Duration::from_secs(5);
+        while wire.has_program() {
+            assert!(Instant::now() < end, "the program is still attached");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Runs the program as nobody, with these capabilities.
+fn as_nobody(wire: &Wire, folder: &Path, capabilities: &str, method: &str) -> (bool, String) {
+    let program = folder.join("evforge");
+    std::fs::copy(PROGRAM, &program).expect("a copy that everybody may run");
+    let instrument = folder.join("instrument.toml");
+    std::fs::copy(config(), &instrument).expect("a copy that everybody may read");
+    for path in [folder, &program, &instrument] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let sets =
+        ["--bounding-set", "--inh-caps", "--ambient-caps"].map(|set| format!("{set}=-all{capabilities}"));
+    let output = Wire::at(&wire.receiver, "setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .args(sets)
+        .arg(&program)
+        .args(["run", "--address", "10.9.0.2", "--port", "0", "--for", "300ms", "--receive", method])
+        .args(["--interface", INTERFACE, "--set", "receive.ring=8192", "--config"])
+        .arg(&instrument)
+        .output()
+        .expect("the command setpriv (util-linux)");
+    (output.status.success(), text(&output.stderr))
+}
+
+#[test]
+fn missing_privileges_are_listed_and_those_listed_are_enough() {
+    let Some(wire) = Wire::lay("missing_privileges_are_listed_and_those_listed_are_enough") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (success, said) = as_nobody(&wire, folder.path(), "", "xdp");
+    assert!(!success);
+    for expected in [
+        "it lacks CAP_NET_RAW (for AF_XDP sockets), CAP_BPF",
+        "sudo setcap cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin,cap_ipc_lock=ep",
+        "AmbientCapabilities=CAP_NET_RAW",
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+    let (success, said) = as_nobody(&wire, folder.path(), "", "auto");
+    assert!(success && said.contains("received by kernel socket"), "{said}");
+    assert!(said.contains("because this process may not use AF_XDP: it lacks"), "{said}");
+    let (success, said) =
+        as_nobody(&wire, folder.path(), ",+net_raw,+bpf,+perfmon,+net_admin,+ipc_lock", "xdp");
+    assert!(success && said.contains("received by AF_XDP on wire-r"), "{said}");
+    let (success, said) = as_nobody(&wire, folder.path(), ",+net_raw,+bpf,+net_admin", "xdp");
+    assert!(!success && said.contains("it lacks CAP_PERFMON (for"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_received_from_says_what_is_expected() {
+    let config = config();
+    let config = config.to_str().unwrap();
+    for (arguments, expected) in [
+        (&["--receive", "xdp"][..], "none is named: set receive.interface"),
+        (&["--receive", "xdp", "--interface", "no-such-if"], "there is no network interface \"no-such-if\""),
+        (&["--set", "receive.ring=100"], "receive.ring: must be a power of two in 64..=131072"),
+        (&["--set", "receive.queues=[0]"], "set receive.interface, too"),
+        (&["--set", "receive.method=\"xpd\""], "expected one of `auto`, `socket`, `xdp`"),
+    ] {
+        let mut run = Command::new(PROGRAM);
+        run.args(["run", "--config", config, "--port", "0", "--for", "10ms"]).args(arguments);
+        let output = run.output().unwrap();
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
+}

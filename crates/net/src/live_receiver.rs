@@ -1,0 +1,264 @@
+//! Packets from the network, whichever way they come: through a kernel socket or by AF_XDP.
+//!
+//! Whoever forms events sees the same packets either way. The choice is made once, when the receiver is opened, and
+//! says why.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use evforge_core::packet::PacketSlab;
+
+use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
+use crate::xdp::{XdpCounters, XdpError, XdpMode, XdpOptions, XdpReceiver};
+
+/// Which way to receive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReceiveMethod {
+    /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket.
+    #[default]
+    Auto,
+    /// Through a kernel socket, which needs no privilege.
+    Socket,
+    /// By AF_XDP, or not at all.
+    Xdp,
+}
+
+/// What is to be received, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceivePlan {
+    /// Which way.
+    pub method: ReceiveMethod,
+    /// For a socket.
+    pub socket: ReceiverOptions,
+    /// For AF_XDP; none if no interface is named.
+    pub xdp: Option<XdpOptions>,
+}
+
+/// Why packets cannot be received.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LiveReceiveError {
+    /// Through a socket.
+    Socket(ReceiveError),
+    /// By AF_XDP.
+    Xdp(XdpError),
+    /// AF_XDP was asked for without an interface.
+    NoInterface,
+}
+
+impl fmt::Display for LiveReceiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(error) => error.fmt(f),
+            Self::Xdp(error) => error.fmt(f),
+            Self::NoInterface => write!(
+                f,
+                "AF_XDP receives from one network interface, and none is named: set receive.interface (--interface). \
+                 See which there are: ip -brief link"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LiveReceiveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Socket(error) => Some(error),
+            Self::Xdp(error) => Some(error),
+            Self::NoInterface => None,
+        }
+    }
+}
+
+impl From<ReceiveError> for LiveReceiveError {
+    fn from(error: ReceiveError) -> Self {
+        Self::Socket(error)
+    }
+}
+
+impl From<XdpError> for LiveReceiveError {
+    fn from(error: XdpError) -> Self {
+        Self::Xdp(error)
+    }
+}
+
+/// Packets that reached this host and were lost on the way to us. No packet is in two of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveLosses {
+    /// In the buffer of the kernel socket.
+    pub socket: SocketDrops,
+    /// In the receive rings of AF_XDP, which were full.
+    pub xdp_ring: u64,
+    /// In the memory of AF_XDP: none was free, or it was too short.
+    pub xdp_memory: u64,
+    /// By our own checks of frames: headers, merged packets, checksums.
+    pub frame_checks: u64,
+}
+
+enum Way {
+    Socket(Box<UdpReceiver>),
+    Xdp(Box<XdpReceiver>),
+}
+
+/// Receives UDP datagrams on one address and port.
+pub struct LiveReceiver {
+    way: Way,
+    description: String,
+}
+
+impl fmt::Debug for LiveReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveReceiver").field("description", &self.description).finish_non_exhaustive()
+    }
+}
+
+impl LiveReceiver {
+    /// Opens the way that was asked for, or the one that suits.
+    ///
+    /// # Errors
+    /// If it cannot be had; with [`ReceiveMethod::Auto`] only if a socket cannot be had either.
+    pub fn open(plan: &ReceivePlan) -> Result<Self, LiveReceiveError> {
+        match (plan.method, &plan.xdp) {
+            (ReceiveMethod::Socket, _) => Self::by_socket(&plan.socket, "as configured"),
+            (ReceiveMethod::Xdp, None) => Err(LiveReceiveError::NoInterface),
+            (ReceiveMethod::Xdp, Some(options)) => Ok(Self::of_xdp(XdpReceiver::open(options)?)),
+            (ReceiveMethod::Auto, None) => Self::by_socket(&plan.socket, "no receive.interface is named"),
+            (ReceiveMethod::Auto, Some(options)) => {
+                // The generic way is not faster than a socket, so it has to be asked for.
+                let modes = vec![XdpMode::ZeroCopy, XdpMode::Driver];
+                match XdpReceiver::open(&XdpOptions { modes, ..options.clone() }) {
+                    Ok(receiver) => Ok(Self::of_xdp(receiver)),
+                    Err(error) => Self::by_socket(&plan.socket, &format!("because {error}")),
+                }
+            }
+        }
+    }
+
+    fn by_socket(options: &ReceiverOptions, reason: &str) -> Result<Self, LiveReceiveError> {
+        let receiver = UdpReceiver::open(options)?;
+        let together = if receiver.coalesces() { " with UDP_GRO" } else { "" };
+        let description = format!("kernel socket{together} ({reason})");
+        Ok(Self { way: Way::Socket(Box::new(receiver)), description })
+    }
+
+    fn of_xdp(receiver: XdpReceiver) -> Self {
+        let description = receiver.description();
+        Self { way: Way::Xdp(Box::new(receiver)), description }
+    }
+
+    /// The way in and why it is this one.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Joins a multicast group on the interface with this name; without one, on that of AF_XDP, or of the route to the
+    /// group.
+    ///
+    /// # Errors
+    /// If the address is no group, there is no such interface, or no route to the group.
+    pub fn join(&self, group: IpAddr, interface: Option<&str>) -> Result<(), LiveReceiveError> {
+        match &self.way {
+            Way::Socket(receiver) => Ok(receiver.join(group, interface)?),
+            Way::Xdp(receiver) => Ok(receiver.join(group, interface)?),
+        }
+    }
+
+    /// Waits for packets until `deadline` and puts them behind those in `slab`: as soon as there are some, as many as
+    /// there are and fit. Says how many. A deadline in the past polls once.
+    ///
+    /// # Errors
+    /// If the kernel fails to receive; packets that had come before are in the slab.
+    pub fn receive(&mut self, slab: &mut PacketSlab, deadline: Instant) -> Result<usize, LiveReceiveError> {
+        match &mut self.way {
+            Way::Socket(receiver) => Ok(receiver.receive(slab, deadline)?),
+            Way::Xdp(receiver) => Ok(receiver.receive(slab, deadline)?),
+        }
+    }
+
+    /// What deserves attention, in whole sentences with the command that mends it.
+    pub fn warnings(&self) -> &[String] {
+        match &self.way {
+            Way::Socket(receiver) => receiver.warnings(),
+            Way::Xdp(receiver) => receiver.warnings(),
+        }
+    }
+
+    /// What has been handed over so far.
+    pub fn counters(&self) -> ReceiverCounters {
+        match &self.way {
+            Way::Socket(receiver) => *receiver.counters(),
+            Way::Xdp(receiver) => receiver.counters(),
+        }
+    }
+
+    /// What AF_XDP has counted; none with a socket. Asks the kernel.
+    pub fn xdp_counters(&self) -> Option<XdpCounters> {
+        match &self.way {
+            Way::Socket(_) => None,
+            // Does not fail while the sockets and maps are open.
+            Way::Xdp(receiver) => receiver.xdp_counters().ok(),
+        }
+    }
+
+    /// What has been lost on this host so far, up to now: also after the last packet received. Asks the kernel.
+    pub fn losses(&self) -> ReceiveLosses {
+        // Reading the counters of what is open does not fail; a zero would only leave a loss without its place.
+        match &self.way {
+            Way::Socket(receiver) => {
+                ReceiveLosses { socket: receiver.drops().unwrap_or_default(), ..ReceiveLosses::default() }
+            }
+            Way::Xdp(receiver) => {
+                let counters = receiver.xdp_counters().unwrap_or_default();
+                ReceiveLosses {
+                    socket: receiver.drops().unwrap_or_default(),
+                    xdp_ring: counters.ring_full,
+                    xdp_memory: counters.dropped,
+                    frame_checks: receiver.discarded(),
+                }
+            }
+        }
+    }
+
+    /// The address and port, with the port that the kernel chose if it was asked to.
+    pub fn local_address(&self) -> SocketAddr {
+        match &self.way {
+            Way::Socket(receiver) => receiver.local_address(),
+            Way::Xdp(receiver) => receiver.local_address(),
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn plan(method: ReceiveMethod, interface: Option<&str>) -> ReceivePlan {
+        let address = ([127, 0, 0, 1], 0).into();
+        ReceivePlan {
+            method,
+            socket: ReceiverOptions::new(address),
+            xdp: interface.map(|interface| XdpOptions::new(interface, address)),
+        }
+    }
+
+    #[test]
+    fn the_way_in_says_why_it_was_taken() {
+        let describe = |method, interface| LiveReceiver::open(&plan(method, interface)).unwrap().description;
+        let asked = describe(ReceiveMethod::Socket, Some("no-such-if"));
+        assert!(asked.starts_with("kernel socket") && asked.ends_with("(as configured)"), "{asked}");
+        let auto = describe(ReceiveMethod::Auto, None);
+        assert!(auto.contains("no receive.interface is named"), "{auto}");
+        let fallen_back = describe(ReceiveMethod::Auto, Some("no-such-if"));
+        assert!(fallen_back.contains("there is no network interface \"no-such-if\""), "{fallen_back}");
+        let error = LiveReceiver::open(&plan(ReceiveMethod::Xdp, None)).unwrap_err().to_string();
+        assert!(error.contains("set receive.interface"), "{error}");
+        assert!(LiveReceiver::open(&plan(ReceiveMethod::Xdp, Some("no-such-if"))).is_err());
+    }
+
+    #[test]
+    fn it_can_move_to_its_thread() {
+        fn moves<T: Send>() {}
+        moves::<LiveReceiver>();
+    }
+}
