@@ -106,6 +106,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         stop: &all_sent,
         ends_after: None,
         idle_limit: None,
+        record: None,
     };
     let (tell, told) = channel();
     let ends_after = arguments.ends_after.map(Duration::to_std);

@@ -103,6 +103,11 @@ impl RecordLimits {
         Ok(RecordingWriter::begin(files, rotation).map_err(fail)?)
     }
 
+    /// True if there can be more than one file.
+    pub(crate) fn has_rotation(&self) -> bool {
+        self.rotate_size.is_some() || self.rotate_time.is_some()
+    }
+
     /// What may wait for the disk.
     ///
     /// # Errors

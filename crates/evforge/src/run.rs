@@ -5,6 +5,7 @@ use crate::input::open;
 use crate::output::print;
 use crate::outputs::{OutputArguments, Outputs};
 use crate::progress::ProgressDisplay;
+use crate::record::RecordLimits;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
@@ -55,6 +56,12 @@ pub(crate) struct RunArguments {
     /// End when no packet has come for so long, once there were some; of a live run only
     #[arg(long, value_name = "TIME")]
     idle: Option<Duration>,
+    /// Record the packets beside, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Of a live
+    /// run only; it never holds up the event formation (docs/record.md)
+    #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", conflicts_with = "input")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    record_limits: RecordLimits,
     #[command(flatten)]
     outputs: OutputArguments,
     /// Override a key of the configuration, as in gdgem.sorting.window=1ms; may be given several times
@@ -85,6 +92,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
     if arguments.check {
         return print(&summary(&config)?).map(|()| true);
     }
+    if arguments.record.is_none() && arguments.record_limits.has_rotation() {
+        return Err(
+            "--rotate-size and --rotate-time are of a recording: say with --record where it goes".into()
+        );
+    }
     let stop = stop_on_signals()?;
     let report = if let Some(input) = &arguments.input {
         let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input, &config)?)?;
@@ -105,7 +117,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             config.receive.interface.clone_from(&arguments.interface);
         }
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
+        let limits = &arguments.record_limits;
+        let record = arguments.record.as_deref().map(|file| {
+            let writer = limits.writer(file)?;
+            Ok::<_, CommandError>((writer, limits.queue()?))
+        });
         let run = LiveRun {
+            record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             config: &config,
             sinks: std::mem::take(&mut outputs.sinks),

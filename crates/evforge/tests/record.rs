@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{PROGRAM, evforge, text, workspace};
+use common::{LiveProgram, PROGRAM, evforge, text, workspace};
 use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PcapngWriter};
 use serde_json::Value;
@@ -146,6 +146,30 @@ fn rotated_files_of_two_ports_have_every_packet_once() {
     evforge(&["replay", &simulated, "--to", &recording.addresses[0], "--rate", "5kpps"]);
     let first = recording.finish()["files"][0]["name"].as_str().unwrap().to_owned();
     assert!(first.ends_with(&format!("run-{:04}.pcapng", files.len() + 1)), "{first}");
+}
+
+#[test]
+fn a_run_that_records_beside_has_every_packet_and_forms_the_same_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = simulate(folder.path(), "14");
+    let expected = events(folder.path(), &simulated);
+    for threads in ["1", "2"] {
+        let recorded = folder.path().join(format!("beside-{threads}.pcapng"));
+        let report = folder.path().join("live.json");
+        let threads = format!("input.threads={threads}");
+        let further = ["--set", &threads, "--record", recorded.to_str().unwrap()];
+        let live = LiveProgram::start(config().as_ref(), folder.path(), &further);
+        evforge(&["replay", &simulated, "--to", &live.address, "--rate", "5kpps"]);
+        let (_, live_events) = live.finish();
+        assert!(live_events == expected, "{threads}: the live events differ");
+        assert!(payloads(&recorded) == payloads(simulated.as_ref()), "{threads}: the packets differ");
+        let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+        let sent = payloads(simulated.as_ref()).len() as u64;
+        assert_eq!(number(&report, "/recording/packets/received"), sent);
+        assert_eq!(number(&report, "/recording/packets/written"), sent);
+        assert_eq!(number(&report, "/recording/packets/unaccounted"), 0);
+        assert!(events(folder.path(), recorded.to_str().unwrap()) == expected, "the recorded events differ");
+    }
 }
 
 #[test]

@@ -126,6 +126,7 @@ impl CaptureRun<'_> {
             counters: vec![(reader.stage(), reader.counters())],
             vetoes,
             sinks,
+            recording: None,
         })
     }
 }

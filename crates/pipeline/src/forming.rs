@@ -7,6 +7,7 @@ use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
+use evforge_net::record::{RecordInlet, Recorder, Recording};
 
 /// A detector with the batch that it fills and the sinks that the batch goes to.
 pub(crate) struct Forming {
@@ -17,6 +18,8 @@ pub(crate) struct Forming {
     tap: MonitorTap,
     /// Whether the detector collects monitor data.
     monitoring: bool,
+    /// Where packets are recorded beside.
+    tee: Option<(RecordInlet, Recorder)>,
 }
 
 impl Forming {
@@ -33,11 +36,45 @@ impl Forming {
         tap: MonitorTap,
     ) -> std::io::Result<Self> {
         let sinks = FanOut::start(sinks, batch_events, when_full)?;
-        Ok(Self { detector, events: EventBatch::new(batch_events), sinks, vetoes, tap, monitoring: false })
+        Ok(Self {
+            detector,
+            events: EventBatch::new(batch_events),
+            sinks,
+            vetoes,
+            tap,
+            monitoring: false,
+            tee: None,
+        })
+    }
+
+    /// Has every packet that is taken from now on recorded, too. That costs a copy of the packet and never waits: what
+    /// the recorder's queue cannot hold is dropped and counted there.
+    pub(crate) fn record_into(&mut self, recorder: Recorder, inlet: RecordInlet) {
+        self.tee = Some((inlet, recorder));
+    }
+
+    /// Waits until everything has been recorded; none if nothing is.
+    pub(crate) fn end_recording(&mut self) -> Option<Recording> {
+        let (inlet, recorder) = self.tee.take()?;
+        drop(inlet);
+        Some(recorder.end())
+    }
+
+    /// What is wrong with the recording so far, in words.
+    pub(crate) fn record_alarm(&self) -> Option<String> {
+        let (inlet, recorder) = self.tee.as_ref()?;
+        if recorder.has_failed() {
+            return Some("the recording cannot be written any more".to_owned());
+        }
+        let dropped = inlet.counts().dropped;
+        (dropped > 0).then(|| format!("{dropped} packets have not been recorded: the disk is too slow"))
     }
 
     /// Takes all packets of a slab.
     pub(crate) fn take(&mut self, slab: &PacketSlab) {
+        if let Some((inlet, _)) = &mut self.tee {
+            inlet.copy(&slab.batch());
+        }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         let Self { detector, events, sinks, vetoes, .. } = self;
         form(detector.as_mut(), &slab.batch(), events, |events| {
@@ -48,6 +85,9 @@ impl Forming {
 
     /// Hands on everything that is closed already.
     pub(crate) fn publish(&mut self) {
+        if let Some((inlet, _)) = &mut self.tee {
+            inlet.commit();
+        }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         loop {
             let more = self.detector.publish_closed(&mut self.events);

@@ -21,6 +21,7 @@ use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses};
+use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
 use evforge_net::socket::ReceiverCounters;
 use evforge_net::xdp::XdpCounters;
 use std::net::SocketAddr;
@@ -54,6 +55,8 @@ pub struct LiveRun<'a> {
     pub idle_limit: Option<Duration>,
     /// Monitor data: switched and looked at from outside.
     pub monitor: MonitorTap,
+    /// Where packets are recorded beside, if they are, and how much may wait for the disk.
+    pub record: Option<(RecordingWriter, RecordQueue)>,
 }
 
 /// The state of a live run, about once a second.
@@ -71,6 +74,8 @@ pub struct LiveStatus {
     pub lost_to_sinks: u64,
     /// Why the detector forms no events any more, if it has failed.
     pub detector_failure: Option<String>,
+    /// What is wrong with the recording beside, if anything is.
+    pub record_alarm: Option<String>,
 }
 
 /// What the receiving side knows, shared with the forming side.
@@ -138,6 +143,7 @@ impl<O: LiveObserver> Watch<'_, O> {
             bytes: state.counters.bytes,
             lost_to_sinks: forming.sinks().lost_to_sinks(),
             detector_failure: forming.failure(),
+            record_alarm: forming.record_alarm(),
         });
     }
 
@@ -168,7 +174,10 @@ impl LiveRun<'_> {
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
         let receive = &config.receive;
-        let mut receiver = LiveReceiver::open(&receive.plan()?)?;
+        let mut plan = receive.plan()?;
+        // A recording is to have the arrival of each packet, not that of the batch.
+        plan.socket.kernel_stamps = self.record.is_some();
+        let mut receiver = LiveReceiver::open(&plan)?;
         let way = receiver.description().to_owned();
         let address = receiver.local_address();
         if receive.address.ip().is_multicast() && receive.groups.is_empty() {
@@ -189,6 +198,13 @@ impl LiveRun<'_> {
             config.veto_stage(),
             self.monitor,
         )?;
+        if let Some((writer, queue)) = self.record {
+            let (recorder, mut inlets) = Recorder::start(writer, &[address.ip()], queue)?;
+            // One destination has one inlet.
+            if let Some(inlet) = inlets.pop() {
+                forming.record_into(recorder, inlet);
+            }
+        }
         let started = Instant::now();
         let mut watch = Watch {
             started,
@@ -210,6 +226,7 @@ impl LiveRun<'_> {
             run_in_turn(&mut receiver, &mut forming, &config.input, &mut watch)
         };
         forming.close();
+        let recording = forming.end_recording();
         let ledger = forming.ledger();
         let losses = watch.losses(&ledger, &state);
         let kernel = watch.kernel();
@@ -235,6 +252,7 @@ impl LiveRun<'_> {
             .collect(),
             vetoes,
             sinks,
+            recording,
         })
     }
 }

@@ -5,10 +5,12 @@
 
 use crate::fan_out::SinkOutcome;
 use crate::loss_places::LossPlaces;
+use crate::record_report::{recording_json, recording_lines};
 use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
 use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
+use evforge_net::record::Recording;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -47,6 +49,8 @@ pub struct RunReport {
     pub vetoes: Vec<(String, u64)>,
     /// What became of the events handed to each sink.
     pub sinks: Vec<SinkOutcome>,
+    /// What was recorded beside, if packets were.
+    pub recording: Option<Recording>,
 }
 
 impl RunReport {
@@ -56,6 +60,7 @@ impl RunReport {
         self.is_input_whole()
             && self.detector_failure.is_none()
             && self.sinks.iter().all(|sink| sink.failure.is_none())
+            && self.recording.as_ref().is_none_or(|recording| recording.failure.is_none())
     }
 
     /// True if the input was whole, or the run was stopped on purpose.
@@ -111,6 +116,9 @@ impl RunReport {
             "streams": [stream],
             "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
         });
+        if let Some(recording) = &self.recording {
+            report["recording"] = recording_json(recording);
+        }
         for (stage, counters) in &self.counters {
             report[stage] = counters_json(counters);
         }
@@ -210,6 +218,9 @@ impl RunReport {
         }
         line("held", grouped(ledger.held()));
         line("unaccounted", grouped(ledger.unaccounted()));
+        for (name, content) in self.recording.iter().flat_map(recording_lines) {
+            line(name, content);
+        }
         for sink in &self.sinks {
             if sink.dropped > 0 {
                 line("ALARM", format!("{}: {} dropped, it is too slow", sink.name, grouped(sink.dropped)));
