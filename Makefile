@@ -59,8 +59,10 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 	touch $@
 
 .PHONY: bench
-bench: ## Event formation from memory, with the ratio to the reference; loads made and sent
+bench: ## Event formation from memory, with the ratio to the reference; loads made and sent; receiving (as root)
+	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool
 	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load
+	$(CARGO) bench --locked -p evforge-net --bench receive
 
 .PHONY: accuracy
 accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots

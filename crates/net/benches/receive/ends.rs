@@ -1,0 +1,260 @@
+//! The two ends of a measurement.
+
+use crate::veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, Wire};
+use evforge_core::packet::{PacketOrigin, PacketSlab};
+use evforge_net::affinity::{allowed_cores, pin_current_thread};
+use evforge_net::pace::Pace;
+use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
+use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const PORT: u16 = 9000;
+/// The buffer of the paper.
+const BUFFER: usize = 12_000_000;
+/// Nothing comes any more if nothing has come for so long.
+const SILENCE: Duration = Duration::from_millis(40);
+
+/// How packets are sent.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Sending {
+    /// One call for each.
+    Single,
+    /// Runs of packets in one call, cut by the kernel.
+    Segments,
+}
+
+/// How packets are received.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Receiving {
+    /// One blocking call for each.
+    Blocking,
+    Socket,
+    Coalescing,
+    Xdp,
+}
+
+/// What was measured.
+pub(crate) struct Measured {
+    sent: u64,
+    received: u64,
+    sending: Duration,
+    receiver_cpu: Duration,
+}
+
+impl Measured {
+    pub(crate) fn is_whole(&self) -> bool {
+        self.sent == self.received && self.sent > 0
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.sent as f64 / self.sending.as_secs_f64()
+    }
+
+    pub(crate) fn receiver_ns(&self) -> f64 {
+        self.receiver_cpu.as_nanos() as f64 / self.received.max(1) as f64
+    }
+}
+
+enum Receiver {
+    Blocking(UdpSocket),
+    Socket(Box<UdpReceiver>),
+    Xdp(Box<XdpReceiver>),
+}
+
+impl Receiver {
+    fn open(receiving: Receiving) -> Self {
+        let address = SocketAddr::from((RECEIVER_ADDRESS, PORT));
+        match receiving {
+            Receiving::Blocking => {
+                let socket = UdpSocket::bind(address).expect("a port in the namespace");
+                force_buffer(&socket);
+                socket.set_read_timeout(Some(SILENCE)).expect("a time to wait");
+                Self::Blocking(socket)
+            }
+            Receiving::Socket | Receiving::Coalescing => {
+                let options = ReceiverOptions {
+                    receive_buffer: BUFFER,
+                    coalesce: receiving == Receiving::Coalescing,
+                    spin: SILENCE,
+                    ..ReceiverOptions::new(address)
+                };
+                Self::Socket(Box::new(UdpReceiver::open(&options).expect("a port in the namespace")))
+            }
+            Receiving::Xdp => {
+                let modes = vec![XdpMode::Driver];
+                let options = XdpOptions { modes, spin: SILENCE, ..XdpOptions::new(RECEIVER, address) };
+                Self::Xdp(Box::new(XdpReceiver::open(&options).expect("AF_XDP in the driver")))
+            }
+        }
+    }
+
+    /// Receives until the sender is done and nothing comes any more: how many packets, and the time of the core from the
+    /// first to the last.
+    fn receive(&mut self, is_done: &AtomicBool) -> (u64, Duration) {
+        let mut received = 0;
+        let (mut first, mut last) = (None, Duration::ZERO);
+        let mut slab = PacketSlab::new(4096, 8 << 20);
+        let mut datagram = vec![0; 65_536];
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            let before = cpu_time();
+            let count = match self {
+                Self::Blocking(socket) => u64::from(socket.recv_from(&mut datagram).is_ok()),
+                Self::Socket(receiver) => {
+                    slab.clear();
+                    receiver.receive(&mut slab, Instant::now() + SILENCE).expect("receiving") as u64
+                }
+                Self::Xdp(receiver) => {
+                    slab.clear();
+                    receiver.receive(&mut slab, Instant::now() + SILENCE).expect("receiving") as u64
+                }
+            };
+            if count > 0 {
+                received += count;
+                first.get_or_insert(before);
+                last = cpu_time();
+            } else if is_done.load(Ordering::Acquire) {
+                break;
+            }
+        }
+        (received, last.saturating_sub(first.unwrap_or(last)))
+    }
+}
+
+/// Sets the receive buffer beyond the limit of the host, as root may.
+fn force_buffer(socket: &UdpSocket) {
+    let bytes = BUFFER as libc::c_int;
+    // SAFETY: the number is valid for reads of its length.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUFFORCE,
+            (&raw const bytes).cast(),
+            size_of_val(&bytes) as libc::socklen_t,
+        )
+    };
+    assert_eq!(status, 0, "a buffer of 12 MB: {}", std::io::Error::last_os_error());
+}
+
+/// Frames that have reached the receiver's interface.
+fn frames() -> u64 {
+    let devices = std::fs::read_to_string("/proc/thread-self/net/dev").expect("the interfaces");
+    let line = devices
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(RECEIVER))
+        .expect("the receiver's interface");
+    line.split_whitespace().nth(2).and_then(|count| count.parse().ok()).expect("a count")
+}
+
+/// Processor time of this thread.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is valid for writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Sends packets of `size` bytes for so long, at a rate or as fast as can be, and receives them.
+pub(crate) fn run(
+    wire: &Wire,
+    sending: Sending,
+    receiving: Receiving,
+    size: usize,
+    rate: Option<f64>,
+    time: Duration,
+) -> Measured {
+    let cores = allowed_cores().expect("cores");
+    let core = |index: usize| cores[index % cores.len()];
+    let mut receiver = Receiver::open(receiving);
+    let destination = SocketAddr::from((RECEIVER_ADDRESS, PORT));
+    let source = Some(SocketAddr::from((SENDER_ADDRESS, 0)));
+    let pace = rate.map_or(Pace::Unpaced, Pace::PacketsPerSecond);
+    let options = SenderOptions {
+        source,
+        pace,
+        segment: true,
+        send_buffer: Some(4_000_000),
+        ..SenderOptions::new(destination)
+    };
+    enum Sender {
+        Single(UdpSocket),
+        Segments(Box<UdpSender>),
+    }
+    let sender = wire.at_sender(|| match sending {
+        Sending::Single => {
+            Sender::Single(UdpSocket::bind((std::net::Ipv4Addr::from(SENDER_ADDRESS), 0)).expect("a socket"))
+        }
+        Sending::Segments => Sender::Segments(Box::new(UdpSender::open(&options).expect("a socket"))),
+    });
+    let before = frames();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            pin_current_thread(core(0)).expect("a core of this process");
+            let sent = match sender {
+                Sender::Single(socket) => send_single(&socket, destination, size, rate, time),
+                Sender::Segments(mut sender) => send_segments(&mut sender, size, time),
+            };
+            is_done.store(true, Ordering::Release);
+            sent
+        });
+        pin_current_thread(core(1)).expect("a core of this process");
+        let (received, receiver_cpu) = receiver.receive(&is_done);
+        let (sent, sending) = thread.join().expect("the sender ends");
+        if receiving == Receiving::Socket {
+            let frames = frames() - before;
+            assert!(
+                frames >= sent,
+                "{frames} frames of {sent} packets: segments are not cut before the wire"
+            );
+        }
+        if let (Receiver::Socket(receiver), Receiving::Coalescing, None) = (&receiver, receiving, rate) {
+            let coalesced = receiver.counters().coalesced;
+            assert!(
+                size > 1472 || coalesced * 2 > received,
+                "only {coalesced} of {received} packets coalesced"
+            );
+        }
+        Measured { sent, received, sending, receiver_cpu }
+    })
+}
+
+fn send_single(
+    socket: &UdpSocket,
+    destination: SocketAddr,
+    size: usize,
+    rate: Option<f64>,
+    time: Duration,
+) -> (u64, Duration) {
+    let packet = vec![0x5A; size];
+    let (begun, mut sent) = (Instant::now(), 0_u64);
+    loop {
+        let elapsed = begun.elapsed();
+        if elapsed >= time {
+            return (sent, elapsed);
+        }
+        if rate.is_some_and(|rate| sent as f64 > elapsed.as_secs_f64() * rate) {
+            std::hint::spin_loop();
+            continue;
+        }
+        socket.send_to(&packet, destination).expect("a packet");
+        sent += 1;
+    }
+}
+
+fn send_segments(sender: &mut UdpSender, size: usize, time: Duration) -> (u64, Duration) {
+    let mut slab = PacketSlab::new(1024, 1024 * size);
+    while slab.push(&vec![0x5A; size], size, PacketOrigin::default()) {}
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        let mut next = 0;
+        while next < slab.len() && begun.elapsed() < time {
+            next = sender.send(&slab.batch(), next, begun + time).expect("packets");
+        }
+    }
+    (sender.report().packets, begun.elapsed())
+}
