@@ -5,6 +5,7 @@
 mod accuracy;
 mod bench;
 mod demo;
+mod drop;
 mod dump;
 mod electronics_sender;
 mod input;
@@ -58,6 +59,8 @@ enum Command {
     Record(record::RecordArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
+    /// Send and receive streams of test data in which every packet and every word is accounted for
+    Drop(drop::DropArguments),
     /// Care for NeXus files: --recover what a killed run has left
     Write(write::WriteArguments),
     /// Decode a capture and print or count what is in it
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Overlay(arguments) => overlay::overlay(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Drop(arguments) => drop::drop_streams(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),

@@ -1,0 +1,196 @@
+//! `evforge drop receive`: every packet and every word accounted for.
+
+use super::{stream_addresses, text};
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::picture::png_of_words;
+use crate::run::stop_on_signals;
+use clap::Args;
+use evforge_measure::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
+use evforge_pipeline::config::{ByteSize, Duration};
+use evforge_pipeline::report::{grouped, scaled};
+use evforge_wire::drop::{DropLayout, Order};
+use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `evforge drop receive`.
+#[derive(Args)]
+pub(super) struct ReceiveArguments {
+    /// Receive a stream at this UDP port; may be given several times
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9100")]
+    port: Vec<u16>,
+    /// Receive so many streams, at successive ports from that of --port on
+    #[arg(long, value_name = "NUMBER")]
+    streams: Option<u16>,
+    /// Receive at this local address
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    address: IpAddr,
+    /// Header of the packets: P1, raw64be, or as in offset=4,width=8,order=little,header=16
+    #[arg(long, value_name = "LAYOUT", default_value = "P1")]
+    layout: DropLayout,
+    /// The identifiers: counting, random or random:SEED
+    #[arg(long, value_name = "ORDER", default_value = "counting")]
+    order: Order,
+    /// The words: counting, random or random:SEED; with --sent, the sender's report says it
+    #[arg(long, value_name = "PATTERN", default_value = "counting")]
+    pattern: Order,
+    /// Data generators in each stream; with --sent, the sender's report says it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    generators: u32,
+    /// The sender's report, read at the end: how many packets and bytes there must be
+    #[arg(long, value_name = "FILE")]
+    sent: Option<PathBuf>,
+    /// End when no packet has come for so long, once there were some
+    #[arg(long, value_name = "TIME")]
+    idle: Option<Duration>,
+    /// End after so long (60s, 168h)
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// Receive buffer to ask the kernel for, for each stream
+    #[arg(long, value_name = "SIZE", default_value = "64MB")]
+    buffer: ByteSize,
+    /// Take packets one by one and not several in a piece (UDP_GRO): slower, but what the socket drops is counted exactly
+    #[arg(long)]
+    no_coalesce: bool,
+    /// Cores of the receiving threads, in turn
+    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    cores: Vec<usize>,
+    /// Write the report as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write the histogram of the words of each stream as PNG: words.png stands for words-9100.png and so on
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// No progress and no report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+    for (what, path) in [("the report", &arguments.report), ("the picture", &arguments.picture)] {
+        if let Some(path) = path {
+            check_writable(what, path)?;
+        }
+    }
+    if arguments.generators == 0 {
+        return Err("--generators 0 sends nothing: at least 1".into());
+    }
+    let ports: Vec<_> = arguments.port.iter().map(|&port| SocketAddr::new(arguments.address, port)).collect();
+    let settings = ReceiveSettings {
+        addresses: stream_addresses(&ports, arguments.streams)?,
+        layout: arguments.layout,
+        order: arguments.order,
+        receive_buffer: usize::try_from(arguments.buffer.bytes)?,
+        coalesce: !arguments.no_coalesce,
+        cores: arguments.cores.clone(),
+        idle: arguments.idle.map(Duration::to_std),
+        duration: arguments.ends_after.map(Duration::to_std),
+    };
+    let mut line = ProgressLine::new(arguments.quiet);
+    let stop = stop_on_signals()?;
+    let received = drop::receive(&settings, &stop, &mut |progress| line.show(progress))?;
+    line.finish();
+    // What was received is worth its report even if that of the sender cannot be read.
+    let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
+        Some(Ok(sent)) => (Some(sent), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
+    let mut report = ReceiveReport::new(received, arguments.pattern, arguments.generators, sent.as_ref());
+    for stream in &mut report.streams {
+        stream.mismatches.extend(unreadable.clone());
+    }
+    if let Some(path) = &arguments.report {
+        let mut json = serde_json::to_vec_pretty(&report.json())?;
+        json.push(b'\n');
+        write_file("the report", path, &json)?;
+    }
+    if let Some(path) = &arguments.picture {
+        for stream in &report.streams {
+            let received = &stream.received;
+            let png = png_of_words(received.account.histogram())?;
+            write_file("the picture", &picture_of(path, received.address.port()), &png)?;
+        }
+    }
+    if !arguments.quiet {
+        print(&text::received(&report))?;
+    } else if !report.passed() {
+        eprint!("{}", text::received(&report));
+    }
+    Ok(report.passed())
+}
+
+/// The name of a stream's picture.
+fn picture_of(path: &Path, port: u16) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map_or_else(|| "png".into(), |ending| ending.to_string_lossy());
+    path.with_file_name(format!("{stem}-{port}.{ending}"))
+}
+
+/// Says where packets are received, then one line a second on a terminal, or one in ten seconds elsewhere.
+struct ProgressLine {
+    quiet: bool,
+    terminal: bool,
+    /// Second of the last line, and packets and bytes by then.
+    before: (u64, u64, u64),
+    printed: bool,
+}
+
+impl ProgressLine {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0), printed: false }
+    }
+
+    fn show(&mut self, progress: &ReceiveProgress) {
+        match progress {
+            ReceiveProgress::Ready { addresses, warnings } => {
+                warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+                if !self.quiet {
+                    addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
+                }
+            }
+            &ReceiveProgress::Running { elapsed, packets, bytes, jumps } => {
+                let (second, packets_before, bytes_before) = self.before;
+                let interval = if self.terminal { 1 } else { 10 };
+                if self.quiet || elapsed.as_secs() < second + interval {
+                    return;
+                }
+                let seconds = (elapsed.as_secs() - second) as f64;
+                self.before = (elapsed.as_secs(), packets, bytes);
+                self.printed = true;
+                let line = format!(
+                    "{:6} s  {} packets  {} packets/s  {}bit/s  jumps {}",
+                    elapsed.as_secs(),
+                    grouped(packets),
+                    scaled((packets - packets_before) as f64 / seconds),
+                    scaled((bytes - bytes_before) as f64 * 8.0 / seconds),
+                    grouped(jumps),
+                );
+                let mut error = std::io::stderr().lock();
+                // A terminal that has gone away is no reason to stop a measurement.
+                let _ =
+                    if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
+                let _ = error.flush();
+            }
+        }
+    }
+
+    fn finish(&self) {
+        if self.terminal && self.printed {
+            eprintln!();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stream_has_a_picture_of_its_own() {
+        assert_eq!(picture_of(Path::new("out/words.png"), 9100), Path::new("out/words-9100.png"));
+        assert_eq!(picture_of(Path::new("words"), 1), Path::new("words-1.png"));
+    }
+}

@@ -1,0 +1,153 @@
+//! `evforge drop send`: the paper's data generators.
+
+use super::{stream_addresses, text};
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::run::stop_on_signals;
+use clap::Args;
+use evforge_measure::drop::{
+    self, Fault, GeneratorSettings, SendSettings, SendTarget, StreamSettings, WordPattern,
+};
+use evforge_pipeline::config::{ByteSize, Duration, Rate};
+use evforge_wire::drop::{DropLayout, Order};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Arguments of `evforge drop send`.
+#[derive(Args)]
+pub(super) struct SendArguments {
+    /// Where to send a stream to; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9100")]
+    to: Vec<SocketAddr>,
+    /// Send so many streams, to successive ports from that of --to on
+    #[arg(long, value_name = "NUMBER")]
+    streams: Option<u16>,
+    /// Send the first stream from this address and port, further ones from successive ports
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    source: Option<SocketAddr>,
+    /// Data generators in each stream
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    generators: u32,
+    /// Size of the blocks of data: a multiple of 128KiB, so that every word occurs equally often
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    block: ByteSize,
+    /// Largest payload of a packet, behind the header: an even number of bytes. Several, with commas between them, are
+    /// those of the data generators in turn
+    #[arg(long, value_name = "SIZE", default_value = "2000B", value_delimiter = ',')]
+    packet: Vec<ByteSize>,
+    /// The words in a block: counting, random or random:SEED (each of the 65 536 words once per turn)
+    #[arg(long, value_name = "PATTERN", default_value = "counting")]
+    pattern: Order,
+    /// The identifiers: counting, random or random:SEED
+    #[arg(long, value_name = "ORDER", default_value = "counting")]
+    order: Order,
+    /// The first identifier
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    first_identifier: u64,
+    /// Header of the packets: P1, raw64be, or as in offset=4,width=8,order=little,header=16
+    #[arg(long, value_name = "LAYOUT", default_value = "P1")]
+    layout: DropLayout,
+    /// Largest rate of each stream: 100kpps, 800Mbit/s (UDP payload, header of the stream included)
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+    /// Pause of a data generator after each word: 1.5625ns makes 10.24Gbit/s
+    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    pause_per_word: Duration,
+    /// Pause of a data generator at the end of each packet
+    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    pause_per_packet: Duration,
+    /// End after so many blocks of each data generator
+    #[arg(long, value_name = "NUMBER")]
+    blocks: Option<u64>,
+    /// End each stream with the packet that reaches so many payload bytes
+    #[arg(long, value_name = "SIZE")]
+    bytes: Option<ByteSize>,
+    /// End after so long (60s, 168h)
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// Provoke a fault in each stream; may be given several times. jump:packet=1000,distance=5 (0 repeats an identifier,
+    /// -3 goes back), lose:packet=1000, twice:packet=1000, late:packet=1000,by=3, flip:packet=1000,bit=77
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<Fault>,
+    /// Cores of the sending threads, in turn
+    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    cores: Vec<usize>,
+    /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
+    #[arg(long)]
+    segment: bool,
+    /// Write what was sent as JSON: drop receive --sent takes it
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
+    if let Some(path) = &arguments.report {
+        check_writable("the report", path)?;
+    }
+    let settings = SendSettings {
+        targets: arguments.targets()?,
+        segment: arguments.segment,
+        duration: arguments.ends_after.map(Duration::to_std),
+    };
+    let report = drop::send(&settings, &*stop_on_signals()?)?;
+    if let Some(path) = &arguments.report {
+        write_file("the report", path, report.json().as_bytes())?;
+    }
+    if !arguments.quiet {
+        print(&text::sent(&report))?;
+    }
+    Ok(report.streams.iter().all(|stream| stream.refused == 0))
+}
+
+impl SendArguments {
+    fn targets(&self) -> Result<Vec<SendTarget>, CommandError> {
+        let pattern = Arc::new(WordPattern::new(self.pattern));
+        let generators = self.generators()?;
+        let mut targets = Vec::new();
+        for (number, destination) in (0_u16..).zip(stream_addresses(&self.to, self.streams)?) {
+            let source = self
+                .source
+                .map(|first| {
+                    let port = match first.port() {
+                        0 => Some(0),
+                        port => port.checked_add(number),
+                    };
+                    port.map(|port| SocketAddr::new(first.ip(), port))
+                        .ok_or("the source ports go beyond 65535: begin with a lower --source")
+                })
+                .transpose()?;
+            let stream = StreamSettings {
+                layout: self.layout,
+                order: self.order,
+                number,
+                first_identifier: self.first_identifier,
+                pattern: Arc::clone(&pattern),
+                generators: generators.clone(),
+                rate: self.rate,
+                largest_bytes: self.bytes.map(|size| size.bytes),
+                faults: self.faults.clone(),
+            };
+            let core = self.cores.get(usize::from(number) % self.cores.len().max(1)).copied();
+            targets.push(SendTarget { destination, source, core, stream });
+        }
+        Ok(targets)
+    }
+
+    fn generators(&self) -> Result<Vec<GeneratorSettings>, CommandError> {
+        let sizes: Vec<usize> =
+            self.packet.iter().map(|size| usize::try_from(size.bytes)).collect::<Result<_, _>>()?;
+        let generator = |size: &usize| GeneratorSettings {
+            block_bytes: self.block.bytes,
+            packet_bytes: *size,
+            blocks: self.blocks,
+            pause_per_word: self.pause_per_word.picoseconds,
+            pause_per_packet: self.pause_per_packet.picoseconds,
+        };
+        Ok(sizes.iter().cycle().take(self.generators as usize).map(generator).collect())
+    }
+}
