@@ -2,12 +2,11 @@
 
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
-use crate::run::stop_on_signals;
+use crate::run::{Method, stop_on_signals};
 use clap::Args;
-use evforge_net::live_source::LiveSource;
+use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation};
-use evforge_net::socket::{ReceiverOptions, UdpReceiver};
-use evforge_pipeline::config::{ByteSize, Duration};
+use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::{IsTerminal, Write};
@@ -23,6 +22,12 @@ pub(crate) struct RecordArguments {
     /// Receive at this local address
     #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
     address: IpAddr,
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    receive: Method,
+    /// Receive from this network interface by AF_XDP; of a single port only
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    interface: Option<String>,
     #[command(flatten)]
     files: RecordFileArguments,
     /// End after so long (60s, 2h)
@@ -122,18 +127,30 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
-    let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
-    let mut warnings = Vec::new();
+    if arguments.port.len() > 1 && arguments.interface.is_some() {
+        let problem = "--interface takes one --port: a queue of a card has one AF_XDP socket. Record further ports with \
+                       another command, through kernel sockets";
+        return Err(problem.into());
+    }
+    let (mut sources, mut warnings) = (Vec::new(), Vec::new());
     for &port in &arguments.port {
-        let receiver = UdpReceiver::open(&ReceiverOptions {
-            receive_buffer: usize::try_from(arguments.buffer.bytes)?,
+        let settings = ReceiveSettings {
+            method: arguments.receive.setting(),
+            interface: arguments.interface.clone(),
+            address: SocketAddr::new(arguments.address, port),
+            buffer: arguments.buffer,
             coalesce: arguments.coalesce,
-            slot: usize::try_from(arguments.largest.bytes)?,
-            kernel_stamps: true,
-            ..ReceiverOptions::new(SocketAddr::new(arguments.address, port))
-        })?;
+            slot: arguments.largest,
+            ..ReceiveSettings::default()
+        };
+        let mut plan = settings.plan()?;
+        plan.socket.kernel_stamps = true;
+        let receiver = LiveReceiver::open(&plan)?;
+        if arguments.address.is_multicast() {
+            receiver.join(arguments.address, None)?;
+        }
         warnings.extend(receiver.warnings().iter().cloned());
-        sources.push(Box::new(receiver));
+        sources.push(receiver);
     }
     let run = RecordRun {
         writer: arguments.files.limits.writer(&arguments.files.output)?,
@@ -145,7 +162,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     };
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     if !arguments.quiet {
-        run.sources.iter().for_each(|source| eprintln!("receiving at UDP {}", source.local_address()));
+        for source in &run.sources {
+            eprintln!("receiving at UDP {}", source.local_address());
+            eprintln!("received by {}", source.description());
+        }
     }
     let mut line = RecordLine::new(arguments.quiet);
     let report = run.run(|status| line.show(status))?;

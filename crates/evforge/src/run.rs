@@ -77,13 +77,24 @@ pub(crate) struct RunArguments {
 
 /// Ways to receive, by the names of the configuration.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Method {
+pub(crate) enum Method {
     /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket
     Auto,
     /// Through a kernel socket, without privileges
     Socket,
     /// By AF_XDP, or not at all
     Xdp,
+}
+
+impl Method {
+    /// The same in a configuration.
+    pub(crate) fn setting(self) -> MethodSetting {
+        match self {
+            Self::Auto => MethodSetting::Auto,
+            Self::Socket => MethodSetting::Socket,
+            Self::Xdp => MethodSetting::Xdp,
+        }
+    }
 }
 
 /// Runs the command. True if everything went well.
@@ -107,11 +118,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         let address = arguments.address.unwrap_or(config.receive.address.ip());
         let port = arguments.port.unwrap_or(config.receive.address.port());
         config.receive.address = SocketAddr::new(address, port);
-        match arguments.receive {
-            Some(Method::Auto) => config.receive.method = MethodSetting::Auto,
-            Some(Method::Socket) => config.receive.method = MethodSetting::Socket,
-            Some(Method::Xdp) => config.receive.method = MethodSetting::Xdp,
-            None => {}
+        if let Some(method) = arguments.receive {
+            config.receive.method = method.setting();
         }
         if arguments.interface.is_some() {
             config.receive.interface.clone_from(&arguments.interface);

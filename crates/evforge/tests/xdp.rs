@@ -4,10 +4,13 @@
 mod common;
 
 use common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use evforge_core::packet::PacketSlab;
+use evforge_net::capture::CaptureReader;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A pair of virtual interfaces between two namespaces, removed when dropped.
@@ -140,6 +143,36 @@ fn the_same_packets_give_the_same_events_by_socket_and_by_af_xdp() {
     let auto = run(&["--interface", INTERFACE, "--set", "receive.ring=4096"]);
     assert!(auto.1 == expected && auto.0["input"].as_str().unwrap().contains("AF_XDP on wire-r"));
     assert!(!wire.has_program());
+}
+
+#[test]
+fn a_recording_by_af_xdp_has_every_packet() {
+    let Some(wire) = Wire::lay("a_recording_by_af_xdp_has_every_packet") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "14");
+    let (recorded, report) = (folder.path().join("run.pcapng"), folder.path().join("record.json"));
+    let mut recording = Wire::at(&wire.receiver, PROGRAM)
+        .args(["record", "--address", "10.9.0.2", "--port", "9000", "--idle", "1s", "--for", "30s"])
+        .args(["--receive", "xdp", "--interface", INTERFACE, "--output", recorded.to_str().unwrap()])
+        .args(["--report", report.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(recording.stderr.take().unwrap()).lines();
+    let way = lines.find_map(|line| line.unwrap().strip_prefix("received by ").map(str::to_owned));
+    assert!(way.unwrap().contains("AF_XDP on wire-r"));
+    let sent = wire.replay(&capture, "10.9.0.2:9000", "2kpps");
+    assert!(recording.wait().unwrap().success());
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(number(&report, "/packets/written"), sent, "{report:#}");
+    assert_eq!((number(&report, "/packets/dropped"), number(&report, "/packets/unaccounted")), (0, 0));
+    let payloads = |path: &Path| {
+        let mut slab = PacketSlab::new(100_000, 64 << 20);
+        CaptureReader::open(path).unwrap().fill(&mut slab).unwrap();
+        slab.batch().iter().map(|packet| packet.bytes.to_vec()).collect::<Vec<_>>()
+    };
+    assert!(payloads(&recorded) == payloads(capture.as_ref()), "the packets differ");
 }
 
 #[test]

@@ -70,7 +70,6 @@ mod frame;
 pub mod kernel_counters;
 pub mod lateness;
 pub mod live_receiver;
-pub mod live_source;
 pub mod pace;
 pub mod record;
 pub mod socket;

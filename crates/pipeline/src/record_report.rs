@@ -1,10 +1,12 @@
 //! What a recording reports at its end: as JSON for programs and as text for people.
 
+use crate::loss_places::LossPlace;
 use crate::report::{counters_json, grouped, scaled};
 use evforge_core::counter::CounterSnapshot;
 use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::live_receiver::ReceiveLosses;
 use evforge_net::record::{InletCounts, RECORD_QUEUE, RecordedFile, Recording};
-use evforge_net::socket::{ReceiverCounters, SocketDrops};
+use evforge_net::socket::ReceiverCounters;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -28,8 +30,8 @@ pub struct PortReport {
     pub address: SocketAddr,
     /// What was received.
     pub receiver: ReceiverCounters,
-    /// What the socket dropped.
-    pub drops: SocketDrops,
+    /// What was lost on this host before it could be received.
+    pub losses: ReceiveLosses,
     /// What was handed to the recorder, and dropped by its queue.
     pub recorder: InletCounts,
     /// Why nothing could be received any more, if that happened.
@@ -68,8 +70,18 @@ impl RecordReport {
 
     /// Datagrams that the sockets dropped, and whether that is a lower bound.
     fn lost_in_sockets(&self) -> (u64, bool) {
-        let count = self.ports.iter().map(|port| port.drops.count).sum();
-        (count, count > 0 && self.ports.iter().any(|port| port.drops.is_lower_bound))
+        let count = self.ports.iter().map(|port| port.losses.socket.count).sum();
+        (count, count > 0 && self.ports.iter().any(|port| port.losses.socket.is_lower_bound))
+    }
+
+    /// Losses on the way through AF_XDP, of all ports, by the names of their places.
+    fn lost_in_xdp(&self) -> [(&'static str, u64); 3] {
+        let sum = |field: fn(&ReceiveLosses) -> u64| self.ports.iter().map(|port| field(&port.losses)).sum();
+        [
+            (LossPlace::XdpRing.name(), sum(|losses| losses.xdp_ring)),
+            (LossPlace::XdpMemory.name(), sum(|losses| losses.xdp_memory)),
+            (LossPlace::FrameChecks.name(), sum(|losses| losses.frame_checks)),
+        ]
     }
 
     /// The report as JSON.
@@ -83,8 +95,8 @@ impl RecordReport {
         let ports = self.ports.iter().map(|port| {
             let mut json = counters_json(&CounterSnapshot::of(&port.receiver));
             json["address"] = json!(port.address.to_string());
-            json["lost_in_socket_buffer"] = json!(port.drops.count);
-            json["lost_in_socket_buffer_is_lower_bound"] = json!(port.drops.is_lower_bound);
+            json["lost_in_socket_buffer"] = json!(port.losses.socket.count);
+            json["lost_in_socket_buffer_is_lower_bound"] = json!(port.losses.socket.is_lower_bound);
             json["dropped_by_record_queue"] = json!(port.recorder.dropped);
             json["failure"] = json!(port.failure);
             json
@@ -104,6 +116,9 @@ impl RecordReport {
         report["packets"]["lost_in_socket_buffer"] = json!(socket);
         report["packets"]["lost_in_socket_buffer_is_lower_bound"] = json!(is_lower_bound);
         report["packets"]["places"]["socket buffer"] = json!(socket);
+        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
+            report["packets"]["places"][place] = json!(packets);
+        }
         report["bytes"] = recording["bytes"].clone();
         report["files"] = recording["files"].clone();
         report
@@ -158,6 +173,9 @@ impl RecordReport {
         let (socket, is_lower_bound) = self.lost_in_sockets();
         let at_least = if is_lower_bound { "at least " } else { "" };
         line("lost", format!("{at_least}{} in the socket buffer", grouped(socket)));
+        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
+            line("lost", format!("{} in the {place}", grouped(packets)));
+        }
         line("unaccounted", self.unaccounted().to_string());
         text
     }

@@ -5,7 +5,7 @@
 use crate::record_report::{PortReport, RecordEnding, RecordReport};
 use evforge_core::packet::PacketSlab;
 use evforge_net::kernel_counters::KernelCounters;
-use evforge_net::live_source::LiveSource;
+use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{InletCounts, RecordInlet, RecordQueue, Recorder, RecordingWriter};
 use std::io;
 use std::net::IpAddr;
@@ -16,13 +16,15 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between states.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes of the largest piece that the kernel hands over at once.
+const LARGEST_PIECE: usize = 1 << 16;
 /// Longest time to fetch what a socket still holds at the end.
 const LAST_FETCH: Duration = Duration::from_millis(500);
 
 /// What a recording needs.
 pub struct RecordRun<'a> {
     /// Where packets come from, one for each port.
-    pub sources: Vec<Box<dyn LiveSource>>,
+    pub sources: Vec<LiveReceiver>,
     /// Where they go.
     pub writer: RecordingWriter,
     /// How much may wait for the disk, for each port.
@@ -140,15 +142,14 @@ impl Watch<'_> {
 }
 
 /// Receives until it is told that it is over, and what the socket still holds then.
-fn receive(mut source: Box<dyn LiveSource>, mut inlet: RecordInlet, over: &AtomicBool) -> PortReport {
+fn receive(mut source: LiveReceiver, mut inlet: RecordInlet, over: &AtomicBool) -> PortReport {
     let mut since: Option<Instant> = None;
-    let piece = source.largest_piece();
     let failure = loop {
         if since.is_none() && over.load(Ordering::Relaxed) {
             since = Some(Instant::now());
         }
         let patience = if since.is_some() { Duration::ZERO } else { PATIENCE };
-        let slab: &mut PacketSlab = inlet.slab_with_room(piece);
+        let slab: &mut PacketSlab = inlet.slab_with_room(LARGEST_PIECE);
         let received = source.receive(slab, Instant::now() + patience);
         inlet.commit();
         match received {
@@ -166,7 +167,7 @@ fn receive(mut source: Box<dyn LiveSource>, mut inlet: RecordInlet, over: &Atomi
     PortReport {
         address: source.local_address(),
         receiver: source.counters(),
-        drops: source.drops(),
+        losses: source.losses(),
         // Filled in when everything has been written.
         recorder: InletCounts::default(),
         failure,
