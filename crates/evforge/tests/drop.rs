@@ -178,8 +178,9 @@ fn impossible_arguments_are_explained() {
         (&["send", "--fault", "lose"], "expected jump:packet=N"),
         (&["send", "--layout", "P2"], "expected P1, raw64be"),
         (&["send", "--to", "127.0.0.1:65535", "--streams", "2"], "beyond port 65535"),
-        (&["send", "--generators", "0"], "at least 1"),
-        (&["receive", "--generators", "0"], "at least 1"),
+        (&["send", "--generators", "4000000000"], "is not in 1..=256"),
+        (&["receive", "--generators", "0"], "is not in 1..=256"),
+        (&["receive", "--streams", "0"], "at least 1"),
         (&["receive", "--order", "backwards"], "expected counting"),
         (&["receive", "--report", "/nonexistent/r.json"], "cannot be written"),
     ] {

@@ -36,7 +36,7 @@ pub(super) struct ReceiveArguments {
     #[arg(long, value_name = "PATTERN", default_value = "counting")]
     pattern: Order,
     /// Data generators in each stream; with --sent, the sender's report says it
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     generators: u32,
     /// The sender's report, read at the end: how many packets and bytes there must be
     #[arg(long, value_name = "FILE")]
@@ -73,9 +73,6 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         if let Some(path) = path {
             check_writable(what, path)?;
         }
-    }
-    if arguments.generators == 0 {
-        return Err("--generators 0 sends nothing: at least 1".into());
     }
     let ports: Vec<_> = arguments.port.iter().map(|&port| SocketAddr::new(arguments.address, port)).collect();
     let settings = ReceiveSettings {

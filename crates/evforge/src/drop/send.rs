@@ -27,7 +27,7 @@ pub(super) struct SendArguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     source: Option<SocketAddr>,
     /// Data generators in each stream
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     generators: u32,
     /// Size of the blocks of data: a multiple of 128KiB, so that every word occurs equally often
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
@@ -109,7 +109,7 @@ impl SendArguments {
         let pattern = Arc::new(WordPattern::new(self.pattern));
         let generators = self.generators()?;
         let mut targets = Vec::new();
-        for (number, destination) in (0_u16..).zip(stream_addresses(&self.to, self.streams)?) {
+        for (number, destination) in (0..=u16::MAX).zip(stream_addresses(&self.to, self.streams)?) {
             let source = self
                 .source
                 .map(|first| {
