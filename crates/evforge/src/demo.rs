@@ -12,7 +12,7 @@ use evforge_detect::sonde::settings::GroupAddress;
 use evforge_net::pace::Pace;
 use evforge_net::socket::SendReport;
 use evforge_pipeline::config::{Config, DetectorSettings, Duration, Frequency};
-use evforge_pipeline::live_run::LiveRun;
+use evforge_pipeline::live_run::{LiveRun, open_receiver};
 use evforge_pipeline::report::grouped;
 use evforge_pipeline::simulation::simulation;
 use evforge_sim::beam::mask::Mask;
@@ -99,6 +99,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     // The electronics stop first, then the receiver, so that nothing is under way at the end.
     let all_sent = AtomicBool::new(false);
     let run = LiveRun {
+        receiver: open_receiver(&config, false)?,
         monitor: outputs.monitor.clone(),
         config: &config,
         sinks: std::mem::take(&mut outputs.sinks),

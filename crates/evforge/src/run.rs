@@ -12,7 +12,7 @@ use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, Duration, MethodSetting};
 use evforge_pipeline::fan_out::SinkPlan;
-use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus};
+use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus, open_receiver};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -124,6 +124,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         if arguments.interface.is_some() {
             config.receive.interface.clone_from(&arguments.interface);
         }
+        let receiver = open_receiver(&config, arguments.record.is_some())?;
+        // Before there are other threads, which would keep them.
+        if let Err(error) = receiver.give_up_privileges() {
+            eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
+        }
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| {
@@ -131,6 +136,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             Ok::<_, CommandError>((writer, limits.queue()?))
         });
         let run = LiveRun {
+            receiver,
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             config: &config,

@@ -218,27 +218,56 @@ fn nothing_is_left_of_a_killed_receiver() {
     }
 }
 
-/// Runs the program as nobody, with these capabilities.
-fn as_nobody(wire: &Wire, folder: &Path, capabilities: &str, method: &str) -> (bool, String) {
+/// A command that runs the program as nobody with these capabilities, and its configuration.
+fn nobody(wire: &Wire, folder: &Path, capabilities: &str) -> (Command, PathBuf) {
     let program = folder.join("evforge");
     std::fs::copy(PROGRAM, &program).expect("a copy that everybody may run");
     let instrument = folder.join("instrument.toml");
     std::fs::copy(config(), &instrument).expect("a copy that everybody may read");
     for path in [folder, &program, &instrument] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("permissions");
     }
     let sets =
         ["--bounding-set", "--inh-caps", "--ambient-caps"].map(|set| format!("{set}=-all{capabilities}"));
-    let output = Wire::at(&wire.receiver, "setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .args(sets)
-        .arg(&program)
+    let mut command = Wire::at(&wire.receiver, "setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(sets).arg(&program);
+    (command, instrument)
+}
+
+/// Runs the program as nobody, with these capabilities: whether it went well, and what it said.
+fn as_nobody(wire: &Wire, folder: &Path, capabilities: &str, method: &str) -> (bool, String) {
+    let (mut command, instrument) = nobody(wire, folder, capabilities);
+    let output = command
         .args(["run", "--address", "10.9.0.2", "--port", "0", "--for", "300ms", "--receive", method])
         .args(["--interface", INTERFACE, "--set", "receive.ring=8192", "--config"])
         .arg(&instrument)
         .output()
         .expect("the command setpriv (util-linux)");
     (output.status.success(), text(&output.stderr))
+}
+
+/// What AF_XDP needs.
+const CAPABILITIES: &str = ",+net_raw,+bpf,+perfmon,+net_admin,+ipc_lock";
+
+#[test]
+fn a_receiver_without_privilege_any_more_receives_everything() {
+    let test = "a_receiver_without_privilege_any_more_receives_everything";
+    let Some(wire) = Wire::lay(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "14");
+    let (command, instrument) = nobody(&wire, folder.path(), CAPABILITIES);
+    let page = ["--address", "10.9.0.2", "--view", "127.0.0.1:0"];
+    let live = LiveProgram::start_by(command, &instrument, folder.path(), &[&page[..], &BY_XDP].concat());
+    for thread in std::fs::read_dir(format!("/proc/{}/task", live.id())).unwrap() {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        for expected in ["Uid:\t65534", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
+            assert!(status.contains(expected), "{status}");
+        }
+    }
+    let sent = wire.replay(&capture, &live.address.clone(), "2kpps");
+    let (stream, _) = live.finish();
+    assert_eq!((number(&stream, "/packets/received"), number(&stream, "/packets/lost")), (sent, 0));
+    assert!(!wire.has_program());
 }
 
 #[test]
@@ -257,8 +286,7 @@ fn missing_privileges_are_listed_and_those_listed_are_enough() {
     let (success, said) = as_nobody(&wire, folder.path(), "", "auto");
     assert!(success && said.contains("received by kernel socket"), "{said}");
     assert!(said.contains("because this process may not use AF_XDP: it lacks"), "{said}");
-    let (success, said) =
-        as_nobody(&wire, folder.path(), ",+net_raw,+bpf,+perfmon,+net_admin,+ipc_lock", "xdp");
+    let (success, said) = as_nobody(&wire, folder.path(), CAPABILITIES, "xdp");
     assert!(success && said.contains("received by AF_XDP on wire-r"), "{said}");
     let (success, said) = as_nobody(&wire, folder.path(), ",+net_raw,+bpf,+net_admin", "xdp");
     assert!(!success && said.contains("it lacks CAP_PERFMON (for"), "{said}");

@@ -4,6 +4,7 @@
 //! says why.
 
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
@@ -150,6 +151,18 @@ impl LiveReceiver {
     /// The way in and why it is this one.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// Gives up the capabilities that opening AF_XDP has needed and receiving does not need, of this thread and those
+    /// that it starts from now on; with a socket nothing is to be given up.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn give_up_privileges(&self) -> io::Result<()> {
+        match &self.way {
+            Way::Socket(_) => Ok(()),
+            Way::Xdp(receiver) => receiver.give_up_privileges(),
+        }
     }
 
     /// Joins a multicast group on the interface with this name; without one, on that of AF_XDP, or of the route to the

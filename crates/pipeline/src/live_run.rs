@@ -43,6 +43,8 @@ const LAST_FETCH: Duration = Duration::from_millis(500);
 pub struct LiveRun<'a> {
     /// The instrument.
     pub config: &'a Config,
+    /// Where packets come from: see [`open_receiver`].
+    pub receiver: LiveReceiver,
     /// Where the events go.
     pub sinks: Vec<SinkPlan>,
     /// Where the mean values of sampled channels go, if they are wanted.
@@ -57,6 +59,27 @@ pub struct LiveRun<'a> {
     pub monitor: MonitorTap,
     /// Where packets are recorded beside, if they are, and how much may wait for the disk.
     pub record: Option<(RecordingWriter, RecordQueue)>,
+}
+
+/// Opens the way in that a configuration asks for, and joins its multicast groups.
+///
+/// With `each_stamp` the kernel stamps each packet that comes through a socket when it arrives, and not all of a batch
+/// get the time at which it was fetched.
+///
+/// # Errors
+/// If it cannot be had, or a group cannot be joined.
+pub fn open_receiver(config: &Config, each_stamp: bool) -> Result<LiveReceiver, Box<dyn std::error::Error>> {
+    let receive = &config.receive;
+    let mut plan = receive.plan()?;
+    plan.socket.kernel_stamps = each_stamp;
+    let receiver = LiveReceiver::open(&plan)?;
+    if receive.address.ip().is_multicast() && receive.groups.is_empty() {
+        receiver.join(receive.address.ip(), None)?;
+    }
+    for group in &receive.groups {
+        receiver.join(group.address, group.interface.as_deref())?;
+    }
+    Ok(receiver)
 }
 
 /// The state of a live run, about once a second.
@@ -169,23 +192,13 @@ impl LiveRun<'_> {
     /// Receives until it is over.
     ///
     /// # Errors
-    /// If the socket cannot be opened or a thread cannot be pinned. A receive error further on is told in the
+    /// If the detector cannot be set up or a thread cannot be pinned. A receive error further on is told in the
     /// report, which then is not a success.
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
-        let receive = &config.receive;
-        let mut plan = receive.plan()?;
-        // A recording is to have the arrival of each packet, not that of the batch.
-        plan.socket.kernel_stamps = self.record.is_some();
-        let mut receiver = LiveReceiver::open(&plan)?;
+        let mut receiver = self.receiver;
         let way = receiver.description().to_owned();
         let address = receiver.local_address();
-        if receive.address.ip().is_multicast() && receive.groups.is_empty() {
-            receiver.join(receive.address.ip(), None)?;
-        }
-        for group in &receive.groups {
-            receiver.join(group.address, group.interface.as_deref())?;
-        }
         let warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
         let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;

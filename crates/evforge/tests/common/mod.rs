@@ -87,6 +87,11 @@ impl LiveProgram {
         Self { child, address, report, events }
     }
 
+    /// Number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());

@@ -1,6 +1,7 @@
 //! The same names on systems other than Linux: they cannot be opened, and say so.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
@@ -37,6 +38,14 @@ impl XdpReceiver {
     /// # Errors
     /// None.
     pub fn receive(&mut self, _: &mut PacketSlab, _: Instant) -> Result<usize, XdpError> {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn give_up_privileges(&self) -> io::Result<()> {
         match self.0 {}
     }
 

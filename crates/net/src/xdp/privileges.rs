@@ -1,6 +1,7 @@
 //! What this process may do, and what it lacks for AF_XDP.
 
 use std::fs;
+use std::io;
 
 /// A privilege of Linux: `capabilities(7)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,48 @@ fn missing_in(status: &str) -> Vec<Capability> {
     NEEDED.into_iter().filter(lacks).collect()
 }
 
+/// CAP_IPC_LOCK.
+const IPC_LOCK: u32 = 14;
+
+/// `struct __user_cap_header_struct` of include/uapi/linux/capability.h.
+#[repr(C)]
+struct Header {
+    version: u32,
+    thread: i32,
+}
+
+/// `struct __user_cap_data_struct`, of which version 3 has two: for capabilities below 32, and the others.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Sets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+const VERSION_3: u32 = 0x2008_0522;
+
+/// Gives up what opening has needed, for good: of this thread, and those that it starts from now on.
+pub(super) fn give_up() -> io::Result<()> {
+    let mut header = Header { version: VERSION_3, thread: 0 };
+    let mut sets = [Sets::default(); 2];
+    // SAFETY: both are valid for writes, and as long as version 3 says.
+    if unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    for number in NEEDED.iter().map(|needed| needed.number).chain([IPC_LOCK]) {
+        let (set, keep) = (&mut sets[number as usize / 32], !(1_u32 << (number % 32)));
+        set.effective &= keep;
+        set.permitted &= keep;
+        set.inheritable &= keep;
+    }
+    // SAFETY: both are valid for reads, and as long as version 3 says.
+    if unsafe { libc::syscall(libc::SYS_capset, &raw mut header, sets.as_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Memory that this process may lock, in bytes; none if there is no limit.
 pub(super) fn lockable_memory() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -51,6 +94,21 @@ pub(super) fn lockable_memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_given_up_is_missing() {
+        std::thread::spawn(|| {
+            give_up().unwrap();
+            // CAP_SYS_ADMIN, where it is held, stays, and contains two of them.
+            let missing: Vec<_> = missing().iter().map(|missing| missing.name).collect();
+            assert!(
+                missing.starts_with(&["CAP_NET_RAW"]) && missing.ends_with(&["CAP_NET_ADMIN"]),
+                "{missing:?}"
+            );
+        })
+        .join()
+        .unwrap();
+    }
 
     #[test]
     fn exactly_what_is_missing_is_listed() {

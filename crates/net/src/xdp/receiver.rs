@@ -13,8 +13,9 @@ use super::delivery::Delivery;
 use super::error::XdpError;
 use super::opening::{self, Opened};
 use super::options::{XdpMode, XdpOptions};
+use super::privileges;
 use super::queue::{self, Queue};
-use super::steering::Steering;
+use super::steering::{Steering, SteeringCounts};
 use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 
 /// How often the socket beside is looked at while frames keep coming: it sees what is rare.
@@ -85,6 +86,15 @@ impl XdpReceiver {
             beside_looked: Instant::now(),
             address,
         })
+    }
+
+    /// Gives up the capabilities that opening has needed and receiving does not need, of this thread and those that it
+    /// starts from now on. From then on, neither this nor another AF_XDP receiver can be opened by them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn give_up_privileges(&self) -> io::Result<()> {
+        privileges::give_up()
     }
 
     /// Joins a multicast group, as [`UdpReceiver::join`] does, so that its packets reach the interface.
@@ -191,7 +201,11 @@ impl XdpReceiver {
     /// # Errors
     /// If the kernel does not tell.
     pub fn xdp_counters(&self) -> Result<XdpCounters, XdpError> {
-        let steering = self.steering.counts().map_err(|source| self.failed(source))?;
+        // Before Linux 6.0 an unprivileged process may not read maps: then these are not known, and losses still are.
+        let steering = match self.steering.counts() {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => SteeringCounts::default(),
+            counts => counts.map_err(|source| self.failed(source))?,
+        };
         let delivery = &self.delivery;
         let mut counters = XdpCounters {
             seen: steering.seen,
