@@ -67,7 +67,11 @@ impl Forming {
             return Some("the recording cannot be written any more".to_owned());
         }
         let dropped = inlet.counts().dropped;
-        (dropped > 0).then(|| format!("{dropped} packets have not been recorded: the disk is too slow"))
+        (dropped > 0).then(|| {
+            format!(
+                "{dropped} packets have not been recorded: the disk, or the recording thread, is too slow"
+            )
+        })
     }
 
     /// Takes all packets of a slab.

@@ -234,7 +234,7 @@ pub(crate) fn recording_lines(recording: &Recording) -> Vec<(&'static str, Strin
         lines.push((
             "ALARM",
             format!(
-                "{} packets ({} bytes) dropped in the {RECORD_QUEUE}: the disk is slower than the wire",
+                "{} packets ({} bytes) dropped in the {RECORD_QUEUE}: the disk, or a busy core, is too slow",
                 grouped(counters.record_dropped),
                 grouped(counters.record_dropped_bytes)
             ),

@@ -14,7 +14,7 @@ evforge_core::counters! {
         record_received_bytes: Information, Bytes, "Their payload bytes.";
         record_written: Leaves(Packets), Packets, "Packets written into the files of the recording.";
         record_written_bytes: Information, Bytes, "Their payload bytes.";
-        record_dropped: Discarded(Packets), Packets, "Packets that the recorder dropped because its queue was full: the disk is slower than the wire.";
+        record_dropped: Discarded(Packets), Packets, "Packets that the recorder dropped because its queue was full: the disk, or the recording thread for want of a core, is slower than the wire.";
         record_dropped_bytes: Information, Bytes, "Their payload bytes.";
         record_dropped_slabs: Information, Times, "Times that a piece of memory full of packets was dropped whole because the recorder's queue was full.";
         record_not_written: Discarded(Packets), Packets, "Packets that were not written because writing had failed (the disk is full, or gone).";
