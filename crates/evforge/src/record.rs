@@ -149,6 +149,10 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         if arguments.address.is_multicast() {
             receiver.join(arguments.address, None)?;
         }
+        // Before there are other threads, which would keep them; a second receiver is never by AF_XDP.
+        if let Err(error) = receiver.give_up_privileges() {
+            warnings.push(format!("privileges that are not needed any more could not be given up: {error}"));
+        }
         warnings.extend(receiver.warnings().iter().cloned());
         sources.push(receiver);
     }
