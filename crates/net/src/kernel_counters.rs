@@ -3,7 +3,7 @@
 //! They are read before and after a run; the difference is what happened in between, to all programs
 //! together. The drops of one socket alone are told by
 //! [`UdpReceiver::drops`](crate::socket::UdpReceiver::drops), and are part of
-//! `receive_buffer_errors` and `checksum_errors` here: never add the two.
+//! `receive_buffer_errors`, `memory_errors` and `checksum_errors` here: never add the two.
 
 use std::fmt;
 use std::fs;
@@ -11,11 +11,13 @@ use std::io;
 
 evforge_core::counters! {
     /// Counters of Linux for UDP over IPv4 and IPv6 together. No packet is in two of them, except that
-    /// `in_errors` contains both `receive_buffer_errors` and `checksum_errors`.
+    /// `in_errors` contains `receive_buffer_errors`, `checksum_errors` and `memory_errors`.
     pub struct KernelCounters: "kernel" {
         in_errors: Information, Packets, "UDP datagrams that reached the host and were not delivered (Udp InErrors).";
         receive_buffer_errors: Information, Packets, "UDP datagrams dropped because a socket's buffer was full (Udp RcvbufErrors); with UDP_GRO one count can stand for many datagrams.";
         checksum_errors: Information, Packets, "UDP datagrams dropped for a wrong checksum (Udp InCsumErrors).";
+        memory_errors: Information, Packets, "UDP datagrams dropped because all sockets together had taken the memory allowed for UDP (Udp MemErrors).";
+        header_errors: Information, Packets, "IP packets with a wrong checksum or otherwise wrong header (Ip InHdrErrors).";
         no_port: Information, Packets, "UDP datagrams to a port that no program listened on (Udp NoPorts).";
         reassembly_failures: Information, Packets, "IP packets whose fragments did not all arrive (Ip ReasmFails).";
         backlog_drops: Information, Packets, "Frames dropped before the protocols because a core's queue was full (softnet_stat, column 2).";
@@ -100,6 +102,8 @@ impl KernelCounters {
             in_errors: self.in_errors.saturating_sub(earlier.in_errors),
             receive_buffer_errors: self.receive_buffer_errors.saturating_sub(earlier.receive_buffer_errors),
             checksum_errors: self.checksum_errors.saturating_sub(earlier.checksum_errors),
+            memory_errors: self.memory_errors.saturating_sub(earlier.memory_errors),
+            header_errors: self.header_errors.saturating_sub(earlier.header_errors),
             no_port: self.no_port.saturating_sub(earlier.no_port),
             reassembly_failures: self.reassembly_failures.saturating_sub(earlier.reassembly_failures),
             backlog_drops: self.backlog_drops.saturating_sub(earlier.backlog_drops),
@@ -120,6 +124,9 @@ impl KernelCounters {
         self.in_errors += required("Udp:", "InErrors")?;
         self.receive_buffer_errors += required("Udp:", "RcvbufErrors")?;
         self.checksum_errors += required("Udp:", "InCsumErrors")?;
+        // Came with Linux 5.12.
+        self.memory_errors += table("Udp:", "MemErrors").unwrap_or(0);
+        self.header_errors += required("Ip:", "InHdrErrors")?;
         self.no_port += required("Udp:", "NoPorts")?;
         self.reassembly_failures += required("Ip:", "ReasmFails")?;
         Ok(())
@@ -136,6 +143,8 @@ impl KernelCounters {
                 "Udp6InErrors" => self.in_errors += number,
                 "Udp6RcvbufErrors" => self.receive_buffer_errors += number,
                 "Udp6InCsumErrors" => self.checksum_errors += number,
+                "Udp6MemErrors" => self.memory_errors += number,
+                "Ip6InHdrErrors" => self.header_errors += number,
                 "Udp6NoPorts" => self.no_port += number,
                 "Ip6ReasmFails" => self.reassembly_failures += number,
                 _ => {}
@@ -169,9 +178,9 @@ mod tests {
     #[test]
     fn counters_are_found_by_name_in_the_kernels_tables() {
         let mut counters = KernelCounters::default();
-        let ipv4 = "Ip: Forwarding ReasmFails FragOKs\nIp: 1 4 2\n\
-                    Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors\n\
-                    Udp: 129 1 12 130 7 0 5\n\
+        let ipv4 = "Ip: Forwarding InHdrErrors ReasmFails FragOKs\nIp: 1 6 4 2\n\
+                    Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors MemErrors\n\
+                    Udp: 129 1 12 130 7 0 5 8\n\
                     UdpLite: InDatagrams NoPorts InErrors\nUdpLite: 900 900 900\n";
         counters.add_ipv4(ipv4).unwrap();
         counters.add_ipv6("Ip6InReceives 1\nUdp6NoPorts   \t 10\nUdp6RcvbufErrors 20\nstrange\n");
@@ -179,6 +188,8 @@ mod tests {
             in_errors: 12,
             receive_buffer_errors: 27,
             checksum_errors: 5,
+            memory_errors: 8,
+            header_errors: 6,
             no_port: 11,
             reassembly_failures: 4,
             backlog_drops: 0,

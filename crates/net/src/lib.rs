@@ -9,7 +9,7 @@
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
-//! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`kernel_counters::KernelCounters`] |
+//! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | give a thread a core of its own | [`affinity::pin_current_thread`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
@@ -67,6 +67,8 @@ pub mod capture;
 #[cfg(target_os = "linux")]
 mod checksum;
 mod frame;
+pub mod host_counters;
+pub mod interfaces;
 pub mod kernel_counters;
 pub mod lateness;
 pub mod live_receiver;

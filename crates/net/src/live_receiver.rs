@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use evforge_core::packet::PacketSlab;
 
+use crate::interfaces::InterfacesInUse;
 use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 use crate::xdp::{XdpCounters, XdpError, XdpMode, XdpOptions, XdpReceiver};
 
@@ -106,6 +107,7 @@ enum Way {
 pub struct LiveReceiver {
     way: Way,
     description: String,
+    interface: Option<String>,
 }
 
 impl fmt::Debug for LiveReceiver {
@@ -120,6 +122,13 @@ impl LiveReceiver {
     /// # Errors
     /// If it cannot be had; with [`ReceiveMethod::Auto`] only if a socket cannot be had either.
     pub fn open(plan: &ReceivePlan) -> Result<Self, LiveReceiveError> {
+        let interface = plan.xdp.as_ref().map(|options| options.interface.clone());
+        // One that is not there has been said to be so: the socket receives from others.
+        let exists = |name: &String| InterfacesInUse::Named(name.clone()).read().is_ok();
+        Ok(Self { interface: interface.filter(exists), ..Self::open_way(plan)? })
+    }
+
+    fn open_way(plan: &ReceivePlan) -> Result<Self, LiveReceiveError> {
         match (plan.method, &plan.xdp) {
             (ReceiveMethod::Socket, _) => Self::by_socket(&plan.socket, "as configured"),
             (ReceiveMethod::Xdp, None) => Err(LiveReceiveError::NoInterface),
@@ -140,17 +149,23 @@ impl LiveReceiver {
         let receiver = UdpReceiver::open(options)?;
         let together = if receiver.coalesces() { " with UDP_GRO" } else { "" };
         let description = format!("kernel socket{together} ({reason})");
-        Ok(Self { way: Way::Socket(Box::new(receiver)), description })
+        Ok(Self { way: Way::Socket(Box::new(receiver)), description, interface: None })
     }
 
     fn of_xdp(receiver: XdpReceiver) -> Self {
         let description = receiver.description();
-        Self { way: Way::Xdp(Box::new(receiver)), description }
+        Self { way: Way::Xdp(Box::new(receiver)), description, interface: None }
     }
 
     /// The way in and why it is this one.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// The interfaces that packets come in by: the one named, or those of the address.
+    pub fn interfaces_in_use(&self) -> InterfacesInUse {
+        let address = || InterfacesInUse::OfAddress(self.local_address().ip());
+        self.interface.clone().map_or_else(address, InterfacesInUse::Named)
     }
 
     /// Gives up the capabilities that opening AF_XDP has needed and receiving does not need, of this thread and those
@@ -267,6 +282,16 @@ mod tests {
         let error = LiveReceiver::open(&plan(ReceiveMethod::Xdp, None)).unwrap_err().to_string();
         assert!(error.contains("set receive.interface"), "{error}");
         assert!(LiveReceiver::open(&plan(ReceiveMethod::Xdp, Some("no-such-if"))).is_err());
+    }
+
+    #[test]
+    fn the_interface_in_use_is_the_one_named_if_it_is_there_else_that_of_the_address() {
+        let used = |interface| {
+            LiveReceiver::open(&plan(ReceiveMethod::Socket, interface)).unwrap().interfaces_in_use()
+        };
+        let of_address = InterfacesInUse::OfAddress([127, 0, 0, 1].into());
+        assert_eq!((used(None), used(Some("no-such-if"))), (of_address.clone(), of_address));
+        assert_eq!(used(Some("lo")), InterfacesInUse::Named("lo".into()));
     }
 
     #[test]

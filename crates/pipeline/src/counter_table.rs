@@ -13,6 +13,7 @@ use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
 use evforge_measure::drop::DropCounters;
 use evforge_net::capture::CaptureCounters;
+use evforge_net::interfaces::InterfaceCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::record::RecordCounters;
 use evforge_net::socket::ReceiverCounters;
@@ -27,6 +28,7 @@ pub fn counter_table() -> String {
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
     add_stage::<XdpCounters>(&mut text, "Receiving by AF_XDP");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
+    add_stage::<InterfaceCounters>(&mut text, "What the network interfaces lost");
     add_stage::<RecordCounters>(&mut text, "Recording packets");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");

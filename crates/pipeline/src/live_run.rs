@@ -19,7 +19,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
-use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::host_counters::{HostCounterReader, HostCounters};
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses};
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
 use evforge_net::socket::ReceiverCounters;
@@ -127,7 +127,7 @@ struct Watch<'a, O> {
     stop: &'a AtomicBool,
     ends_after: Option<Duration>,
     idle_limit: Option<Duration>,
-    kernel_before: Option<KernelCounters>,
+    host: HostCounterReader,
     observer: &'a mut O,
 }
 
@@ -161,7 +161,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         forming.sinks().observe(&ledger);
         self.observer.status(&LiveStatus {
             elapsed: self.started.elapsed(),
-            losses: self.losses(&ledger, state),
+            losses: self.losses(&ledger, state, self.host.latest()),
             ledger,
             bytes: state.counters.bytes,
             lost_to_sinks: forming.sinks().lost_to_sinks(),
@@ -170,19 +170,12 @@ impl<O: LiveObserver> Watch<'_, O> {
         });
     }
 
-    /// What the kernel has counted since the start; zero where it cannot be read.
-    fn kernel(&self) -> KernelCounters {
-        self.kernel_before
-            .and_then(|before| KernelCounters::read().ok().map(|now| now.since(&before)))
-            .unwrap_or_default()
-    }
-
-    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState) -> LossPlaces {
+    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState, host: HostCounters) -> LossPlaces {
         LossPlaces::join(&LossCounts {
             sequence: ledger.packets().lost,
             own_queue: state.own_queue,
             receiver: state.losses,
-            backlog: self.kernel().backlog_drops,
+            host,
             numbered: !ledger.sources.is_empty(),
         })
     }
@@ -199,7 +192,7 @@ impl LiveRun<'_> {
         let mut receiver = self.receiver;
         let way = receiver.description().to_owned();
         let address = receiver.local_address();
-        let warnings = receiver.warnings().to_vec();
+        let mut warnings = receiver.warnings().to_vec();
         let events_per_batch = config.input.events_per_batch;
         let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;
         let (queue, writing) = samples.unzip();
@@ -218,6 +211,10 @@ impl LiveRun<'_> {
                 forming.record_into(recorder, inlet);
             }
         }
+        // Before this thread is pinned: the counters are to be read on any other core.
+        let used = vec![receiver.interfaces_in_use()];
+        let host = HostCounterReader::start(config.receive.counters_read(), used)?;
+        warnings.extend(host.warnings().iter().cloned());
         let started = Instant::now();
         let mut watch = Watch {
             started,
@@ -227,7 +224,7 @@ impl LiveRun<'_> {
             stop: self.stop,
             ends_after: self.ends_after,
             idle_limit: self.idle_limit,
-            kernel_before: KernelCounters::read().ok(),
+            host,
             observer,
         };
         let two_threads = config.input.threads == 2;
@@ -241,8 +238,8 @@ impl LiveRun<'_> {
         forming.close();
         let recording = forming.end_recording();
         let ledger = forming.ledger();
-        let losses = watch.losses(&ledger, &state);
-        let kernel = watch.kernel();
+        let host = watch.host.now();
+        let losses = watch.losses(&ledger, &state, host);
         let vetoes = forming.vetoes();
         let detector_failure = forming.failure();
         let mut sinks = forming.end(ledger.clone(), true);
@@ -258,7 +255,8 @@ impl LiveRun<'_> {
             counters: [
                 Some(("receive", CounterSnapshot::of(&state.counters))),
                 state.xdp.map(|xdp| ("xdp", CounterSnapshot::of(&xdp))),
-                Some(("kernel", CounterSnapshot::of(&kernel))),
+                Some(("kernel", CounterSnapshot::of(&host.kernel))),
+                host.interfaces.map(|interfaces| ("interface", CounterSnapshot::of(&interfaces))),
             ]
             .into_iter()
             .flatten()

@@ -2,6 +2,7 @@
 
 use evforge_core::quantity::{ByteSize, Duration};
 use evforge_detect::settings::SettingsError;
+use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::{ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::{ChecksumPolicy, XdpOptions};
@@ -35,6 +36,19 @@ pub enum ChecksumSetting {
     Drop,
 }
 
+/// `receive.loss_counters`: which counters of the host are read to find the places of losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossCountersSetting {
+    /// The kernel's tables once a second, those of the interfaces in use every ten seconds, and all at the end.
+    #[default]
+    All,
+    /// The kernel's tables only: no driver of a network card is asked.
+    Cheap,
+    /// None.
+    Off,
+}
+
 /// `[receive]`: how packets come in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -49,6 +63,8 @@ pub struct ReceiveSettings {
     pub ring: u32,
     /// Checksums of packets that come by AF_XDP.
     pub checksums: ChecksumSetting,
+    /// Counters of the host that are read to find the places of losses.
+    pub loss_counters: LossCountersSetting,
     /// Local address and port. A multicast address is joined, too.
     pub address: SocketAddr,
     /// Multicast groups to join.
@@ -81,6 +97,7 @@ impl Default for ReceiveSettings {
             queues: None,
             ring: 32_768,
             checksums: ChecksumSetting::default(),
+            loss_counters: LossCountersSetting::default(),
             address: SocketAddr::from(([0, 0, 0, 0], 6006)),
             groups: Vec::new(),
             buffer: ByteSize { bytes: 16_000_000 },
@@ -122,6 +139,15 @@ impl ReceiveSettings {
             return refuse("queues", "must be a list of numbers; leave it out for all queues");
         }
         Ok(())
+    }
+
+    /// Which counters of the host are to be read.
+    pub fn counters_read(&self) -> CountersRead {
+        match self.loss_counters {
+            LossCountersSetting::All => CountersRead::All,
+            LossCountersSetting::Cheap => CountersRead::Cheap,
+            LossCountersSetting::Off => CountersRead::Off,
+        }
     }
 
     /// How a receiver is to be opened.

@@ -1,0 +1,117 @@
+//! The network interfaces in use, and what they have lost: for the ledger.
+//!
+//! The counters are those that the kernel keeps for every interface (`rtnl_link_stats64` of Linux,
+//! include/uapi/linux/if_link.h; Documentation/networking/statistics.rst). They hold all traffic of an interface, not
+//! ours alone. Reading them asks the driver, which may take its locks or ask the card: not once for every packet, and
+//! not in the thread that receives.
+
+mod counters;
+mod links;
+#[cfg(target_os = "linux")]
+mod netlink;
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+
+pub use counters::InterfaceCounters;
+pub use links::InterfaceReading;
+#[cfg(target_os = "linux")]
+use links::used;
+
+/// Which interfaces packets come in by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InterfacesInUse {
+    /// The one with this name.
+    Named(String),
+    /// The one that has this address of the host; all that are up for `0.0.0.0`, `[::]`, and groups.
+    OfAddress(IpAddr),
+}
+
+/// The counters of interfaces could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InterfacesError {
+    /// There is no such interface, or none with this address.
+    None(InterfacesInUse),
+    /// The kernel did not answer.
+    Unreadable(io::Error),
+}
+
+impl fmt::Display for InterfacesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None(InterfacesInUse::Named(name)) => {
+                write!(f, "there is no network interface {name:?}. See which there are: ip -brief link")
+            }
+            Self::None(InterfacesInUse::OfAddress(address)) => write!(
+                f,
+                "no network interface has the address {address}. See which they have: ip -brief address"
+            ),
+            Self::Unreadable(error) => {
+                write!(f, "the kernel does not tell the counters of network interfaces (rtnetlink): {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InterfacesError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::None(_) => None,
+            Self::Unreadable(error) => Some(error),
+        }
+    }
+}
+
+impl InterfacesInUse {
+    /// Reads the counters as they are now, in the network namespace of this thread.
+    ///
+    /// Interfaces that lie on others (VLAN, bond, bridge) bring those along: that is where a cable ends.
+    ///
+    /// # Errors
+    /// If there is no such interface, or the kernel does not answer.
+    #[cfg(target_os = "linux")]
+    pub fn read(&self) -> Result<InterfaceReading, InterfacesError> {
+        let mut socket = netlink::open().map_err(InterfacesError::Unreadable)?;
+        let links = netlink::links(&mut socket).map_err(InterfacesError::Unreadable)?;
+        let addresses = netlink::addresses(&mut socket).map_err(InterfacesError::Unreadable)?;
+        let reading = used(self, &links, &addresses);
+        if reading.is_empty() { Err(InterfacesError::None(self.clone())) } else { Ok(reading) }
+    }
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always, on this operating system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn read(&self) -> Result<InterfaceReading, InterfacesError> {
+        Err(InterfacesError::Unreadable(io::Error::from(io::ErrorKind::Unsupported)))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interfaces_of_this_host_are_found_by_name_and_address() {
+        let loopback = InterfacesInUse::Named("lo".into()).read().unwrap();
+        assert_eq!(loopback.names(), ["lo"]);
+        let by_address = InterfacesInUse::OfAddress([127, 0, 0, 1].into()).read().unwrap();
+        assert_eq!(by_address.names(), ["lo"]);
+        let all = InterfacesInUse::OfAddress([0, 0, 0, 0].into()).read().unwrap();
+        assert!(all.names().contains(&"lo"), "{all:?}");
+        // Nothing is in error on loopback.
+        let since = InterfacesInUse::Named("lo".into()).read().unwrap().since(&loopback);
+        assert_eq!((since.crc_errors, since.missed), (0, 0));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let text = InterfacesInUse::Named("no-such-if".into()).read().unwrap_err().to_string();
+        assert!(text.contains("there is no network interface \"no-such-if\""), "{text}");
+        let text = InterfacesInUse::OfAddress([192, 0, 2, 1].into()).read().unwrap_err().to_string();
+        assert!(text.contains("no network interface has the address 192.0.2.1"), "{text}");
+    }
+}
