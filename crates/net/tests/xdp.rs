@@ -2,15 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-mod veth;
-
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_net::xdp::{ChecksumPolicy, XdpError, XdpMode, XdpOptions, XdpReceiver};
-use veth::{RECEIVER, Wire, with_wire};
+use evforge_testkit::veth::{self, RECEIVER, Wire, with_wire};
 
 const PORT: u16 = 6006;
 const OTHER_PORT: u16 = 6007;

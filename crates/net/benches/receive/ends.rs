@@ -1,11 +1,11 @@
 //! The two ends of a measurement.
 
-use crate::veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, Wire};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::affinity::{allowed_cores, pin_current_thread};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
+use evforge_testkit::veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, Wire};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -16,13 +16,11 @@
 //! measurement (0.3).
 
 mod ends;
-#[path = "../../tests/veth/mod.rs"]
-mod veth;
 
 use ends::{Receiving, Sending, run};
+use evforge_testkit::veth::{self, RECEIVER, SENDER, Wire, with_wire};
 use std::process::Command;
 use std::time::Duration;
-use veth::{RECEIVER, SENDER, Wire, with_wire};
 
 /// Bytes of payload.
 const SIZES: [usize; 4] = [64, 512, 1472, 8972];

@@ -1,7 +1,5 @@
-//! A wire for tests: a pair of virtual network interfaces between two network namespaces of their own, which vanish
+//! A wire for tests and benches: a pair of virtual network interfaces between two network namespaces of their own, which vanish
 //! with the test's thread. Needs root.
-
-#![allow(dead_code)] // each program uses its part
 
 use std::fs::File;
 use std::io;
@@ -14,16 +12,18 @@ use std::time::{Duration, Instant};
 use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
 
 /// The interface in the receiver's namespace, in which the test runs.
-pub(crate) const RECEIVER: &str = "wire-r";
+pub const RECEIVER: &str = "wire-r";
 /// The one in the sender's namespace.
-pub(crate) const SENDER: &str = "wire-s";
-pub(crate) const RECEIVER_ADDRESS: [u8; 4] = [10, 9, 0, 2];
-pub(crate) const SENDER_ADDRESS: [u8; 4] = [10, 9, 0, 1];
+pub const SENDER: &str = "wire-s";
+/// Address of the receiver's end.
+pub const RECEIVER_ADDRESS: [u8; 4] = [10, 9, 0, 2];
+/// Address of the sender's end.
+pub const SENDER_ADDRESS: [u8; 4] = [10, 9, 0, 1];
 const RECEIVER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 const SENDER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 /// The wire, seen from the receiver's end.
-pub(crate) struct Wire {
+pub struct Wire {
     receiver: File,
     sender: File,
     /// Keeps the sender's namespace.
@@ -31,18 +31,18 @@ pub(crate) struct Wire {
 }
 
 /// True if namespaces and interfaces can be made; else the test is reported as skipped.
-pub(crate) fn is_possible(test: &str) -> bool {
+pub fn is_possible(test: &str) -> bool {
     // SAFETY: no arguments, cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
     let has_ip = Command::new("ip").arg("-V").output().is_ok();
     if !is_root || !has_ip {
-        evforge_testkit::skip(test, "network namespaces need root and the command ip (iproute2)");
+        crate::skip(test, "network namespaces need root and the command ip (iproute2)");
     }
     is_root && has_ip
 }
 
-/// Runs `test` in a thread with a fresh wire of `queues` queues whose packets have at most `mtu` bytes.
-pub(crate) fn with_wire(queues: u32, mtu: u32, test: impl FnOnce(&mut Wire) + Send) {
+/// Runs `test` in a thread of its own, which is in the receiver's namespace as are the programs it starts, with a fresh wire of `queues` queues whose packets have at most `mtu` bytes.
+pub fn with_wire(queues: u32, mtu: u32, test: impl FnOnce(&mut Wire) + Send) {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| test(&mut Wire::lay(queues, mtu)));
         if let Err(panic) = thread.join() {
@@ -89,7 +89,7 @@ impl Wire {
     }
 
     /// Runs `action` in the sender's namespace: sockets that it opens stay there.
-    pub(crate) fn at_sender<T>(&self, action: impl FnOnce() -> T) -> T {
+    pub fn at_sender<T>(&self, action: impl FnOnce() -> T) -> T {
         enter(&self.sender);
         let result = action();
         enter(&self.receiver);
@@ -97,7 +97,7 @@ impl Wire {
     }
 
     /// Opens the sender's end for whole frames.
-    pub(crate) fn frames(&self) -> FrameSocket {
+    pub fn frames(&self) -> FrameSocket {
         self.at_sender(|| FrameSocket::open(SENDER))
     }
 }
@@ -123,8 +123,11 @@ fn enter(namespace: &File) {
     assert_eq!(status, 0, "entering a network namespace: {}", io::Error::last_os_error());
 }
 
-/// Runs `ip` with these arguments in the namespace of this thread.
-pub(crate) fn ip(arguments: &str) -> String {
+/// Runs `ip` with these arguments in the namespace of this thread: what it prints.
+///
+/// # Panics
+/// If it does not succeed, with what it said.
+pub fn ip(arguments: &str) -> String {
     let output = Command::new("ip").args(arguments.split(' ')).output().expect("the command ip");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "ip {arguments}: {said}");
@@ -132,7 +135,7 @@ pub(crate) fn ip(arguments: &str) -> String {
 }
 
 /// A socket that sends and receives whole frames.
-pub(crate) struct FrameSocket(OwnedFd);
+pub struct FrameSocket(OwnedFd);
 
 impl FrameSocket {
     fn open(interface: &str) -> Self {
@@ -157,14 +160,14 @@ impl FrameSocket {
     }
 
     /// Sends a frame.
-    pub(crate) fn send(&self, frame: &[u8]) {
+    pub fn send(&self, frame: &[u8]) {
         // SAFETY: the frame is valid for reads of its length.
         let sent = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
         assert_eq!(sent, frame.len() as isize, "sending a frame: {}", io::Error::last_os_error());
     }
 
     /// Waits for a frame that `wanted` is true of; false if none came within two seconds.
-    pub(crate) fn sees(&self, wanted: impl Fn(&[u8]) -> bool) -> bool {
+    pub fn sees(&self, wanted: impl Fn(&[u8]) -> bool) -> bool {
         let end = Instant::now() + Duration::from_secs(2);
         let mut frame = [0; 2048];
         while Instant::now() < end {
@@ -189,13 +192,13 @@ fn written(builder: PacketBuilderStep<UdpHeader>, payload: &[u8]) -> Vec<u8> {
 }
 
 /// UDP over IPv4 with right checksums.
-pub(crate) fn udp(source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
+pub fn udp(source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     let builder = PacketBuilder::ethernet2(SENDER_MAC, RECEIVER_MAC);
     written(builder.ipv4(SENDER_ADDRESS, RECEIVER_ADDRESS, 64).udp(source_port, port), payload)
 }
 
 /// The same with one VLAN tag, or two.
-pub(crate) fn tagged(tags: u8, source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
+pub fn tagged(tags: u8, source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     let builder = PacketBuilder::ethernet2(SENDER_MAC, RECEIVER_MAC);
     let vlan = |number: u16| number.try_into().expect("a number of 12 bits");
     let builder = match tags {
@@ -206,7 +209,7 @@ pub(crate) fn tagged(tags: u8, source_port: u16, port: u16, payload: &[u8]) -> V
 }
 
 /// UDP over IPv6 with a right checksum.
-pub(crate) fn udp6(source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
+pub fn udp6(source_port: u16, port: u16, payload: &[u8]) -> Vec<u8> {
     let address = |last: u8| {
         let mut address = [0; 16];
         (address[0], address[1], address[15]) = (0xfd, 0x09, last);
@@ -228,7 +231,7 @@ fn header(protocol: etherparse::IpNumber) -> etherparse::Ipv4Header {
 }
 
 /// A UDP datagram in two fragments.
-pub(crate) fn fragments(number: u16, port: u16, payload: &[u8]) -> [Vec<u8>; 2] {
+pub fn fragments(number: u16, port: u16, payload: &[u8]) -> [Vec<u8>; 2] {
     let whole = udp(5, port, payload);
     let segment = &whole[34..];
     let middle = segment.len() / 2 / 8 * 8;
@@ -244,14 +247,14 @@ pub(crate) fn fragments(number: u16, port: u16, payload: &[u8]) -> [Vec<u8>; 2] 
 }
 
 /// UDP in IPv4 with options (three that do nothing, and their end).
-pub(crate) fn with_options(port: u16, payload: &[u8]) -> Vec<u8> {
+pub fn with_options(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut header = header(etherparse::IpNumber::UDP);
     header.options = [1, 1, 1, 0].into();
     around(header, &udp(6, port, payload)[34..])
 }
 
 /// An ICMP echo request, which the kernel answers.
-pub(crate) fn echo_request() -> Vec<u8> {
+pub fn echo_request() -> Vec<u8> {
     let mut frame = Vec::new();
     let builder = PacketBuilder::ethernet2(SENDER_MAC, RECEIVER_MAC);
     let builder = builder.ipv4(SENDER_ADDRESS, RECEIVER_ADDRESS, 64).icmpv4_echo_request(1, 1);
@@ -260,18 +263,18 @@ pub(crate) fn echo_request() -> Vec<u8> {
 }
 
 /// True of the answer.
-pub(crate) fn is_echo_reply(frame: &[u8]) -> bool {
+pub fn is_echo_reply(frame: &[u8]) -> bool {
     frame.len() > 34 && frame[12..14] == [8, 0] && frame[23] == 1 && frame[34] == 0
 }
 
 /// Asks by ARP for the receiver's address, which the kernel answers.
-pub(crate) fn arp_request() -> Vec<u8> {
+pub fn arp_request() -> Vec<u8> {
     let mut frame = [&RECEIVER_MAC[..], &SENDER_MAC, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1]].concat();
     frame.extend([&SENDER_MAC[..], &SENDER_ADDRESS, &[0; 6], &RECEIVER_ADDRESS, &[0; 18]].concat());
     frame
 }
 
 /// True of the answer.
-pub(crate) fn is_arp_reply(frame: &[u8]) -> bool {
+pub fn is_arp_reply(frame: &[u8]) -> bool {
     frame.len() >= 42 && frame[12..14] == [8, 6] && frame[20..22] == [0, 2]
 }
