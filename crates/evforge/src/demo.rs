@@ -12,7 +12,7 @@ use evforge_detect::sonde::settings::GroupAddress;
 use evforge_net::pace::Pace;
 use evforge_net::socket::SendReport;
 use evforge_pipeline::config::{Config, DetectorSettings, Duration, Frequency};
-use evforge_pipeline::live_run::{LiveRun, open_receiver};
+use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
 use evforge_pipeline::simulation::simulation;
 use evforge_sim::beam::mask::Mask;
@@ -99,7 +99,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     // The electronics stop first, then the receiver, so that nothing is under way at the end.
     let all_sent = AtomicBool::new(false);
     let run = LiveRun {
-        receiver: open_receiver(&config, false)?,
+        receivers: open_receivers(&config, false)?,
         monitor: outputs.monitor.clone(),
         config: &config,
         sinks: std::mem::take(&mut outputs.sinks),
@@ -128,6 +128,10 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         let report = run.run(&mut observer);
         observer.line.finish();
         drop(tell);
+        if report.is_err() {
+            // Nobody receives what the electronics would go on sending.
+            stop.store(true, Ordering::Relaxed);
+        }
         (report, electronics.join())
     });
     let report = report?;

@@ -145,16 +145,13 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         };
         let mut plan = settings.plan()?;
         plan.socket.kernel_stamps = true;
-        let receiver = LiveReceiver::open(&plan)?;
-        if arguments.address.is_multicast() {
-            receiver.join(arguments.address, None)?;
+        for receiver in LiveReceiver::open(&plan)? {
+            if arguments.address.is_multicast() {
+                receiver.join(arguments.address, None)?;
+            }
+            warnings.extend(receiver.warnings().iter().cloned());
+            sources.push(receiver);
         }
-        // Before there are other threads, which would keep them; a second receiver is never by AF_XDP.
-        if let Err(error) = receiver.give_up_privileges() {
-            warnings.push(format!("privileges that are not needed any more could not be given up: {error}"));
-        }
-        warnings.extend(receiver.warnings().iter().cloned());
-        sources.push(receiver);
     }
     // Before there are other threads, which would keep them.
     for source in &sources {

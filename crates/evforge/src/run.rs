@@ -10,9 +10,9 @@ use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, Duration, MethodSetting};
+use evforge_pipeline::config::{Config, Duration, InputSettings, MethodSetting};
 use evforge_pipeline::fan_out::SinkPlan;
-use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus, open_receiver};
+use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus, open_receivers};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -124,10 +124,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         if arguments.interface.is_some() {
             config.receive.interface.clone_from(&arguments.interface);
         }
-        let receiver = open_receiver(&config, arguments.record.is_some())?;
+        let receivers = open_receivers(&config, arguments.record.is_some())?;
         // Before there are other threads, which would keep them.
-        if let Err(error) = receiver.give_up_privileges() {
-            eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
+        for receiver in &receivers {
+            if let Err(error) = receiver.give_up_privileges() {
+                eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
+            }
         }
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
         let limits = &arguments.record_limits;
@@ -136,7 +138,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             Ok::<_, CommandError>((writer, limits.queue()?))
         });
         let run = LiveRun {
-            receiver,
+            receivers,
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             config: &config,
@@ -232,18 +234,22 @@ impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
 }
 
 impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
-    fn ready(&mut self, address: SocketAddr, way: &str, warnings: &[String]) {
+    fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]) {
         for warning in warnings {
             eprintln!("warning: {warning}");
         }
         if !self.quiet {
-            eprintln!("receiving at UDP {address}");
+            for address in addresses {
+                eprintln!("receiving at UDP {address}");
+            }
             eprintln!("received by {way}");
             if let Some(view) = self.outputs.view() {
                 eprintln!("live view at http://{}", view.address());
             }
         }
-        (self.ready)(address);
+        if let Some(first) = addresses.first() {
+            (self.ready)(*first);
+        }
     }
 
     fn status(&mut self, status: &LiveStatus) {
@@ -273,7 +279,8 @@ fn summary(config: &Config) -> Result<String, CommandError> {
     let detector = config.build_detector()?;
     let geometry = detector.geometry();
     let input = &config.input;
-    let slabs = if input.threads == 1 { 1 } else { evforge_pipeline::config::InputSettings::SLABS };
+    let receiving = config.threads.receive.count;
+    let slabs = if input.threads == 1 { 1 } else { receiving * (InputSettings::SLABS + 2) };
     let slab = PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes)?);
     let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
     let pipeline = detector.memory_bound();
@@ -282,7 +289,7 @@ fn summary(config: &Config) -> Result<String, CommandError> {
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
-         receives at   UDP {}\n\
+         receives at   UDP {}{}\n\
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
          {:14}and up to {:.1} MB of events that wait for each file that is slow\n",
@@ -293,6 +300,7 @@ fn summary(config: &Config) -> Result<String, CommandError> {
         geometry.panels(),
         geometry.pixel_count(),
         config.receive.address,
+        config.receive.ports.iter().map(|port| format!(" and {port}")).collect::<String>(),
         input.threads,
         (pipeline + transport) as f64 / 1e6,
         pipeline as f64 / 1e6,

@@ -5,6 +5,7 @@ mod common;
 
 use common::{LiveProgram, PROGRAM, evforge, text, workspace};
 use evforge_core::packet::PacketSlab;
+use evforge_net::affinity::allowed_cores;
 use evforge_net::capture::{CaptureReader, Fill};
 use evforge_net::socket::{ReceiverOptions, UdpReceiver};
 use evforge_testkit::{shared_folder, skip};
@@ -67,11 +68,15 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
     let config = config.to_str().unwrap();
     evforge(&["run", "--config", config, "--input", capture, "--events", from_file.to_str().unwrap()]);
     let expected = std::fs::read_to_string(from_file).unwrap();
+    let core = allowed_cores().unwrap()[0];
+    let core = format!("threads.receive.core={core}");
     for settings in [
         &[][..],
         &["input.threads=2"],
         &["receive.coalesce=false"],
         &["receive.coalesce=false", "input.threads=2", "input.events_per_batch=7"],
+        &["receive.sockets=4", "input.threads=2", "threads.receive.count=2"],
+        &["receive.sockets=3", "receive.busy_poll=20us", &core],
     ] {
         let live = start(folder.path(), settings);
         let segment: &[&str] = if settings.is_empty() { &["--segment"] } else { &[] };

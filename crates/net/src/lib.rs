@@ -8,9 +8,10 @@
 //! | receive UDP from the network | [`socket::UdpReceiver`] |
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
+//! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
-//! | give a thread a core of its own | [`affinity::pin_current_thread`] |
+//! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
 //! from them never learns where they came from:
@@ -59,7 +60,7 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `affinity`, and in `xdp` to what is shared with
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, and in `xdp` to what is shared with
 //! the kernel: `memory`, `ring`, `queue`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;
@@ -69,10 +70,14 @@ mod checksum;
 mod frame;
 pub mod host_counters;
 pub mod interfaces;
+pub mod interrupts;
 pub mod kernel_counters;
 pub mod lateness;
 pub mod live_receiver;
 pub mod pace;
+pub mod priority;
+mod readiness;
+pub mod receiver_group;
 pub mod record;
 pub mod socket;
 pub mod staged_file;

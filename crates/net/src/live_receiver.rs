@@ -11,6 +11,7 @@ use std::time::Instant;
 use evforge_core::packet::PacketSlab;
 
 use crate::interfaces::InterfacesInUse;
+use crate::readiness::Readiness;
 use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 use crate::xdp::{XdpCounters, XdpError, XdpMode, XdpOptions, XdpReceiver};
 
@@ -35,6 +36,10 @@ pub struct ReceivePlan {
     pub socket: ReceiverOptions,
     /// For AF_XDP; none if no interface is named.
     pub xdp: Option<XdpOptions>,
+    /// Further ports, at the same address.
+    pub ports: Vec<u16>,
+    /// Sockets for each port, at least 1. The kernel spreads senders over them.
+    pub sockets_per_port: usize,
 }
 
 /// Why packets cannot be received.
@@ -88,7 +93,7 @@ impl From<XdpError> for LiveReceiveError {
 /// Packets that reached this host and were lost on the way to us. No packet is in two of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveLosses {
-    /// In the buffer of the kernel socket.
+    /// In the buffers of kernel sockets.
     pub socket: SocketDrops,
     /// In the receive rings of AF_XDP, which were full.
     pub xdp_ring: u64,
@@ -98,12 +103,22 @@ pub struct ReceiveLosses {
     pub frame_checks: u64,
 }
 
+impl ReceiveLosses {
+    /// Adds what was lost on the way to another receiver.
+    pub fn add(&mut self, other: &Self) {
+        self.socket.add(other.socket);
+        self.xdp_ring += other.xdp_ring;
+        self.xdp_memory += other.xdp_memory;
+        self.frame_checks += other.frame_checks;
+    }
+}
+
 enum Way {
     Socket(Box<UdpReceiver>),
     Xdp(Box<XdpReceiver>),
 }
 
-/// Receives UDP datagrams on one address and port.
+/// Receives UDP datagrams: on one address and port through a kernel socket, or on all ports of a stream by AF_XDP.
 pub struct LiveReceiver {
     way: Way,
     description: String,
@@ -117,32 +132,58 @@ impl fmt::Debug for LiveReceiver {
 }
 
 impl LiveReceiver {
-    /// Opens the way that was asked for, or the one that suits.
+    /// Opens the way that was asked for, or the one that suits: a receiver for all ports by AF_XDP, or one for each
+    /// kernel socket, those of a port next to each other. There is at least one.
     ///
     /// # Errors
-    /// If it cannot be had; with [`ReceiveMethod::Auto`] only if a socket cannot be had either.
-    pub fn open(plan: &ReceivePlan) -> Result<Self, LiveReceiveError> {
-        let interface = plan.xdp.as_ref().map(|options| options.interface.clone());
-        // One that is not there has been said to be so: the socket receives from others.
-        let exists = |name: &String| InterfacesInUse::Named(name.clone()).read().is_ok();
-        Ok(Self { interface: interface.filter(exists), ..Self::open_way(plan)? })
+    /// If it cannot be had; with [`ReceiveMethod::Auto`] only if sockets cannot be had either.
+    pub fn open(plan: &ReceivePlan) -> Result<Vec<Self>, LiveReceiveError> {
+        let mut receivers = Self::open_way(plan)?;
+        let named = plan.xdp.as_ref().map(|options| options.interface.clone());
+        // One that is not there has been said to be so: the sockets receive from others.
+        let interface = named.filter(|name| InterfacesInUse::Named(name.clone()).read().is_ok());
+        receivers.iter_mut().for_each(|receiver| receiver.interface.clone_from(&interface));
+        Ok(receivers)
     }
 
-    fn open_way(plan: &ReceivePlan) -> Result<Self, LiveReceiveError> {
+    fn open_way(plan: &ReceivePlan) -> Result<Vec<Self>, LiveReceiveError> {
+        let by_xdp = |modes: Option<Vec<XdpMode>>, options: &XdpOptions| {
+            let modes = modes.unwrap_or_else(|| options.modes.clone());
+            let options = XdpOptions { modes, ports: plan.ports.clone(), ..options.clone() };
+            XdpReceiver::open(&options).map(|receiver| vec![Self::of_xdp(receiver)])
+        };
         match (plan.method, &plan.xdp) {
-            (ReceiveMethod::Socket, _) => Self::by_socket(&plan.socket, "as configured"),
+            (ReceiveMethod::Socket, _) => Self::by_sockets(plan, "as configured"),
             (ReceiveMethod::Xdp, None) => Err(LiveReceiveError::NoInterface),
-            (ReceiveMethod::Xdp, Some(options)) => Ok(Self::of_xdp(XdpReceiver::open(options)?)),
-            (ReceiveMethod::Auto, None) => Self::by_socket(&plan.socket, "no receive.interface is named"),
+            (ReceiveMethod::Xdp, Some(options)) => Ok(by_xdp(None, options)?),
+            (ReceiveMethod::Auto, None) => Self::by_sockets(plan, "no receive.interface is named"),
             (ReceiveMethod::Auto, Some(options)) => {
                 // The generic way is not faster than a socket, so it has to be asked for.
-                let modes = vec![XdpMode::ZeroCopy, XdpMode::Driver];
-                match XdpReceiver::open(&XdpOptions { modes, ..options.clone() }) {
-                    Ok(receiver) => Ok(Self::of_xdp(receiver)),
-                    Err(error) => Self::by_socket(&plan.socket, &format!("because {error}")),
+                match by_xdp(Some(vec![XdpMode::ZeroCopy, XdpMode::Driver]), options) {
+                    Ok(receivers) => Ok(receivers),
+                    Err(error) => Self::by_sockets(plan, &format!("because {error}")),
                 }
             }
         }
+    }
+
+    fn by_sockets(plan: &ReceivePlan, reason: &str) -> Result<Vec<Self>, LiveReceiveError> {
+        let mut receivers = Vec::new();
+        let address = plan.socket.address;
+        for port in [address.port()].iter().chain(&plan.ports) {
+            let mut options = ReceiverOptions {
+                address: SocketAddr::new(address.ip(), *port),
+                share_port: plan.sockets_per_port > 1,
+                ..plan.socket
+            };
+            for _ in 0..plan.sockets_per_port.max(1) {
+                let receiver = Self::by_socket(&options, reason)?;
+                // If the kernel chose the port, all of them share the one that it chose.
+                options.address = receiver.local_address();
+                receivers.push(receiver);
+            }
+        }
+        Ok(receivers)
     }
 
     fn by_socket(options: &ReceiverOptions, reason: &str) -> Result<Self, LiveReceiveError> {
@@ -204,6 +245,14 @@ impl LiveReceiver {
         }
     }
 
+    /// Has packets for this receiver end a sleep, too.
+    pub(crate) fn watch(&self, readiness: &mut Readiness) {
+        match &self.way {
+            Way::Socket(receiver) => receiver.watch(readiness),
+            Way::Xdp(receiver) => receiver.watch(readiness),
+        }
+    }
+
     /// What deserves attention, in whole sentences with the command that mends it.
     pub fn warnings(&self) -> &[String] {
         match &self.way {
@@ -248,7 +297,7 @@ impl LiveReceiver {
         }
     }
 
-    /// The address and port, with the port that the kernel chose if it was asked to.
+    /// The address and port (by AF_XDP the first one), with the port that the kernel chose if it was asked to.
     pub fn local_address(&self) -> SocketAddr {
         match &self.way {
             Way::Socket(receiver) => receiver.local_address(),
@@ -267,12 +316,18 @@ mod tests {
             method,
             socket: ReceiverOptions::new(address),
             xdp: interface.map(|interface| XdpOptions::new(interface, address)),
+            ports: Vec::new(),
+            sockets_per_port: 1,
         }
     }
 
     #[test]
     fn the_way_in_says_why_it_was_taken() {
-        let describe = |method, interface| LiveReceiver::open(&plan(method, interface)).unwrap().description;
+        let describe = |method, interface| {
+            let receivers = LiveReceiver::open(&plan(method, interface)).unwrap();
+            assert_eq!(receivers.len(), 1);
+            receivers[0].description.clone()
+        };
         let asked = describe(ReceiveMethod::Socket, Some("no-such-if"));
         assert!(asked.starts_with("kernel socket") && asked.ends_with("(as configured)"), "{asked}");
         let auto = describe(ReceiveMethod::Auto, None);
@@ -287,7 +342,7 @@ mod tests {
     #[test]
     fn the_interface_in_use_is_the_one_named_if_it_is_there_else_that_of_the_address() {
         let used = |interface| {
-            LiveReceiver::open(&plan(ReceiveMethod::Socket, interface)).unwrap().interfaces_in_use()
+            LiveReceiver::open(&plan(ReceiveMethod::Socket, interface)).unwrap()[0].interfaces_in_use()
         };
         let of_address = InterfacesInUse::OfAddress([127, 0, 0, 1].into());
         assert_eq!((used(None), used(Some("no-such-if"))), (of_address.clone(), of_address));

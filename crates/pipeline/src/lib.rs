@@ -40,6 +40,7 @@ pub mod live_run;
 pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;
+mod receiving;
 pub mod record_report;
 pub mod record_run;
 pub mod region_threads;

@@ -1,9 +1,7 @@
 //! Forms the events of packets as they come in.
 //!
-//! With one thread, receiving and forming take turns on one core, run to completion. With two, one thread
-//! only receives: slabs travel to the forming thread and come back to be filled again. Receiving never
-//! waits: if no slab has come back and the current one is full, packets are received into a spare one,
-//! dropped, and counted as lost in our own queue.
+//! With one thread, receiving and forming take turns on one core, run to completion. With more, threads of their
+//! own receive ([`crate::receiving`]), and this one forms.
 //!
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
@@ -13,38 +11,37 @@ use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
+use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
 use crate::report::{Ending, RunReport};
 use crate::samples::SampleFile;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::packet::PacketSlab;
-use evforge_net::affinity::pin_current_thread;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
-use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses};
+use evforge_net::interfaces::InterfacesInUse;
+use evforge_net::live_receiver::LiveReceiver;
+use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
-use evforge_net::socket::ReceiverCounters;
-use evforge_net::xdp::XdpCounters;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// Longest wait for packets before the thread looks at anything else.
-const RECEIVE_PATIENCE: Duration = Duration::from_millis(20);
+pub(crate) const RECEIVE_PATIENCE: Duration = Duration::from_millis(20);
 /// Time between publications of what is closed.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between states of the ledger.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest time to fetch what the socket still holds at the end.
-const LAST_FETCH: Duration = Duration::from_millis(500);
+pub(crate) const LAST_FETCH: Duration = Duration::from_millis(500);
 
 /// What a live run needs.
 pub struct LiveRun<'a> {
     /// The instrument.
     pub config: &'a Config,
-    /// Where packets come from: see [`open_receiver`].
-    pub receiver: LiveReceiver,
+    /// Where packets come from: see [`open_receivers`].
+    pub receivers: Vec<LiveReceiver>,
     /// Where the events go.
     pub sinks: Vec<SinkPlan>,
     /// Where the mean values of sampled channels go, if they are wanted.
@@ -61,25 +58,35 @@ pub struct LiveRun<'a> {
     pub record: Option<(RecordingWriter, RecordQueue)>,
 }
 
-/// Opens the way in that a configuration asks for, and joins its multicast groups.
+/// Opens the ways in that a configuration asks for, at least one, and joins its multicast groups.
 ///
 /// With `each_stamp` the kernel stamps each packet that comes through a socket when it arrives, and not all of a batch
 /// get the time at which it was fetched.
 ///
 /// # Errors
-/// If it cannot be had, or a group cannot be joined.
-pub fn open_receiver(config: &Config, each_stamp: bool) -> Result<LiveReceiver, Box<dyn std::error::Error>> {
+/// If they cannot be had, a group cannot be joined, or a core that is to receive serves the interrupts of the card.
+pub fn open_receivers(
+    config: &Config,
+    each_stamp: bool,
+) -> Result<Vec<LiveReceiver>, Box<dyn std::error::Error>> {
     let receive = &config.receive;
     let mut plan = receive.plan()?;
     plan.socket.kernel_stamps = each_stamp;
-    let receiver = LiveReceiver::open(&plan)?;
-    if receive.address.ip().is_multicast() && receive.groups.is_empty() {
-        receiver.join(receive.address.ip(), None)?;
+    let receivers = LiveReceiver::open(&plan)?;
+    for receiver in &receivers {
+        if !config.threads.receive.core.is_empty()
+            && let Ok(reading) = receiver.interfaces_in_use().read()
+        {
+            config.threads.check_interrupts(&reading.names())?;
+        }
+        if receive.address.ip().is_multicast() && receive.groups.is_empty() {
+            receiver.join(receive.address.ip(), None)?;
+        }
+        for group in &receive.groups {
+            receiver.join(group.address, group.interface.as_deref())?;
+        }
     }
-    for group in &receive.groups {
-        receiver.join(group.address, group.interface.as_deref())?;
-    }
-    Ok(receiver)
+    Ok(receivers)
 }
 
 /// The state of a live run, about once a second.
@@ -101,19 +108,11 @@ pub struct LiveStatus {
     pub record_alarm: Option<String>,
 }
 
-/// What the receiving side knows, shared with the forming side.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReceiveState {
-    counters: ReceiverCounters,
-    losses: ReceiveLosses,
-    xdp: Option<XdpCounters>,
-    own_queue: u64,
-}
-
 /// What a run tells while it is under way.
 pub trait LiveObserver {
-    /// Packets may be sent to `address` from now on; they come in by `way`, which says why. `warnings` are for people.
-    fn ready(&mut self, address: SocketAddr, way: &str, warnings: &[String]);
+    /// Packets may be sent to any of these addresses from now on; they come in by `way`, which says why. `warnings` are for
+    /// people.
+    fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]);
     /// The state, about once a second.
     fn status(&mut self, status: &LiveStatus);
 }
@@ -189,10 +188,16 @@ impl LiveRun<'_> {
     /// report, which then is not a success.
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
-        let mut receiver = self.receiver;
-        let way = receiver.description().to_owned();
-        let address = receiver.local_address();
-        let mut warnings = receiver.warnings().to_vec();
+        let Ways { addresses, description, interfaces, mut warnings } = Ways::of(&self.receivers);
+        let two_threads = config.input.threads == 2;
+        let wanted = config.threads.receive.count;
+        let mut groups = ReceiverGroup::spread(self.receivers, wanted, config.receive.spin.to_std());
+        if groups.len() < wanted {
+            warnings.push(format!(
+                "threads.receive.count is {wanted}, and {} is used: one thread takes all queues by AF_XDP",
+                groups.len()
+            ));
+        }
         let events_per_batch = config.input.events_per_batch;
         let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;
         let (queue, writing) = samples.unzip();
@@ -205,15 +210,14 @@ impl LiveRun<'_> {
             self.monitor,
         )?;
         if let Some((writer, queue)) = self.record {
-            let (recorder, mut inlets) = Recorder::start(writer, &[address.ip()], queue)?;
+            let (recorder, mut inlets) = Recorder::start(writer, &[config.receive.address.ip()], queue)?;
             // One destination has one inlet.
             if let Some(inlet) = inlets.pop() {
                 forming.record_into(recorder, inlet);
             }
         }
         // Before this thread is pinned: the counters are to be read on any other core.
-        let used = vec![receiver.interfaces_in_use()];
-        let host = HostCounterReader::start(config.receive.counters_read(), used)?;
+        let host = HostCounterReader::start(config.receive.counters_read(), interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
         let started = Instant::now();
         let mut watch = Watch {
@@ -227,13 +231,15 @@ impl LiveRun<'_> {
             host,
             observer,
         };
-        let two_threads = config.input.threads == 2;
-        pin(if two_threads { config.cores.form } else { config.cores.receive })?;
-        watch.observer.ready(address, &way, &warnings);
-        let (state, failure) = if two_threads {
-            run_side_by_side(receiver, &mut forming, config, &mut watch)?
+        if two_threads {
+            config.threads.place_forming()?;
         } else {
-            run_in_turn(&mut receiver, &mut forming, &config.input, &mut watch)
+            config.threads.place_receiving(0)?;
+        }
+        watch.observer.ready(&addresses, &description, &warnings);
+        let (state, failure) = match groups.as_mut_slice() {
+            [group] if !two_threads => run_in_turn(group, &mut forming, &config.input, &mut watch),
+            _ => run_side_by_side(groups, &mut forming, config, &mut watch)?,
         };
         forming.close();
         let recording = forming.end_recording();
@@ -246,7 +252,7 @@ impl LiveRun<'_> {
         sinks.extend(writing.map(|writing| writing.end(true)));
         Ok(RunReport {
             stream: config.name.clone(),
-            input: format!("UDP {address} by {way}"),
+            input: format!("UDP {} by {description}", listed(&addresses)),
             elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
             ledger,
@@ -268,31 +274,46 @@ impl LiveRun<'_> {
     }
 }
 
-fn pin(core: Option<usize>) -> Result<(), Box<dyn std::error::Error>> {
-    core.map_or(Ok(()), |core| Ok(pin_current_thread(core)?))
+/// The ways in of a run, told together.
+struct Ways {
+    /// Without repetitions.
+    addresses: Vec<SocketAddr>,
+    description: String,
+    interfaces: Vec<InterfacesInUse>,
+    warnings: Vec<String>,
 }
 
-/// A slab for what the kernel hands over at once: with UDP_GRO its pieces are large.
-fn new_slab(input: &InputSettings) -> PacketSlab {
-    const LARGEST_PIECES: usize = 8 << 20;
-    let bytes = usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX);
-    PacketSlab::new(input.packets_per_slab.max(4096), bytes.max(LARGEST_PIECES))
-}
-
-fn state_of(receiver: &LiveReceiver, own_queue: u64) -> ReceiveState {
-    ReceiveState {
-        counters: receiver.counters(),
-        losses: receiver.losses(),
-        xdp: receiver.xdp_counters(),
-        own_queue,
+impl Ways {
+    fn of(receivers: &[LiveReceiver]) -> Self {
+        let mut addresses = Vec::from_iter(receivers.iter().map(LiveReceiver::local_address));
+        addresses.dedup();
+        let mut interfaces = Vec::from_iter(receivers.iter().map(LiveReceiver::interfaces_in_use));
+        interfaces.dedup();
+        let mut warnings: Vec<String> = Vec::new();
+        for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        // All are of one kind.
+        let first = receivers.first().map(LiveReceiver::description).unwrap_or_default();
+        let description = match receivers.len() {
+            several @ 2.. => format!("{several} sockets, each a {first}"),
+            _ => first.to_owned(),
+        };
+        Self { addresses, description, interfaces, warnings }
     }
 }
 
-type Ended = (ReceiveState, Option<LiveReceiveError>);
+/// Addresses as people read them.
+fn listed(addresses: &[SocketAddr]) -> String {
+    let names: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    names.join(", ")
+}
 
 /// One thread receives and forms in turn.
 fn run_in_turn<O: LiveObserver>(
-    receiver: &mut LiveReceiver,
+    receivers: &mut ReceiverGroup,
     forming: &mut Forming,
     input: &InputSettings,
     watch: &mut Watch<'_, O>,
@@ -306,138 +327,49 @@ fn run_in_turn<O: LiveObserver>(
         slab.clear();
         // At the end only what the socket holds already is fetched.
         let patience = if over.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
-        let packets = match receiver.receive(&mut slab, Instant::now() + patience) {
+        let packets = match receivers.receive(&mut slab, Instant::now() + patience) {
             Ok(packets) => packets,
-            Err(error) => return (state_of(receiver, 0), Some(error)),
+            Err(error) => return (ReceiveState::of(receivers, 0), Some(error)),
         };
         watch.note(packets);
         forming.take(&slab);
         if over.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
-            return (state_of(receiver, 0), None);
+            return (ReceiveState::of(receivers, 0), None);
         }
         watch.publish_in_time(forming);
         if watch.shown.elapsed() >= STATUS_INTERVAL {
-            watch.show_in_time(forming, &state_of(receiver, 0));
+            watch.show_in_time(forming, &ReceiveState::of(receivers, 0));
         }
     }
 }
 
-/// One thread receives while this one forms.
+/// Others receive while this thread forms.
 fn run_side_by_side<O: LiveObserver>(
-    mut receiver: LiveReceiver,
+    groups: Vec<ReceiverGroup>,
     forming: &mut Forming,
     config: &Config,
     watch: &mut Watch<'_, O>,
 ) -> Result<Ended, Box<dyn std::error::Error>> {
-    // A place for every slab there is: the four that go round, and the one that is being filled.
-    let (give_filled, take_filled) = sync_channel::<PacketSlab>(InputSettings::SLABS + 1);
-    let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS + 1);
-    for _ in 0..InputSettings::SLABS {
-        give_empty.send(new_slab(&config.input))?;
-    }
     let over = AtomicBool::new(false);
-    let shared = Mutex::new(ReceiveState::default());
-    let side = ReceivingSide {
-        take_empty,
-        give_filled,
-        current: new_slab(&config.input),
-        spare: new_slab(&config.input),
-        own_queue: 0,
-    };
     std::thread::scope(|scope| {
-        let (over, shared) = (&over, &shared);
-        let receiving =
-            std::thread::Builder::new().name("receive".into()).spawn_scoped(scope, move || {
-                pin(config.cores.receive).map_err(|error| error.to_string())?;
-                Ok::<Ended, String>(side.receive(&mut receiver, over, shared))
-            })?;
-        // The receiving thread ends by itself, and with it the queue that it fills.
+        let receiving = ReceivingThreads::start(scope, groups, config, &over)?;
+        // The receiving threads end by themselves, and with them the queue that they fill.
         loop {
-            match take_filled.recv_timeout(RECEIVE_PATIENCE) {
-                Ok(slab) => {
+            match receiving.next(RECEIVE_PATIENCE) {
+                Ok((from, slab)) => {
                     watch.note(slab.len());
                     forming.take(&slab);
-                    // There is a place for every slab.
-                    let _ = give_empty.send(slab);
+                    receiving.give_back(from, slab);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             watch.publish_in_time(forming);
-            let state = *shared.lock().unwrap_or_else(PoisonError::into_inner);
-            watch.show_in_time(forming, &state);
+            watch.show_in_time(forming, &receiving.state());
             if watch.is_over() {
                 over.store(true, Ordering::Relaxed);
             }
         }
-        match receiving.join() {
-            Ok(ended) => Ok(ended?),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        receiving.end()
     })
-}
-
-/// The receiving thread's ends of the queues.
-struct ReceivingSide {
-    take_empty: Receiver<PacketSlab>,
-    give_filled: SyncSender<PacketSlab>,
-    /// Filled until an empty slab comes back in its place: a forming thread that is behind gets fuller slabs,
-    /// not more of them.
-    current: PacketSlab,
-    /// Where packets go when the current slab is full: they are dropped.
-    spare: PacketSlab,
-    own_queue: u64,
-}
-
-impl ReceivingSide {
-    /// Receives until it is told that it is over, and what the socket still holds then.
-    fn receive(
-        mut self,
-        receiver: &mut LiveReceiver,
-        over: &AtomicBool,
-        shared: &Mutex<ReceiveState>,
-    ) -> Ended {
-        let mut told = Instant::now();
-        let mut since: Option<Instant> = None;
-        loop {
-            if since.is_none() && over.load(Ordering::Relaxed) {
-                since = Some(Instant::now());
-            }
-            if !self.current.is_empty()
-                && let Ok(empty) = self.take_empty.try_recv()
-            {
-                self.hand_over(empty);
-            }
-            let patience = if since.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
-            let deadline = Instant::now() + patience;
-            // The largest piece that the kernel may hand over.
-            let has_room = self.current.has_room_for(1 << 16);
-            let slab = if has_room { &mut self.current } else { &mut self.spare };
-            if !has_room {
-                slab.clear();
-            }
-            let before = slab.len();
-            let received = receiver.receive(slab, deadline);
-            let packets = slab.len() - before;
-            if !has_room {
-                self.own_queue += packets as u64;
-            }
-            if told.elapsed() >= RECEIVE_PATIENCE {
-                told = Instant::now();
-                *shared.lock().unwrap_or_else(PoisonError::into_inner) = state_of(receiver, self.own_queue);
-            }
-            let failure = received.err();
-            if failure.is_some() || since.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
-                self.hand_over(PacketSlab::new(1, 0));
-                return (state_of(receiver, self.own_queue), failure);
-            }
-        }
-    }
-
-    /// Gives the current slab to the forming thread, which outlives this one and has a place for it.
-    fn hand_over(&mut self, mut next: PacketSlab) {
-        next.clear();
-        // Fails only if the forming thread has panicked.
-        let _ = self.give_filled.send(std::mem::replace(&mut self.current, next));
-    }
 }

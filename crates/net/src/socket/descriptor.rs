@@ -64,19 +64,3 @@ pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     const FIELDS: usize = libc::SK_MEMINFO_DROPS as usize + 1;
     words::<FIELDS>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO).map(|fields| fields[FIELDS - 1])
 }
-
-/// Sleeps until there is something to receive or `nanoseconds` have passed; true if there is something.
-pub(super) fn wait(socket: BorrowedFd<'_>, nanoseconds: u64) -> io::Result<bool> {
-    let mut interest = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let timeout = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000).min(i32::MAX as u64) as libc::time_t,
-        tv_nsec: (nanoseconds % 1_000_000_000) as _,
-    };
-    // SAFETY: one entry, valid for writes; the timeout is valid for reads; no signal mask.
-    let ready = unsafe { libc::ppoll(&mut interest, 1, &timeout, std::ptr::null()) };
-    if ready >= 0 {
-        return Ok(ready > 0);
-    }
-    let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
-}

@@ -9,6 +9,7 @@ use evforge_core::packet::{PacketBatch, PacketSlab};
 use super::error::{ReceiveError, SendError};
 use super::options::{ReceiverOptions, SenderOptions};
 use super::report::{ReceiveBuffer, ReceiverCounters, SendReport, SocketDrops};
+use crate::readiness::Readiness;
 
 /// Receives UDP datagrams; on this operating system it cannot be opened.
 #[derive(Debug)]
@@ -69,6 +70,10 @@ impl UdpReceiver {
 
     /// Cannot be called.
     pub fn local_address(&self) -> SocketAddr {
+        match self.0 {}
+    }
+
+    pub(crate) fn watch(&self, _: &mut Readiness) {
         match self.0 {}
     }
 

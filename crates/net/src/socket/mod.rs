@@ -16,6 +16,8 @@
 #[cfg(target_os = "linux")]
 mod arrivals;
 #[cfg(target_os = "linux")]
+mod busy_poll;
+#[cfg(target_os = "linux")]
 mod departures;
 #[cfg(target_os = "linux")]
 mod descriptor;

@@ -29,11 +29,17 @@ pub struct ReceiverOptions {
     pub spin: Duration,
     /// Datagrams (or pieces of several) taken in one call of the kernel, 1 to 64.
     pub batch: usize,
+    /// Share the port with other receivers of this user that say so, too (SO_REUSEPORT). The kernel spreads senders
+    /// over them by their addresses and ports: all packets of one sender's port come to one receiver, in order.
+    pub share_port: bool,
+    /// Have the kernel ask the network card for packets, for so long, when there are none (SO_BUSY_POLL); zero leaves
+    /// it to interrupts. It does nothing for interfaces whose driver does not know it.
+    pub busy_poll: Duration,
 }
 
 impl ReceiverOptions {
     /// 16 MB buffer, UDP_GRO, 9216 bytes for a datagram otherwise, one clock reading per batch, 50 us of
-    /// spinning, batches of 64.
+    /// spinning, batches of 64, a port of its own, no busy polling.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -43,6 +49,8 @@ impl ReceiverOptions {
             kernel_stamps: false,
             spin: Duration::from_micros(50),
             batch: 64,
+            share_port: false,
+            busy_poll: Duration::ZERO,
         }
     }
 }

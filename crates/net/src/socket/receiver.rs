@@ -4,18 +4,21 @@ use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
+use socket2::{Domain, Socket, Type};
 
 use super::arrivals::{Arrivals, MOST};
+use super::busy_poll;
 use super::descriptor;
 use super::error::ReceiveError;
 use super::leftover::{Leftover, Piece};
 use super::multicast;
 use super::options::ReceiverOptions;
 use super::report::{ReceiveBuffer, ReceiverCounters, SocketDrops};
+use crate::readiness::Readiness;
 
 /// Memory for one piece of several datagrams: no piece is longer.
 const PIECE_SLOT: usize = 65_536;
@@ -31,6 +34,7 @@ pub struct UdpReceiver {
     buffer: ReceiveBuffer,
     coalesces: bool,
     warnings: Vec<String>,
+    readiness: Readiness,
     arrivals: Arrivals,
     leftover: Leftover,
     /// Most datagrams in one piece of the last batch: how many packets a slot may turn into.
@@ -57,7 +61,7 @@ impl UdpReceiver {
         check("slot", options.slot, (1, PIECE_SLOT))?;
         check("batch", options.batch, (1, MOST))?;
         let bind = |source| ReceiveError::Bind { address: options.address, source };
-        let socket = UdpSocket::bind(options.address).map_err(bind)?;
+        let socket = take_port(options).map_err(bind)?;
         let address = socket.local_addr().map_err(bind)?;
         let setting = |setting| move |source| ReceiveError::Setting { address, setting, source };
 
@@ -76,6 +80,10 @@ impl UdpReceiver {
                     .into(),
             );
         }
+        warnings.extend(
+            busy_poll::request(socket.as_fd(), options.busy_poll)
+                .map_err(setting("busy polling (SO_BUSY_POLL)"))?,
+        );
         if options.kernel_stamps {
             descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
                 .map_err(setting("kernel arrival stamps (SO_TIMESTAMPNS)"))?;
@@ -85,6 +93,8 @@ impl UdpReceiver {
         } else {
             Leftover::new(0, 0)
         };
+        let mut readiness = Readiness::new();
+        readiness.watch(socket.as_fd());
         Ok(Self {
             socket,
             address,
@@ -92,6 +102,7 @@ impl UdpReceiver {
             buffer,
             coalesces,
             warnings,
+            readiness,
             arrivals: Arrivals::new(),
             leftover,
             datagrams_per_piece: 1,
@@ -150,9 +161,8 @@ impl UdpReceiver {
             if now < spin_end {
                 std::hint::spin_loop();
             } else {
-                let left = u64::try_from((deadline - now).as_nanos()).unwrap_or(u64::MAX);
                 self.counters.waits += 1;
-                descriptor::wait(self.socket.as_fd(), left).map_err(|source| self.failed(source))?;
+                self.readiness.wait(deadline - now).map_err(|source| self.failed(source))?;
             }
         }
     }
@@ -199,9 +209,9 @@ impl UdpReceiver {
         self.address
     }
 
-    /// The socket, to wait for it together with others.
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    /// Has packets for this socket end a sleep, too.
+    pub(crate) fn watch(&self, readiness: &mut Readiness) {
+        readiness.watch(self.socket.as_fd());
     }
 
     /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
@@ -298,6 +308,14 @@ enum Batch {
     Part,
     /// All slots: there may be more.
     Full,
+}
+
+/// Takes the address and port, alone or with others that share it.
+fn take_port(options: &ReceiverOptions) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(options.address), Type::DGRAM, None)?;
+    socket.set_reuse_port(options.share_port)?;
+    socket.bind(&options.address.into())?;
+    Ok(socket.into())
 }
 
 fn check(option: &'static str, value: usize, range: (usize, usize)) -> Result<(), ReceiveError> {

@@ -15,6 +15,19 @@ evforge_core::counters! {
     }
 }
 
+impl ReceiverCounters {
+    /// Adds what another receiver has handed over.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.cut += other.cut;
+        self.coalesced += other.coalesced;
+        self.pieces += other.pieces;
+        self.batches += other.batches;
+        self.waits += other.waits;
+    }
+}
+
 /// The receive buffer of a socket, in bytes without the doubling that Linux adds for its bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
@@ -57,6 +70,14 @@ pub struct SocketDrops {
     /// True if one count can stand for several datagrams (UDP_GRO), so that `count` is a lower bound; else it
     /// is exact.
     pub is_lower_bound: bool,
+}
+
+impl SocketDrops {
+    /// Adds what another socket has dropped.
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.is_lower_bound |= other.is_lower_bound;
+    }
 }
 
 /// How far packets were sent from their schedule.

@@ -10,6 +10,7 @@ use evforge_core::packet::PacketSlab;
 use super::counters::XdpCounters;
 use super::error::XdpError;
 use super::options::{XdpMode, XdpOptions};
+use crate::readiness::Readiness;
 use crate::socket::{ReceiveError, ReceiverCounters, SocketDrops};
 
 /// Receives UDP datagrams by AF_XDP; on this operating system it cannot be opened.
@@ -97,6 +98,10 @@ impl XdpReceiver {
 
     /// Cannot be called.
     pub fn local_address(&self) -> SocketAddr {
+        match self.0 {}
+    }
+
+    pub(crate) fn watch(&self, _: &mut Readiness) {
         match self.0 {}
     }
 

@@ -51,6 +51,8 @@ pub struct XdpOptions {
     /// Port, and address that packets must be sent to: `0.0.0.0` takes any IPv4 packet to the port that reaches the
     /// interface, `[::]` those of IPv4 and IPv6.
     pub address: SocketAddr,
+    /// Further ports, at the same address.
+    pub ports: Vec<u16>,
     /// Ways to try, in this order.
     pub modes: Vec<XdpMode>,
     /// Frames that can wait for this program in each queue: a power of two from 64 to 131 072.
@@ -61,19 +63,20 @@ pub struct XdpOptions {
     pub checksums: ChecksumPolicy,
     /// How long to spin for a packet before sleeping in the kernel.
     pub spin: Duration,
-    /// Receive buffer of the kernel socket beside, in bytes (see
+    /// Receive buffer of each kernel socket beside, in bytes (see
     /// [`ReceiverOptions::receive_buffer`](crate::socket::ReceiverOptions::receive_buffer)).
     pub receive_buffer: usize,
 }
 
 impl XdpOptions {
     /// All queues, every way, rings and memory of 32 768 frames (134 MB) for each queue, wrong checksums dropped,
-    /// 50 us of spinning, 4 MB for the kernel socket beside.
+    /// 50 us of spinning, one port, 4 MB for the kernel socket beside.
     pub fn new(interface: &str, address: SocketAddr) -> Self {
         Self {
             interface: interface.to_owned(),
             queues: None,
             address,
+            ports: Vec::new(),
             modes: XdpMode::ALL.to_vec(),
             ring: 32_768,
             frames: 32_768,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::memory::Mapping;
 use super::ring::{FillRing, ReceiveRing};
+use crate::readiness::Readiness;
 
 /// Memory for one frame, or one piece of a larger one, in bytes. Smaller pieces would not hold the frames that
 /// detectors send, larger ones need huge pages.
@@ -62,6 +63,7 @@ pub(super) struct Queue {
     receive: ReceiveRing,
     fill: FillRing,
     memory: Mapping,
+    readiness: Readiness,
     zero_copy: bool,
     /// Where frames of several pieces are put together.
     whole: Vec<u8>,
@@ -112,11 +114,14 @@ impl Queue {
         bind(socket.as_fd(), plan).map_err(failed("taking the queue"))?;
         let options = get::<libc::xdp_options>(socket.as_fd(), libc::XDP_OPTIONS)
             .map_err(failed("asking how frames are handed over"))?;
+        let mut readiness = Readiness::new();
+        readiness.watch(socket.as_fd());
         Ok(Self {
             socket,
             receive,
             fill,
             memory,
+            readiness,
             zero_copy: options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0,
             whole: Vec::new(),
             gathered: 0,
@@ -168,7 +173,7 @@ impl Queue {
         }
         if self.fill.needs_wakeup() {
             // Only looks: what the kernel has to say is in the ring.
-            let _ = wait(&[self.socket.as_fd()], Duration::ZERO);
+            let _ = self.readiness.wait(Duration::ZERO);
         }
         accepted
     }
@@ -256,27 +261,6 @@ fn bind(socket: BorrowedFd<'_>, plan: &QueuePlan) -> io::Result<()> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Sleeps until one of the sockets has something or `patience` is over.
-pub(super) fn wait(sockets: &[BorrowedFd<'_>], patience: Duration) -> io::Result<()> {
-    let mut interests: Vec<libc::pollfd> = sockets
-        .iter()
-        .map(|socket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 })
-        .collect();
-    let timeout = libc::timespec {
-        tv_sec: patience.as_secs().min(i32::MAX as u64) as libc::time_t,
-        tv_nsec: patience.subsec_nanos() as _,
-    };
-    // SAFETY: so many entries, valid for writes; the timeout is valid for reads; no signal mask.
-    let ready = unsafe {
-        libc::ppoll(interests.as_mut_ptr(), interests.len() as libc::nfds_t, &timeout, std::ptr::null())
-    };
-    if ready >= 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
 /// Values that the kernel takes and gives as they lie in memory.

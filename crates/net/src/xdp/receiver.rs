@@ -14,8 +14,9 @@ use super::error::XdpError;
 use super::opening::{self, Opened};
 use super::options::{XdpMode, XdpOptions};
 use super::privileges;
-use super::queue::{self, Queue};
+use super::queue::Queue;
 use super::steering::{Steering, SteeringCounts};
+use crate::readiness::Readiness;
 use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 
 /// How often the socket beside is looked at while frames keep coming: it sees what is rare.
@@ -31,10 +32,12 @@ pub struct XdpReceiver {
     mode: XdpMode,
     refused: Vec<String>,
     warnings: Vec<String>,
+    readiness: Readiness,
     delivery: Delivery,
     /// The queue that is emptied first next time.
     first: usize,
-    beside: UdpReceiver,
+    /// One for each port.
+    beside: Vec<UdpReceiver>,
     beside_looked: Instant,
     address: SocketAddr,
 }
@@ -49,29 +52,29 @@ impl fmt::Debug for XdpReceiver {
 }
 
 impl XdpReceiver {
-    /// Opens the queues, attaches the steering program, and takes the port of the kernel, too. Which way was found is
+    /// Opens the queues, attaches the steering program, and takes the ports of the kernel, too. Which way was found is
     /// told by [`XdpReceiver::description`].
     ///
     /// # Errors
     /// If an option is outside its range, there is no such interface, privileges or memory are missing (all that are
     /// missing are listed), the port is taken, or every way was refused.
     pub fn open(options: &XdpOptions) -> Result<Self, XdpError> {
-        let beside = UdpReceiver::open(&ReceiverOptions {
-            receive_buffer: options.receive_buffer,
-            // Exact counts of drops, and room for the largest datagram that fragments make.
-            coalesce: false,
-            slot: 1 << 16,
-            batch: 16,
-            spin: Duration::ZERO,
-            ..ReceiverOptions::new(options.address)
-        })
-        .map_err(XdpError::Beside)?;
-        let address = beside.local_address();
+        let first = open_beside(options, options.address)?;
+        let address = first.local_address();
+        let mut beside = vec![first];
+        for &port in &options.ports {
+            beside.push(open_beside(options, SocketAddr::new(address.ip(), port))?);
+        }
         let Opened { interface, mut steering, queues, mode, refused, mut warnings } = opening::open(options)?;
-        steering
-            .open_port(options.address.ip(), address.port())
-            .map_err(|source| XdpError::Program { source })?;
-        warnings.extend(beside.warnings().iter().cloned());
+        for receiver in &beside {
+            steering
+                .open_port(options.address.ip(), receiver.local_address().port())
+                .map_err(|source| XdpError::Program { source })?;
+            warnings.extend(receiver.warnings().iter().cloned());
+        }
+        let mut readiness = Readiness::new();
+        queues.iter().for_each(|queue| readiness.watch(queue.as_fd()));
+        beside.iter().for_each(|receiver| receiver.watch(&mut readiness));
         Ok(Self {
             options: options.clone(),
             delivery: Delivery::new(interface.largest_frame(), options.checksums),
@@ -81,6 +84,7 @@ impl XdpReceiver {
             mode,
             refused,
             warnings,
+            readiness,
             first: 0,
             beside,
             beside_looked: Instant::now(),
@@ -102,7 +106,8 @@ impl XdpReceiver {
     /// # Errors
     /// If the address is no group, there is no such interface, or no route to the group.
     pub fn join(&self, group: IpAddr, interface: Option<&str>) -> Result<(), ReceiveError> {
-        self.beside.join(group, Some(interface.unwrap_or(&self.options.interface)))
+        let interface = interface.unwrap_or(&self.options.interface);
+        self.beside.iter().try_for_each(|receiver| receiver.join(group, Some(interface)))
     }
 
     /// Waits for packets until `deadline` and puts them behind those in `slab`: as soon as there are some, as many as
@@ -119,7 +124,9 @@ impl XdpReceiver {
             let now = Instant::now();
             if slab.len() == before || now.duration_since(self.beside_looked) >= BESIDE_INTERVAL {
                 self.beside_looked = now;
-                self.beside.receive(slab, now).map_err(XdpError::Beside)?;
+                for receiver in &mut self.beside {
+                    receiver.receive(slab, now).map_err(XdpError::Beside)?;
+                }
             }
             if slab.len() > before {
                 return Ok(slab.len() - before);
@@ -133,9 +140,7 @@ impl XdpReceiver {
                 std::hint::spin_loop();
             } else {
                 self.delivery.delivered.waits += 1;
-                let mut sockets: Vec<_> = self.queues.iter().map(AsFd::as_fd).collect();
-                sockets.push(self.beside.descriptor());
-                queue::wait(&sockets, deadline - now).map_err(|source| self.failed(source))?;
+                self.readiness.wait(deadline - now).map_err(|source| self.failed(source))?;
             }
         }
     }
@@ -184,16 +189,9 @@ impl XdpReceiver {
 
     /// What has been handed over so far, also by the kernel socket beside.
     pub fn counters(&self) -> ReceiverCounters {
-        let (steered, beside) = (&self.delivery.delivered, self.beside.counters());
-        ReceiverCounters {
-            packets: steered.packets + beside.packets,
-            bytes: steered.bytes + beside.bytes,
-            cut: steered.cut + beside.cut,
-            coalesced: beside.coalesced,
-            pieces: beside.pieces,
-            batches: steered.batches + beside.batches,
-            waits: steered.waits,
-        }
+        let mut counters = self.delivery.delivered;
+        self.beside.iter().for_each(|receiver| counters.add(receiver.counters()));
+        counters
     }
 
     /// What the program, the kernel and this receiver have counted.
@@ -220,7 +218,7 @@ impl XdpReceiver {
             merged: delivery.merged,
             wrong_checksum: delivery.wrong_checksum,
             not_verifiable: delivery.not_verifiable,
-            beside: self.beside.counters().packets,
+            beside: self.beside.iter().map(|receiver| receiver.counters().packets).sum(),
             ..XdpCounters::default()
         };
         for queue in &self.queues {
@@ -238,25 +236,50 @@ impl XdpReceiver {
         self.delivery.discarded()
     }
 
-    /// Datagrams that the kernel socket beside has dropped.
+    /// Datagrams that the kernel sockets beside have dropped.
     ///
     /// # Errors
     /// If the kernel does not tell.
     pub fn drops(&self) -> Result<SocketDrops, XdpError> {
-        self.beside.drops().map_err(XdpError::Beside)
+        let mut drops = SocketDrops::default();
+        for receiver in &self.beside {
+            drops.add(receiver.drops().map_err(XdpError::Beside)?);
+        }
+        Ok(drops)
     }
 
-    /// The address and port, with the port that the kernel chose if it was asked to.
+    /// The address and (first) port, with the port that the kernel chose if it was asked to.
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
 
+    /// Has packets for this receiver end a sleep, too.
+    pub(crate) fn watch(&self, readiness: &mut Readiness) {
+        self.queues.iter().for_each(|queue| readiness.watch(queue.as_fd()));
+        self.beside.iter().for_each(|receiver| receiver.watch(readiness));
+    }
+
     /// Upper bound of the memory this receiver uses, in bytes, without the kernel's.
     pub fn memory_bound(&self) -> usize {
-        self.queues.iter().map(Queue::memory_bound).sum::<usize>() + self.beside.memory_bound()
+        self.queues.iter().map(Queue::memory_bound).sum::<usize>()
+            + self.beside.iter().map(UdpReceiver::memory_bound).sum::<usize>()
     }
 
     fn failed(&self, source: io::Error) -> XdpError {
         XdpError::Receive { interface: self.options.interface.clone(), source }
     }
+}
+
+/// The kernel socket that takes what the program leaves to the kernel.
+fn open_beside(options: &XdpOptions, address: SocketAddr) -> Result<UdpReceiver, XdpError> {
+    UdpReceiver::open(&ReceiverOptions {
+        receive_buffer: options.receive_buffer,
+        // Exact counts of drops, and room for the largest datagram that fragments make.
+        coalesce: false,
+        slot: 1 << 16,
+        batch: 16,
+        spin: Duration::ZERO,
+        ..ReceiverOptions::new(address)
+    })
+    .map_err(XdpError::Beside)
 }

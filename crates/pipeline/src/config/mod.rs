@@ -10,8 +10,8 @@
 //! [receive]                       # optional: live packets
 //! address = "0.0.0.0:6006"
 //!
-//! [cores]                         # optional: pin threads by name
-//! receive = 1
+//! [threads]                       # optional: where threads run, by name
+//! receive.core = 1
 //!
 //! [pulses]                        # optional: the source's pulses
 //! frequency = "14Hz"
@@ -47,12 +47,14 @@ mod receive;
 mod side_file;
 mod sonde;
 mod sorting;
+mod threads;
 mod tracks;
 mod veto;
 pub mod vmm_files;
 
 pub use plugin::PluginSettings;
-pub use receive::{ChecksumSetting, CoreSettings, MethodSetting, ReceiveSettings};
+pub use receive::{ChecksumSetting, MethodSetting, ReceiveSettings};
+pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
 
 use crate::region_threads::RegionThreads;
 use crate::samples::SampleQueue;
@@ -193,7 +195,7 @@ struct File {
     #[serde(default)]
     receive: ReceiveSettings,
     #[serde(default)]
-    cores: CoreSettings,
+    threads: ThreadSettings,
     #[serde(default)]
     pulses: veto::Pulses,
     #[serde(default)]
@@ -306,8 +308,8 @@ pub struct Config {
     pub input: InputSettings,
     /// How packets come in live.
     pub receive: ReceiveSettings,
-    /// Which core each thread is kept on.
-    pub cores: CoreSettings,
+    /// How many threads receive, and where threads run.
+    pub threads: ThreadSettings,
     /// The source's pulses.
     pub pulses: PulseTrain,
     /// Rules that mark events.
@@ -447,6 +449,7 @@ impl Config {
     fn of(file: File, text: String, folder: &Path) -> Result<Self, SettingsError> {
         file.input.check()?;
         file.receive.check()?;
+        file.threads.check(file.input.threads, file.receive.receivers())?;
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
         }
@@ -455,9 +458,9 @@ impl Config {
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
         crate::veto::check(&vetoes)?;
         let (section, detector) = file.detector(folder)?;
-        let File { name, input, receive, cores, mut simulation, .. } = file;
+        let File { name, input, receive, threads, mut simulation, .. } = file;
         simulation.beam.relative_to(folder);
-        Ok(Self { name, input, receive, cores, pulses, vetoes, simulation, section, detector, text })
+        Ok(Self { name, input, receive, threads, pulses, vetoes, simulation, section, detector, text })
     }
 
     /// A fresh stage that marks events.

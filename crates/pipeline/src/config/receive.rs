@@ -1,4 +1,4 @@
-//! The `[receive]` and `[cores]` sections: how packets come in live.
+//! The `[receive]` section: how packets come in live.
 
 use evforge_core::quantity::{ByteSize, Duration};
 use evforge_detect::settings::SettingsError;
@@ -9,6 +9,10 @@ use evforge_net::xdp::{ChecksumPolicy, XdpOptions};
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::num::TryFromIntError;
+
+/// Most sockets of one port: more than there are cores do not help.
+const MOST_SOCKETS: usize = 256;
+const MICROSECOND: u64 = 1_000_000;
 
 /// `receive.method`: which way packets come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -67,6 +71,10 @@ pub struct ReceiveSettings {
     pub loss_counters: LossCountersSetting,
     /// Local address and port. A multicast address is joined, too.
     pub address: SocketAddr,
+    /// Further ports, at the same address.
+    pub ports: Vec<u16>,
+    /// Sockets for each port, over which the kernel spreads the senders.
+    pub sockets: usize,
     /// Multicast groups to join.
     pub groups: Vec<MulticastGroup>,
     /// Receive buffer to ask the kernel for.
@@ -77,6 +85,8 @@ pub struct ReceiveSettings {
     pub slot: ByteSize,
     /// How long to spin for packets before sleeping.
     pub spin: Duration,
+    /// How long the kernel asks the card for packets before it waits for an interrupt; none: not at all.
+    pub busy_poll: Option<Duration>,
 }
 
 /// A multicast group to receive.
@@ -99,11 +109,14 @@ impl Default for ReceiveSettings {
             checksums: ChecksumSetting::default(),
             loss_counters: LossCountersSetting::default(),
             address: SocketAddr::from(([0, 0, 0, 0], 6006)),
+            ports: Vec::new(),
+            sockets: 1,
             groups: Vec::new(),
             buffer: ByteSize { bytes: 16_000_000 },
             coalesce: true,
             slot: ByteSize { bytes: 9216 },
             spin: Duration { picoseconds: 50_000_000 },
+            busy_poll: None,
         }
     }
 }
@@ -122,6 +135,19 @@ impl ReceiveSettings {
                 group.address
             );
             return refuse("groups", &problem);
+        }
+        if let Some(port) = self.repeated_port() {
+            return refuse(
+                "ports",
+                &format!("has {port} twice, or it is the port of receive.address already"),
+            );
+        }
+        if !(1..=MOST_SOCKETS).contains(&self.sockets) {
+            return refuse("sockets", &format!("must be in 1..={MOST_SOCKETS}"));
+        }
+        if self.busy_poll.is_some_and(|time| !(MICROSECOND..=1000 * MICROSECOND).contains(&time.picoseconds))
+        {
+            return refuse("busy_poll", "must be in 1us..=1ms; leave it out for none");
         }
         if !(1..=1 << 16).contains(&self.slot.bytes) {
             return refuse("slot", "must be in 1B..=64KiB");
@@ -150,7 +176,20 @@ impl ReceiveSettings {
         }
     }
 
-    /// How a receiver is to be opened.
+    /// Sockets that there are to receive from, if they are kernel sockets.
+    pub(super) fn receivers(&self) -> usize {
+        (1 + self.ports.len()) * self.sockets
+    }
+
+    /// A port that there is twice, or that is 0.
+    fn repeated_port(&self) -> Option<u16> {
+        let before =
+            |index: usize| [self.address.port()].into_iter().chain(self.ports[..index].iter().copied());
+        let repeated = |&(index, port): &(usize, u16)| port == 0 || before(index).any(|other| other == port);
+        self.ports.iter().copied().enumerate().find(repeated).map(|(_, port)| port)
+    }
+
+    /// How receivers are to be opened.
     ///
     /// # Errors
     /// If a size does not fit into this machine's memory.
@@ -161,6 +200,7 @@ impl ReceiveSettings {
             coalesce: self.coalesce,
             slot: usize::try_from(self.slot.bytes)?,
             spin,
+            busy_poll: self.busy_poll.map(Duration::to_std).unwrap_or_default(),
             ..ReceiverOptions::new(self.address)
         };
         let xdp = self.interface.as_ref().map(|interface| XdpOptions {
@@ -181,17 +221,6 @@ impl ReceiveSettings {
             MethodSetting::Socket => ReceiveMethod::Socket,
             MethodSetting::Xdp => ReceiveMethod::Xdp,
         };
-        Ok(ReceivePlan { method, socket, xdp })
+        Ok(ReceivePlan { method, socket, xdp, ports: self.ports.clone(), sockets_per_port: self.sockets })
     }
-}
-
-/// `[cores]`: which processor core each thread is kept on. Threads that are not named go where the system
-/// puts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CoreSettings {
-    /// The thread that receives (with `input.threads = 1` it forms as well).
-    pub receive: Option<usize>,
-    /// The thread that forms events, with `input.threads = 2`.
-    pub form: Option<usize>,
 }

@@ -1,0 +1,119 @@
+//! Threads that go before all others.
+//!
+//! A thread of real-time priority (SCHED_FIFO) is not preempted by ordinary programs: being set aside for a few
+//! milliseconds is what overflows buffers. A spinning one leaves its core to nothing else, so give it a core of its own.
+
+use std::fmt;
+use std::io;
+
+/// The priorities that exist, lowest first.
+pub const PRIORITIES: std::ops::RangeInclusive<u8> = 1..=99;
+
+/// A thread could not be given a real-time priority.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PriorityError {
+    /// There is no such priority.
+    OutOfRange {
+        /// What was asked for.
+        priority: u8,
+    },
+    /// The system refused.
+    Refused {
+        /// What was asked for.
+        priority: u8,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Not possible on this operating system.
+    NotOnThisSystem,
+}
+
+impl fmt::Display for PriorityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { priority } => {
+                write!(f, "there is no real-time priority {priority}: they go from 1 to 99.")
+            }
+            Self::Refused { priority, source } if source.kind() == io::ErrorKind::PermissionDenied => write!(
+                f,
+                "this process may not have the real-time priority {priority}. Allow it: sudo setcap cap_sys_nice=ep \
+                 \"$(command -v evforge)\" (in a systemd unit: LimitRTPRIO={priority}), or leave the priority out."
+            ),
+            Self::Refused { priority, source } => {
+                write!(f, "the system refused the real-time priority {priority}: {source}.")
+            }
+            Self::NotOnThisSystem => {
+                write!(f, "real-time priorities are only possible on Linux. Leave the priority out.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PriorityError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Gives the current thread a real-time priority, [`PRIORITIES`]. Threads that it starts are ordinary ones.
+///
+/// # Errors
+/// If there is no such priority, or it is not allowed.
+#[cfg(target_os = "linux")]
+pub fn set_real_time_priority(priority: u8) -> Result<(), PriorityError> {
+    if !PRIORITIES.contains(&priority) {
+        return Err(PriorityError::OutOfRange { priority });
+    }
+    let parameters = libc::sched_param { sched_priority: priority.into() };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the parameters are valid for reads; 0 means the current thread.
+    if unsafe { libc::sched_setscheduler(0, policy, &parameters) } == 0 {
+        return Ok(());
+    }
+    Err(PriorityError::Refused { priority, source: io::Error::last_os_error() })
+}
+
+/// Gives the current thread a real-time priority.
+///
+/// # Errors
+/// Always, on this operating system.
+#[cfg(not(target_os = "linux"))]
+pub fn set_real_time_priority(_: u8) -> Result<(), PriorityError> {
+    Err(PriorityError::NotOnThisSystem)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_gets_its_priority_or_a_reason() {
+        std::thread::spawn(|| {
+            let refused = match set_real_time_priority(7) {
+                Ok(()) => {
+                    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+                    // Field 40 (proc(5)); the name in field 2 may have spaces.
+                    let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+                    assert_eq!(fields[40 - 3], "7", "{stat}");
+                    return;
+                }
+                Err(error) => error.to_string(),
+            };
+            assert!(refused.contains("cap_sys_nice=ep"), "{refused}");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn priorities_that_do_not_exist_are_refused() {
+        for priority in [0, 100] {
+            let text = set_real_time_priority(priority).unwrap_err().to_string();
+            assert!(text.contains("they go from 1 to 99"), "{text}");
+        }
+    }
+}
