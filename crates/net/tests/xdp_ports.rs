@@ -2,15 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-mod veth;
-
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::PacketSlab;
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
-use veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, with_wire};
+use evforge_testkit::veth::{self, RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, with_wire};
 
 const PACKETS: usize = 100;
 

@@ -1,7 +1,7 @@
 //! Forms the events of packets as they come in.
 //!
 //! With one thread, receiving and forming take turns on one core, run to completion. With more, threads of their
-//! own receive ([`crate::receiving`]), and this one forms.
+//! own receive (`receiving.rs`), and this one forms.
 //!
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
