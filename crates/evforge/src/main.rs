@@ -14,6 +14,7 @@ mod inspect_dump;
 mod masks;
 mod monitor_control;
 mod nexus_sink;
+mod numbered;
 mod output;
 mod outputs;
 mod overlay;
@@ -59,6 +60,10 @@ enum Command {
     Record(record::RecordArguments),
     /// Send a capture over UDP, with its own timing or at a rate
     Replay(replay::ReplayArguments),
+    /// Send numbered packets at a rate or in pulses, to measure a link and a receiver
+    Send(numbered::SendArguments),
+    /// Receive them: rate, packet error ratio, losses and their places, latency, processor time
+    Receive(numbered::ReceiveArguments),
     /// Send and receive streams of test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
     /// Care for NeXus files: --recover what a killed run has left
@@ -86,6 +91,8 @@ fn main() -> ExitCode {
         Command::Overlay(arguments) => overlay::overlay(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Send(arguments) => numbered::send(&arguments),
+        Command::Receive(arguments) => numbered::receive(&arguments),
         Command::Drop(arguments) => drop::drop_streams(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

@@ -176,6 +176,47 @@ fn a_recording_by_af_xdp_has_every_packet() {
 }
 
 #[test]
+fn numbered_packets_come_whole_by_af_xdp() {
+    let Some(wire) = Wire::lay("numbered_packets_come_whole_by_af_xdp") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (sent, received) = (path("sent.json"), path("received.json"));
+    let mut receiver = Wire::at(&wire.receiver, PROGRAM)
+        .args(["receive", "--address", "10.9.0.2", "--idle", "1s", "--for", "30s", "--sent", &sent])
+        .args(["--receive", "xdp", "--interface", INTERFACE, "--report", &received])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(receiver.stderr.take().unwrap()).lines();
+    let way = lines.find_map(|line| line.unwrap().strip_prefix("received by ").map(str::to_owned));
+    assert!(way.unwrap().contains("AF_XDP on wire-r"));
+    std::thread::spawn(move || lines.for_each(drop));
+    let output = Wire::at(&wire.sender, PROGRAM)
+        .args([
+            "send",
+            "--to",
+            "10.9.0.2:9000",
+            "--size",
+            "64B,8972B",
+            "--rate",
+            "10kpps",
+            "--packets",
+            "5000",
+        ])
+        .args(["--source-ports", "3", "--fault", "lose:packet=100", "--report", &sent])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(receiver.wait().unwrap().success());
+    let report: Value = serde_json::from_slice(&std::fs::read(received).unwrap()).unwrap();
+    let packets = ["sent", "received", "lost"].map(|name| number(&report, &format!("/packets/{name}")));
+    assert_eq!(packets, [5000, 4997, 3], "{report:#}");
+    assert_eq!((number(&report, "/places/unlocated"), number(&report, "/xdp/frames")), (3, 4997));
+    assert_eq!(report["sent"][0]["losses"]["interface"], "wire-s");
+}
+
+#[test]
 fn every_packet_lost_to_a_full_ring_is_placed_there() {
     let Some(wire) = Wire::lay("every_packet_lost_to_a_full_ring_is_placed_there") else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
+//! | [`numbered`](numbered::numbered) | numbered packets | encoding again gives the same bytes |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
@@ -41,6 +42,7 @@ pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;
 pub mod multigrid;
+pub mod numbered;
 pub mod packet_stream;
 pub mod sonde;
 pub mod srs_vmm;
@@ -60,11 +62,12 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
     Target { name: "drop", exercise: drop::drop, seeds: corpus::drop::seeds },
+    Target { name: "numbered", exercise: numbered::numbered, seeds: corpus::numbered::seeds },
     Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
     Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
     Target {

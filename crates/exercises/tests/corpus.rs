@@ -46,6 +46,11 @@ fn drop_replays_its_corpus() {
 }
 
 #[test]
+fn numbered_replays_its_corpus() {
+    replay("numbered");
+}
+
+#[test]
 fn caen_replays_its_corpus() {
     replay("caen");
 }
@@ -151,6 +156,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "mesytec",
         "cncs",
         "drop",
+        "numbered",
         "caen",
         "adc_readout",
         "adc_readout_stream",

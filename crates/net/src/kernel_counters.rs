@@ -110,22 +110,16 @@ impl KernelCounters {
         }
     }
 
-    /// The file has a line of names and a line of numbers for each protocol.
     fn add_ipv4(&mut self, text: &str) -> Result<(), KernelCountersError> {
-        let table = |protocol: &'static str, name: &'static str| {
-            let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol));
-            let names = lines.next()?.split_whitespace();
-            let mut numbers = lines.next()?.split_whitespace();
-            numbers.nth(names.take_while(|&found| found != name).count())?.parse::<u64>().ok()
-        };
         let required = |protocol, name| {
-            table(protocol, name).ok_or(KernelCountersError::Unexpected { path: IPV4, expected: name })
+            in_table(text, protocol, name)
+                .ok_or(KernelCountersError::Unexpected { path: IPV4, expected: name })
         };
         self.in_errors += required("Udp:", "InErrors")?;
         self.receive_buffer_errors += required("Udp:", "RcvbufErrors")?;
         self.checksum_errors += required("Udp:", "InCsumErrors")?;
         // Came with Linux 5.12.
-        self.memory_errors += table("Udp:", "MemErrors").unwrap_or(0);
+        self.memory_errors += in_table(text, "Udp:", "MemErrors").unwrap_or(0);
         self.header_errors += required("Ip:", "InHdrErrors")?;
         self.no_port += required("Udp:", "NoPorts")?;
         self.reassembly_failures += required("Ip:", "ReasmFails")?;
@@ -151,6 +145,14 @@ impl KernelCounters {
             }
         }
     }
+}
+
+/// The number called `name` in a table of the kernel that has a line of names and a line of numbers for each protocol.
+pub(crate) fn in_table(text: &str, protocol: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol));
+    let names = lines.next()?.split_whitespace();
+    let mut numbers = lines.next()?.split_whitespace();
+    numbers.nth(names.take_while(|&found| found != name).count())?.parse().ok()
 }
 
 fn content(path: &'static str) -> Result<String, KernelCountersError> {

@@ -11,6 +11,7 @@
 //! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
+//! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
@@ -60,13 +61,14 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, and in `xdp` to what is shared with
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, and in `xdp` to what is shared with
 //! the kernel: `memory`, `ring`, `queue`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;
 pub mod capture;
 #[cfg(target_os = "linux")]
 mod checksum;
+pub mod departure_counters;
 mod frame;
 pub mod host_counters;
 pub mod interfaces;
@@ -81,4 +83,6 @@ pub mod receiver_group;
 pub mod record;
 pub mod socket;
 pub mod staged_file;
+#[cfg(target_os = "linux")]
+pub mod thread_time;
 pub mod xdp;

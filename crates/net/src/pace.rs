@@ -4,6 +4,7 @@
 //! drift however long it runs and however late single packets are.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, Packet};
 
@@ -62,6 +63,24 @@ impl fmt::Display for PaceError {
 }
 
 impl std::error::Error for PaceError {}
+
+/// Further ahead than this, [`wait_until`] sleeps; closer, it spins: a sleeping thread may wake up some 50 us late.
+const SPIN_BEFORE_DUE: Duration = Duration::from_micros(100);
+
+/// Sleeps while the time is far away, then spins: returns within a microsecond of it unless the system holds the thread up.
+pub fn wait_until(time: Instant) {
+    loop {
+        let ahead = time.saturating_duration_since(Instant::now());
+        if ahead.is_zero() {
+            return;
+        }
+        if ahead > SPIN_BEFORE_DUE {
+            std::thread::sleep(ahead - SPIN_BEFORE_DUE);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
 
 /// When each packet of a sequence is due.
 #[derive(Clone, Debug)]

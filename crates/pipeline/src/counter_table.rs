@@ -12,7 +12,9 @@ use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
 use evforge_measure::drop::DropCounters;
+use evforge_measure::numbered::NumberedCounters;
 use evforge_net::capture::CaptureCounters;
+use evforge_net::departure_counters::DepartureCounters;
 use evforge_net::interfaces::InterfaceCounters;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::record::RecordCounters;
@@ -29,6 +31,7 @@ pub fn counter_table() -> String {
     add_stage::<XdpCounters>(&mut text, "Receiving by AF_XDP");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");
     add_stage::<InterfaceCounters>(&mut text, "What the network interfaces lost");
+    add_stage::<DepartureCounters>(&mut text, "What the kernel lost of what it was given to send");
     add_stage::<RecordCounters>(&mut text, "Recording packets");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
     add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");
@@ -50,6 +53,7 @@ pub fn counter_table() -> String {
     add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
     add_stage::<SimulationCounters>(&mut text, "Simulating a detector");
     add_stage::<DropCounters>(&mut text, "Packets of a DROP stream");
+    add_stage::<NumberedCounters>(&mut text, "Numbered packets");
     add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
     text
 }

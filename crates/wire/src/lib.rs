@@ -11,6 +11,7 @@
 //! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
+//! | numbered packets of `evforge send` | [`numbered`] | none: they measure links and receivers |
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
@@ -26,5 +27,6 @@ pub mod drop;
 pub mod ess;
 pub mod ess_readout_draft;
 pub mod mesytec;
+pub mod numbered;
 pub mod sonde;
 pub mod srs_vmm;

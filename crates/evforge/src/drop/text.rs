@@ -1,6 +1,7 @@
 //! Reports of DROP streams for people.
 
 use evforge_measure::drop::{ReceiveReport, SentReport, StreamReport};
+use evforge_measure::loss::next_packet_bound;
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 
@@ -106,7 +107,7 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
             grouped(received.drops.count)
         );
     }
-    if let (Some(next), Some(bound)) = (stream.next_packet_bound(), packets.loss_upper_bound()) {
+    if let (Some(next), Some(bound)) = (next_packet_bound(&packets), packets.loss_upper_bound()) {
         let _ = writeln!(
             text,
             "loss ratio    at most {next:.3e} if the next packet got lost, {bound:.3e} with 95 % confidence"

@@ -15,6 +15,7 @@ pub mod gdgem;
 pub mod mesytec;
 pub mod multiblade;
 pub mod multigrid;
+pub mod numbered;
 mod packets;
 pub mod sonde;
 pub mod srs_vmm;

@@ -10,7 +10,6 @@
 //! without loss. None of the accounting knows of a network, and it is tested without one.
 
 mod account;
-mod fault;
 mod generator;
 mod histogram;
 mod pattern;
@@ -21,8 +20,8 @@ mod send_stream;
 mod sent;
 mod verification;
 
+pub use crate::fault::{Fault, FaultError};
 pub use account::{DropCounters, StreamAccount};
-pub use fault::{Fault, FaultError};
 pub use generator::{BLOCK_UNIT, GeneratorError, GeneratorSettings};
 pub use histogram::{SIDE, WORDS, WordHistogram};
 pub use pattern::WordPattern;

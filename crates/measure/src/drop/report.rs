@@ -4,6 +4,7 @@ use super::pattern::WordPattern;
 use super::receive::ReceivedStream;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
+use crate::loss::{next_packet_bound, with_report};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_wire::drop::Order;
@@ -119,29 +120,7 @@ impl StreamReport {
     /// Packets sent and lost: as the sender's report says, if there is one, else as the identifiers do (which do
     /// not know what was sent after the last packet).
     pub fn packets(&self) -> PacketLedger {
-        let sequence = self.received.account.sequence();
-        let (mut sent, mut lost) = (sequence.sent, sequence.lost);
-        if let Some(report) = &self.sent {
-            let different = sequence.received - sequence.duplicated;
-            sent = sent.max(report.packets);
-            lost = lost.max(report.packets.saturating_sub(different));
-        }
-        PacketLedger {
-            sent: Some(sent),
-            received: sequence.received,
-            lost,
-            reordered: sequence.reordered,
-            duplicated: sequence.duplicated,
-            restarts: sequence.restarts,
-        }
-    }
-
-    /// Upper bound of the share of packets lost, as the paper states it: if the next packet got lost. With `lost`
-    /// packets out of N it is `(lost + 1) / N`; none before the first packet.
-    pub fn next_packet_bound(&self) -> Option<f64> {
-        let packets = self.packets();
-        let sent = packets.sent.filter(|&sent| sent > 0)?;
-        Some(((packets.lost + 1) as f64 / sent as f64).min(1.0))
+        with_report(self.received.account.sequence(), self.sent.as_ref().map(|sent| sent.packets))
     }
 
     /// UDP datagrams per second between the first packet and the last; 0 before the second.
@@ -202,7 +181,7 @@ impl StreamReport {
                 "duplicated": packets.duplicated,
                 "restarts": packets.restarts,
             },
-            "loss_bound_next_packet": self.next_packet_bound(),
+            "loss_bound_next_packet": next_packet_bound(&packets),
             "loss_upper_bound": packets.loss_upper_bound(),
             "socket": {
                 "dropped": drops.count,

@@ -1,9 +1,9 @@
 //! The packets of one stream: the output of its data generators, numbered.
 
-use super::fault::Fault;
 use super::generator::{Generator, GeneratorError, GeneratorSettings};
 use super::pattern::WordPattern;
 use super::sent::SentGenerator;
+use crate::fault::Fault;
 use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD, PacketOrigin, PacketSlab};
 use evforge_core::quantity::Rate;
 use evforge_wire::drop::{DropHeader, DropLayout, Order, Scramble};

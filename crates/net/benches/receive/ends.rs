@@ -4,6 +4,7 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::affinity::{allowed_cores, pin_current_thread};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
+use evforge_net::thread_time::processor_time;
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
 use evforge_testkit::veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, Wire};
 use std::net::{SocketAddr, UdpSocket};
@@ -100,7 +101,7 @@ impl Receiver {
         let mut datagram = vec![0; 65_536];
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
-            let before = cpu_time();
+            let before = processor_time();
             let count = match self {
                 Self::Blocking(socket) => u64::from(socket.recv_from(&mut datagram).is_ok()),
                 Self::Socket(receiver) => {
@@ -115,7 +116,7 @@ impl Receiver {
             if count > 0 {
                 received += count;
                 first.get_or_insert(before);
-                last = cpu_time();
+                last = processor_time();
             } else if is_done.load(Ordering::Acquire) {
                 break;
             }
@@ -148,14 +149,6 @@ fn frames() -> u64 {
         .find_map(|line| line.trim().strip_prefix(RECEIVER))
         .expect("the receiver's interface");
     line.split_whitespace().nth(2).and_then(|count| count.parse().ok()).expect("a count")
-}
-
-/// Processor time of this thread.
-fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is valid for writes.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Sends packets of `size` bytes for so long, at a rate or as fast as can be, and receives them.

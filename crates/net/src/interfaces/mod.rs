@@ -13,6 +13,7 @@ mod netlink;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::path::Path;
 
 pub use counters::InterfaceCounters;
 pub use links::InterfaceReading;
@@ -90,6 +91,12 @@ impl InterfacesInUse {
     }
 }
 
+/// True if there is a device behind the interface, which sends every frame for itself: not so for loopback, veth pairs and
+/// bridges. In another network namespace than the one that /sys was mounted in, it finds none.
+pub fn has_device(interface: &str) -> bool {
+    Path::new("/sys/class/net").join(interface).join("device").exists()
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -102,6 +109,7 @@ mod tests {
         assert_eq!(by_address.names(), ["lo"]);
         let all = InterfacesInUse::OfAddress([0, 0, 0, 0].into()).read().unwrap();
         assert!(all.names().contains(&"lo"), "{all:?}");
+        assert!(!has_device("lo"));
         // Nothing is in error on loopback.
         let since = InterfacesInUse::Named("lo".into()).read().unwrap().since(&loopback);
         assert_eq!((since.crc_errors, since.missed), (0, 0));

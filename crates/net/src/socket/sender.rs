@@ -15,11 +15,8 @@ use super::error::SendError;
 use super::options::SenderOptions;
 use super::report::{Deviation, SendReport};
 use crate::lateness::Lateness;
-use crate::pace::{Pace, Schedule};
+use crate::pace::{Pace, Schedule, wait_until};
 
-/// Further ahead of the schedule than this, the sender sleeps; closer, it spins: a sleeping thread may wake
-/// up some 50 us late.
-const SPIN_BEFORE_DUE: Duration = Duration::from_micros(100);
 /// Largest number of source ports.
 const MOST_PORTS: usize = 1024;
 /// Sources that are remembered with their port; those beyond are spread by their own port numbers.
@@ -251,19 +248,4 @@ enum Due {
     Packets(usize),
     /// The next one is due so long after the start.
     At(Duration),
-}
-
-/// Sleeps while the time is far away, then spins.
-fn wait_until(time: Instant) {
-    loop {
-        let ahead = time.saturating_duration_since(Instant::now());
-        if ahead.is_zero() {
-            return;
-        }
-        if ahead > SPIN_BEFORE_DUE {
-            std::thread::sleep(ahead - SPIN_BEFORE_DUE);
-        } else {
-            std::hint::spin_loop();
-        }
-    }
 }

@@ -1,0 +1,10 @@
+//! `evforge send` and `evforge receive`: numbered packets, and what became of them.
+
+mod json;
+mod places;
+mod receive;
+mod send;
+mod text;
+
+pub(crate) use receive::{ReceiveArguments, receive};
+pub(crate) use send::{SendArguments, send};

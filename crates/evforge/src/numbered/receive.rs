@@ -1,0 +1,160 @@
+//! `evforge receive`: what became of numbered packets.
+
+use super::{json, text};
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::run::{Method, stop_on_signals};
+use clap::Args;
+use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
+use evforge_net::live_receiver::LiveReceiver;
+use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
+use evforge_pipeline::report::{grouped, scaled};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// Arguments of `evforge receive`.
+#[derive(Args)]
+pub(crate) struct ReceiveArguments {
+    /// Receive at this UDP port
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value_t = 9000)]
+    port: u16,
+    /// Receive at this local address
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    address: IpAddr,
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    receive: Method,
+    /// Receive from this network interface by AF_XDP
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    interface: Option<String>,
+    /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
+    #[arg(long)]
+    coalesce: bool,
+    /// Receive buffer to ask the kernel for
+    #[arg(long, value_name = "SIZE", default_value = "16MB")]
+    buffer: ByteSize,
+    /// How long to spin for packets before sleeping; longer than they are apart, the core is never given up
+    #[arg(long, value_name = "TIME", default_value = "50us")]
+    spin: Duration,
+    /// Core of the receiving thread
+    #[arg(long, value_name = "CORE")]
+    core: Option<usize>,
+    /// Spend so much time on each packet, to be as slow as an application that does something with it
+    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    work: Duration,
+    /// The report of the sender, read at the end: how many packets there were; may be given several times
+    #[arg(long, value_name = "FILE")]
+    sent: Vec<PathBuf>,
+    /// End when no packet has come for so long, once there were some
+    #[arg(long, value_name = "TIME")]
+    idle: Option<Duration>,
+    /// End after so long (60s, 168h)
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// Write the report as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No lines while it runs and no report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+    if let Some(path) = &arguments.report {
+        check_writable("the report", path)?;
+    }
+    let receiver = open(arguments)?;
+    // Before there are other threads, which would keep them.
+    if let Err(error) = receiver.give_up_privileges() {
+        eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
+    }
+    receiver.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    if !arguments.quiet {
+        eprintln!("receiving at UDP {}", receiver.local_address());
+        eprintln!("received by {}", receiver.description());
+    }
+    let settings = numbered::ReceiveSettings {
+        core: arguments.core,
+        work: arguments.work.to_std(),
+        idle: arguments.idle.map(Duration::to_std),
+        duration: arguments.ends_after.map(Duration::to_std),
+        ..numbered::ReceiveSettings::default()
+    };
+    let mut lines = Lines { quiet: arguments.quiet, before: ReceiveProgress::default() };
+    let stop = stop_on_signals()?;
+    let received = numbered::receive(receiver, &settings, &stop, &mut |progress| lines.show(progress))?;
+    // What was received is worth its report even if that of a sender cannot be read.
+    let (mut sent, mut unreadable) = (Vec::new(), Vec::new());
+    for path in &arguments.sent {
+        match SentReport::read(path) {
+            Ok(report) => sent.push(report),
+            Err(problem) => unreadable.push(problem),
+        }
+    }
+    let mut report = ReceiveReport::new(received, sent);
+    report.mismatches.extend(unreadable);
+    if let Some(path) = &arguments.report {
+        let mut json = serde_json::to_vec_pretty(&json::received(&report))?;
+        json.push(b'\n');
+        write_file("the report", path, &json)?;
+    }
+    let is_good = report.mismatches.is_empty() && report.received.account.counters().packets_counted > 0;
+    if !arguments.quiet {
+        print(&text::received(&report))?;
+    } else if !is_good {
+        eprint!("{}", text::received(&report));
+    }
+    Ok(is_good)
+}
+
+fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
+    let settings = ReceiveSettings {
+        method: arguments.receive.setting(),
+        interface: arguments.interface.clone(),
+        address: SocketAddr::new(arguments.address, arguments.port),
+        buffer: arguments.buffer,
+        coalesce: arguments.coalesce,
+        spin: arguments.spin,
+        ..ReceiveSettings::default()
+    };
+    let receivers = LiveReceiver::open(&settings.plan()?)?;
+    let receiver = receivers
+        .into_iter()
+        .next()
+        .ok_or("no way in was opened: please report this as a fault of evforge")?;
+    if arguments.address.is_multicast() {
+        receiver.join(arguments.address, None)?;
+    }
+    Ok(receiver)
+}
+
+/// One line a second.
+struct Lines {
+    quiet: bool,
+    before: ReceiveProgress,
+}
+
+impl Lines {
+    fn show(&mut self, progress: &ReceiveProgress) {
+        let before = self.before;
+        if self.quiet || progress.elapsed.as_secs() == before.elapsed.as_secs() {
+            return;
+        }
+        self.before = *progress;
+        let seconds = (progress.elapsed - before.elapsed).as_secs_f64();
+        let (packets, lost) = (progress.packets - before.packets, progress.lost.saturating_sub(before.lost));
+        let ratio = match packets + lost {
+            0 => "-".to_owned(),
+            sent => format!("{:.2e}", lost as f64 / sent as f64),
+        };
+        eprintln!(
+            "{:6} s  {} packets  {} packets/s  {}bit/s  lost {}  packet error ratio {ratio}",
+            progress.elapsed.as_secs(),
+            grouped(packets),
+            scaled(packets as f64 / seconds),
+            scaled((progress.bytes - before.bytes) as f64 * 8.0 / seconds),
+            grouped(lost),
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! `evforge send`: numbered packets at a rate or in pulses.
+
+use super::text;
+use crate::CommandError;
+use crate::output::{check_writable, print, write_file};
+use crate::run::stop_on_signals;
+use clap::Args;
+use evforge_core::quantity::Frequency;
+use evforge_measure::Fault;
+use evforge_measure::numbered::{self, Pulses, Schedule, SendSettings, Sizes, Traffic, TrafficSettings};
+use evforge_pipeline::config::{ByteSize, Duration, Rate};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Arguments of `evforge send`.
+#[derive(Args)]
+pub(crate) struct SendArguments {
+    /// Where to send to
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9000")]
+    to: SocketAddr,
+    /// Payload sizes of the packets: one, several in turn (64B,9kB), or a mixture (7x64B,1472B); at least 24B
+    #[arg(long, value_name = "SIZES", default_value = "1472B")]
+    size: Sizes,
+    /// Mean rate of all flows together: 100kpps, 800Mbit/s (UDP payload)
+    #[arg(long, visible_alias = "mean-rate", value_name = "RATE", required_unless_present = "unpaced")]
+    rate: Option<Rate>,
+    /// Send as fast as the system takes the packets
+    #[arg(long, conflicts_with_all = ["rate", "pulses"])]
+    unpaced: bool,
+    /// Send in pulses of this frequency (14Hz): all packets of a period in its first part
+    #[arg(long, value_name = "FREQUENCY")]
+    pulses: Option<Frequency>,
+    /// The rate in a pulse over the mean rate: a pulse takes 1 / FACTOR of the period
+    #[arg(long, value_name = "FACTOR", default_value_t = 10.0, requires = "pulses")]
+    peak_factor: f64,
+    /// Send from so many ports in turn: each is a flow with its own numbers, which a network card puts into one of its queues
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    source_ports: u16,
+    /// Send the first flow from this address and port, further ones from successive ports
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    source: Option<SocketAddr>,
+    /// End after so many packets
+    #[arg(long, value_name = "NUMBER")]
+    packets: Option<u64>,
+    /// End with the packet that reaches so many payload bytes
+    #[arg(long, value_name = "SIZE")]
+    bytes: Option<ByteSize>,
+    /// End after so long (60s, 168h)
+    #[arg(long = "for", value_name = "TIME")]
+    ends_after: Option<Duration>,
+    /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT); auto: where there is a device behind the
+    /// interface, which makes single packets of them
+    #[arg(long, value_name = "CHOICE", default_value = "auto")]
+    segment: SegmentChoice,
+    /// Send buffer to ask the kernel for, for each flow
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<ByteSize>,
+    /// Core of the sending thread
+    #[arg(long, value_name = "CORE")]
+    core: Option<usize>,
+    /// Provoke a fault in each flow; may be given several times. lose:packet=1000, twice:packet=1000,
+    /// late:packet=1000,by=3, jump:packet=1000,distance=5 (0 repeats a number, -3 goes back)
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<Fault>,
+    /// Write what was sent as JSON: receive --sent takes it
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Where UDP_SEGMENT is used.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SegmentChoice {
+    Auto,
+    On,
+    Off,
+}
+
+/// Runs the command.
+pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
+    if let Some(path) = &arguments.report {
+        check_writable("the report", path)?;
+    }
+    let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
+    let traffic = Traffic::new(TrafficSettings {
+        flows: arguments.source_ports,
+        sizes: arguments.size.clone(),
+        schedule: arguments.rate.map(|rate| Schedule::new(rate, pulses)).transpose()?,
+        largest_packets: arguments.packets,
+        largest_bytes: arguments.bytes.map(|size| size.bytes),
+        faults: arguments.faults.clone(),
+    })?;
+    let settings = SendSettings {
+        source: arguments.source,
+        segment: match arguments.segment {
+            SegmentChoice::Auto => None,
+            SegmentChoice::On => Some(true),
+            SegmentChoice::Off => Some(false),
+        },
+        send_buffer: arguments.buffer.map(|size| usize::try_from(size.bytes)).transpose()?,
+        core: arguments.core,
+        duration: arguments.ends_after.map(Duration::to_std),
+        ..SendSettings::new(arguments.to)
+    };
+    let report = numbered::send(traffic, &settings, &*stop_on_signals()?)?;
+    if let Some(path) = &arguments.report {
+        write_file("the report", path, report.json().as_bytes())?;
+    }
+    if !arguments.quiet {
+        print(&text::sent(&report))?;
+    }
+    Ok(report.refused == 0)
+}

@@ -1,0 +1,57 @@
+//! What packet numbers and the sender's report say together.
+
+use evforge_core::ledger::PacketLedger;
+use evforge_core::sequence::SequenceCounts;
+
+/// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
+/// not know what was sent after the last packet.
+pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLedger {
+    let (mut sent, mut lost) = (sequence.sent, sequence.lost);
+    if let Some(reported) = reported {
+        let different = sequence.received - sequence.duplicated;
+        sent = sent.max(reported);
+        lost = lost.max(reported.saturating_sub(different));
+    }
+    PacketLedger {
+        sent: Some(sent),
+        received: sequence.received,
+        lost,
+        reordered: sequence.reordered,
+        duplicated: sequence.duplicated,
+        restarts: sequence.restarts,
+    }
+}
+
+/// Packet error ratio, as in *Reliable UDP at 10 Gb/s*: the share of the packets sent that did not arrive. None before the
+/// first packet and where the number sent is not known.
+pub fn error_ratio(packets: &PacketLedger) -> Option<f64> {
+    let sent = packets.sent.filter(|&sent| sent > 0)?;
+    Some(packets.lost as f64 / sent as f64)
+}
+
+/// Upper bound of the share of packets lost, as the XDP paper (arXiv 2208.07118) states it: if the next packet got lost. With
+/// `lost` packets out of N it is `(lost + 1) / N`; none before the first packet.
+pub fn next_packet_bound(packets: &PacketLedger) -> Option<f64> {
+    let sent = packets.sent.filter(|&sent| sent > 0)?;
+    Some(((packets.lost + 1) as f64 / sent as f64).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_knows_of_losses_after_the_last_packet() {
+        let sequence = SequenceCounts { sent: 9, received: 9, lost: 1, duplicated: 1, ..Default::default() };
+        let alone = with_report(sequence, None);
+        assert_eq!((alone.sent, alone.lost, alone.imbalance()), (Some(9), 1, 0));
+        let reported = with_report(sequence, Some(12));
+        assert_eq!((reported.sent, reported.lost, reported.imbalance()), (Some(12), 4, 0));
+        assert_eq!(error_ratio(&reported), Some(4.0 / 12.0));
+        assert_eq!(next_packet_bound(&reported), Some(5.0 / 12.0));
+        assert_eq!(
+            (error_ratio(&PacketLedger::default()), next_packet_bound(&PacketLedger::default())),
+            (None, None)
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! What a receiver keeps about numbered packets: numbers of each flow, latency, packets of no use.
+
+use evforge_core::packet::Packet;
+use evforge_core::sequence::{SequenceCounts, SequenceTracker};
+use evforge_net::lateness::Lateness;
+use evforge_wire::numbered::{NumberedHeader, Rejection};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// Flows that are followed; packets of further ones are counted and nothing else.
+pub const MOST_FLOWS: usize = 1024;
+
+evforge_core::counters! {
+    /// Numbered packets.
+    pub struct NumberedCounters: "numbered" {
+        packets_received: Enters(Packets), Packets, "UDP datagrams as the receiver handed them over.";
+        packets_counted: Leaves(Packets), Packets, "Numbered packets, whose numbers are followed.";
+        bytes_received: Information, Bytes, "UDP payload bytes of all packets received.";
+        packets_too_short: Discarded(Packets), Packets, "Packets that end before their header does.";
+        packets_wrong_magic: Discarded(Packets), Packets, "Packets of another protocol (not 0x45564E50 at their beginning).";
+        packets_wrong_version: Discarded(Packets), Packets, "Packets of another version of the header.";
+        packets_of_too_many_flows: Discarded(Packets), Packets, "Packets of further flows when 1024 were known.";
+        packets_from_the_future: Information, Packets, "Packets that arrived before they were sent: the clocks of sender and receiver differ. Not in the latencies.";
+    }
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Where its packets come from.
+    pub source: SocketAddr,
+    /// Its number in their headers.
+    pub flow: u16,
+    /// Its packets' payload bytes.
+    pub bytes: u64,
+    tracker: SequenceTracker,
+}
+
+impl Flow {
+    /// Packets sent, received, lost, reordered and duplicated, as far as their numbers say.
+    pub fn sequence(&self) -> SequenceCounts {
+        self.tracker.counts()
+    }
+
+    /// Its numbers, followed.
+    pub fn tracker(&self) -> &SequenceTracker {
+        &self.tracker
+    }
+}
+
+/// Takes numbered packets in the order of their arrival.
+///
+/// Taking a packet of a known flow does not allocate.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    flows: Vec<Flow>,
+    places: HashMap<(SocketAddr, u16), usize>,
+    /// The flow of the last packet.
+    last: usize,
+    counters: NumberedCounters,
+    latency: Lateness,
+    times: Option<(u64, u64)>,
+    lost: u64,
+}
+
+impl Account {
+    /// Takes the next packet. One of no use is counted under its reason.
+    #[inline]
+    pub fn take(&mut self, packet: &Packet<'_>) {
+        self.counters.packets_received += 1;
+        self.counters.bytes_received += u64::from(packet.original_length);
+        let arrival = packet.origin.arrival_ns;
+        let (first, last) = self.times.unwrap_or((arrival, arrival));
+        self.times = Some((first.min(arrival), last.max(arrival)));
+        match NumberedHeader::parse(packet.bytes) {
+            Ok(header) => self.follow(packet, header),
+            Err(Rejection::TooShort) => self.counters.packets_too_short += 1,
+            Err(Rejection::WrongMagic(_)) => self.counters.packets_wrong_magic += 1,
+            Err(Rejection::WrongVersion(_)) => self.counters.packets_wrong_version += 1,
+        }
+    }
+
+    /// The flows, in the order of their first packets.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The packets.
+    pub fn counters(&self) -> &NumberedCounters {
+        &self.counters
+    }
+
+    /// Times from the sender's stamp of each packet to that of its arrival, where the clocks do not speak against it.
+    pub fn latency(&self) -> &Lateness {
+        &self.latency
+    }
+
+    /// Packets missing in the numbers of all flows so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Seconds from the arrival of the first packet to that of the last; 0 before the second.
+    pub fn seconds(&self) -> f64 {
+        self.times.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
+    }
+
+    #[inline]
+    fn follow(&mut self, packet: &Packet<'_>, header: NumberedHeader) {
+        let is_of = |flow: &Flow| flow.flow == header.flow && flow.source == packet.origin.source;
+        let place = match self.flows.get(self.last) {
+            Some(flow) if is_of(flow) => self.last,
+            _ => match self.find(packet.origin.source, header.flow) {
+                Some(place) => place,
+                None => {
+                    self.counters.packets_of_too_many_flows += 1;
+                    return;
+                }
+            },
+        };
+        self.last = place;
+        self.counters.packets_counted += 1;
+        match packet.origin.arrival_ns.checked_sub(header.sent_ns) {
+            Some(latency) => self.latency.add(latency),
+            None => self.counters.packets_from_the_future += 1,
+        }
+        let flow = &mut self.flows[place];
+        flow.bytes += u64::from(packet.original_length);
+        let before = flow.tracker.counts().lost;
+        flow.tracker.observe(header.number);
+        self.lost = self.lost + flow.tracker.counts().lost - before;
+    }
+
+    fn find(&mut self, source: SocketAddr, flow: u16) -> Option<usize> {
+        if let Some(&place) = self.places.get(&(source, flow)) {
+            return Some(place);
+        }
+        if self.flows.len() == MOST_FLOWS {
+            return None;
+        }
+        self.flows.push(Flow { source, flow, bytes: 0, tracker: SequenceTracker::new(64) });
+        self.places.insert((source, flow), self.flows.len() - 1);
+        Some(self.flows.len() - 1)
+    }
+}

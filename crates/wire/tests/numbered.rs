@@ -1,0 +1,49 @@
+//! Numbered packets: byte by byte as their table says; encode then decode is identity; arbitrary bytes never panic.
+
+use evforge_wire::numbered::{HEADER_BYTES, NumberedHeader, Rejection};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const EXAMPLE: [u8; HEADER_BYTES] = [
+    0x45, 0x56, 0x4E, 0x50, 1, 0, 0x01, 0x02, 0, 0, 0, 0, 0, 0, 0x03, 0x04, 0x11, 0x22, 0x33, 0x44, 0x55,
+    0x66, 0x77, 0x88,
+];
+
+#[test]
+fn the_header_is_as_its_table_says() {
+    let header = NumberedHeader { flow: 0x102, number: 0x304, sent_ns: 0x1122_3344_5566_7788 };
+    assert_eq!(header.bytes(), EXAMPLE);
+    assert_eq!(NumberedHeader::parse(&EXAMPLE), Ok(header));
+    assert_eq!(NumberedHeader::parse(&[&EXAMPLE[..], &[9; 40]].concat()), Ok(header));
+}
+
+#[test]
+fn other_packets_are_told_apart() {
+    assert_eq!(NumberedHeader::parse(&EXAMPLE[..23]), Err(Rejection::TooShort));
+    let spoilt = |place: usize, value| {
+        let mut bytes = EXAMPLE;
+        bytes[place] = value;
+        NumberedHeader::parse(&bytes)
+    };
+    assert_eq!(spoilt(3, 0x51), Err(Rejection::WrongMagic(0x4556_4E51)));
+    assert_eq!(spoilt(4, 2), Err(Rejection::WrongVersion(2)));
+    assert!(spoilt(5, 0xFF).is_ok());
+}
+
+proptest! {
+    #[test]
+    fn encode_then_decode_is_identity(flow: u16, number: u64, sent_ns: u64, filling in vec(any::<u8>(), 0..50)) {
+        let header = NumberedHeader { flow, number, sent_ns };
+        prop_assert_eq!(NumberedHeader::parse(&[&header.bytes()[..], &filling].concat()), Ok(header));
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..40), good_start: bool) {
+        let mut bytes = bytes;
+        if good_start && let Some(start) = bytes.first_chunk_mut::<5>() {
+            *start = [0x45, 0x56, 0x4E, 0x50, 1];
+        }
+        let parsed = NumberedHeader::parse(&bytes);
+        prop_assert_eq!(parsed == Err(Rejection::TooShort), bytes.len() < HEADER_BYTES);
+    }
+}
