@@ -56,6 +56,13 @@ pub trait Detector: Send {
     /// What has been collected since monitoring was switched on; none while it is off.
     fn monitor(&self) -> Option<&MonitorData>;
 
+    /// The newest time that any source has sent so far, in nanoseconds on the clock of the events; none as long as there is
+    /// none, and for detectors that keep nothing back for the sake of an order. It only serves to tell when the
+    /// readouts of an event came in.
+    fn newest_time_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Why this detector forms no events any more, in words for a person; none while it works. It still takes
     /// packets, and counts them as discarded. Only detectors from outside can fail.
     fn failure(&self) -> Option<&str> {

@@ -106,6 +106,11 @@ impl EventOrder {
         self.closing.advance(target);
     }
 
+    /// The newest time of any source; none before the first.
+    pub fn newest(&self) -> Option<DataTime> {
+        self.clocks.iter().filter_map(SourceClock::front).max()
+    }
+
     /// Begins a packet of `source`. Call [`EventOrder::make_room`] before.
     #[inline]
     pub fn begin_packet(&mut self, source: usize) {

@@ -96,6 +96,11 @@ impl<T: Timed> TimeLine<T> {
         self.joint.follow(counted.map(|(clock, _)| clock))
     }
 
+    /// The newest time of any source; none before the first.
+    pub fn newest(&self) -> Option<DataTime> {
+        self.clocks.iter().filter_map(SourceClock::front).max()
+    }
+
     /// As far as [`TimeLine::follow`] has come.
     #[inline]
     pub fn watermark(&self) -> DataTime {

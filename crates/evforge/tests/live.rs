@@ -73,7 +73,7 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
     for settings in [
         &[][..],
         &["input.threads=2"],
-        &["receive.coalesce=false"],
+        &["receive.coalesce=false", "receive.kernel_stamps=true"],
         &["receive.coalesce=false", "input.threads=2", "input.events_per_batch=7"],
         &["receive.sockets=4", "input.threads=2", "threads.receive.count=2"],
         &["receive.sockets=3", "receive.busy_poll=20us", &core],
@@ -97,6 +97,10 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
         ] {
             assert_eq!(number(&stream, pointer), expected, "{settings:?}: {pointer}");
         }
+        let latency = |name: &str| stream["latency"][name].as_f64().unwrap_or_else(|| panic!("{stream:#}"));
+        assert!(number(&stream, "/latency/events") > 0);
+        let rising = ["p50_s", "p99_s", "p99.9_s", "largest_s"].map(latency);
+        assert!(rising[0] > 0.0 && rising.is_sorted(), "{rising:?}");
         // Nothing was lost on this host: what is missing in the capture has no place here.
         assert_eq!(sum(&stream, "/packets/places") + sum(&stream, "/packets/inferred_places"), 0);
         assert_eq!(number(&stream, "/packets/unlocated"), 2);
@@ -141,7 +145,12 @@ fn with_coalesced_packets_the_place_is_inferred() {
     assert!(lost > 50, "the hold-up must cost packets: {stream:#}");
     let placed = sum(&stream, "/packets/places") + sum(&stream, "/packets/inferred_places");
     assert_eq!(placed + number(&stream, "/packets/unlocated"), lost);
-    assert_eq!(number(&stream, "/packets/inferred_places/socket buffer"), lost);
+    // Whatever else this host does at the same time may fill the kernel's backlog, too: then two counters have moved,
+    // and the rest has no place.
+    if stream.pointer("/packets/inferred_places/kernel backlog").is_none() {
+        assert_eq!(number(&stream, "/packets/inferred_places/socket buffer"), lost);
+    }
+    assert!(number(&stream, "/packets/inferred_places/socket buffer") > 0);
     assert_eq!(number(&stream, "/unaccounted"), 0);
 }
 

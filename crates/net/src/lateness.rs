@@ -34,9 +34,17 @@ impl fmt::Debug for Lateness {
 impl Lateness {
     /// Counts one delay, in nanoseconds.
     pub fn add(&mut self, nanoseconds: u64) {
-        self.classes[class(nanoseconds)] += 1;
-        self.count += 1;
-        self.total += u128::from(nanoseconds);
+        self.add_many(nanoseconds, 1);
+    }
+
+    /// Counts one delay, in nanoseconds, so many times.
+    pub fn add_many(&mut self, nanoseconds: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.classes[class(nanoseconds)] += times;
+        self.count += times;
+        self.total += u128::from(nanoseconds) * u128::from(times);
         self.largest = self.largest.max(nanoseconds);
     }
 

@@ -127,6 +127,8 @@ impl CaptureRun<'_> {
             vetoes,
             sinks,
             recording: None,
+            latency: None,
+            clock: None,
         })
     }
 }

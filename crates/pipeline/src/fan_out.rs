@@ -14,9 +14,12 @@
 //! A sink that reports an error gets no more events; what it misses is counted, the other sinks go on, and
 //! the report names it.
 
+use crate::latency::LatencySummary;
 use evforge_core::event::{EventBatch, PixelId};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::EventSink;
+use evforge_net::clock::wall_clock_ns;
+use evforge_net::lateness::Lateness;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -83,6 +86,9 @@ pub struct SinkOutcome {
     pub failure: Option<String>,
     /// What it left behind after the input had failed.
     pub note: Option<String>,
+    /// From the arrival of packets to the moment at which the sink had taken their events; of a batch, all its events
+    /// count as the earliest one. None if that was not measured.
+    pub latency: Option<LatencySummary>,
 }
 
 /// A batch on its way, which goes home when the last sink has let go of it.
@@ -90,6 +96,8 @@ struct SharedBatch {
     events: EventBatch,
     /// Pulses that begin in it.
     pulses: u64,
+    /// Arrival of the packets of its earliest event, if that is measured.
+    arrival_ns: Option<u64>,
     home: Sender<EventBatch>,
 }
 
@@ -127,10 +135,20 @@ impl Counts {
     }
 }
 
+/// How the service of a sink has ended.
+#[derive(Default)]
+struct Served {
+    /// Why it failed, if it did.
+    failure: Option<String>,
+    /// What it left behind.
+    note: Option<String>,
+    delays: Lateness,
+}
+
 struct Branch {
     name: String,
     queue: SyncSender<Message>,
-    thread: JoinHandle<(Option<String>, Option<String>)>,
+    thread: JoinHandle<Served>,
     counts: Arc<Counts>,
     dropped: u64,
 }
@@ -164,7 +182,8 @@ impl FanOut {
     }
 
     /// Hands the events and pulses of `batch` to every sink and gives it back empty (or another empty one in its place).
-    pub fn deliver(&mut self, batch: &mut EventBatch) {
+    /// `arrival_ns` is when the packets of its earliest event came in, if it is measured how long that takes.
+    pub fn deliver(&mut self, batch: &mut EventBatch, arrival_ns: Option<u64>) {
         if batch.is_blank() {
             return;
         }
@@ -174,7 +193,7 @@ impl FanOut {
         let mut empty = self.come_home.try_recv().unwrap_or_else(|_| EventBatch::new(batch.capacity()));
         empty.clear();
         let events = std::mem::replace(batch, empty);
-        let shared = Arc::new(SharedBatch { events, pulses, home: self.home.clone() });
+        let shared = Arc::new(SharedBatch { events, pulses, arrival_ns, home: self.home.clone() });
         for branch in &mut self.branches {
             branch.deliver(&shared, self.when_full);
         }
@@ -229,18 +248,19 @@ impl Branch {
 
     fn end(self) -> SinkOutcome {
         drop(self.queue);
-        let (failure, note) = self
-            .thread
-            .join()
-            .unwrap_or_else(|_| (Some("its thread panicked: please report this".to_owned()), None));
+        let served = self.thread.join().unwrap_or_else(|_| Served {
+            failure: Some("its thread panicked: please report this".to_owned()),
+            ..Served::default()
+        });
         SinkOutcome {
             name: self.name,
             taken: self.counts.taken.load(Ordering::Relaxed),
             dropped: self.dropped,
             missed: self.counts.missed.load(Ordering::Relaxed),
             pulses_lost: self.counts.pulses_lost.load(Ordering::Relaxed),
-            failure,
-            note,
+            failure: served.failure,
+            note: served.note,
+            latency: LatencySummary::of(&served.delays),
         }
     }
 }
@@ -256,42 +276,47 @@ fn start_branch(plan: SinkPlan, batch_events: usize) -> std::io::Result<Branch> 
     Ok(Branch { name, queue, thread, counts, dropped: 0 })
 }
 
-/// Serves a sink until it is ended: why it failed, and what it left behind.
-fn serve(
-    mut sink: Box<dyn EventSink>,
-    messages: &Receiver<Message>,
-    counts: &Counts,
-) -> (Option<String>, Option<String>) {
-    let mut failure: Option<String> = None;
+/// Serves a sink until it is ended.
+fn serve(mut sink: Box<dyn EventSink>, messages: &Receiver<Message>, counts: &Counts) -> Served {
+    let mut served = Served::default();
     while let Ok(message) = messages.recv() {
         let result = match message {
-            Message::Events(batch) if failure.is_some() => {
+            Message::Events(batch) if served.failure.is_some() => {
                 counts.miss(&batch);
                 continue;
             }
             Message::Events(batch) => {
                 let result = sink.take(&batch.events);
                 match result {
-                    Ok(()) => counts.take(&batch),
+                    Ok(()) => {
+                        counts.take(&batch);
+                        if let Some(arrival_ns) = batch.arrival_ns {
+                            let delay = wall_clock_ns().saturating_sub(arrival_ns);
+                            served.delays.add_many(delay, batch.events.len() as u64);
+                        }
+                    }
                     Err(_) => counts.miss(&batch),
                 }
                 result
             }
-            Message::Ledger(ledger) if failure.is_none() => sink.observe(&ledger),
+            Message::Ledger(ledger) if served.failure.is_none() => sink.observe(&ledger),
             Message::Ledger(_) => continue,
             Message::Finish(ledger) => {
-                if failure.is_none() {
-                    failure = sink.finish(&ledger).err().map(|error| error.to_string());
+                if served.failure.is_none() {
+                    served.failure = sink.finish(&ledger).err().map(|error| error.to_string());
                 }
-                return (failure, None);
+                return served;
             }
-            Message::Abandon => return (failure, sink.abandon()),
+            Message::Abandon => {
+                served.note = sink.abandon();
+                return served;
+            }
         };
         if let Err(error) = result {
-            failure = Some(error.to_string());
+            served.failure = Some(error.to_string());
         }
     }
-    (failure, None)
+    served
 }
 
 #[cfg(test)]
@@ -339,7 +364,7 @@ mod tests {
         for time_ns in times {
             assert!(batch.push(Event { time_ns, pixel_id: 1 }));
             if batch.is_full() {
-                fan_out.deliver(&mut batch);
+                fan_out.deliver(&mut batch, None);
                 assert!(batch.is_empty() && batch.capacity() == 2);
             }
         }
@@ -367,7 +392,7 @@ mod tests {
         for pulse in 0..100_u64 {
             let continued = pulse.checked_sub(1);
             assert!(continued.into_iter().chain([pulse]).all(|pulse| batch.begin_pulse(pulse)));
-            fan_out.deliver(&mut batch);
+            fan_out.deliver(&mut batch, None);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The forming side of a run: slabs in, batches of events out to the sinks.
 
 use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
+use crate::latency::{LatencyMeter, LatencySummary};
 use crate::monitor_tap::MonitorTap;
 use crate::veto::VetoStage;
 use evforge_core::detector::{Detector, form, form_rest};
@@ -20,6 +21,8 @@ pub(crate) struct Forming {
     monitoring: bool,
     /// Where packets are recorded beside.
     tee: Option<(RecordInlet, Recorder)>,
+    /// For live packets: those of a file have arrived long ago.
+    latency: Option<LatencyMeter>,
 }
 
 impl Forming {
@@ -44,6 +47,7 @@ impl Forming {
             tap,
             monitoring: false,
             tee: None,
+            latency: None,
         })
     }
 
@@ -51,6 +55,16 @@ impl Forming {
     /// the recorder's queue cannot hold is dropped and counted there.
     pub(crate) fn record_into(&mut self, recorder: Recorder, inlet: RecordInlet) {
         self.tee = Some((inlet, recorder));
+    }
+
+    /// Measures from now on how long events take from the arrival of their packets.
+    pub(crate) fn measure_latency(&mut self) {
+        self.latency = Some(LatencyMeter::default());
+    }
+
+    /// How long events have taken from the arrival of their packets; none if that is not measured.
+    pub(crate) fn latency(&self) -> Option<LatencySummary> {
+        self.latency.as_ref().and_then(LatencyMeter::summary)
     }
 
     /// Waits until everything has been recorded; none if nothing is.
@@ -80,11 +94,14 @@ impl Forming {
             inlet.copy(&slab.batch());
         }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
-        let Self { detector, events, sinks, vetoes, .. } = self;
-        form(detector.as_mut(), &slab.batch(), events, |events| {
-            vetoes.mark(events);
-            sinks.deliver(events);
-        });
+        let Self { detector, events, sinks, vetoes, latency, .. } = self;
+        if let Some(meter) = latency {
+            meter.begin(slab);
+        }
+        form(detector.as_mut(), &slab.batch(), events, |events| deliver(events, vetoes, latency, sinks));
+        if let Some(meter) = latency {
+            meter.end(events.len(), detector.newest_time_ns());
+        }
     }
 
     /// Hands on everything that is closed already.
@@ -93,10 +110,10 @@ impl Forming {
             inlet.commit();
         }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
+        let Self { detector, events, sinks, vetoes, latency, .. } = self;
         loop {
-            let more = self.detector.publish_closed(&mut self.events);
-            self.vetoes.mark(&mut self.events);
-            self.sinks.deliver(&mut self.events);
+            let more = detector.publish_closed(events);
+            deliver(events, vetoes, latency, sinks);
             if !more {
                 return;
             }
@@ -105,11 +122,8 @@ impl Forming {
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
-        let Self { detector, events, sinks, vetoes, .. } = self;
-        form_rest(detector.as_mut(), events, |events| {
-            vetoes.mark(events);
-            sinks.deliver(events);
-        });
+        let Self { detector, events, sinks, vetoes, latency, .. } = self;
+        form_rest(detector.as_mut(), events, |events| deliver(events, vetoes, latency, sinks));
         if self.monitoring {
             self.tap.copy(self.detector.as_ref());
         }
@@ -139,4 +153,16 @@ impl Forming {
     pub(crate) fn end(self, ledger: DetectorLedger, complete: bool) -> Vec<SinkOutcome> {
         self.sinks.end(ledger, complete)
     }
+}
+
+/// Hands a batch on.
+fn deliver(
+    events: &mut EventBatch,
+    vetoes: &mut VetoStage,
+    latency: &mut Option<LatencyMeter>,
+    sinks: &mut FanOut,
+) {
+    vetoes.mark(events);
+    let arrival_ns = latency.as_mut().and_then(|meter| meter.deliver(events));
+    sinks.deliver(events, arrival_ns);
 }

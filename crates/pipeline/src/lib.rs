@@ -11,6 +11,7 @@
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
+//! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
@@ -36,6 +37,7 @@ pub mod config;
 pub mod counter_table;
 pub mod fan_out;
 mod forming;
+pub mod latency;
 pub mod live_run;
 pub mod loss_places;
 pub mod mask_report;

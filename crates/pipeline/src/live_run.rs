@@ -16,6 +16,7 @@ use crate::report::{Ending, RunReport};
 use crate::samples::SampleFile;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
+use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
 use evforge_net::interfaces::InterfacesInUse;
 use evforge_net::live_receiver::LiveReceiver;
@@ -71,7 +72,7 @@ pub fn open_receivers(
 ) -> Result<Vec<LiveReceiver>, Box<dyn std::error::Error>> {
     let receive = &config.receive;
     let mut plan = receive.plan()?;
-    plan.socket.kernel_stamps = each_stamp;
+    plan.socket.kernel_stamps |= each_stamp;
     let receivers = LiveReceiver::open(&plan)?;
     for receiver in &receivers {
         if !config.threads.receive.core.is_empty()
@@ -216,6 +217,9 @@ impl LiveRun<'_> {
                 forming.record_into(recorder, inlet);
             }
         }
+        forming.measure_latency();
+        let clock = ClockReport::measure();
+        warnings.extend(clock.warning());
         // Before this thread is pinned: the counters are to be read on any other core.
         let host = HostCounterReader::start(config.receive.counters_read(), interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
@@ -246,6 +250,7 @@ impl LiveRun<'_> {
         let ledger = forming.ledger();
         let host = watch.host.now();
         let losses = watch.losses(&ledger, &state, host);
+        let latency = forming.latency();
         let vetoes = forming.vetoes();
         let detector_failure = forming.failure();
         let mut sinks = forming.end(ledger.clone(), true);
@@ -270,6 +275,8 @@ impl LiveRun<'_> {
             vetoes,
             sinks,
             recording,
+            latency,
+            clock: Some(clock),
         })
     }
 }

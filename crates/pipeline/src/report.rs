@@ -4,12 +4,14 @@
 //! sequence, and losses that were already in a capture have the place `input`.
 
 use crate::fan_out::SinkOutcome;
+use crate::latency::LatencySummary;
 use crate::loss_places::LossPlaces;
 use crate::record_report::{recording_json, recording_lines};
 use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
 use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
+use evforge_net::clock::ClockReport;
 use evforge_net::record::Recording;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -51,6 +53,10 @@ pub struct RunReport {
     pub sinks: Vec<SinkOutcome>,
     /// What was recorded beside, if packets were.
     pub recording: Option<Recording>,
+    /// From the arrival of packets to their events, if that was measured.
+    pub latency: Option<LatencySummary>,
+    /// The clock of the stamps, of a live run.
+    pub clock: Option<ClockReport>,
 }
 
 impl RunReport {
@@ -116,6 +122,16 @@ impl RunReport {
             "streams": [stream],
             "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
         });
+        if let Some(latency) = self.latency {
+            report["streams"][0]["latency"] = latency.to_json();
+        }
+        if let Some(clock) = &self.clock {
+            report["clock"] = json!({
+                "source": clock.source,
+                "reading_s": clock.reading.as_secs_f64(),
+                "cores_agree_to_s": clock.cores_agree_to.map(|bound| bound.as_secs_f64()),
+            });
+        }
         if let Some(recording) = &self.recording {
             report["recording"] = recording_json(recording);
         }
@@ -216,6 +232,17 @@ impl RunReport {
         for (title, content) in time_source::lines(ledger) {
             line(title, content);
         }
+        if let Some(latency) = self.latency {
+            line("latency", format!("arrival to event: {latency}"));
+            for sink in &self.sinks {
+                if let Some(latency) = sink.latency {
+                    line("  to sink", format!("{}: {latency}", sink.name));
+                }
+            }
+        }
+        if let Some(clock) = &self.clock {
+            line("clock", clock.to_string());
+        }
         line("held", grouped(ledger.held()));
         line("unaccounted", grouped(ledger.unaccounted()));
         for (name, content) in self.recording.iter().flat_map(recording_lines) {
@@ -288,6 +315,7 @@ fn sink_json(sink: &SinkOutcome) -> Value {
         "missed": sink.missed,
         "pulses_lost": sink.pulses_lost,
         "failure": sink.failure,
+        "latency": sink.latency.map(LatencySummary::to_json),
     })
 }
 

@@ -147,7 +147,7 @@ impl SampleWriting {
             }
         };
         let dropped = dropped.load(Ordering::Relaxed);
-        SinkOutcome { name, taken, dropped, missed, pulses_lost: 0, failure, note }
+        SinkOutcome { name, taken, dropped, missed, pulses_lost: 0, failure, note, latency: None }
     }
 }
 

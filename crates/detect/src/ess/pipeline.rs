@@ -275,6 +275,11 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
         true
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        let (_, units) = self.line.newest()?;
+        Some(ticks::nanoseconds(units))
+    }
+
     fn memory_bound(&self) -> usize {
         self.memory_bound
     }

@@ -280,6 +280,11 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         self.geometry
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        let (_, ticks) = self.line.newest()?;
+        Some(self.rules.time.nanoseconds(ticks))
+    }
+
     fn memory_bound(&self) -> usize {
         self.memory_bound
     }

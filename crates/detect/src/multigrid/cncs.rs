@@ -289,6 +289,10 @@ impl Detector for MultiGridCncs {
         self.former.geometry.logical
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        self.outlet.newest_time_ns()
+    }
+
     fn memory_bound(&self) -> usize {
         let tables = 2 * (usize::from(LARGEST_VALUE) + 1) * size_of::<u16>();
         size_of::<Self>() + tables + self.outlet.memory_bound()

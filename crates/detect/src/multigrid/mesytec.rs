@@ -369,6 +369,10 @@ impl<F: ReadoutFilter> Detector for MultiGrid<F> {
         self.former.geometry
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        self.outlet.newest_time_ns()
+    }
+
     fn memory_bound(&self) -> usize {
         size_of::<Self>() + self.former.digital.memory_bound() + self.outlet.memory_bound()
     }

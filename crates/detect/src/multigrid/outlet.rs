@@ -108,6 +108,12 @@ impl Outlet {
         }
     }
 
+    /// The newest time that has come in, in nanoseconds; none where events leave as they come.
+    pub fn newest_time_ns(&self) -> Option<u64> {
+        let (_, ticks) = self.order.as_ref()?.newest()?;
+        Some(self.tick.nanoseconds(ticks))
+    }
+
     /// Begins a packet and says which way its events go. Call [`Outlet::make_room`] before and
     /// [`Outlet::end_packet`] afterwards.
     #[inline]

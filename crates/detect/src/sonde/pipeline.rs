@@ -360,6 +360,11 @@ impl Detector for Sonde {
         self.geometry
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        let (_, ticks) = self.order.as_ref()?.newest()?;
+        Some(self.time.tick.nanoseconds(ticks))
+    }
+
     fn memory_bound(&self) -> usize {
         self.memory_bound
     }

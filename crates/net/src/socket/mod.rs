@@ -41,8 +41,6 @@ pub use error::{ReceiveError, SendError};
 pub use options::{ReceiverOptions, SenderOptions};
 #[cfg(target_os = "linux")]
 pub use receiver::UdpReceiver;
-#[cfg(target_os = "linux")]
-pub(crate) use receiver::wall_clock;
 pub use report::{Deviation, ReceiveBuffer, ReceiverCounters, SendReport, SocketDrops};
 #[cfg(target_os = "linux")]
 pub use sender::UdpSender;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use socket2::{Domain, Socket, Type};
@@ -18,6 +18,7 @@ use super::leftover::{Leftover, Piece};
 use super::multicast;
 use super::options::ReceiverOptions;
 use super::report::{ReceiveBuffer, ReceiverCounters, SocketDrops};
+use crate::clock::wall_clock_ns;
 use crate::readiness::Readiness;
 
 /// Memory for one piece of several datagrams: no piece is longer.
@@ -265,7 +266,7 @@ impl UdpReceiver {
             end = start + held;
             let (arrival_ns, arrival_clock) = match arrival.stamp_ns {
                 Some(stamp) => (stamp, ArrivalClock::Kernel),
-                None => (*process_clock.get_or_insert_with(wall_clock), ArrivalClock::Process),
+                None => (*process_clock.get_or_insert_with(wall_clock_ns), ArrivalClock::Process),
             };
             let origin = PacketOrigin {
                 source: arrival.source,
@@ -323,10 +324,4 @@ fn check(option: &'static str, value: usize, range: (usize, usize)) -> Result<()
         return Err(ReceiveError::Option { option, value, range });
     }
     Ok(())
-}
-
-/// Nanoseconds since the Unix epoch.
-pub(crate) fn wall_clock() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -4,8 +4,9 @@ use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 
 use super::options::ChecksumPolicy;
 use crate::checksum::{Verdict, verify};
+use crate::clock::wall_clock_ns;
 use crate::frame::{Link, datagram};
-use crate::socket::{ReceiverCounters, wall_clock};
+use crate::socket::ReceiverCounters;
 
 /// What becomes of frames.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ impl Delivery {
         let origin = PacketOrigin {
             source: datagram.source,
             destination_port: datagram.destination_port,
-            arrival_ns: *self.arrival_ns.get_or_insert_with(wall_clock),
+            arrival_ns: *self.arrival_ns.get_or_insert_with(wall_clock_ns),
             arrival_clock: ArrivalClock::Process,
         };
         // There is room for the whole frame.

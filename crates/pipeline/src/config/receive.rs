@@ -85,6 +85,8 @@ pub struct ReceiveSettings {
     pub slot: ByteSize,
     /// How long to spin for packets before sleeping.
     pub spin: Duration,
+    /// The kernel stamps each packet when it arrives, and not this program when it fetches it.
+    pub kernel_stamps: bool,
     /// How long the kernel asks the card for packets before it waits for an interrupt; none: not at all.
     pub busy_poll: Option<Duration>,
 }
@@ -116,6 +118,7 @@ impl Default for ReceiveSettings {
             coalesce: true,
             slot: ByteSize { bytes: 9216 },
             spin: Duration { picoseconds: 50_000_000 },
+            kernel_stamps: false,
             busy_poll: None,
         }
     }
@@ -200,6 +203,7 @@ impl ReceiveSettings {
             coalesce: self.coalesce,
             slot: usize::try_from(self.slot.bytes)?,
             spin,
+            kernel_stamps: self.kernel_stamps,
             busy_poll: self.busy_poll.map(Duration::to_std).unwrap_or_default(),
             ..ReceiverOptions::new(self.address)
         };

@@ -415,6 +415,12 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
         self.geometry
     }
 
+    fn newest_time_ns(&self) -> Option<u64> {
+        let Order::Time(ordered) = &self.order else { return None };
+        let (_, ticks) = ordered.line.newest()?;
+        Some(self.out.nanoseconds(ticks))
+    }
+
     fn memory_bound(&self) -> usize {
         self.memory_bound
     }
