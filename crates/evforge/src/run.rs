@@ -121,9 +121,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         if let Some(method) = arguments.receive {
             config.receive.method = method.setting();
         }
-        if arguments.interface.is_some() {
-            config.receive.interface.clone_from(&arguments.interface);
-        }
         let receivers = open_receivers(&config, arguments.record.is_some())?;
         // Before there are other threads, which would keep them.
         for receiver in &receivers {
@@ -161,7 +158,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
 }
 
 fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
-    let (config, overrides) = (arguments.config.as_deref(), &arguments.overrides);
+    let config = arguments.config.as_deref();
+    // With the file's keys, some of which go with an interface only.
+    let interface = arguments.interface.iter().map(|name| format!("receive.interface={name:?}"));
+    let overrides = &[&arguments.overrides[..], &Vec::from_iter(interface)].concat();
     Ok(match (config, &arguments.detector) {
         (_, Some(library)) => Config::read_with_library(config, library, overrides)?,
         (Some(config), None) => Config::read(config, overrides)?,

@@ -187,6 +187,7 @@ fn the_way_that_was_found_is_told_with_the_reasons_against_better_ones() {
     });
 }
 
+/// Of the work on receiving, "Done when" 2: receive ring and fill ring, each alone.
 #[test]
 fn frames_lost_in_the_rings_are_placed_and_none_is_missing() {
     if !veth::is_possible("frames_lost_in_the_rings_are_placed_and_none_is_missing") {

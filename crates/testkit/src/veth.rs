@@ -134,6 +134,18 @@ pub fn ip(arguments: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Sets features of an interface in the namespace of this thread, as in `gro on`.
+///
+/// # Panics
+/// If it does not succeed, with what it said.
+pub fn ethtool(interface: &str, features: &str) {
+    let mut command = Command::new("ethtool");
+    let output = command.args(["-K", interface]).args(features.split(' ')).output();
+    let output = output.expect("the command ethtool");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "ethtool -K {interface} {features}: {said}");
+}
+
 /// A socket that sends and receives whole frames.
 pub struct FrameSocket(OwnedFd);
 
@@ -156,14 +168,34 @@ impl FrameSocket {
         // SAFETY: the address is valid for reads of its length.
         let status = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
         assert_eq!(status, 0, "binding a packet socket: {}", io::Error::last_os_error());
+        // So that a receiving end that is behind does not hold up the sender.
+        let (buffer, length): (i32, _) = (1 << 28, size_of::<i32>() as libc::socklen_t);
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE);
+        let fd = socket.as_raw_fd();
+        // SAFETY: the buffer's size is valid for reads of its length.
+        let status = unsafe { libc::setsockopt(fd, level, option, (&raw const buffer).cast(), length) };
+        assert_eq!(status, 0, "the send buffer: {}", io::Error::last_os_error());
         Self(socket)
     }
 
     /// Sends a frame.
+    ///
+    /// # Panics
+    /// If it cannot be sent.
     pub fn send(&self, frame: &[u8]) {
+        assert!(self.offer(frame), "sending a frame: {}", io::Error::last_os_error());
+    }
+
+    /// Sends a frame: false if the other end of the wire, or the queue to it, has dropped it.
+    ///
+    /// # Panics
+    /// If it cannot be sent for another reason.
+    pub fn offer(&self, frame: &[u8]) -> bool {
         // SAFETY: the frame is valid for reads of its length.
         let sent = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
-        assert_eq!(sent, frame.len() as isize, "sending a frame: {}", io::Error::last_os_error());
+        let error = io::Error::last_os_error();
+        assert!(sent >= 0 || error.raw_os_error() == Some(libc::ENOBUFS), "sending a frame: {error}");
+        sent == frame.len() as isize
     }
 
     /// Waits for a frame that `wanted` is true of; false if none came within two seconds.

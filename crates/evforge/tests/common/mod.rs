@@ -76,8 +76,11 @@ impl LiveProgram {
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let mut said = String::new();
         let address = loop {
-            let line = lines.next().expect("the program says where it receives").expect("text");
+            let Some(line) = lines.next() else { panic!("the program does not receive: {said}") };
+            let line = line.expect("text");
+            said.push_str(&line);
             if let Some(address) = line.strip_prefix("receiving at UDP ") {
                 break address.to_owned();
             }

@@ -19,7 +19,6 @@ mod ends;
 
 use ends::{Receiving, Sending, run};
 use evforge_testkit::veth::{self, RECEIVER, SENDER, Wire, with_wire};
-use std::process::Command;
 use std::time::Duration;
 
 /// Bytes of payload.
@@ -96,16 +95,10 @@ fn main() {
 
 /// Lets segments be cut before the wire, as a network card does it, and frames be coalesced behind it where that is measured.
 fn prepare(wire: &Wire, receiving: Receiving) {
-    wire.at_sender(|| ethtool(&["-K", SENDER, "tx-udp-segmentation", "off"]));
+    wire.at_sender(|| veth::ethtool(SENDER, "tx-udp-segmentation off"));
     if receiving == Receiving::Coalescing {
-        ethtool(&["-K", RECEIVER, "gro", "on", "rx-udp-gro-forwarding", "on"]);
+        veth::ethtool(RECEIVER, "gro on rx-udp-gro-forwarding on");
     }
-}
-
-fn ethtool(arguments: &[&str]) {
-    let output = Command::new("ethtool").args(arguments).output().expect("the program ethtool");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ethtool {}: {said}", arguments.join(" "));
 }
 
 /// The highest rate without loss, by halving.

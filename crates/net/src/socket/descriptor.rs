@@ -50,6 +50,16 @@ pub(super) fn request_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result
     granted()
 }
 
+/// Asks for a send buffer; beyond the host's limit a process without privilege gets no more than that.
+pub(super) fn request_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+    let wanted = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+    set_number(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, wanted)?;
+    match set_number(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, wanted) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Asks for UDP_GRO; false if the kernel does not know it.
 pub(super) fn request_coalescing(socket: BorrowedFd<'_>) -> io::Result<bool> {
     match set_number(socket, libc::SOL_UDP, libc::UDP_GRO, 1) {

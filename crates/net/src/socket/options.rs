@@ -72,7 +72,8 @@ pub struct SenderOptions {
     /// network cards that split them; every packet must then fit into one frame. Over loopback the pieces
     /// stay whole on their way, which no wire would do: do not measure with it there.
     pub segment: bool,
-    /// Send buffer to ask the kernel for, in bytes; none keeps the system's default.
+    /// Send buffer to ask the kernel for, in bytes; none keeps the system's default. A process without privilege gets
+    /// no more than the host's limit (net.core.wmem_max).
     pub send_buffer: Option<usize>,
 }
 

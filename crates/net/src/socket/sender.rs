@@ -71,9 +71,7 @@ impl UdpSender {
             }
             socket.connect(options.destination).map_err(failed(None))?;
             if let Some(bytes) = options.send_buffer {
-                let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-                descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, bytes)
-                    .map_err(failed(None))?;
+                descriptor::request_send_buffer(socket.as_fd(), bytes).map_err(failed(None))?;
             }
             sockets.push(socket);
         }
