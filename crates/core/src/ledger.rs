@@ -197,6 +197,6 @@ mod tests {
         let packets = ledger.packets();
         assert_eq!((packets.sent, packets.received, packets.lost), (Some(8), 6, 2));
         assert_eq!((packets.imbalance(), ledger.unaccounted()), (0, 0));
-        assert_eq!(ledger.sources[0].gaps, [Gap { first: 3, count: 1 }]);
+        assert_eq!(ledger.sources[0].gaps, [Gap { first: 3, count: 1, noticed_ns: 0 }]);
     }
 }

@@ -113,6 +113,11 @@ impl LiveTime {
         worst.map(|(index, fraction)| (begins(index), fraction))
     }
 
+    /// When the last packet arrived, on the clock of the arrivals; none before the first.
+    pub fn last_arrival_ns(&self) -> Option<u64> {
+        (!self.bins.is_empty()).then_some(self.last_arrival)
+    }
+
     /// Width of the bins in nanoseconds.
     pub fn width_ns(&self) -> u64 {
         FIRST_WIDTH_NS << self.doublings

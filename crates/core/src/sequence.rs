@@ -52,6 +52,8 @@ pub struct Gap {
     pub first: u64,
     /// How many are missing from there on (numbers that turned up later may lie inside).
     pub count: u64,
+    /// When the packet behind the gap arrived, on the clock of the arrivals; 0 if that is not known.
+    pub noticed_ns: u64,
 }
 
 /// Counts of one source's sequence.
@@ -96,6 +98,8 @@ pub struct SequenceTracker {
     duplicate_run: (u64, u32),
     counts: SequenceCounts,
     live: LiveTime,
+    /// Of the packet that is being observed, if it is known.
+    arrival_ns: u64,
     gaps: [Gap; REMEMBERED_GAPS],
     gap_count: usize,
     gaps_forgotten: u64,
@@ -120,7 +124,8 @@ impl SequenceTracker {
             duplicate_run: (0, 0),
             counts: SequenceCounts::default(),
             live: LiveTime::new(),
-            gaps: [Gap { first: 0, count: 0 }; REMEMBERED_GAPS],
+            arrival_ns: 0,
+            gaps: [Gap { first: 0, count: 0, noticed_ns: 0 }; REMEMBERED_GAPS],
             gap_count: 0,
             gaps_forgotten: 0,
         }
@@ -130,6 +135,7 @@ impl SequenceTracker {
     #[inline]
     pub fn observe_at(&mut self, number: u64, arrival_ns: u64) -> Arrival {
         let lost = self.counts.lost;
+        self.arrival_ns = arrival_ns;
         let arrival = self.observe(number);
         let change = self.counts.lost.wrapping_sub(lost).cast_signed();
         self.live.observe(arrival_ns, arrival != Arrival::Duplicated, change);
@@ -161,7 +167,7 @@ impl SequenceTracker {
             return Arrival::InOrder;
         }
         if (2..=self.largest_gap).contains(&ahead) {
-            self.note_gap(Gap { first: head.wrapping_add(1) & self.mask, count: ahead - 1 });
+            self.note_gap(head.wrapping_add(1) & self.mask, ahead - 1);
             self.counts.lost += ahead - 1;
             self.advance(number, ahead);
             return Arrival::AfterGap(ahead - 1);
@@ -178,7 +184,7 @@ impl SequenceTracker {
             self.counts.sent += added;
             self.counts.lost += added - 1;
             if added > 1 {
-                self.note_gap(Gap { first: number.wrapping_add(1) & self.mask, count: added - 1 });
+                self.note_gap(number.wrapping_add(1) & self.mask, added - 1);
             }
             self.span = behind + 1;
             self.mark(number);
@@ -243,10 +249,10 @@ impl SequenceTracker {
         self.mark(number);
     }
 
-    fn note_gap(&mut self, gap: Gap) {
+    fn note_gap(&mut self, first: u64, count: u64) {
         match self.gaps.get_mut(self.gap_count) {
             Some(free) => {
-                *free = gap;
+                *free = Gap { first, count, noticed_ns: self.arrival_ns };
                 self.gap_count += 1;
             }
             None => self.gaps_forgotten += 1,
@@ -312,7 +318,7 @@ mod tests {
     fn a_gap_is_lost_until_it_turns_up() {
         let mut tracker = observe_all(32, &[u64::from(u32::MAX) - 1, 2]);
         assert_eq!(tracker.counts().lost, 3);
-        assert_eq!(tracker.gaps(), [Gap { first: u64::from(u32::MAX), count: 3 }]);
+        assert_eq!(tracker.gaps(), [Gap { first: u64::from(u32::MAX), count: 3, noticed_ns: 0 }]);
         assert_eq!(tracker.observe(0), Arrival::Reordered);
         assert_eq!(tracker.observe(0), Arrival::Duplicated);
         assert_eq!(tracker.observe(u64::from(u32::MAX)), Arrival::Reordered);

@@ -175,6 +175,7 @@ impl Outputs {
             alarms.push(format!("{} events have not reached every file", status.lost_to_sinks));
         }
         alarms.extend(status.record_alarm.clone());
+        alarms.extend(status.hints.iter().cloned());
         view.set_alarms(alarms);
     }
 

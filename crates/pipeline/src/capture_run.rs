@@ -3,6 +3,7 @@
 use crate::config::{Config, InputSettings};
 use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
+use crate::loss_hints::loss_hints;
 use crate::loss_places::LossPlaces;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
@@ -115,13 +116,15 @@ impl CaptureRun<'_> {
                 error.push_str(note);
             }
         }
+        let losses = LossPlaces::in_the_input(ledger.packets().lost);
         Ok(RunReport {
             stream: self.config.name.clone(),
             input: reader.path().display().to_string(),
             elapsed: started.elapsed(),
             ending,
             detector_failure,
-            losses: LossPlaces::in_the_input(ledger.packets().lost),
+            hints: loss_hints(&ledger, &losses, &self.config.pulses),
+            losses,
             ledger,
             counters: vec![(reader.stage(), reader.counters())],
             vetoes,

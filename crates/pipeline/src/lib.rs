@@ -11,6 +11,7 @@
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
+//! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
@@ -39,6 +40,7 @@ pub mod fan_out;
 mod forming;
 pub mod latency;
 pub mod live_run;
+pub mod loss_hints;
 pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;

@@ -9,6 +9,7 @@
 use crate::config::{Config, InputSettings};
 use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
+use crate::loss_hints::loss_hints;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
@@ -16,6 +17,7 @@ use crate::report::{Ending, RunReport};
 use crate::samples::SampleFile;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::pulse::PulseTrain;
 use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
 use evforge_net::interfaces::InterfacesInUse;
@@ -99,6 +101,8 @@ pub struct LiveStatus {
     pub ledger: Arc<DetectorLedger>,
     /// Where packets were lost so far.
     pub losses: LossPlaces,
+    /// What the pattern of losses suggests, in whole sentences.
+    pub hints: Vec<String>,
     /// Bytes received so far.
     pub bytes: u64,
     /// Events dropped or missed by sinks so far.
@@ -128,6 +132,7 @@ struct Watch<'a, O> {
     ends_after: Option<Duration>,
     idle_limit: Option<Duration>,
     host: HostCounterReader,
+    pulses: PulseTrain,
     observer: &'a mut O,
 }
 
@@ -159,9 +164,11 @@ impl<O: LiveObserver> Watch<'_, O> {
         self.shown = Instant::now();
         let ledger = Arc::new(forming.ledger());
         forming.sinks().observe(&ledger);
+        let losses = self.losses(&ledger, state, self.host.latest());
         self.observer.status(&LiveStatus {
             elapsed: self.started.elapsed(),
-            losses: self.losses(&ledger, state, self.host.latest()),
+            hints: loss_hints(&ledger, &losses, &self.pulses),
+            losses,
             ledger,
             bytes: state.counters.bytes,
             lost_to_sinks: forming.sinks().lost_to_sinks(),
@@ -233,6 +240,7 @@ impl LiveRun<'_> {
             ends_after: self.ends_after,
             idle_limit: self.idle_limit,
             host,
+            pulses: config.pulses,
             observer,
         };
         if two_threads {
@@ -260,8 +268,9 @@ impl LiveRun<'_> {
             input: format!("UDP {} by {description}", listed(&addresses)),
             elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
-            ledger,
             detector_failure,
+            hints: loss_hints(&ledger, &losses, &config.pulses),
+            ledger,
             losses,
             counters: [
                 Some(("receive", CounterSnapshot::of(&state.counters))),

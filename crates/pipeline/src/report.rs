@@ -45,6 +45,8 @@ pub struct RunReport {
     pub ledger: DetectorLedger,
     /// Where packets were lost.
     pub losses: LossPlaces,
+    /// What the pattern of losses suggests, in whole sentences.
+    pub hints: Vec<String>,
     /// Further counters: of the capture or of the receiver, each with the name of its stage.
     pub counters: Vec<(&'static str, CounterSnapshot)>,
     /// The vetoes with the number of events that each has marked.
@@ -122,6 +124,7 @@ impl RunReport {
             "streams": [stream],
             "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
         });
+        report["streams"][0]["hints"] = json!(self.hints);
         if let Some(latency) = self.latency {
             report["streams"][0]["latency"] = latency.to_json();
         }
@@ -201,6 +204,9 @@ impl RunReport {
         }
         if self.losses.unlocated > 0 {
             line("  lost", format!("{} unlocated", grouped(self.losses.unlocated)));
+        }
+        for hint in &self.hints {
+            line("  hint", hint.clone());
         }
         if let Some(bound) = packets.loss_upper_bound() {
             let lost = if packets.lost == 0 { "nothing lost; " } else { "" };

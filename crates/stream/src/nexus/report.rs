@@ -103,7 +103,7 @@ mod tests {
     fn what_does_not_fit_is_left_out_step_by_step_and_named() {
         let source = SourceLedger {
             name: "FEC 1".into(),
-            gaps: vec![Gap { first: 5, count: 2 }; 50],
+            gaps: vec![Gap { first: 5, count: 2, noticed_ns: 0 }; 50],
             ..SourceLedger::default()
         };
         let ledger = DetectorLedger { sources: vec![source; 20], ..Default::default() };
