@@ -1,164 +1,20 @@
-//! AF_XDP over a virtual wire: every way in, with everything that may be on a wire. Needs root.
+//! AF_XDP over a virtual wire: what it says, loses, and refuses; that packets arrive is tested in `ways.rs`. Needs root.
 
 #![cfg(target_os = "linux")]
 
+mod mixture;
+
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
-use std::time::{Duration, Instant};
 
-use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_net::xdp::{ChecksumPolicy, XdpError, XdpMode, XdpOptions, XdpReceiver};
-use evforge_testkit::veth::{self, RECEIVER, Wire, with_wire};
-
-const PORT: u16 = 6006;
-const OTHER_PORT: u16 = 6007;
-/// No test waits longer than this for packets.
-const PATIENCE: Duration = Duration::from_secs(10);
+use evforge_testkit::veth::{self, RECEIVER, with_wire};
+use mixture::{OTHER_PORT, PORT, collect, payload};
 
 /// Small rings, so that tests do not lock much memory.
 fn options(mode: XdpMode) -> XdpOptions {
     let address = SocketAddr::new("::".parse().expect("an address"), PORT);
     XdpOptions { modes: vec![mode], ring: 1024, frames: 1024, ..XdpOptions::new(RECEIVER, address) }
-}
-
-/// Payloads that come until `count` are there, each with the times it came.
-fn collect(receiver: &mut XdpReceiver, count: usize, found: &mut BTreeMap<Vec<u8>, u32>) {
-    let deadline = Instant::now() + PATIENCE;
-    // So small that it is full now and then.
-    let mut slab = PacketSlab::new(7, 0);
-    let mut received = 0;
-    while received < count {
-        slab.clear();
-        let packets = receiver.receive(&mut slab, deadline).expect("receiving");
-        assert_eq!(packets, slab.len());
-        assert!(packets > 0, "{received} of {count} came: {:?}", receiver.xdp_counters());
-        for packet in slab.batch().iter() {
-            assert!(!packet.is_cut());
-            assert_eq!(
-                (packet.origin.destination_port, packet.origin.arrival_clock),
-                (PORT, ArrivalClock::Process)
-            );
-            *found.entry(packet.bytes.to_vec()).or_default() += 1;
-        }
-        received += packets;
-    }
-}
-
-/// A payload that no other packet has.
-fn payload(number: u32, length: usize) -> Vec<u8> {
-    let pattern = (0..length).map(|index| (index * 7 + number as usize * 3) as u8);
-    number.to_be_bytes().into_iter().chain(pattern).take(length.max(4)).collect()
-}
-
-/// Sends a mixture, with frames of so many VLAN tags in it, and receives it; what the kernel must get, it gets.
-fn drive(wire: &Wire, receiver: &mut XdpReceiver, mtu: u32, tags: &[u8]) {
-    const ROUNDS: u32 = 30;
-    let frames = wire.frames();
-    let neighbour = UdpSocket::bind(("10.9.0.2", OTHER_PORT)).expect("another port");
-    neighbour.set_read_timeout(Some(PATIENCE)).expect("a time limit");
-    let mut sent = BTreeMap::new();
-    let mut found = BTreeMap::new();
-    for round in 0..ROUNDS {
-        let mut number = round * 100;
-        let mut next = |length: usize| {
-            number += 1;
-            let payload = payload(number, length);
-            sent.insert(payload.clone(), 1);
-            payload
-        };
-        let largest = mtu as usize - 28;
-        let mut count = 0;
-        for length in [4, 64, 512, 1400, largest] {
-            for source in 0..4 {
-                frames.send(&veth::udp(1000 + source, PORT, &next(length)));
-                count += 1;
-            }
-        }
-        frames.send(&veth::udp6(1000, PORT, &next(100)));
-        frames.send(&veth::udp6(1001, PORT, &next(largest - 20)));
-        for &tags in tags {
-            frames.send(&veth::tagged(tags, 1002, PORT, &next(200)));
-            count += 1;
-        }
-        frames.send(&veth::with_options(PORT, &next(50)));
-        frames.send(&veth::udp(1000, OTHER_PORT, &round.to_be_bytes()));
-        for fragment in veth::fragments(round as u16, PORT, &next(900)) {
-            frames.send(&fragment);
-        }
-        count += 4;
-        collect(receiver, count, &mut found);
-        let mut heard = [0; 16];
-        let (length, _) = neighbour.recv_from(&mut heard).expect("what is sent to the other port");
-        assert_eq!(heard[..length], round.to_be_bytes());
-    }
-    assert!(found == sent, "not every payload came intact and once: {} of {}", found.len(), sent.len());
-    frames.send(&veth::echo_request());
-    assert!(frames.sees(veth::is_echo_reply), "the kernel does not answer pings any more");
-    frames.send(&veth::arp_request());
-    assert!(frames.sees(veth::is_arp_reply), "the kernel does not answer ARP any more");
-
-    let counters = receiver.xdp_counters().expect("counters");
-    let rounds = u64::from(ROUNDS);
-    let parts = counters.steered
-        + counters.no_socket
-        + counters.other_port
-        + counters.fragments
-        + counters.extended
-        + counters.not_udp;
-    assert_eq!(counters.seen, parts, "{counters:?}");
-    assert_eq!(counters.steered + counters.no_socket, (22 + tags.len() as u64) * rounds, "{counters:?}");
-    assert_eq!(counters.frames, counters.steered, "{counters:?}");
-    assert_eq!(counters.beside, counters.no_socket + 2 * rounds, "{counters:?}");
-    assert_eq!(counters.fragments, 2 * rounds, "{counters:?}");
-    // The kernels of both ends talk, too.
-    assert!(
-        counters.extended >= rounds && counters.other_port >= rounds && counters.not_udp >= 2,
-        "{counters:?}"
-    );
-    assert_eq!((counters.dropped, counters.ring_full, receiver.discarded()), (0, 0, 0), "{counters:?}");
-    let delivered = receiver.counters();
-    assert_eq!((delivered.packets, delivered.cut), (sent.len() as u64, 0));
-    assert_eq!(delivered.bytes, sent.keys().map(|payload| payload.len() as u64).sum::<u64>());
-    if mtu > 4000 {
-        assert!(counters.gathered > 0, "{counters:?}");
-    }
-}
-
-#[test]
-fn each_payload_arrives_intact_and_once_and_other_traffic_reaches_the_kernel() {
-    if !veth::is_possible("each_payload_arrives_intact_and_once_and_other_traffic_reaches_the_kernel") {
-        return;
-    }
-    for mode in [XdpMode::Driver, XdpMode::Generic] {
-        for queues in [1, 2] {
-            for mtu in [1500, 9000] {
-                with_wire(queues, mtu, |wire| {
-                    let mut receiver = XdpReceiver::open(&options(mode)).expect("AF_XDP on a virtual wire");
-                    assert_eq!((receiver.mode(), receiver.is_zero_copy()), (mode, false));
-                    assert!(receiver.warnings().is_empty(), "{:?}", receiver.warnings());
-                    drive(wire, &mut receiver, mtu, &[1, 2]);
-                    drop(receiver);
-                    assert!(!veth::ip(&format!("link show {RECEIVER}")).contains("xdp"), "still attached");
-                });
-            }
-        }
-    }
-}
-
-#[test]
-fn packets_in_a_queue_without_socket_arrive_beside() {
-    if !veth::is_possible("packets_in_a_queue_without_socket_arrive_beside") {
-        return;
-    }
-    with_wire(2, 1500, |wire| {
-        let options = XdpOptions { queues: Some(vec![0]), ..options(XdpMode::Driver) };
-        let mut receiver = XdpReceiver::open(&options).expect("AF_XDP on a virtual wire");
-        assert!(receiver.warnings()[0].contains("has 2 queues, of which 1"), "{:?}", receiver.warnings());
-        // The kernel has no interface for tagged frames.
-        drive(wire, &mut receiver, 1500, &[]);
-        let counters = receiver.xdp_counters().expect("counters");
-        assert!(counters.no_socket > 0 && counters.steered > 0, "{counters:?}");
-    });
 }
 
 #[test]
