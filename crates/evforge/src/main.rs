@@ -5,6 +5,7 @@
 mod accuracy;
 mod bench;
 mod demo;
+mod doctor;
 mod drop;
 mod dump;
 mod electronics_sender;
@@ -44,7 +45,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// A simulated Gd-GEM, live in the browser and into a NeXus file, without any hardware
+    /// A simulated detector, live in the browser and into a NeXus file, without any hardware
     Demo(demo::DemoArguments),
     /// Form events from readouts
     Run(Box<run::RunArguments>),
@@ -56,6 +57,8 @@ enum Command {
     Overlay(overlay::OverlayArguments),
     /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
+    /// Say what limits receiving on this host, and the command that mends it
+    Doctor(doctor::DoctorArguments),
     /// Record UDP packets into pcapng files, with every loss counted
     Record(record::RecordArguments),
     /// Send a capture over UDP, with its own timing or at a rate
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
         Command::Overlay(arguments) => overlay::overlay(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Send(arguments) => numbered::send(&arguments),

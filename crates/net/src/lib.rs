@@ -12,6 +12,7 @@
 //! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
+//! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
 //!
@@ -72,6 +73,7 @@ mod checksum;
 pub mod clock;
 pub mod departure_counters;
 mod frame;
+pub mod host_check;
 pub mod host_counters;
 pub mod interfaces;
 pub mod interrupts;

@@ -11,6 +11,7 @@
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
+//! | what a configuration asks of the host | [`host_needs`] |
 //! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
@@ -38,6 +39,7 @@ pub mod config;
 pub mod counter_table;
 pub mod fan_out;
 mod forming;
+pub mod host_needs;
 pub mod latency;
 pub mod live_run;
 pub mod loss_hints;

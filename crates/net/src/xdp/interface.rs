@@ -7,23 +7,25 @@ use std::os::fd::AsRawFd;
 
 /// A network interface of this network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Interface {
+pub(crate) struct Interface {
     /// Its number.
-    pub(super) index: u32,
+    pub(crate) index: u32,
     /// Most bytes of an IP packet in one frame.
-    pub(super) mtu: usize,
+    pub(crate) mtu: usize,
     /// Queues that frames are received in; none if the driver does not tell.
-    pub(super) queues: Option<u32>,
+    pub(crate) queues: Option<u32>,
     /// Name of its driver; none if it does not tell.
-    pub(super) driver: Option<String>,
+    pub(crate) driver: Option<String>,
+    /// Places of its receive ring, now and at most; none if it has none or does not tell.
+    pub(crate) ring: Option<(u32, u32)>,
 }
 
 /// Bytes of a frame around an IP packet: addresses and kind, two VLAN tags.
-pub(super) const AROUND: usize = 14 + 2 * 4;
+pub(crate) const AROUND: usize = 14 + 2 * 4;
 
 impl Interface {
     /// Looks for the interface called `name`.
-    pub(super) fn find(name: &str) -> io::Result<Self> {
+    pub(crate) fn find(name: &str) -> io::Result<Self> {
         let unknown = || io::Error::from(io::ErrorKind::NotFound);
         let terminated = CString::new(name).map_err(|_| unknown())?;
         // SAFETY: a string that ends in 0.
@@ -42,11 +44,12 @@ impl Interface {
             mtu: usize::try_from(mtu).unwrap_or(0),
             queues: queues(&socket, name),
             driver: driver(&socket, name),
+            ring: ring(&socket, name),
         })
     }
 
     /// Most bytes of a frame.
-    pub(super) fn largest_frame(&self) -> usize {
+    pub(crate) fn largest_frame(&self) -> usize {
         self.mtu + AROUND
     }
 }
@@ -71,7 +74,18 @@ struct Driver {
     rest: [u8; 160],
 }
 
+/// `struct ethtool_ringparam`: receive, small, jumbo and transmit ring, first the most that can be.
+#[repr(C)]
+#[derive(Default)]
+struct Rings {
+    command: u32,
+    most: [u32; 4],
+    receive: u32,
+    others: [u32; 3],
+}
+
 const ETHTOOL_GDRVINFO: u32 = 0x03;
+const ETHTOOL_GRINGPARAM: u32 = 0x10;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 
 fn request(name: &str) -> libc::ifreq {
@@ -95,6 +109,14 @@ fn queues(socket: &UdpSocket, name: &str) -> Option<u32> {
     request.ifr_ifru.ifru_data = (&raw mut channels).cast();
     ask(socket, libc::SIOCETHTOOL, &mut request).ok()?;
     Some(channels.receive.saturating_add(channels.combined)).filter(|&queues| queues > 0)
+}
+
+fn ring(socket: &UdpSocket, name: &str) -> Option<(u32, u32)> {
+    let mut rings = Rings { command: ETHTOOL_GRINGPARAM, ..Rings::default() };
+    let mut request = request(name);
+    request.ifr_ifru.ifru_data = (&raw mut rings).cast();
+    ask(socket, libc::SIOCETHTOOL, &mut request).ok()?;
+    Some((rings.receive, rings.most[0])).filter(|(_, most)| *most > 0)
 }
 
 fn driver(socket: &UdpSocket, name: &str) -> Option<String> {

@@ -18,14 +18,14 @@ mod delivery;
 mod elsewhere;
 mod error;
 #[cfg(target_os = "linux")]
-mod interface;
+pub(crate) mod interface;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 mod opening;
 mod options;
 #[cfg(target_os = "linux")]
-mod privileges;
+pub(crate) mod privileges;
 #[cfg(target_os = "linux")]
 mod queue;
 #[cfg(target_os = "linux")]

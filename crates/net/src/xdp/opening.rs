@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn interface(queues: Option<u32>) -> Interface {
-        Interface { index: 9, mtu: 1500, queues, driver: None }
+        Interface { index: 9, mtu: 1500, queues, driver: None, ring: None }
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::io;
 
 /// A privilege of Linux: `capabilities(7)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Capability {
+pub(crate) struct Capability {
     number: u32,
     /// As commands want it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// What it is needed for.
-    pub(super) purpose: &'static str,
+    pub(crate) purpose: &'static str,
 }
 
 /// In the order in which they are needed.
@@ -24,15 +24,47 @@ const NEEDED: [Capability; 4] = [
 const SYS_ADMIN: u32 = 21;
 
 /// The capabilities that AF_XDP needs and this thread lacks; none if that cannot be told.
-pub(super) fn missing() -> Vec<Capability> {
+pub(crate) fn missing() -> Vec<Capability> {
     fs::read_to_string("/proc/thread-self/status").map(|status| missing_in(&status)).unwrap_or_default()
 }
 
+/// The names of all that AF_XDP needs.
+pub(crate) fn all_names() -> impl Iterator<Item = &'static str> {
+    NEEDED.iter().map(|needed| needed.name)
+}
+
+/// True if this thread holds a capability; false if that cannot be told.
+fn holds(number: u32) -> bool {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    held_in(&status).is_some_and(|held| held >> number & 1 == 1)
+}
+
+/// True if receive buffers may be larger than the host's limit.
+pub(crate) fn may_exceed_buffer_limit() -> bool {
+    holds(NET_ADMIN)
+}
+
+/// True if there is no limit to the memory that may be locked.
+pub(crate) fn may_lock_any_memory() -> bool {
+    holds(IPC_LOCK)
+}
+
+/// True if threads may have this real-time priority.
+pub(crate) fn may_have_priority(priority: u8) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: valid for writes.
+    let status = unsafe { libc::getrlimit(libc::RLIMIT_RTPRIO, &mut limit) };
+    holds(SYS_NICE) || (status == 0 && limit.rlim_cur >= priority.into())
+}
+
+/// The capabilities in effect.
+fn held_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
 fn missing_in(status: &str) -> Vec<Capability> {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let Some(held) = line.and_then(|word| u64::from_str_radix(word.trim(), 16).ok()) else {
-        return Vec::new();
-    };
+    let Some(held) = held_in(status) else { return Vec::new() };
     let holds = |number: u32| held >> number & 1 == 1;
     let lacks = |capability: &Capability| {
         let in_another = matches!(capability.number, 38 | 39) && holds(SYS_ADMIN);
@@ -41,8 +73,9 @@ fn missing_in(status: &str) -> Vec<Capability> {
     NEEDED.into_iter().filter(lacks).collect()
 }
 
-/// CAP_IPC_LOCK.
+const NET_ADMIN: u32 = 12;
 const IPC_LOCK: u32 = 14;
+const SYS_NICE: u32 = 23;
 
 /// `struct __user_cap_header_struct` of include/uapi/linux/capability.h.
 #[repr(C)]
@@ -63,7 +96,7 @@ struct Sets {
 const VERSION_3: u32 = 0x2008_0522;
 
 /// Gives up what opening has needed, for good: of this thread, and those that it starts from now on.
-pub(super) fn give_up() -> io::Result<()> {
+pub(crate) fn give_up() -> io::Result<()> {
     let mut header = Header { version: VERSION_3, thread: 0 };
     let mut sets = [Sets::default(); 2];
     // SAFETY: both are valid for writes, and as long as version 3 says.
@@ -84,7 +117,7 @@ pub(super) fn give_up() -> io::Result<()> {
 }
 
 /// Memory that this process may lock, in bytes; none if there is no limit.
-pub(super) fn lockable_memory() -> Option<u64> {
+pub(crate) fn lockable_memory() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: valid for writes.
     let status = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };

@@ -1,0 +1,82 @@
+//! `evforge doctor`: what limits receiving on this host, and the command that mends it.
+
+use crate::CommandError;
+use crate::output::print;
+use crate::run::Method;
+use clap::Args;
+use evforge_net::host_check::{Finding, Verdict, check_host};
+use evforge_pipeline::config::Config;
+use evforge_pipeline::host_needs::host_needs;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Any detector: what is received does not depend on it.
+const DEFAULTS: &str = "name = \"host\"\n[adc_readout]\nchannels = 1\n";
+
+/// Arguments of `evforge doctor`.
+#[derive(Args)]
+pub(crate) struct DoctorArguments {
+    /// Check for this configuration; without it, for the defaults
+    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Override a key of the configuration, as in receive.buffer=64MB; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Packets come in by this network interface [configuration: receive.interface]
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    interface: Option<String>,
+    /// They are to be received in this way [configuration: receive.method]
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD")]
+    receive: Option<Method>,
+    /// Write the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command. True if all that the configuration asks for can be had.
+pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<bool, CommandError> {
+    let mut config = match &arguments.config {
+        Some(path) => Config::read(path, &arguments.overrides)?,
+        None => Config::parse(Path::new("defaults"), DEFAULTS, &arguments.overrides)?,
+    };
+    if arguments.interface.is_some() {
+        config.receive.interface.clone_from(&arguments.interface);
+    }
+    if let Some(method) = arguments.receive {
+        config.receive.method = method.setting();
+    }
+    let findings = check_host(&host_needs(&config));
+    print(&if arguments.json { to_json(&findings)? } else { to_text(&findings) })?;
+    Ok(findings.iter().all(|finding| finding.verdict != Verdict::Missing))
+}
+
+fn to_json(findings: &[Finding]) -> Result<String, CommandError> {
+    let findings: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "subject": finding.subject,
+                "verdict": finding.verdict.name().to_lowercase(),
+                "found": finding.found,
+                "mend": finding.mend,
+            })
+        })
+        .collect();
+    Ok(format!("{}\n", serde_json::to_string_pretty(&findings)?))
+}
+
+fn to_text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<8} {:<19} {}", finding.verdict.name(), finding.subject, finding.found);
+        if let Some(mend) = &finding.mend {
+            let _ = writeln!(text, "{:<28} -> {mend}", "");
+        }
+    }
+    let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
+    let (missing, advice) = (count(Verdict::Missing), count(Verdict::Advice));
+    let _ = writeln!(text, "{} looked at: {missing} missing, {advice} could be better", findings.len());
+    text
+}

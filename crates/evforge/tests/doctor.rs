@@ -1,0 +1,79 @@
+//! `evforge doctor` as a user runs it.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{PROGRAM, text};
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn doctor(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).arg("doctor").args(arguments).output().expect("the program starts")
+}
+
+fn findings(output: &Output) -> Vec<Value> {
+    let findings: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    findings.as_array().expect("a list").clone()
+}
+
+fn verdict<'a>(findings: &'a [Value], subject: &str) -> Option<&'a str> {
+    findings.iter().find(|finding| finding["subject"] == subject)?["verdict"].as_str()
+}
+
+#[test]
+fn what_is_looked_at_depends_on_what_is_wanted() {
+    let socket = findings(&doctor(&[
+        "--json",
+        "--set",
+        "receive.buffer=1kB",
+        "--set",
+        "receive.address=127.0.0.1:9000",
+    ]));
+    assert_eq!(verdict(&socket, "receive buffer"), Some("good"), "{socket:?}");
+    assert_eq!(verdict(&socket, "interface lo"), Some("good"));
+    assert_eq!(verdict(&socket, "AF_XDP privileges"), None);
+    let xdp = findings(&doctor(&["--json", "--interface", "lo"]));
+    assert!(verdict(&xdp, "AF_XDP privileges").is_some() && verdict(&xdp, "lockable memory").is_some());
+}
+
+#[test]
+fn what_cannot_be_had_fails_and_says_what_mends_it() {
+    let output = doctor(&["--interface", "no-such-if", "--set", "threads.receive.core=1000"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    for expected in
+        ["MISSING  interface no-such-if", "ip -brief link", "MISSING  processor cores", "core 1000"]
+    {
+        assert!(said.contains(expected), "{expected} is not in {said}");
+    }
+}
+
+#[test]
+fn without_privileges_each_missing_one_is_named() {
+    let test = "without_privileges_each_missing_one_is_named";
+    let arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", PROGRAM];
+    let output = Command::new("setpriv")
+        .args(arguments)
+        .args(["doctor", "--interface", "lo", "--receive", "xdp", "--set", "threads.receive.priority=50"])
+        .output();
+    let Some(output) = output.ok().filter(|output| !text(&output.stderr).contains("Operation not permitted"))
+    else {
+        return evforge_testkit::skip(
+            test,
+            "running as nobody needs root and the command setpriv (util-linux)",
+        );
+    };
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}{}", text(&output.stderr));
+    for expected in [
+        "CAP_NET_RAW",
+        "CAP_BPF",
+        "CAP_PERFMON",
+        "CAP_NET_ADMIN",
+        "sudo setcap",
+        "LimitRTPRIO=50",
+        "3 missing",
+    ] {
+        assert!(said.contains(expected), "{expected} is not in {said}");
+    }
+}

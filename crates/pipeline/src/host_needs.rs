@@ -1,0 +1,32 @@
+//! What a configuration asks of the host, for whoever checks that before a run.
+
+use crate::config::{Config, MethodSetting};
+use evforge_net::host_check::{HostNeeds, XdpNeed};
+use evforge_net::interfaces::InterfacesInUse;
+
+/// Bytes of memory that AF_XDP locks for each frame of a queue.
+const FRAME_MEMORY: u64 = 4096;
+
+/// What a live run with this configuration needs of the host. The interfaces are the one that is named, or those that have
+/// the address.
+pub fn host_needs(config: &Config) -> HostNeeds {
+    let (receive, threads) = (&config.receive, &config.threads);
+    let by_address = || {
+        let reading = InterfacesInUse::OfAddress(receive.address.ip()).read();
+        reading.map(|reading| reading.names().into_iter().map(str::to_owned).collect()).unwrap_or_default()
+    };
+    let xdp = match (receive.method, &receive.interface) {
+        (MethodSetting::Xdp, _) => XdpNeed::Must,
+        (MethodSetting::Auto, Some(_)) => XdpNeed::IfPossible,
+        (MethodSetting::Socket, _) | (MethodSetting::Auto, None) => XdpNeed::No,
+    };
+    HostNeeds {
+        buffer: usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX),
+        interfaces: receive.interface.clone().map_or_else(by_address, |interface| vec![interface]),
+        xdp,
+        locked_per_queue: u64::from(receive.ring) * FRAME_MEMORY,
+        cores: threads.receive.core.iter().copied().chain(threads.form.core).collect(),
+        share_interrupt_core: threads.receive.share_interrupt_core,
+        priority: threads.receive.priority.max(threads.form.priority),
+    }
+}
