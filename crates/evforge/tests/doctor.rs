@@ -65,15 +65,9 @@ fn without_privileges_each_missing_one_is_named() {
     };
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}{}", text(&output.stderr));
-    for expected in [
-        "CAP_NET_RAW",
-        "CAP_BPF",
-        "CAP_PERFMON",
-        "CAP_NET_ADMIN",
-        "sudo setcap",
-        "LimitRTPRIO=50",
-        "3 missing",
-    ] {
+    for expected in
+        ["CAP_NET_RAW", "CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN", "sudo setcap", "LimitRTPRIO=50"]
+    {
         assert!(said.contains(expected), "{expected} is not in {said}");
     }
 }

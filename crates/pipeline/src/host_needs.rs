@@ -26,6 +26,7 @@ pub fn host_needs(config: &Config) -> HostNeeds {
         xdp,
         locked_per_queue: u64::from(receive.ring) * FRAME_MEMORY,
         cores: threads.receive.core.iter().copied().chain(threads.form.core).collect(),
+        receiving_cores: threads.receive.core.clone(),
         share_interrupt_core: threads.receive.share_interrupt_core,
         priority: threads.receive.priority.max(threads.form.priority),
     }

@@ -58,7 +58,7 @@ fn interrupts(subject: &str, name: &str, needs: &HostNeeds) -> Finding {
         return Finding::good(subject, "no interrupts of its own");
     }
     let found = format!("its interrupts are served by the cores {busy:?}");
-    match needs.cores.iter().find(|core| busy.contains(core)) {
+    match needs.receiving_cores.iter().find(|core| busy.contains(core)) {
         Some(core) if needs.share_interrupt_core => {
             Finding::advice(subject, format!("{found}, and core {core} receives"), "receive on another core")
         }

@@ -73,6 +73,8 @@ pub struct HostNeeds {
     pub locked_per_queue: u64,
     /// Cores that threads are to run on.
     pub cores: Vec<usize>,
+    /// Those of them that receive.
+    pub receiving_cores: Vec<usize>,
     /// Receiving threads may run on cores that serve interrupts.
     pub share_interrupt_core: bool,
     /// A real-time priority is asked for, the highest of these.
