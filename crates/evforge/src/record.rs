@@ -127,31 +127,27 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
-    if arguments.port.len() > 1 && arguments.interface.is_some() {
-        let problem = "--interface takes one --port: a queue of a card has one AF_XDP socket. Record further ports with \
-                       another command, through kernel sockets";
-        return Err(problem.into());
-    }
-    let (mut sources, mut warnings) = (Vec::new(), Vec::new());
-    for &port in &arguments.port {
-        let settings = ReceiveSettings {
-            method: arguments.receive.setting(),
-            interface: arguments.interface.clone(),
-            address: SocketAddr::new(arguments.address, port),
-            buffer: arguments.buffer,
-            coalesce: arguments.coalesce,
-            slot: arguments.largest,
-            ..ReceiveSettings::default()
-        };
-        let mut plan = settings.plan()?;
-        plan.socket.kernel_stamps = true;
-        for receiver in LiveReceiver::open(&plan)? {
-            if arguments.address.is_multicast() {
-                receiver.join(arguments.address, None)?;
-            }
-            warnings.extend(receiver.warnings().iter().cloned());
-            sources.push(receiver);
+    let Some((&first, ports)) = arguments.port.split_first() else {
+        return Err("name the port to record: --port 9000".into());
+    };
+    let settings = ReceiveSettings {
+        method: arguments.receive.setting(),
+        interface: arguments.interface.clone(),
+        address: SocketAddr::new(arguments.address, first),
+        ports: ports.to_vec(),
+        buffer: arguments.buffer,
+        coalesce: arguments.coalesce,
+        slot: arguments.largest,
+        kernel_stamps: true,
+        ..ReceiveSettings::default()
+    };
+    let sources = LiveReceiver::open(&settings.plan()?)?;
+    let mut warnings = Vec::new();
+    for receiver in &sources {
+        if arguments.address.is_multicast() {
+            receiver.join(arguments.address, None)?;
         }
+        warnings.extend(receiver.warnings().iter().cloned());
     }
     // Before there are other threads, which would keep them.
     for source in &sources {
@@ -170,7 +166,9 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     if !arguments.quiet {
         for source in &run.sources {
-            eprintln!("receiving at UDP {}", source.local_address());
+            for address in source.local_addresses() {
+                eprintln!("receiving at UDP {address}");
+            }
             eprintln!("received by {}", source.description());
         }
     }

@@ -297,6 +297,14 @@ impl LiveReceiver {
         }
     }
 
+    /// All addresses and ports: one through a socket, by AF_XDP one for each port.
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        match &self.way {
+            Way::Socket(receiver) => vec![receiver.local_address()],
+            Way::Xdp(receiver) => receiver.local_addresses(),
+        }
+    }
+
     /// The address and port (by AF_XDP the first one), with the port that the kernel chose if it was asked to.
     pub fn local_address(&self) -> SocketAddr {
         match &self.way {

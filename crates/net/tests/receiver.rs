@@ -4,7 +4,7 @@
 
 mod loopback;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
@@ -212,6 +212,18 @@ fn an_ipv6_socket_for_all_addresses_shows_ipv4_senders_as_such() {
 }
 
 /// Over loopback: a group by the interface of the sender's address, beside packets to the host itself.
+#[test]
+fn broadcasts_are_received_by_who_takes_all_addresses() {
+    let everywhere = ReceiverOptions::new("0.0.0.0:0".parse().unwrap());
+    let mut receiver = UdpReceiver::open(&everywhere).unwrap();
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.set_broadcast(true).unwrap();
+    sender.send_to(b"to all", ("127.255.255.255", receiver.local_address().port())).unwrap();
+    let mut slab = PacketSlab::new(1, 100);
+    assert_eq!(receiver.receive(&mut slab, Instant::now() + PATIENCE).unwrap(), 1);
+    assert_eq!(slab.batch().get(0).unwrap().bytes, b"to all");
+}
+
 #[test]
 fn a_group_is_received_once_it_is_joined_and_others_are_not() {
     let mut receiver = UdpReceiver::open(&ReceiverOptions::new("0.0.0.0:0".parse().unwrap())).unwrap();

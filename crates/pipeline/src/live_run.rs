@@ -13,7 +13,7 @@ use crate::loss_hints::loss_hints;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
-use crate::report::{Ending, RunReport};
+use crate::report::{Ending, RunReport, listed};
 use crate::samples::SampleFile;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
@@ -301,7 +301,7 @@ struct Ways {
 
 impl Ways {
     fn of(receivers: &[LiveReceiver]) -> Self {
-        let mut addresses = Vec::from_iter(receivers.iter().map(LiveReceiver::local_address));
+        let mut addresses = Vec::from_iter(receivers.iter().flat_map(LiveReceiver::local_addresses));
         addresses.dedup();
         let mut interfaces = Vec::from_iter(receivers.iter().map(LiveReceiver::interfaces_in_use));
         interfaces.dedup();
@@ -319,12 +319,6 @@ impl Ways {
         };
         Self { addresses, description, interfaces, warnings }
     }
-}
-
-/// Addresses as people read them.
-fn listed(addresses: &[SocketAddr]) -> String {
-    let names: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-    names.join(", ")
 }
 
 /// One thread receives and forms in turn.

@@ -1,7 +1,7 @@
 //! What a recording reports at its end: as JSON for programs and as text for people.
 
 use crate::loss_places::LossPlace;
-use crate::report::{counters_json, grouped, scaled};
+use crate::report::{counters_json, grouped, listed, scaled};
 use evforge_core::counter::CounterSnapshot;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::ReceiveLosses;
@@ -26,8 +26,8 @@ pub enum RecordEnding {
 /// One port of a recording.
 #[derive(Clone, Debug)]
 pub struct PortReport {
-    /// Local address and port.
-    pub address: SocketAddr,
+    /// Local address and port; by AF_XDP one receiver has all ports.
+    pub addresses: Vec<SocketAddr>,
     /// What was received.
     pub receiver: ReceiverCounters,
     /// What was lost on this host before it could be received.
@@ -94,7 +94,7 @@ impl RecordReport {
         let (socket, is_lower_bound) = self.lost_in_sockets();
         let ports = self.ports.iter().map(|port| {
             let mut json = counters_json(&CounterSnapshot::of(&port.receiver));
-            json["address"] = json!(port.address.to_string());
+            json["address"] = json!(listed(&port.addresses));
             json["lost_in_socket_buffer"] = json!(port.losses.socket.count);
             json["lost_in_socket_buffer_is_lower_bound"] = json!(port.losses.socket.is_lower_bound);
             json["dropped_by_record_queue"] = json!(port.recorder.dropped);
@@ -149,7 +149,7 @@ impl RecordReport {
         }
         let counters = &self.recording.counters;
         for port in &self.ports {
-            line("port", format!("{}: {} packets", port.address, grouped(port.receiver.packets)));
+            line("port", format!("{}: {} packets", listed(&port.addresses), grouped(port.receiver.packets)));
             if port.receiver.cut > 0 {
                 line(
                     "ALARM",

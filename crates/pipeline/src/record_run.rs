@@ -23,7 +23,7 @@ const LAST_FETCH: Duration = Duration::from_millis(500);
 
 /// What a recording needs.
 pub struct RecordRun<'a> {
-    /// Where packets come from, one for each port.
+    /// Where packets come from: one for each port, or by AF_XDP one for all.
     pub sources: Vec<LiveReceiver>,
     /// Where they go.
     pub writer: RecordingWriter,
@@ -165,7 +165,7 @@ fn receive(mut source: LiveReceiver, mut inlet: RecordInlet, over: &AtomicBool) 
         }
     };
     PortReport {
-        address: source.local_address(),
+        addresses: source.local_addresses(),
         receiver: source.counters(),
         losses: source.losses(),
         // Filled in when everything has been written.

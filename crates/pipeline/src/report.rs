@@ -15,6 +15,7 @@ use evforge_net::clock::ClockReport;
 use evforge_net::record::Recording;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How a run ended.
@@ -268,6 +269,12 @@ impl RunReport {
         }
         text
     }
+}
+
+/// Addresses as people read them.
+pub(crate) fn listed(addresses: &[SocketAddr]) -> String {
+    let names: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    names.join(", ")
 }
 
 fn packets_json(packets: &PacketLedger) -> Value {

@@ -97,6 +97,11 @@ impl XdpReceiver {
     }
 
     /// Cannot be called.
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
     pub fn local_address(&self) -> SocketAddr {
         match self.0 {}
     }

@@ -248,6 +248,11 @@ impl XdpReceiver {
         Ok(drops)
     }
 
+    /// The address with each of the ports, the first one first.
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.beside.iter().map(UdpReceiver::local_address).collect()
+    }
+
     /// The address and (first) port, with the port that the kernel chose if it was asked to.
     pub fn local_address(&self) -> SocketAddr {
         self.address
