@@ -17,6 +17,8 @@ pub(crate) struct ElectronicsSender {
     pace: Pace,
     /// One sender for all, or one for each address.
     own_addresses: bool,
+    /// The network interface to send through by AF_XDP.
+    xdp: Option<String>,
     senders: HashMap<Option<IpAddr>, UdpSender>,
     /// When sending began, and the stamp of the first packet.
     begun: Option<(Instant, u64)>,
@@ -31,7 +33,12 @@ impl ElectronicsSender {
     /// comes from, which must be one of this host's (all of 127.0.0.0/8 are).
     pub(crate) fn new(destination: SocketAddr, pace: Pace, own_addresses: bool) -> Self {
         let slab = PacketSlab::new(PACKETS, 16 << 20);
-        Self { destination, pace, own_addresses, senders: HashMap::new(), begun: None, slab }
+        Self { destination, pace, own_addresses, xdp: None, senders: HashMap::new(), begun: None, slab }
+    }
+
+    /// Sends by AF_XDP through a network interface, if one is named.
+    pub(crate) fn by_xdp(self, interface: Option<String>) -> Self {
+        Self { xdp: interface, ..self }
     }
 
     /// Sends packets, until `stop` is set.
@@ -78,6 +85,7 @@ impl ElectronicsSender {
             all.packets += report.packets;
             all.bytes += report.bytes;
             all.refused += report.refused;
+            all.dropped += report.dropped;
             all.elapsed = all.elapsed.max(report.elapsed);
             if self.senders.len() == 1 {
                 all.deviation = report.deviation;
@@ -113,7 +121,7 @@ impl ElectronicsSender {
                 let pace = if source.is_some() { Pace::Unpaced } else { self.pace };
                 let address = source.map(|address| SocketAddr::new(address, 0));
                 let options = SenderOptions { pace, source: address, ..SenderOptions::new(self.destination) };
-                entry.insert(UdpSender::open(&options)?)
+                entry.insert(UdpSender::open_by(&options, self.xdp.as_deref())?)
             }
         };
         crate::replay::send_all(sender, &self.slab, stop)

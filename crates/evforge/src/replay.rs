@@ -52,6 +52,9 @@ pub(crate) struct ReplayArguments {
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
     #[arg(long)]
     segment: bool,
+    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
+    xdp: Option<String>,
     /// Send from so many ports, so that the receiving card spreads the packets over its queues; packets of one
     /// recorded source leave from one port
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -73,12 +76,13 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         check_writable("the report", path)?;
     }
     let source = open_all(arguments)?;
-    let mut sender = UdpSender::open(&SenderOptions {
+    let options = SenderOptions {
         pace,
         segment: arguments.segment,
         source_ports: arguments.source_ports,
         ..SenderOptions::new(arguments.to)
-    })?;
+    };
+    let mut sender = UdpSender::open_by(&options, arguments.xdp.as_deref())?;
     let stop = stop_on_signals()?;
     send_source(source, &mut sender, &stop)?;
     let report = sender.report();
@@ -177,6 +181,11 @@ pub(crate) fn send_all(
     Ok(())
 }
 
+/// What is said of packets that never left.
+pub(crate) fn dropped(packets: u64) -> String {
+    format!("{} of these packets were dropped by the network interface: they never left\n", grouped(packets))
+}
+
 /// What was asked for, in words.
 fn asked(arguments: &ReplayArguments) -> String {
     match (arguments.rate, arguments.unpaced) {
@@ -203,6 +212,7 @@ fn to_json(report: &SendReport, arguments: &ReplayArguments) -> serde_json::Valu
         "packets": report.packets,
         "bytes": report.bytes,
         "refused": report.refused,
+        "dropped": report.dropped,
         "elapsed_s": report.elapsed.as_secs_f64(),
         "scheduled_s": report.scheduled.map(|scheduled| scheduled.as_secs_f64()),
         "packets_per_second": report.packets_per_second(),
@@ -230,6 +240,9 @@ fn text(report: &SendReport, arguments: &ReplayArguments) -> String {
             "deviation from the schedule: {:?} on average, {:?} at most for 99 % of the packets, {:?} at most\n",
             deviation.mean, deviation.most, deviation.largest
         ));
+    }
+    if report.dropped > 0 {
+        text.push_str(&dropped(report.dropped));
     }
     if report.refused > 0 {
         text.push_str(&format!(

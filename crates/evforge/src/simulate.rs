@@ -60,6 +60,9 @@ pub(crate) struct SimulateArguments {
     /// Form the events in this process instead, as fast as it can be; see the options of where events go
     #[arg(long)]
     form: bool,
+    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
+    #[arg(long, value_name = "INTERFACE", requires = "to", conflicts_with = "own_addresses")]
+    xdp: Option<String>,
     /// Send so many times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "to")]
     speed: f64,
@@ -298,7 +301,8 @@ fn send(
 ) -> Result<CounterSnapshot, CommandError> {
     let speed = arguments.speed;
     let pace = if arguments.prebuilt { Pace::Unpaced } else { Pace::OwnTiming { speed } };
-    let mut sender = ElectronicsSender::new(address, pace, arguments.own_addresses);
+    let sender = ElectronicsSender::new(address, pace, arguments.own_addresses);
+    let mut sender = sender.by_xdp(arguments.xdp.clone());
     let built = Instant::now();
     let mut packets: Vec<SimulatedPacket> = Vec::new();
     while let Some(packet) = source.next_packet()? {
@@ -327,6 +331,9 @@ fn send(
         scaled(report.packets_per_second()),
         scaled(report.bits_per_second()),
     ))?;
+    if report.dropped > 0 {
+        print(&crate::replay::dropped(report.dropped))?;
+    }
     Ok(counters)
 }
 

@@ -9,7 +9,7 @@
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
-//! | send UDP, at a rate or with recorded timing | [`socket::UdpSender`], [`pace::Pace`] |
+//! | send UDP, at a rate or with recorded timing, through sockets or by AF_XDP | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
@@ -64,7 +64,7 @@
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
 //! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, and in `xdp` to what is shared with
-//! the kernel: `memory`, `ring`, `queue`, `interface`, `privileges` and the types of the program's maps in `steering`.
+//! the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;
 pub mod capture;

@@ -76,6 +76,10 @@ pub(super) struct SendArguments {
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
     #[arg(long)]
     segment: bool,
+    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket;
+    /// each stream takes one of its queues
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
+    xdp: Option<String>,
     /// Write what was sent as JSON: drop receive --sent takes it
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
@@ -92,6 +96,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
     let settings = SendSettings {
         targets: arguments.targets()?,
         segment: arguments.segment,
+        xdp: arguments.xdp.clone(),
         duration: arguments.ends_after.map(Duration::to_std),
     };
     let report = drop::send(&settings, &*stop_on_signals()?)?;

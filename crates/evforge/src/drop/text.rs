@@ -33,6 +33,9 @@ pub(super) fn sent(report: &SentReport) -> String {
                 stream.faults.join(" ")
             );
         }
+        if stream.dropped > 0 {
+            let _ = write!(text, "  {}", crate::replay::dropped(stream.dropped));
+        }
         if stream.refused > 0 {
             let _ = writeln!(
                 text,

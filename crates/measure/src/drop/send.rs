@@ -40,6 +40,8 @@ pub struct SendSettings {
     pub targets: Vec<SendTarget>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT).
     pub segment: bool,
+    /// The network interface to send through by AF_XDP, instead of sockets. Each stream takes one of its queues.
+    pub xdp: Option<String>,
     /// Ends after so long; none goes on until all data generators have ended.
     pub duration: Option<Duration>,
 }
@@ -101,7 +103,7 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Se
             segment: settings.segment,
             ..SenderOptions::new(target.destination)
         };
-        senders.push((UdpSender::open(&options)?, stream, target));
+        senders.push((UdpSender::open_by(&options, settings.xdp.as_deref())?, stream, target));
     }
     let failed = AtomicBool::new(false);
     let streams = std::thread::scope(|scope| {
@@ -191,6 +193,7 @@ fn sent(sender: &UdpSender, stream: &SendStream, target: &SendTarget) -> SentStr
         packets_per_second: report.packets_per_second(),
         bits_per_second: report.bits_per_second(),
         refused: report.refused,
+        dropped: report.dropped,
         mean_lateness_ns: report.deviation.map(|deviation| nanoseconds(deviation.mean)),
         largest_lateness_ns: report.deviation.map(|deviation| nanoseconds(deviation.largest)),
     }

@@ -50,6 +50,9 @@ pub struct SentStream {
     pub bits_per_second: f64,
     /// How often the other side said that nobody listens; these datagrams count as sent.
     pub refused: u64,
+    /// Datagrams that the network interface has taken from AF_XDP and dropped; they count as sent, and never arrive.
+    #[serde(default)]
+    pub dropped: u64,
     /// How late packets were on average, in nanoseconds; none without a schedule.
     pub mean_lateness_ns: Option<u64>,
     /// How late the latest packet was, in nanoseconds; none without a schedule.

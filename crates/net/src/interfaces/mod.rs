@@ -9,6 +9,8 @@ mod counters;
 mod links;
 #[cfg(target_os = "linux")]
 mod netlink;
+#[cfg(target_os = "linux")]
+pub(crate) mod next_hop;
 
 use std::fmt;
 use std::io;

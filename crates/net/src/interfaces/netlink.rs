@@ -29,7 +29,7 @@ pub(super) fn open() -> io::Result<Socket> {
 /// All interfaces.
 pub(super) fn links(socket: &mut Socket) -> io::Result<Vec<Link>> {
     let mut found = Vec::new();
-    ask(socket, RouteNetlinkMessage::GetLink(LinkMessage::default()), |answer| {
+    ask(socket, RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP, |answer| {
         if let RouteNetlinkMessage::NewLink(message) = answer {
             found.push(link(message));
         }
@@ -40,7 +40,7 @@ pub(super) fn links(socket: &mut Socket) -> io::Result<Vec<Link>> {
 /// All addresses of the host, with the numbers of their interfaces.
 pub(super) fn addresses(socket: &mut Socket) -> io::Result<Vec<(u32, IpAddr)>> {
     let mut found = Vec::new();
-    ask(socket, RouteNetlinkMessage::GetAddress(AddressMessage::default()), |answer| {
+    ask(socket, RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP, |answer| {
         if let RouteNetlinkMessage::NewAddress(message) = answer {
             for attribute in message.attributes {
                 // On a line between two points, the address of the other end is in `Address`.
@@ -53,14 +53,15 @@ pub(super) fn addresses(socket: &mut Socket) -> io::Result<Vec<(u32, IpAddr)>> {
     Ok(found)
 }
 
-/// Sends a question and hands over all answers.
-fn ask(
+/// Sends a question, with `NLM_F_DUMP` for all there are of a kind, and hands over all answers.
+pub(super) fn ask(
     socket: &mut Socket,
     question: RouteNetlinkMessage,
+    flags: u16,
     mut take: impl FnMut(RouteNetlinkMessage),
 ) -> io::Result<()> {
     let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_DUMP | NLM_F_REQUEST;
+    header.flags = flags | NLM_F_REQUEST;
     header.sequence_number = 1;
     let mut message = NetlinkMessage::new(header, NetlinkPayload::from(question));
     message.finalize();
@@ -81,7 +82,13 @@ fn ask(
             match NetlinkMessage::<RouteNetlinkMessage>::deserialize(answer).map(|message| message.payload) {
                 Ok(NetlinkPayload::Done(_)) => return Ok(()),
                 Ok(NetlinkPayload::Error(error)) => return Err(error.to_io()),
-                Ok(NetlinkPayload::InnerMessage(message)) => take(message),
+                Ok(NetlinkPayload::InnerMessage(message)) => {
+                    take(message);
+                    if flags & NLM_F_DUMP == 0 {
+                        // Nothing follows.
+                        return Ok(());
+                    }
+                }
                 // One interface of a kind that is not known must not hide the others.
                 Ok(_) | Err(_) => {}
             }

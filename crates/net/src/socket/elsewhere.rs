@@ -96,6 +96,22 @@ impl UdpSender {
         Err(SendError::NotOnThisSystem)
     }
 
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always, on this operating system.
+    pub fn open_by(_: &SenderOptions, _: Option<&str>) -> Result<Self, SendError> {
+        Err(SendError::NotOnThisSystem)
+    }
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always, on this operating system.
+    pub fn open_by_xdp(_: &SenderOptions, _: &str) -> Result<Self, SendError> {
+        Err(SendError::NotOnThisSystem)
+    }
+
     /// Cannot be called.
     ///
     /// # Errors

@@ -197,6 +197,15 @@ pub enum SendError {
         /// The most there may be; the least is 1.
         most: usize,
     },
+    /// AF_XDP cannot be had for sending.
+    ByXdp {
+        /// Where to.
+        destination: SocketAddr,
+        /// The network interface.
+        interface: String,
+        /// Why, and what mends it.
+        reason: String,
+    },
     /// Sockets of this kind exist on Linux only.
     NotOnThisSystem,
 }
@@ -213,6 +222,9 @@ impl fmt::Display for SendError {
                 route_advice(f, *destination, source)
             }
             Self::Pace(error) => error.fmt(f),
+            Self::ByXdp { destination, interface, reason } => {
+                write!(f, "cannot send to UDP {destination} by AF_XDP through {interface}: {reason}.")
+            }
             Self::Send { destination, packet, length, segment, source } => {
                 write!(f, "sending packet {packet} ({length} bytes) to UDP {destination} failed: {source}.")?;
                 if *segment && is_segmentation_failure(source) {
@@ -240,7 +252,7 @@ impl std::error::Error for SendError {
         match self {
             Self::Open { source, .. } | Self::Send { source, .. } => Some(source),
             Self::Pace(error) => Some(error),
-            Self::SourcePorts { .. } | Self::NotOnThisSystem => None,
+            Self::SourcePorts { .. } | Self::ByXdp { .. } | Self::NotOnThisSystem => None,
         }
     }
 }

@@ -100,6 +100,9 @@ pub struct SendReport {
     pub bytes: u64,
     /// How often the other host said that nobody listens on the port; these packets count as sent.
     pub refused: u64,
+    /// Packets that the network interface has taken from AF_XDP and dropped; they count as sent, and never arrive. A
+    /// socket does not tell of such.
+    pub dropped: u64,
     /// From the start of the schedule to the end of the last call of the kernel.
     pub elapsed: Duration,
     /// How late packets were; none if unpaced or before the first packet. (They are never early.)

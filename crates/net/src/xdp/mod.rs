@@ -8,6 +8,9 @@
 //! over another interface or a queue without socket are left to the kernel and received by a kernel socket beside, at
 //! the same address, which also keeps the port from being taken by others.
 //!
+//! What is sent by AF_XDP leaves as whole frames, past the kernel's protocols: see
+//! [`UdpSender::open_by_xdp`](crate::socket::UdpSender::open_by_xdp).
+//!
 //! It needs privileges, and Linux: written for 5.10 and later (frames of more than 3818 bytes: 6.6), tested with 6.18.
 //! The program goes when the receiver is dropped or the process ends, in whatever way.
 
@@ -17,6 +20,8 @@ mod delivery;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
+#[cfg(target_os = "linux")]
+pub(crate) mod frame_sender;
 #[cfg(target_os = "linux")]
 pub(crate) mod interface;
 #[cfg(target_os = "linux")]
@@ -34,6 +39,10 @@ mod receiver;
 mod ring;
 #[cfg(target_os = "linux")]
 mod steering;
+#[cfg(target_os = "linux")]
+mod transmit;
+#[cfg(target_os = "linux")]
+mod xsk;
 
 pub use counters::XdpCounters;
 #[cfg(not(target_os = "linux"))]

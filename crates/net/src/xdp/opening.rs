@@ -7,8 +7,9 @@ use super::error::XdpError;
 use super::interface::Interface;
 use super::options::{XdpMode, XdpOptions};
 use super::privileges;
-use super::queue::{FRAME_MEMORY, LARGEST_PIECE, Queue, QueuePlan, StepError};
+use super::queue::{LARGEST_PIECE, Queue, QueuePlan, StepError};
 use super::steering::Steering;
+use super::xsk::FRAME_MEMORY;
 
 /// The queues of an interface, with the program attached, before anything is steered.
 #[derive(Debug)]

@@ -1,16 +1,14 @@
 //! An AF_XDP socket: the frames of one queue of a network interface.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use super::memory::Mapping;
-use super::ring::{FillRing, ReceiveRing};
+use super::ring::{ConsumerRing, ProducerRing};
+use super::xsk::{self, FRAME_MEMORY};
 use crate::readiness::Readiness;
 
-/// Memory for one frame, or one piece of a larger one, in bytes. Smaller pieces would not hold the frames that
-/// detectors send, larger ones need huge pages.
-pub(super) const FRAME_MEMORY: usize = 4096;
 /// Most bytes of a frame in one piece: the kernel keeps room before it (XDP_PACKET_HEADROOM).
 pub(super) const LARGEST_PIECE: usize = FRAME_MEMORY - 256;
 /// A socket must have a ring for what has been sent, though nothing is.
@@ -60,8 +58,8 @@ pub(super) struct QueueStatistics {
 pub(super) struct Queue {
     // Closed before its memory is given back.
     socket: OwnedFd,
-    receive: ReceiveRing,
-    fill: FillRing,
+    receive: ConsumerRing<libc::xdp_desc>,
+    fill: ProducerRing<u64>,
     memory: Mapping,
     readiness: Readiness,
     zero_copy: bool,
@@ -76,43 +74,30 @@ impl Queue {
     /// program's map.
     pub(super) fn open(plan: &QueuePlan) -> Result<Self, StepError> {
         let failed = |step| move |source| StepError { step, source };
-        // SAFETY: no pointers; the result is checked.
-        let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        if socket < 0 {
-            return Err(failed("making the socket")(io::Error::last_os_error()));
-        }
-        // SAFETY: a fresh descriptor that nobody else owns.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let socket = xsk::open().map_err(failed("making the socket"))?;
         let memory = Mapping::anonymous(plan.frames as usize * FRAME_MEMORY)
             .map_err(failed("getting memory for frames"))?;
-        let area = libc::xdp_umem_reg {
-            addr: memory.base().as_ptr() as u64,
-            len: memory.length() as u64,
-            chunk_size: FRAME_MEMORY as u32,
-            headroom: 0,
-            flags: 0,
-            tx_metadata_len: 0,
-        };
-        set(socket.as_fd(), libc::XDP_UMEM_REG, &area).map_err(failed("locking memory for frames"))?;
+        xsk::lend(socket.as_fd(), &memory).map_err(failed("locking memory for frames"))?;
         for (ring, size) in [
             (libc::XDP_UMEM_FILL_RING, plan.frames),
             (libc::XDP_UMEM_COMPLETION_RING, COMPLETION_RING),
             (libc::XDP_RX_RING, plan.ring),
         ] {
-            set(socket.as_fd(), ring, &size).map_err(failed("making the rings"))?;
+            xsk::set(socket.as_fd(), ring, &size).map_err(failed("making the rings"))?;
         }
-        let offsets = get::<libc::xdp_mmap_offsets>(socket.as_fd(), libc::XDP_MMAP_OFFSETS)
+        let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket.as_fd(), libc::XDP_MMAP_OFFSETS)
             .map_err(failed("mapping the rings"))?;
-        let receive =
-            ReceiveRing::map(socket.as_fd(), &offsets, plan.ring).map_err(failed("mapping the rings"))?;
-        let mut fill =
-            FillRing::map(socket.as_fd(), &offsets, plan.frames).map_err(failed("mapping the rings"))?;
+        let (at_receive, at_fill) = (libc::XDP_PGOFF_RX_RING as u64, libc::XDP_UMEM_PGOFF_FILL_RING);
+        let receive = ConsumerRing::map(socket.as_fd(), &offsets.rx, plan.ring, at_receive)
+            .map_err(failed("mapping the rings"))?;
+        let mut fill = ProducerRing::map(socket.as_fd(), &offsets.fr, plan.frames, at_fill)
+            .map_err(failed("mapping the rings"))?;
         for frame in 0..u64::from(plan.frames) {
             fill.push(frame * FRAME_MEMORY as u64);
         }
         fill.publish();
         bind(socket.as_fd(), plan).map_err(failed("taking the queue"))?;
-        let options = get::<libc::xdp_options>(socket.as_fd(), libc::XDP_OPTIONS)
+        let options = xsk::get::<libc::xdp_options>(socket.as_fd(), libc::XDP_OPTIONS)
             .map_err(failed("asking how frames are handed over"))?;
         let mut readiness = Readiness::new();
         readiness.watch(socket.as_fd());
@@ -214,7 +199,7 @@ impl Queue {
 
     /// What the kernel has counted.
     pub(super) fn statistics(&self) -> io::Result<QueueStatistics> {
-        let found = get::<libc::xdp_statistics>(self.socket.as_fd(), libc::XDP_STATISTICS)?;
+        let found = xsk::get::<libc::xdp_statistics>(self.socket.as_fd(), libc::XDP_STATISTICS)?;
         Ok(QueueStatistics {
             dropped: found.rx_dropped,
             ring_full: found.rx_ring_full,
@@ -241,59 +226,13 @@ fn bind(socket: BorrowedFd<'_>, plan: &QueuePlan) -> io::Result<()> {
     if plan.pieces {
         flags |= libc::XDP_USE_SG;
     }
-    let address = libc::sockaddr_xdp {
-        sxdp_family: libc::AF_XDP as u16,
-        sxdp_flags: flags,
-        sxdp_ifindex: plan.interface,
-        sxdp_queue_id: plan.queue,
-        sxdp_shared_umem_fd: 0,
-    };
     let end = Instant::now() + BUSY_PATIENCE;
     loop {
-        let length = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the address is valid for reads of the length given, and the kernel keeps no pointer.
-        if unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) } == 0 {
-            return Ok(());
+        match xsk::bind(socket, plan.interface, plan.queue, flags) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
         }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EBUSY) || Instant::now() >= end {
-            return Err(error);
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Values that the kernel takes and gives as they lie in memory.
-trait Plain: Copy {}
-impl Plain for u32 {}
-impl Plain for libc::xdp_umem_reg {}
-impl Plain for libc::xdp_mmap_offsets {}
-impl Plain for libc::xdp_options {}
-impl Plain for libc::xdp_statistics {}
-
-fn set<T: Plain>(socket: BorrowedFd<'_>, name: libc::c_int, value: &T) -> io::Result<()> {
-    let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the value is valid for reads of the length given, and the kernel keeps no pointer.
-    let status = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_XDP, name, std::ptr::from_ref(value).cast(), length)
-    };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// What an older kernel does not fill stays 0.
-fn get<T: Plain>(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<T> {
-    // SAFETY: values of `Plain` types are made of integers, for which all zeros is valid.
-    let mut value: T = unsafe { std::mem::zeroed() };
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: both pointers are valid for writes of the lengths given, and any bytes are valid integers.
-    let status = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_XDP,
-            name,
-            std::ptr::from_mut(&mut value).cast(),
-            &mut length,
-        )
-    };
-    if status == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }

@@ -73,23 +73,25 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-/// The ring of packets received: the kernel fills it, we empty it.
+/// A ring that the kernel fills and we empty: of packets received, or of frames that have been sent.
 #[derive(Debug)]
-pub(super) struct ReceiveRing {
-    shared: Shared<libc::xdp_desc>,
+pub(super) struct ConsumerRing<T> {
+    shared: Shared<T>,
     /// First entry that has not been taken.
     position: u32,
     /// The kernel's position when it was last looked at.
     filled: u32,
 }
 
-impl ReceiveRing {
+impl<T: Copy> ConsumerRing<T> {
+    /// Maps the ring of `size` entries that `socket` shares at `page_offset`.
     pub(super) fn map(
         socket: BorrowedFd<'_>,
-        offsets: &libc::xdp_mmap_offsets,
+        offsets: &libc::xdp_ring_offset,
         size: u32,
+        page_offset: u64,
     ) -> io::Result<Self> {
-        let shared = Shared::map(socket, &offsets.rx, size, libc::XDP_PGOFF_RX_RING as u64)?;
+        let shared = Shared::map(socket, offsets, size, page_offset)?;
         let position = shared.consumer().load(Ordering::Relaxed);
         Ok(Self { shared, position, filled: position })
     }
@@ -101,7 +103,7 @@ impl ReceiveRing {
     }
 
     /// The entry that is `ahead` of the first one that has not been taken; none beyond those last seen.
-    pub(super) fn peek(&self, ahead: u32) -> Option<libc::xdp_desc> {
+    pub(super) fn peek(&self, ahead: u32) -> Option<T> {
         if ahead >= self.filled.wrapping_sub(self.position) {
             return None;
         }
@@ -122,38 +124,37 @@ impl ReceiveRing {
     }
 }
 
-/// The ring of free frames: we fill it, the kernel empties it.
+/// A ring that we fill and the kernel empties: of free frames, or of packets to be sent.
 #[derive(Debug)]
-pub(super) struct FillRing {
-    shared: Shared<u64>,
+pub(super) struct ProducerRing<T> {
+    shared: Shared<T>,
     /// First place that has not been written.
     position: u32,
     /// The kernel's position when it was last looked at.
     emptied: u32,
 }
 
-impl FillRing {
+impl<T: Copy> ProducerRing<T> {
+    /// Maps the ring of `size` entries that `socket` shares at `page_offset`.
     pub(super) fn map(
         socket: BorrowedFd<'_>,
-        offsets: &libc::xdp_mmap_offsets,
+        offsets: &libc::xdp_ring_offset,
         size: u32,
+        page_offset: u64,
     ) -> io::Result<Self> {
-        let shared = Shared::map(socket, &offsets.fr, size, libc::XDP_UMEM_PGOFF_FILL_RING)?;
+        let shared = Shared::map(socket, offsets, size, page_offset)?;
         let position = shared.producer().load(Ordering::Relaxed);
         Ok(Self { shared, position, emptied: position })
     }
 
-    /// Offers a frame to the kernel, from the next [`FillRing::publish`] on. False if there is no place, which cannot
-    /// happen as long as there are no more frames than places.
-    pub(super) fn push(&mut self, frame: u64) -> bool {
-        if self.position.wrapping_sub(self.emptied) > self.shared.mask {
-            self.emptied = self.shared.consumer().load(Ordering::Acquire);
-            if self.position.wrapping_sub(self.emptied) > self.shared.mask {
-                return false;
-            }
+    /// Offers an entry to the kernel, from the next [`ProducerRing::publish`] on. False if there is no place, which
+    /// cannot happen as long as there are no more frames than places.
+    pub(super) fn push(&mut self, entry: T) -> bool {
+        if self.position.wrapping_sub(self.emptied) > self.shared.mask && self.waiting() > self.shared.mask {
+            return false;
         }
         // SAFETY: the place is ours: the kernel has read what was there, and looks at it again only after `publish`.
-        unsafe { self.shared.entry(self.position).write(frame) };
+        unsafe { self.shared.entry(self.position).write(entry) };
         self.position = self.position.wrapping_add(1);
         true
     }
@@ -161,6 +162,12 @@ impl FillRing {
     /// Lets the kernel see what was pushed.
     pub(super) fn publish(&mut self) {
         self.shared.producer().store(self.position, Ordering::Release);
+    }
+
+    /// Entries that the kernel has not taken yet.
+    pub(super) fn waiting(&mut self) -> u32 {
+        self.emptied = self.shared.consumer().load(Ordering::Acquire);
+        self.position.wrapping_sub(self.emptied)
     }
 
     /// True if the kernel wants to be called to go on.
