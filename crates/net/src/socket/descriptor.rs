@@ -74,3 +74,10 @@ pub(super) fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     const FIELDS: usize = libc::SK_MEMINFO_DROPS as usize + 1;
     words::<FIELDS>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO).map(|fields| fields[FIELDS - 1])
 }
+
+/// Bytes of a socket's receive buffer that are taken.
+pub(super) fn used(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const FIELDS: usize = libc::SK_MEMINFO_DROPS as usize + 1;
+    words::<FIELDS>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)
+        .map(|fields| fields[libc::SK_MEMINFO_RMEM_ALLOC as usize])
+}

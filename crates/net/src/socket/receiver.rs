@@ -190,6 +190,21 @@ impl UdpReceiver {
         self.buffer
     }
 
+    /// How much of the receive buffer is taken at this moment, in bytes of the kernel's bookkeeping: of twice
+    /// [`ReceiveBuffer::granted`]. A datagram takes more than its payload (`truesize`: the memory that it lies in, and what
+    /// the kernel keeps about it). While it is read, the kernel gives the memory back in steps of up to a quarter of the buffer.
+    ///
+    /// # Errors
+    /// If the kernel does not tell (before Linux 4.12).
+    pub fn buffer_used(&self) -> Result<usize, ReceiveError> {
+        let used = descriptor::used(self.socket.as_fd()).map_err(|source| ReceiveError::Setting {
+            address: self.address,
+            setting: "what it uses of its buffer (SO_MEMINFO)",
+            source,
+        })?;
+        Ok(used as usize)
+    }
+
     /// True if the kernel may hand over several datagrams in one piece (UDP_GRO).
     pub fn coalesces(&self) -> bool {
         self.coalesces
