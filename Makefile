@@ -63,6 +63,7 @@ bench: ## Event formation from memory, with the ratio to the reference; loads ma
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool
 	$(CARGO) bench --locked -p evforge-pipeline --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load
 	$(CARGO) bench --locked -p evforge-net --bench receive
+	$(CARGO) bench --locked -p evforge-measure --bench pulsed
 
 .PHONY: accuracy
 accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots

@@ -3,18 +3,29 @@
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::affinity::{allowed_cores, pin_current_thread};
 use evforge_net::pace::Pace;
+use evforge_net::priority::set_real_time_priority;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
 use evforge_net::thread_time::processor_time;
 use evforge_net::xdp::{XdpMode, XdpOptions, XdpReceiver};
 use evforge_testkit::veth::{RECEIVER, RECEIVER_ADDRESS, SENDER_ADDRESS, Wire};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 9000;
 /// The buffer of the paper.
 const BUFFER: usize = 12_000_000;
+/// With an application that works on each packet, little can wait: what is loss-free is then what is served, and not what waits until
+/// the end of a measurement.
+const SMALL_BUFFER: usize = 2_000_000;
+const SMALL_RING: u32 = 2048;
+/// A jumbo packet takes 16.6 kB of a socket's buffer and three frames of AF_XDP: so much more for the same number of packets.
+const OF_JUMBO: usize = 4;
+/// Of the receiver then, so that other programs do not hold it up: a small buffer does not bear it. Not of the sender, on whose core
+/// the kernel has its own work to do.
+const PRIORITY: u8 = 50;
 /// Nothing comes any more if nothing has come for so long.
 const SILENCE: Duration = Duration::from_millis(40);
 
@@ -43,6 +54,8 @@ pub(crate) struct Measured {
     received: u64,
     sending: Duration,
     receiver_cpu: Duration,
+    /// From the first packet received to the last.
+    receiving: Duration,
 }
 
 impl Measured {
@@ -52,6 +65,11 @@ impl Measured {
 
     pub(crate) fn rate(&self) -> f64 {
         self.sent as f64 / self.sending.as_secs_f64()
+    }
+
+    /// Packets per second received, until the buffers were empty.
+    pub(crate) fn delivered(&self) -> f64 {
+        self.received as f64 / self.receiving.as_secs_f64().max(1e-9)
     }
 
     pub(crate) fn receiver_ns(&self) -> f64 {
@@ -66,38 +84,45 @@ enum Receiver {
 }
 
 impl Receiver {
-    fn open(receiving: Receiving) -> Self {
+    fn open(receiving: Receiving, has_application: bool, size: usize) -> Self {
+        let large = if size > 1472 { OF_JUMBO } else { 1 };
+        let buffer = if has_application { large * SMALL_BUFFER } else { BUFFER };
+        // A thread of high priority that never sleeps would be stopped by the system.
+        let spin = if has_application { Duration::from_micros(50) } else { SILENCE };
         let address = SocketAddr::from((RECEIVER_ADDRESS, PORT));
         match receiving {
             Receiving::Blocking => {
                 let socket = UdpSocket::bind(address).expect("a port in the namespace");
-                force_buffer(&socket);
+                force_buffer(&socket, buffer);
                 socket.set_read_timeout(Some(SILENCE)).expect("a time to wait");
                 Self::Blocking(socket)
             }
             Receiving::Socket | Receiving::Coalescing => {
                 let options = ReceiverOptions {
-                    receive_buffer: BUFFER,
+                    receive_buffer: buffer,
                     coalesce: receiving == Receiving::Coalescing,
-                    spin: SILENCE,
+                    spin,
                     ..ReceiverOptions::new(address)
                 };
                 Self::Socket(Box::new(UdpReceiver::open(&options).expect("a port in the namespace")))
             }
             Receiving::Xdp => {
                 let modes = vec![XdpMode::Driver];
-                let options = XdpOptions { modes, spin: SILENCE, ..XdpOptions::new(RECEIVER, address) };
+                let usual = XdpOptions::new(RECEIVER, address);
+                let ring = if has_application { large as u32 * SMALL_RING } else { usual.ring };
+                let options = XdpOptions { modes, spin, ring, ..usual };
                 Self::Xdp(Box::new(XdpReceiver::open(&options).expect("AF_XDP in the driver")))
             }
         }
     }
 
-    /// Receives until the sender is done and nothing comes any more: how many packets, and the time of the core from the
-    /// first to the last.
-    fn receive(&mut self, is_done: &AtomicBool) -> (u64, Duration) {
+    /// Receives until the sender is done and nothing comes any more, with so much work for each packet: how many packets, the
+    /// time of the core from the first to the last, and that of the clock.
+    fn receive(&mut self, is_done: &AtomicBool, work: Duration) -> (u64, Duration, Duration) {
         let mut received = 0;
-        let (mut first, mut last) = (None, Duration::ZERO);
-        let mut slab = PacketSlab::new(4096, 8 << 20);
+        let (mut first, mut last) = (None, (Duration::ZERO, Instant::now()));
+        // An application takes few at once, or what it has taken would be a buffer of its own.
+        let mut slab = PacketSlab::new(if work.is_zero() { 4096 } else { 64 }, 8 << 20);
         let mut datagram = vec![0; 65_536];
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
@@ -115,19 +140,36 @@ impl Receiver {
             };
             if count > 0 {
                 received += count;
-                first.get_or_insert(before);
-                last = processor_time();
+                first.get_or_insert((before, Instant::now()));
+                (0..count).for_each(|_| work_for(work));
+                last = (processor_time(), Instant::now());
             } else if is_done.load(Ordering::Acquire) {
                 break;
             }
         }
-        (received, last.saturating_sub(first.unwrap_or(last)))
+        let first = first.unwrap_or(last);
+        (received, last.0.saturating_sub(first.0), last.1 - first.1)
+    }
+}
+
+fn take_core(core: usize, is_urgent: bool) {
+    pin_current_thread(core).expect("a core of this process");
+    if is_urgent {
+        set_real_time_priority(PRIORITY).expect("root may have priority");
+    }
+}
+
+/// Is busy for so long, as an application is with a packet.
+fn work_for(time: Duration) {
+    let begun = Instant::now();
+    while !time.is_zero() && begun.elapsed() < time {
+        std::hint::spin_loop();
     }
 }
 
 /// Sets the receive buffer beyond the limit of the host, as root may.
-fn force_buffer(socket: &UdpSocket) {
-    let bytes = BUFFER as libc::c_int;
+fn force_buffer(socket: &UdpSocket, bytes: usize) {
+    let bytes = bytes as libc::c_int;
     // SAFETY: the number is valid for reads of its length.
     let status = unsafe {
         libc::setsockopt(
@@ -138,7 +180,7 @@ fn force_buffer(socket: &UdpSocket) {
             size_of_val(&bytes) as libc::socklen_t,
         )
     };
-    assert_eq!(status, 0, "a buffer of 12 MB: {}", std::io::Error::last_os_error());
+    assert_eq!(status, 0, "a buffer of {bytes} bytes: {}", std::io::Error::last_os_error());
 }
 
 /// Frames that have reached the receiver's interface.
@@ -151,7 +193,7 @@ fn frames() -> u64 {
     line.split_whitespace().nth(2).and_then(|count| count.parse().ok()).expect("a count")
 }
 
-/// Sends packets of `size` bytes for so long, at a rate or as fast as can be, and receives them.
+/// Sends packets of `size` bytes for so long, at a rate or as fast as can be, and receives them, with so much work for each.
 pub(crate) fn run(
     wire: &Wire,
     sending: Sending,
@@ -159,10 +201,14 @@ pub(crate) fn run(
     size: usize,
     rate: Option<f64>,
     time: Duration,
+    work: Duration,
 ) -> Measured {
-    let cores = allowed_cores().expect("cores");
+    // As they were before the first thread was bound to one of them.
+    static CORES: OnceLock<Vec<usize>> = OnceLock::new();
+    let cores = CORES.get_or_init(|| allowed_cores().expect("cores"));
     let core = |index: usize| cores[index % cores.len()];
-    let mut receiver = Receiver::open(receiving);
+    let has_application = !work.is_zero();
+    let mut receiver = Receiver::open(receiving, has_application, size);
     let destination = SocketAddr::from((RECEIVER_ADDRESS, PORT));
     let source = Some(SocketAddr::from((SENDER_ADDRESS, 0)));
     let pace = rate.map_or(Pace::Unpaced, Pace::PacketsPerSecond);
@@ -187,7 +233,7 @@ pub(crate) fn run(
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            pin_current_thread(core(0)).expect("a core of this process");
+            take_core(core(0), false);
             let sent = match sender {
                 Sender::Single(socket) => send_single(&socket, destination, size, rate, time),
                 Sender::Segments(mut sender) => send_segments(&mut sender, size, time),
@@ -195,8 +241,8 @@ pub(crate) fn run(
             is_done.store(true, Ordering::Release);
             sent
         });
-        pin_current_thread(core(1)).expect("a core of this process");
-        let (received, receiver_cpu) = receiver.receive(&is_done);
+        take_core(core(1), has_application);
+        let (received, receiver_cpu, receiving_time) = receiver.receive(&is_done, work);
         let (sent, sending) = thread.join().expect("the sender ends");
         if receiving == Receiving::Socket {
             let frames = frames() - before;
@@ -205,14 +251,16 @@ pub(crate) fn run(
                 "{frames} frames of {sent} packets: segments are not cut before the wire"
             );
         }
-        if let (Receiver::Socket(receiver), Receiving::Coalescing, None) = (&receiver, receiving, rate) {
+        if let (Receiver::Socket(receiver), Receiving::Coalescing, None, true) =
+            (&receiver, receiving, rate, work.is_zero())
+        {
             let coalesced = receiver.counters().coalesced;
             assert!(
                 size > 1472 || coalesced * 2 > received,
                 "only {coalesced} of {received} packets coalesced"
             );
         }
-        Measured { sent, received, sending, receiver_cpu }
+        Measured { sent, received, sending, receiver_cpu, receiving: receiving_time }
     })
 }
 

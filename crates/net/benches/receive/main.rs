@@ -12,10 +12,14 @@
 //! On a virtual wire the sender's core does most of the work of receiving, so the rates are those of the *system*; how much
 //! of its core the receiver itself needs stands beside, in nanoseconds for each packet. Sender and receiver have a core each.
 //!
+//! Then each system is overloaded, with an application that spends 5 us on each packet: what of its loss-free rate still arrives when
+//! twice as much is sent.
+//!
 //! `cargo bench -p evforge-net --bench receive` needs root, `ip` and `ethtool`; EVFORGE_BENCH_SECONDS sets the time of a
-//! measurement (0.3).
+//! measurement (0.3), EVFORGE_BENCH_OVERLOAD=1 leaves the rest out.
 
 mod ends;
+mod overload;
 
 use ends::{Receiving, Sending, run};
 use evforge_testkit::veth::{self, RECEIVER, SENDER, Wire, with_wire};
@@ -64,6 +68,9 @@ fn main() {
     let seconds =
         std::env::var("EVFORGE_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0.3);
     let time = Duration::from_secs_f64(seconds);
+    if std::env::var_os("EVFORGE_BENCH_OVERLOAD").is_some_and(|value| value == "1") {
+        return overload::measure(time);
+    }
     println!(
         "highest loss-free rate in thousand packets per second (its ratio to the baseline; ns of the receiver's core)"
     );
@@ -77,7 +84,7 @@ fn main() {
             for (system, found) in SYSTEMS.iter().zip(&mut found) {
                 with_wire(1, 9000, |wire| {
                     prepare(wire, system.receiving);
-                    found.push(search(wire, *system, size, time));
+                    found.push(search(wire, *system, size, time, Duration::ZERO));
                 });
             }
         }
@@ -91,6 +98,7 @@ fn main() {
         println!();
     }
     println!("= the sender could not send faster");
+    overload::measure(time);
 }
 
 /// Lets segments be cut before the wire, as a network card does it, and frames be coalesced behind it where that is measured.
@@ -102,14 +110,15 @@ fn prepare(wire: &Wire, receiving: Receiving) {
 }
 
 /// The highest rate without loss, by halving.
-fn search(wire: &Wire, system: System, size: usize, time: Duration) -> Best {
-    let measure = |rate| run(wire, system.sending, system.receiving, size, rate, time);
+fn search(wire: &Wire, system: System, size: usize, time: Duration, work: Duration) -> Best {
+    let measure = |rate| run(wire, system.sending, system.receiving, size, rate, time, work);
     let unpaced = measure(None);
     let mut best = Best::default();
     if unpaced.is_whole() {
         return Best { rate: unpaced.rate(), receiver_ns: unpaced.receiver_ns(), is_senders: true };
     }
-    let (mut low, mut high) = (0.0, unpaced.rate());
+    // What arrives of too much is near to what can be received.
+    let (mut low, mut high) = (0.0, if work.is_zero() { unpaced.rate() } else { 1.3 * unpaced.delivered() });
     for _ in 0..STEPS {
         let rate = (low + high) / 2.0;
         let measured = measure(Some(rate));
