@@ -6,9 +6,11 @@ mod common;
 use common::{PROGRAM, evforge, text};
 use evforge_testkit::skip;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A receiver under way, killed if the test ends early.
 struct Receiver {
@@ -17,6 +19,8 @@ struct Receiver {
     to: Vec<String>,
     sent: PathBuf,
     report: PathBuf,
+    /// Where its page is, if it has one.
+    page: Option<String>,
 }
 
 impl Drop for Receiver {
@@ -32,22 +36,26 @@ impl Receiver {
     fn start(folder: &Path, streams: usize, further: &[&str]) -> Self {
         let (sent, report) = (folder.join("sent.json"), folder.join("received.json"));
         let mut command = Command::new(PROGRAM);
-        command.args(["drop", "receive", "--address", "127.0.0.1", "--port", "0", "--idle", "1s"]);
+        command.args(["drop", "receive", "--address", "127.0.0.1", "--port", "0"]);
+        if !further.contains(&"--idle") {
+            command.args(["--idle", "1s"]);
+        }
         command.args(["--for", "120s", "--streams", &streams.to_string()]).args(further);
         command.arg("--sent").arg(&sent).arg("--report").arg(&report);
         command.arg("--picture").arg(folder.join("words.png"));
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let mut to = Vec::new();
-        while to.len() < 2 * streams {
+        let (mut to, mut page) = (Vec::new(), None);
+        while to.len() < 2 * streams || (further.contains(&"--view") && page.is_none()) {
             let line = lines.next().expect("the program says where it receives").expect("text");
+            page = page.or_else(|| line.strip_prefix("live view at http://").map(str::to_owned));
             let address = line.strip_prefix("receiving at UDP ").map(str::to_owned);
             to.extend(address.into_iter().flat_map(|address| ["--to".to_owned(), address]));
         }
         // Somebody must go on reading, or the program could stop at a full pipe.
         std::thread::spawn(move || lines.for_each(std::mem::drop));
-        Self { child, to, sent, report }
+        Self { child, to, sent, report, page }
     }
 
     /// Sends to it with these arguments, and waits for its end: whether it passed, and its report.
@@ -168,6 +176,49 @@ fn other_layouts_orders_patterns_and_several_generators_pass() {
     assert!(!passed);
     assert!(stream["mismatches"][0].as_str().unwrap().contains("raw64be"), "{stream:#}");
     assert!(number(&stream, "/counters/packets_wrong_magic") > 0);
+}
+
+/// What the page answers.
+fn get(address: &str, path: &str) -> Value {
+    let mut connection = TcpStream::connect(address).expect("the page listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).expect("an answer");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("headers and body");
+    serde_json::from_str(body).expect("JSON")
+}
+
+#[test]
+fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut receiver = Receiver::start(folder.path(), 2, &["--view", "127.0.0.1:0", "--idle", "30s"]);
+    let page = receiver.page.clone().expect("the program says where its page is");
+    let fault = ["--blocks", "1", "--block", "128KiB", "--fault", "lose:packet=20", "--rate", "2kpps"];
+    let to: Vec<&str> = receiver.to.iter().map(String::as_str).collect();
+    evforge(&[&["drop", "send"], &to[..], &fault].concat());
+    let end = Instant::now() + Duration::from_secs(20);
+    // Each stream lacks a packet of 1000 words, which are the rarest ones.
+    let seen = loop {
+        let image = get(&page, "/api/image.json");
+        let counts = image["counts"].as_array().unwrap();
+        let sum: u64 = counts.iter().filter_map(Value::as_u64).sum();
+        if sum == 2 * 64_536 || Instant::now() > end {
+            assert_eq!(counts.len(), 2 * 65_536);
+            break sum;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(seen, 2 * 64_536);
+    let state = get(&page, "/api/state.json");
+    assert_eq!(number(&state, "/events"), 2 * 64_536);
+    assert_eq!(
+        (number(&state, "/ledger/packets/received"), number(&state, "/ledger/packets/lost")),
+        (130, 2)
+    );
+    assert_eq!((number(&state, "/ledger/unlocated"), number(&state, "/ledger/unaccounted")), (2, 0));
+    assert_eq!(state["ledger"]["sources"].as_array().unwrap().len(), 2);
+    receiver.child.kill().unwrap();
 }
 
 #[test]

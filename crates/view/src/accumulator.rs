@@ -93,6 +93,14 @@ impl Accumulator {
         bump(place.unwrap_or(&self.beyond_spectrum), 1);
     }
 
+    /// Replaces the counts of the pixels and the number of events, which are counted elsewhere.
+    pub(crate) fn set_pixels(&self, counts: impl Iterator<Item = u64>, events: u64) {
+        for (place, count) in self.pixels.iter().zip(counts) {
+            place.store(count, Relaxed);
+        }
+        self.count_events(events.saturating_sub(self.events()));
+    }
+
     /// Closes a batch of so many events.
     pub(crate) fn count_events(&self, count: u64) {
         if count > 0 {

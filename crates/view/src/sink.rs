@@ -26,6 +26,12 @@ impl LiveSink {
     ) -> Self {
         Self { counts, clock, bins, name }
     }
+
+    /// Shows counts that are kept elsewhere instead of counting events: those of all pixels, the first one first, and how
+    /// many there are in all. The picture is made anew when there are more of them.
+    pub fn set_counts(&mut self, counts: impl Iterator<Item = u64>, all: u64) {
+        self.counts.set_pixels(counts, all);
+    }
 }
 
 impl EventSink for LiveSink {

@@ -3,6 +3,7 @@
 mod receive;
 mod send;
 mod text;
+mod words_view;
 
 use crate::CommandError;
 use clap::{Args, Subcommand};

@@ -1,5 +1,6 @@
 //! `evforge drop receive`: every packet and every word accounted for.
 
+use super::words_view::WordsView;
 use super::{stream_addresses, text};
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
@@ -56,6 +57,9 @@ pub(super) struct ReceiveArguments {
     /// Cores of the receiving threads, in turn
     #[arg(long, value_name = "CORES", value_delimiter = ',')]
     cores: Vec<usize>,
+    /// Show the words live in the browser, at this address (127.0.0.1:8080): how much more often each came than the rarest one
+    #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
+    view: Option<SocketAddr>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
@@ -82,12 +86,29 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         receive_buffer: usize::try_from(arguments.buffer.bytes)?,
         coalesce: !arguments.no_coalesce,
         cores: arguments.cores.clone(),
+        shows_words: arguments.view.is_some(),
         idle: arguments.idle.map(Duration::to_std),
         duration: arguments.ends_after.map(Duration::to_std),
     };
+    let page = arguments.view.map(|address| WordsView::start(address, settings.addresses.len()));
+    let mut page = page.transpose()?;
     let mut line = ProgressLine::new(arguments.quiet);
     let stop = stop_on_signals()?;
-    let received = drop::receive(&settings, &stop, &mut |progress| line.show(progress))?;
+    let received = drop::receive(&settings, &stop, &mut |progress| {
+        line.show(progress);
+        match (&mut page, progress) {
+            (Some(page), ReceiveProgress::Ready { addresses, .. }) => {
+                page.name(addresses);
+                if !arguments.quiet {
+                    eprintln!("live view at http://{}", page.address());
+                }
+            }
+            (Some(page), ReceiveProgress::Words { stream, account, drops }) => {
+                page.show(*stream, account, *drops);
+            }
+            _ => {}
+        }
+    })?;
     line.finish();
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
@@ -148,6 +169,7 @@ impl ProgressLine {
                     addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
                 }
             }
+            ReceiveProgress::Words { .. } => {}
             &ReceiveProgress::Running { elapsed, packets, bytes, jumps } => {
                 let (second, packets_before, bytes_before) = self.before;
                 let interval = if self.terminal { 1 } else { 10 };

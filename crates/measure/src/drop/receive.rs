@@ -12,10 +12,14 @@ use evforge_wire::drop::{DropLayout, Order};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often threads and management look at each other.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// In how many intervals the words are told once.
+const WORDS_EVERY: u32 = 5;
 
 /// How long a worker empties its buffer at the end, if a sender goes on.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -38,6 +42,8 @@ pub struct ReceiveSettings {
     pub coalesce: bool,
     /// Cores of the workers, taken in turn; none leaves them to the system.
     pub cores: Vec<usize>,
+    /// Tell the words of each stream while it runs, some 4 times per second; costs a worker about 0.1 ms each time.
+    pub shows_words: bool,
     /// Ends when no stream has had a packet for so long after the first; none does not.
     pub idle: Option<Duration>,
     /// Ends after so long; none does not.
@@ -64,6 +70,15 @@ pub enum ReceiveProgress {
         bytes: u64,
         /// Jumps reported in all streams so far.
         jumps: u64,
+    },
+    /// What a stream has received so far, if asked for.
+    Words {
+        /// Number of the stream, from 0 in the order of the settings.
+        stream: usize,
+        /// Its packets and words.
+        account: Box<StreamAccount>,
+        /// What its socket dropped.
+        drops: SocketDrops,
     },
 }
 
@@ -118,6 +133,9 @@ struct Telling {
     packets: AtomicU64,
     bytes: AtomicU64,
     jumps: AtomicU64,
+    /// The management wants to see the words.
+    is_asked: AtomicBool,
+    words: Mutex<Option<(Box<StreamAccount>, SocketDrops)>>,
 }
 
 /// Receives all streams until the time is over, they have been idle for long enough or `stop` is set. `watch` is
@@ -180,6 +198,7 @@ fn manage(
 ) {
     let start = Instant::now();
     let (mut last_packets, mut last_change) = (0, start);
+    let mut turn = 0_u32;
     while !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
         let elapsed = start.elapsed();
         let sum = |what: fn(&Telling) -> &AtomicU64| -> u64 {
@@ -195,7 +214,22 @@ fn manage(
             return;
         }
         watch(&ReceiveProgress::Running { elapsed, packets, bytes, jumps });
+        turn += 1;
+        if settings.shows_words && turn.is_multiple_of(WORDS_EVERY) {
+            tellings.iter().for_each(|telling| telling.is_asked.store(true, Ordering::Relaxed));
+        }
+        tell_words(tellings, watch);
         std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Hands on what workers have told about their words.
+fn tell_words(tellings: &[Telling], watch: &mut dyn FnMut(&ReceiveProgress)) {
+    for (stream, telling) in tellings.iter().enumerate() {
+        let told = telling.words.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((account, drops)) = told {
+            watch(&ReceiveProgress::Words { stream, account, drops });
+        }
     }
 }
 
@@ -227,6 +261,10 @@ fn work(
             telling.packets.store(counters.packets_received, Ordering::Relaxed);
             telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
             telling.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
+        }
+        if telling.is_asked.swap(false, Ordering::Relaxed) {
+            let told = (Box::new(account.clone()), receiver.drops()?);
+            *telling.words.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
         }
         if is_over && (received == 0 || now >= *drained_by.get_or_insert(now + DRAIN)) {
             break;

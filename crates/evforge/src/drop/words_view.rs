@@ -1,0 +1,105 @@
+//! The words of all streams in the browser, while they come in.
+
+use crate::CommandError;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::pulse::PulseTrain;
+use evforge_core::sink::EventSink;
+use evforge_measure::drop::{SIDE, StreamAccount, WORDS, WordHistogram};
+use evforge_measure::loss::with_report;
+use evforge_net::socket::SocketDrops;
+use evforge_view::{LiveSink, LiveView, LocatedLoss, ViewOptions};
+use std::net::SocketAddr;
+
+/// What is known of a stream.
+#[derive(Clone, Default)]
+struct StreamWords {
+    port: u16,
+    /// By how much each word is more frequent than the rarest one.
+    above: Vec<u64>,
+    sum: u64,
+    source: Option<SourceLedger>,
+    counters: CounterSnapshot,
+    drops: SocketDrops,
+}
+
+/// The page: a panel of 256 x 256 words for each stream.
+pub(super) struct WordsView {
+    view: LiveView,
+    sink: LiveSink,
+    streams: Vec<StreamWords>,
+}
+
+impl WordsView {
+    /// Serves the page for so many streams.
+    ///
+    /// # Errors
+    /// If the address cannot be had, or there are too many streams.
+    pub(super) fn start(address: SocketAddr, streams: usize) -> Result<Self, CommandError> {
+        let side = SIDE as u32;
+        let geometry = LogicalGeometry::new(side, side, 1, u32::try_from(streams)?)?;
+        let title = "DROP: how much more often each word came than the rarest one";
+        let options = ViewOptions { address, ..ViewOptions::new(title, geometry, PulseTrain::ess()) };
+        let view = LiveView::start(options)?;
+        let sink = view.sink();
+        let empty = StreamWords { above: vec![0; WORDS], ..StreamWords::default() };
+        Ok(Self { view, sink, streams: vec![empty; streams] })
+    }
+
+    /// Where the page is.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.view.address()
+    }
+
+    /// Names the streams by where they are received.
+    pub(super) fn name(&mut self, addresses: &[SocketAddr]) {
+        for (stream, address) in self.streams.iter_mut().zip(addresses) {
+            stream.port = address.port();
+        }
+    }
+
+    /// Shows what a stream has received so far.
+    pub(super) fn show(&mut self, stream: usize, account: &StreamAccount, drops: SocketDrops) {
+        let Some(words) = self.streams.get_mut(stream) else { return };
+        words.above = above(account.histogram());
+        words.sum = account.histogram().sum();
+        words.counters = CounterSnapshot::of(account.counters());
+        words.drops = drops;
+        words.source = Some(SourceLedger {
+            name: format!("port {}", words.port),
+            packets: with_report(account.sequence(), None),
+            ..SourceLedger::default()
+        });
+        let ledger = DetectorLedger {
+            sources: self.streams.iter().filter_map(|stream| stream.source.clone()).collect(),
+            counters: words_joined(&self.streams),
+            ..DetectorLedger::default()
+        };
+        let all = self.streams.iter().map(|stream| stream.sum).sum();
+        self.sink.set_counts(self.streams.iter().flat_map(|stream| stream.above.iter().copied()), all);
+        self.view.set_losses(self.losses());
+        // A sink of pictures does not fail.
+        let _ = self.sink.observe(&ledger);
+    }
+
+    /// What sockets have dropped.
+    fn losses(&self) -> Vec<LocatedLoss> {
+        let drops = |stream: &StreamWords| stream.drops;
+        let packets = self.streams.iter().map(|stream| drops(stream).count).sum();
+        let inferred = self.streams.iter().any(|stream| drops(stream).is_lower_bound);
+        let loss = LocatedLoss { place: "socket buffer".into(), packets, inferred };
+        if packets > 0 { vec![loss] } else { Vec::new() }
+    }
+}
+
+/// The counters of all streams, one behind the other: those of one name are added up where they are shown.
+fn words_joined(streams: &[StreamWords]) -> CounterSnapshot {
+    streams.iter().fold(CounterSnapshot::default(), |all, stream| all.join(&stream.counters))
+}
+
+/// How much more often each word occurred than the rarest one.
+fn above(histogram: &WordHistogram) -> Vec<u64> {
+    let rarest = histogram.counts().iter().copied().min().unwrap_or(0);
+    histogram.counts().iter().map(|count| count - rarest).collect()
+}
