@@ -34,7 +34,7 @@ impl Interface {
             return Err(unknown());
         }
         // Any socket can ask.
-        let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind(("::1", 0)))?;
+        let socket = UdpSocket::bind(("0.0.0.0", 0)).or_else(|_| UdpSocket::bind(("::", 0)))?;
         let mut request = request(name);
         ask(&socket, libc::SIOCGIFMTU, &mut request)?;
         // SAFETY: the kernel has written this field of the union.
