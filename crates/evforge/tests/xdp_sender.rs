@@ -97,3 +97,36 @@ fn several_streams_leave_by_a_queue_each_and_are_verified() {
         assert!(!output.status.success() && said.contains("every queue has an AF_XDP socket"), "{said}");
     });
 }
+
+#[test]
+fn numbered_packets_arrive_every_one() {
+    if !veth::is_possible("numbered_packets_arrive_every_one") {
+        return;
+    }
+    with_wire(2, 1500, |wire| {
+        let folder = tempfile::tempdir().unwrap();
+        let [sent, report] = ["sent.json", "received.json"].map(|name| folder.path().join(name));
+        let [sent_name, report_name] = [&sent, &report].map(|path| path.to_str().unwrap());
+        let mut receiver = Command::new(PROGRAM)
+            .args(["receive", "--address", "10.9.0.2", "--port", "0", "--idle", "1s", "--for", "60s"])
+            .args(["--sent", sent_name, "--report", report_name])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(receiver.stderr.take().unwrap()).lines();
+        let address =
+            lines.find_map(|line| line.unwrap().strip_prefix("receiving at UDP ").map(str::to_owned));
+        std::thread::spawn(move || lines.for_each(drop));
+        let what = ["--size", "64B,1472B", "--rate", "10kpps", "--packets", "5000", "--source-ports", "2"];
+        let to = ["send", "--to", &address.unwrap(), "--xdp", SENDER, "--report", sent_name];
+        let said = at_sender(wire, &[&to[..], &what].concat());
+        assert!(said.contains("frames by AF_XDP"), "{said}");
+        assert!(receiver.wait().unwrap().success());
+        let (sent, report) = (json(&sent), json(&report));
+        assert_eq!((&sent["datagrams"], &sent["by_xdp"]), (&5000.into(), &true.into()), "{sent:#}");
+        assert_eq!(sent["losses"]["interface"], SENDER);
+        assert_eq!(report["packets"]["received"], 5000, "{report:#}");
+        assert_eq!(report["packets"]["lost"], 0, "{report:#}");
+    });
+}

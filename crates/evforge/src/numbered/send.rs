@@ -52,6 +52,10 @@ pub(crate) struct SendArguments {
     /// interface, which makes single packets of them
     #[arg(long, value_name = "CHOICE", default_value = "auto")]
     segment: SegmentChoice,
+    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket;
+    /// each flow takes one of its queues
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
+    xdp: Option<String>,
     /// Send buffer to ask the kernel for, for each flow
     #[arg(long, value_name = "SIZE")]
     buffer: Option<ByteSize>,
@@ -99,6 +103,7 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
             SegmentChoice::On => Some(true),
             SegmentChoice::Off => Some(false),
         },
+        xdp: arguments.xdp.clone(),
         send_buffer: arguments.buffer.map(|size| usize::try_from(size.bytes)).transpose()?,
         core: arguments.core,
         duration: arguments.ends_after.map(Duration::to_std),

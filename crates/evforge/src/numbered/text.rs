@@ -51,7 +51,9 @@ pub(super) fn sent(report: &SentReport) -> String {
     let _ = writeln!(
         text,
         "segments      {}",
-        if report.segmented {
+        if report.by_xdp {
+            "off: frames by AF_XDP"
+        } else if report.segmented {
             "runs of packets in one piece (UDP_SEGMENT), made single packets by the card"
         } else {
             "off: every packet is given to the kernel by itself"

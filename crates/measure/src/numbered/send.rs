@@ -30,6 +30,9 @@ pub struct SendSettings {
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT). None: where there is a device behind the
     /// interface, which makes single packets of them. Loopback and veth pairs hand pieces on as a whole, which no wire does.
     pub segment: Option<bool>,
+    /// The network interface to send through by AF_XDP, instead of sockets: without segments, and each flow takes one of
+    /// its queues.
+    pub xdp: Option<String>,
     /// Send buffer of each flow to ask the kernel for, in bytes; none keeps the system's default.
     pub send_buffer: Option<usize>,
     /// Core of the sending thread; none leaves it to the system.
@@ -41,7 +44,15 @@ pub struct SendSettings {
 impl SendSettings {
     /// From one port after the other, as the kernel chooses them, until the traffic ends.
     pub fn new(destination: SocketAddr) -> Self {
-        Self { destination, source: None, segment: None, send_buffer: None, core: None, duration: None }
+        Self {
+            destination,
+            source: None,
+            segment: None,
+            xdp: None,
+            send_buffer: None,
+            core: None,
+            duration: None,
+        }
     }
 }
 
@@ -132,6 +143,7 @@ struct Lanes {
     slabs: Vec<PacketSlab>,
     interface: Option<String>,
     segment: bool,
+    xdp: bool,
 }
 
 impl Lanes {
@@ -139,7 +151,7 @@ impl Lanes {
         let flows = traffic.settings().flows;
         let mut options = SenderOptions {
             source: settings.source,
-            segment: settings.segment.unwrap_or(false),
+            segment: settings.segment.unwrap_or(false) && settings.xdp.is_none(),
             send_buffer: settings.send_buffer,
             ..SenderOptions::new(settings.destination)
         };
@@ -153,7 +165,7 @@ impl Lanes {
             if let (Some(source), true) = (&mut options.source, first != 0) {
                 source.set_port(first + flow);
             }
-            let mut sender = UdpSender::open(&options)?;
+            let mut sender = UdpSender::open_by(&options, settings.xdp.as_deref())?;
             if flow == 0 {
                 // Where the kernel does not tell, segments are left off and the interface's losses have no place.
                 let reading =
@@ -161,7 +173,7 @@ impl Lanes {
                 interface = reading.names().first().map(|&name| name.to_owned());
                 let has_device = reading.names().iter().any(|name| has_device(name));
                 let segment = settings.segment.unwrap_or(has_device);
-                if segment != options.segment {
+                if segment != options.segment && settings.xdp.is_none() {
                     options.segment = segment;
                     drop(sender);
                     sender = UdpSender::open(&options)?;
@@ -172,7 +184,8 @@ impl Lanes {
         let bytes = AT_ONCE * traffic.settings().sizes.largest();
         // Twice as many as are made at once: faults repeat packets.
         let slabs = senders.iter().map(|_| PacketSlab::new(2 * AT_ONCE, 2 * bytes)).collect();
-        Ok(Self { senders, slabs, interface, segment: options.segment })
+        let interface = settings.xdp.clone().or(interface);
+        Ok(Self { senders, slabs, interface, segment: options.segment, xdp: settings.xdp.is_some() })
     }
 
     /// Sends what is in the slabs, and empties them.
@@ -294,6 +307,7 @@ impl Record {
             datagrams: reports.iter().map(|report| report.packets).sum(),
             faults: traffic.settings().faults.iter().map(ToString::to_string).collect(),
             segmented: lanes.segment,
+            by_xdp: lanes.xdp,
             elapsed_s: self.elapsed as f64 / 1e9,
             scheduled_s: self.schedule.map(|_| self.scheduled as f64 / 1e9),
             packets_per_second: per_second(packets, self.elapsed),

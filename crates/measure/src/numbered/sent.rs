@@ -25,6 +25,9 @@ pub struct SentReport {
     pub faults: Vec<String>,
     /// True if runs of equally long packets were given to the kernel in one piece (UDP_SEGMENT).
     pub segmented: bool,
+    /// True if they left by AF_XDP.
+    #[serde(default)]
+    pub by_xdp: bool,
     /// Seconds from the start to the end of the last call of the kernel.
     pub elapsed_s: f64,
     /// When the last packet was due, in seconds after the start; none without a rate.
