@@ -2,6 +2,7 @@
 
 use evforge_core::ledger::PacketLedger;
 use evforge_core::sequence::SequenceCounts;
+use evforge_net::socket::SocketDrops;
 
 /// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
 /// not know what was sent after the last packet.
@@ -36,9 +37,55 @@ pub fn next_packet_bound(packets: &PacketLedger) -> Option<f64> {
     Some(((packets.lost + 1) as f64 / sent as f64).min(1.0))
 }
 
+/// Where the packets of a stream were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamPlaces {
+    /// In the receive buffer of its socket.
+    pub socket: u64,
+    /// True if the socket counts pieces of several packets (UDP_GRO): that it lost is counted, how many is inferred.
+    pub socket_is_inferred: bool,
+    /// By the sender's host.
+    pub sender: u64,
+    /// Missing, and no counter moved.
+    pub unlocated: u64,
+}
+
+impl StreamPlaces {
+    /// Places `lost` packets: what the socket counted, then what the sender's host says it lost of all its packets, but no more
+    /// than is missing.
+    pub fn new(lost: u64, socket: SocketDrops, sender: u64) -> Self {
+        let in_socket = if socket.is_lower_bound && socket.count > 0 { lost } else { socket.count };
+        let missing = lost.saturating_sub(in_socket);
+        let sender = sender.min(missing);
+        Self {
+            socket: in_socket,
+            socket_is_inferred: socket.is_lower_bound && socket.count > 0,
+            sender,
+            unlocated: missing - sender,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_are_placed_once() {
+        let place = |lost, count, is_lower_bound, sender| {
+            StreamPlaces::new(lost, SocketDrops { count, is_lower_bound }, sender)
+        };
+        let exact = place(10, 4, false, 3);
+        assert_eq!((exact.socket, exact.sender, exact.unlocated, exact.socket_is_inferred), (4, 3, 3, false));
+        let pieces = place(10, 1, true, 3);
+        assert_eq!(
+            (pieces.socket, pieces.sender, pieces.unlocated, pieces.socket_is_inferred),
+            (10, 0, 0, true)
+        );
+        assert_eq!(place(10, 0, true, 30), StreamPlaces { sender: 10, ..StreamPlaces::default() });
+        // Without the sender's report, the socket alone knows of losses after the last packet.
+        assert_eq!(place(0, 5, false, 0).socket, 5);
+    }
 
     #[test]
     fn a_report_knows_of_losses_after_the_last_packet() {

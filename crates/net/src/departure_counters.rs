@@ -3,7 +3,17 @@
 //! They are read before and after sending, as [`KernelCounters`](crate::kernel_counters::KernelCounters) are, and what other
 //! programs of the host (network namespace) lost meanwhile is in them as well.
 
+use std::net::IpAddr;
+
+use crate::interfaces::InterfacesInUse;
 use crate::kernel_counters::in_table;
+
+/// The interface that packets from this local address leave by, the card if there are others on it; none if the kernel does
+/// not tell.
+pub fn interface_of(address: IpAddr) -> Option<String> {
+    let reading = InterfacesInUse::OfAddress(address).read().ok()?;
+    reading.names().first().map(|&name| name.to_owned())
+}
 
 evforge_core::counters! {
     /// Counters of Linux for packets that leave. No packet is in two of them.

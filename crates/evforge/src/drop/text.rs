@@ -102,13 +102,22 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
             String::new()
         },
     );
-    if received.drops.count > 0 {
-        let _ = writeln!(
-            text,
-            "  in the socket's buffer {}{}",
-            if received.drops.is_lower_bound { "at least " } else { "" },
-            grouped(received.drops.count)
-        );
+    let places = &stream.places;
+    for (count, place) in [
+        (
+            places.socket,
+            if places.socket_is_inferred {
+                "in the socket buffer (inferred)"
+            } else {
+                "in the socket buffer"
+            },
+        ),
+        (places.sender, "by the sender's host (inferred)"),
+        (places.unlocated, "unlocated: before the counters of this host"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "  lost        {} {place}", grouped(count));
+        }
     }
     if let (Some(next), Some(bound)) = (next_packet_bound(&packets), packets.loss_upper_bound()) {
         let _ = writeln!(

@@ -4,7 +4,7 @@ use super::pattern::WordPattern;
 use super::receive::ReceivedStream;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
-use crate::loss::{next_packet_bound, with_report};
+use crate::loss::{StreamPlaces, next_packet_bound, with_report};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_wire::drop::Order;
@@ -21,6 +21,8 @@ pub struct StreamReport {
     pub verification: Verification,
     /// What was not as the receiver was told to expect, in sentences.
     pub mismatches: Vec<String>,
+    /// Where its packets were lost.
+    pub places: StreamPlaces,
 }
 
 /// All streams.
@@ -40,11 +42,18 @@ impl ReceiveReport {
         sent: Option<&SentReport>,
     ) -> Self {
         let asked = WordPattern::new(order);
+        // The sender's host counts for all streams together: what one has used is not there for the next.
+        let mut lost_at_sender = sent.map_or(0, |sent| sent.losses.sum());
         let streams = received
             .into_iter()
             .map(|received| {
                 let stream = sent.and_then(|sent| sent.stream(received.address.port())).cloned();
-                StreamReport::new(received, stream, &asked, generators, sent.is_some())
+                let mut report = StreamReport::new(received, stream, &asked, generators, sent.is_some());
+                let dropped = report.sent.as_ref().map_or(0, |sent| sent.dropped);
+                let lost = report.packets().lost;
+                report.places = StreamPlaces::new(lost, report.received.drops, lost_at_sender.max(dropped));
+                lost_at_sender = lost_at_sender.saturating_sub(report.places.sender);
+                report
             })
             .collect();
         Self { streams }
@@ -103,7 +112,7 @@ impl StreamReport {
         let account = &received.account;
         let verification =
             Verification::new(account.histogram(), account.counters().packets_counted, &expected);
-        Self { received, sent, verification, mismatches }
+        Self { received, sent, verification, mismatches, places: StreamPlaces::default() }
     }
 
     /// True if no check failed, no jump was reported, no packet was of no use, and there were packets.
@@ -180,6 +189,11 @@ impl StreamReport {
                 "reordered": packets.reordered,
                 "duplicated": packets.duplicated,
                 "restarts": packets.restarts,
+            },
+            "places": {
+                "socket buffer": {"packets": self.places.socket, "inferred": self.places.socket_is_inferred},
+                "sender": {"packets": self.places.sender, "inferred": true},
+                "unlocated": self.places.unlocated,
             },
             "loss_bound_next_packet": next_packet_bound(&packets),
             "loss_upper_bound": packets.loss_upper_bound(),

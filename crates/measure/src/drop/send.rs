@@ -3,9 +3,11 @@
 use super::generator::GeneratorError;
 use super::send_stream::{SendStream, StreamSettings};
 use super::sent::{SentReport, SentStream};
+use crate::numbered::SentLosses;
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::Rate;
 use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::departure_counters::{DepartureCounters, interface_of};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendError, SenderOptions, UdpSender};
 use std::fmt;
@@ -105,6 +107,8 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Se
         };
         senders.push((UdpSender::open_by(&options, settings.xdp.as_deref())?, stream, target));
     }
+    let interface = senders.first().and_then(|(sender, ..)| interface_of(sender.local_address().ip()));
+    let before = DepartureCounters::read(interface.as_deref());
     let failed = AtomicBool::new(false);
     let streams = std::thread::scope(|scope| {
         let threads: Vec<_> = senders
@@ -125,7 +129,8 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Se
             .map(|outcome| outcome.unwrap_or(Err(SendRunError::Thread)))
             .collect::<Result<_, _>>()
     })?;
-    Ok(SentReport { streams })
+    let counted = DepartureCounters::read(interface.as_deref()).since(&before);
+    Ok(SentReport { streams, losses: SentLosses::new(interface, &counted) })
 }
 
 fn send_one(

@@ -1,5 +1,6 @@
 //! What a sender says it has sent: a file that the receiver's verification can take.
 
+use crate::numbered::SentLosses;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,6 +11,9 @@ use std::path::Path;
 pub struct SentReport {
     /// One entry for each stream.
     pub streams: Vec<SentStream>,
+    /// What the sender's host says it lost of all it sent meanwhile.
+    #[serde(default)]
+    pub losses: SentLosses,
 }
 
 /// What was sent in one stream.

@@ -108,7 +108,7 @@ pub struct SentLosses {
 }
 
 impl SentLosses {
-    pub(super) fn new(interface: Option<String>, counted: &DepartureCounters) -> Self {
+    pub(crate) fn new(interface: Option<String>, counted: &DepartureCounters) -> Self {
         Self {
             send_buffer_errors: counted.send_buffer_errors,
             interface,
