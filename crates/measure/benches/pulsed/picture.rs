@@ -34,6 +34,7 @@ fn draw(backend: SVGBackend<'_>, points: &[Point]) -> Result<(), Box<dyn std::er
         .axis_desc_style(TEXT)
         .label_style(TEXT)
         .x_labels(4)
+        .y_labels(4)
         .x_label_formatter(&|value| format!("{value:.0}"))
         .y_label_formatter(&|value| format!("{value:.0}"))
         .draw()?;
