@@ -355,3 +355,48 @@ fn what_cannot_be_received_from_says_what_is_expected() {
         assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn drop_streams_by_af_xdp_are_verified_word_by_word() {
+    let Some(wire) = Wire::lay("drop_streams_by_af_xdp_are_verified_word_by_word") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut receiving = Wire::at(&wire.receiver, PROGRAM)
+        .args(["drop", "receive", "--address", "10.9.0.2", "--port", "9100", "--streams", "4"])
+        .args(["--receive", "xdp", "--interface", INTERFACE, "--idle", "1s", "--for", "30s"])
+        .args(["--sent", &path("sent.json"), "--report", &path("received.json")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(receiving.stderr.take().unwrap()).lines();
+    let way = lines.find_map(|line| line.unwrap().strip_prefix("received by ").map(str::to_owned));
+    assert!(way.unwrap().contains("AF_XDP on wire-r"));
+    let sent = Wire::at(&wire.sender, PROGRAM)
+        .args([
+            "drop",
+            "send",
+            "--to",
+            "10.9.0.2:9100",
+            "--streams",
+            "4",
+            "--block",
+            "256KiB",
+            "--blocks",
+            "4",
+        ])
+        .args(["--rate", "2kpps", "--fault", "lose:packet=70", "--report", &path("sent.json")])
+        .output()
+        .unwrap();
+    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    // A packet of each stream is missing, and all of them know it.
+    assert_eq!(receiving.wait().unwrap().code(), Some(1));
+    let report: Value = serde_json::from_slice(&std::fs::read(path("received.json")).unwrap()).unwrap();
+    for stream in report["streams"].as_array().unwrap() {
+        assert_eq!(stream["packets"]["lost"], 1, "{stream:#}");
+        assert_eq!(stream["places"]["unlocated"], 1, "{stream:#}");
+        assert!(stream["received_by"].as_str().unwrap().contains("AF_XDP on wire-r"));
+        assert_eq!(stream["words"]["checks"]["packets"]["outcome"], "failed", "{stream:#}");
+    }
+    assert_eq!(report["streams"].as_array().unwrap().len(), 4);
+}

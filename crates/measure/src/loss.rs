@@ -44,6 +44,8 @@ pub struct StreamPlaces {
     pub socket: u64,
     /// True if the socket counts pieces of several packets (UDP_GRO): that it lost is counted, how many is inferred.
     pub socket_is_inferred: bool,
+    /// In the rings and the memory of AF_XDP and by the checks of its frames, inferred: they count for all streams together.
+    pub rings: u64,
     /// By the sender's host.
     pub sender: u64,
     /// Missing, and no counter moved.
@@ -51,15 +53,18 @@ pub struct StreamPlaces {
 }
 
 impl StreamPlaces {
-    /// Places `lost` packets: what the socket counted, then what the sender's host says it lost of all its packets, but no more
-    /// than is missing.
-    pub fn new(lost: u64, socket: SocketDrops, sender: u64) -> Self {
+    /// Places `lost` packets: what the socket counted, then what AF_XDP (`rings`) and the sender's host say they lost of all
+    /// packets, but no more than is missing.
+    pub fn new(lost: u64, socket: SocketDrops, rings: u64, sender: u64) -> Self {
         let in_socket = if socket.is_lower_bound && socket.count > 0 { lost } else { socket.count };
         let missing = lost.saturating_sub(in_socket);
+        let rings = rings.min(missing);
+        let missing = missing - rings;
         let sender = sender.min(missing);
         Self {
             socket: in_socket,
             socket_is_inferred: socket.is_lower_bound && socket.count > 0,
+            rings,
             sender,
             unlocated: missing - sender,
         }
@@ -73,7 +78,7 @@ mod tests {
     #[test]
     fn losses_are_placed_once() {
         let place = |lost, count, is_lower_bound, sender| {
-            StreamPlaces::new(lost, SocketDrops { count, is_lower_bound }, sender)
+            StreamPlaces::new(lost, SocketDrops { count, is_lower_bound }, 0, sender)
         };
         let exact = place(10, 4, false, 3);
         assert_eq!((exact.socket, exact.sender, exact.unlocated, exact.socket_is_inferred), (4, 3, 3, false));
@@ -83,6 +88,8 @@ mod tests {
             (10, 0, 0, true)
         );
         assert_eq!(place(10, 0, true, 30), StreamPlaces { sender: 10, ..StreamPlaces::default() });
+        let by_xdp = StreamPlaces::new(10, SocketDrops::default(), 7, 30);
+        assert_eq!((by_xdp.socket, by_xdp.rings, by_xdp.sender, by_xdp.unlocated), (0, 7, 3, 0));
         // Without the sender's report, the socket alone knows of losses after the last packet.
         assert_eq!(place(0, 5, false, 0).socket, 5);
     }

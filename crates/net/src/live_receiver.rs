@@ -12,7 +12,9 @@ use evforge_core::packet::PacketSlab;
 
 use crate::interfaces::InterfacesInUse;
 use crate::readiness::Readiness;
-use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
+use crate::socket::{
+    ReceiveBuffer, ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver,
+};
 use crate::xdp::{XdpCounters, XdpError, XdpMode, XdpOptions, XdpReceiver};
 
 /// Which way to receive.
@@ -104,6 +106,11 @@ pub struct ReceiveLosses {
 }
 
 impl ReceiveLosses {
+    /// All but what kernel sockets dropped.
+    pub fn by_xdp(&self) -> u64 {
+        self.xdp_ring + self.xdp_memory + self.frame_checks
+    }
+
     /// Adds what was lost on the way to another receiver.
     pub fn add(&mut self, other: &Self) {
         self.socket.add(other.socket);
@@ -294,6 +301,14 @@ impl LiveReceiver {
                     frame_checks: receiver.discarded(),
                 }
             }
+        }
+    }
+
+    /// The receive buffer of the socket; none by AF_XDP, which has rings.
+    pub fn buffer(&self) -> Option<ReceiveBuffer> {
+        match &self.way {
+            Way::Socket(receiver) => Some(receiver.buffer()),
+            Way::Xdp(_) => None,
         }
     }
 

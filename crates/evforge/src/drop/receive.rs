@@ -5,7 +5,7 @@ use super::{stream_addresses, text};
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
 use crate::picture::png_of_words;
-use crate::run::stop_on_signals;
+use crate::run::{Method, stop_on_signals};
 use clap::Args;
 use evforge_measure::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
 use evforge_pipeline::config::{ByteSize, Duration};
@@ -14,6 +14,7 @@ use evforge_wire::drop::{DropLayout, Order};
 use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Arguments of `evforge drop receive`.
 #[derive(Args)]
@@ -27,6 +28,12 @@ pub(super) struct ReceiveArguments {
     /// Receive at this local address
     #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
     address: IpAddr,
+    /// Receive by AF_XDP (xdp), through kernel sockets (socket), or as it suits (auto)
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    receive: Method,
+    /// Receive from this network interface by AF_XDP, all streams with one thread
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    interface: Option<String>,
     /// Header of the packets: P1, raw64be, or as in offset=4,width=8,order=little,header=16
     #[arg(long, value_name = "LAYOUT", default_value = "P1")]
     layout: DropLayout,
@@ -81,6 +88,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     let ports: Vec<_> = arguments.port.iter().map(|&port| SocketAddr::new(arguments.address, port)).collect();
     let settings = ReceiveSettings {
         addresses: stream_addresses(&ports, arguments.streams)?,
+        method: arguments.receive.setting().into(),
+        interface: arguments.interface.clone(),
         layout: arguments.layout,
         order: arguments.order,
         receive_buffer: usize::try_from(arguments.buffer.bytes)?,
@@ -90,26 +99,39 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         idle: arguments.idle.map(Duration::to_std),
         duration: arguments.ends_after.map(Duration::to_std),
     };
-    let page = arguments.view.map(|address| WordsView::start(address, settings.addresses.len()));
-    let mut page = page.transpose()?;
+    // Once privileges have been given up: the threads of the page would keep them.
+    let mut page: Option<WordsView> = None;
+    let mut no_page = None;
     let mut line = ProgressLine::new(arguments.quiet);
     let stop = stop_on_signals()?;
     let received = drop::receive(&settings, &stop, &mut |progress| {
         line.show(progress);
         match (&mut page, progress) {
-            (Some(page), ReceiveProgress::Ready { addresses, .. }) => {
-                page.name(addresses);
-                if !arguments.quiet {
-                    eprintln!("live view at http://{}", page.address());
+            (page, ReceiveProgress::Ready { addresses, .. }) => {
+                let Some(address) = arguments.view else { return };
+                match WordsView::start(address, addresses) {
+                    Ok(view) => {
+                        if !arguments.quiet {
+                            eprintln!("live view at http://{}", view.address());
+                        }
+                        *page = Some(view);
+                    }
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        no_page = Some(error);
+                    }
                 }
             }
-            (Some(page), ReceiveProgress::Words { stream, account, drops }) => {
-                page.show(*stream, account, *drops);
+            (Some(page), ReceiveProgress::Words { stream, account, drops, lost_by_xdp }) => {
+                page.show(*stream, account, *drops, *lost_by_xdp);
             }
             _ => {}
         }
     })?;
     line.finish();
+    if let Some(error) = no_page {
+        return Err(error);
+    }
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
         Some(Ok(sent)) => (Some(sent), None),
@@ -163,10 +185,11 @@ impl ProgressLine {
 
     fn show(&mut self, progress: &ReceiveProgress) {
         match progress {
-            ReceiveProgress::Ready { addresses, warnings } => {
+            ReceiveProgress::Ready { addresses, way, warnings } => {
                 warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
                 if !self.quiet {
                     addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
+                    eprintln!("received by {way}");
                 }
             }
             ReceiveProgress::Words { .. } => {}

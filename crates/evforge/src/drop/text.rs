@@ -112,6 +112,7 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
                 "in the socket buffer"
             },
         ),
+        (places.rings, "in the rings of AF_XDP, which count for all streams (inferred)"),
         (places.sender, "by the sender's host (inferred)"),
         (places.unlocated, "unlocated: before the counters of this host"),
     ] {

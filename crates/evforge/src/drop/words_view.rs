@@ -22,6 +22,7 @@ struct StreamWords {
     source: Option<SourceLedger>,
     counters: CounterSnapshot,
     drops: SocketDrops,
+    lost_by_xdp: u64,
 }
 
 /// The page: a panel of 256 x 256 words for each stream.
@@ -32,19 +33,24 @@ pub(super) struct WordsView {
 }
 
 impl WordsView {
-    /// Serves the page for so many streams.
+    /// Serves the page for the streams that are received at `ports`.
     ///
     /// # Errors
     /// If the address cannot be had, or there are too many streams.
-    pub(super) fn start(address: SocketAddr, streams: usize) -> Result<Self, CommandError> {
+    pub(super) fn start(address: SocketAddr, ports: &[SocketAddr]) -> Result<Self, CommandError> {
+        let streams = ports.len();
         let side = SIDE as u32;
         let geometry = LogicalGeometry::new(side, side, 1, u32::try_from(streams)?)?;
         let title = "DROP: how much more often each word came than the rarest one";
         let options = ViewOptions { address, ..ViewOptions::new(title, geometry, PulseTrain::ess()) };
         let view = LiveView::start(options)?;
         let sink = view.sink();
-        let empty = StreamWords { above: vec![0; WORDS], ..StreamWords::default() };
-        Ok(Self { view, sink, streams: vec![empty; streams] })
+        let empty = |port: &SocketAddr| StreamWords {
+            port: port.port(),
+            above: vec![0; WORDS],
+            ..StreamWords::default()
+        };
+        Ok(Self { view, sink, streams: ports.iter().map(empty).collect() })
     }
 
     /// Where the page is.
@@ -52,20 +58,19 @@ impl WordsView {
         self.view.address()
     }
 
-    /// Names the streams by where they are received.
-    pub(super) fn name(&mut self, addresses: &[SocketAddr]) {
-        for (stream, address) in self.streams.iter_mut().zip(addresses) {
-            stream.port = address.port();
-        }
-    }
-
     /// Shows what a stream has received so far.
-    pub(super) fn show(&mut self, stream: usize, account: &StreamAccount, drops: SocketDrops) {
+    pub(super) fn show(
+        &mut self,
+        stream: usize,
+        account: &StreamAccount,
+        drops: SocketDrops,
+        lost_by_xdp: u64,
+    ) {
         let Some(words) = self.streams.get_mut(stream) else { return };
         words.above = above(account.histogram());
         words.sum = account.histogram().sum();
         words.counters = CounterSnapshot::of(account.counters());
-        words.drops = drops;
+        (words.drops, words.lost_by_xdp) = (drops, lost_by_xdp);
         words.source = Some(SourceLedger {
             name: format!("port {}", words.port),
             packets: with_report(account.sequence(), None),
@@ -83,13 +88,17 @@ impl WordsView {
         let _ = self.sink.observe(&ledger);
     }
 
-    /// What sockets have dropped.
+    /// What sockets have dropped, each those of its stream, and AF_XDP of all.
     fn losses(&self) -> Vec<LocatedLoss> {
         let drops = |stream: &StreamWords| stream.drops;
-        let packets = self.streams.iter().map(|stream| drops(stream).count).sum();
+        let of_sockets = self.streams.iter().map(|stream| drops(stream).count).sum();
         let inferred = self.streams.iter().any(|stream| drops(stream).is_lower_bound);
-        let loss = LocatedLoss { place: "socket buffer".into(), packets, inferred };
-        if packets > 0 { vec![loss] } else { Vec::new() }
+        let by_xdp = self.streams.iter().map(|stream| stream.lost_by_xdp).max().unwrap_or(0);
+        [("socket buffer", of_sockets, inferred), ("AF_XDP", by_xdp, false)]
+            .into_iter()
+            .filter(|(_, packets, _)| *packets > 0)
+            .map(|(place, packets, inferred)| LocatedLoss { place: place.into(), packets, inferred })
+            .collect()
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! In the paper one thread receives all streams of an instance and checks their identifiers, and a worker of each
 //! stream counts the words. Here the worker of a stream does all of it: its packets are looked at on the core that
-//! has just fetched them, and no queue between threads can lose any.
+//! has just fetched them, and no queue between threads can lose any. By AF_XDP one thread has all streams, because a queue of
+//! a card has one AF_XDP socket.
 
 use super::account::StreamAccount;
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::{PinError, pin_current_thread};
-use evforge_net::socket::{ReceiveBuffer, ReceiveError, ReceiverOptions, SocketDrops, UdpReceiver};
+use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveMethod, ReceivePlan};
+use evforge_net::socket::{ReceiveBuffer, ReceiverOptions, SocketDrops};
+use evforge_net::xdp::XdpOptions;
 use evforge_wire::drop::{DropLayout, Order};
 use std::fmt;
 use std::net::SocketAddr;
@@ -30,8 +33,12 @@ const SLAB: (usize, usize) = (4096, 8 << 20);
 /// What to receive, and how long.
 #[derive(Clone, Debug)]
 pub struct ReceiveSettings {
-    /// Address and port of each stream; port 0 lets the kernel choose.
+    /// Address and port of each stream; port 0 lets the kernel choose. The address must be the same for all by AF_XDP.
     pub addresses: Vec<SocketAddr>,
+    /// Which way to receive.
+    pub method: ReceiveMethod,
+    /// Network interface to receive from by AF_XDP. Then one thread receives all streams.
+    pub interface: Option<String>,
     /// Layout of the packets.
     pub layout: DropLayout,
     /// Order of the identifiers.
@@ -57,6 +64,8 @@ pub enum ReceiveProgress {
     Ready {
         /// Where each stream is received.
         addresses: Vec<SocketAddr>,
+        /// The way in, and why it is this one.
+        way: String,
         /// What the kernel did not grant, in sentences.
         warnings: Vec<String>,
     },
@@ -79,6 +88,8 @@ pub enum ReceiveProgress {
         account: Box<StreamAccount>,
         /// What its socket dropped.
         drops: SocketDrops,
+        /// What AF_XDP lost, of all streams together.
+        lost_by_xdp: u64,
     },
 }
 
@@ -87,20 +98,24 @@ pub enum ReceiveProgress {
 pub struct ReceivedStream {
     /// Where it was received.
     pub address: SocketAddr,
+    /// The way in.
+    pub way: String,
     /// Its packets and words.
     pub account: StreamAccount,
     /// What its socket dropped.
     pub drops: SocketDrops,
-    /// The receive buffer.
-    pub buffer: ReceiveBuffer,
+    /// What AF_XDP lost, of all streams together; with what the sockets beside it dropped.
+    pub lost_by_xdp: u64,
+    /// The receive buffer of a socket.
+    pub buffer: Option<ReceiveBuffer>,
 }
 
 /// Why receiving failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReceiveRunError {
-    /// A socket could not be made or does not receive.
-    Receive(ReceiveError),
+    /// A way in could not be had or does not receive.
+    Receive(LiveReceiveError),
     /// A thread could not be bound to its core.
     Pin(PinError),
     /// A thread has ended for a fault of this program.
@@ -121,8 +136,8 @@ impl fmt::Display for ReceiveRunError {
 
 impl std::error::Error for ReceiveRunError {}
 
-impl From<ReceiveError> for ReceiveRunError {
-    fn from(error: ReceiveError) -> Self {
+impl From<LiveReceiveError> for ReceiveRunError {
+    fn from(error: LiveReceiveError) -> Self {
         Self::Receive(error)
     }
 }
@@ -135,7 +150,14 @@ struct Telling {
     jumps: AtomicU64,
     /// The management wants to see the words.
     is_asked: AtomicBool,
-    words: Mutex<Option<(Box<StreamAccount>, SocketDrops)>>,
+    words: Mutex<Option<(Box<StreamAccount>, SocketDrops, u64)>>,
+}
+
+/// A stream while it is received.
+struct Stream<'a> {
+    address: SocketAddr,
+    account: StreamAccount,
+    telling: &'a Telling,
 }
 
 /// Receives all streams until the time is over, they have been idle for long enough or `stop` is set. `watch` is
@@ -148,44 +170,75 @@ pub fn receive(
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&ReceiveProgress),
 ) -> Result<Vec<ReceivedStream>, ReceiveRunError> {
-    let mut receivers = Vec::new();
-    for &address in &settings.addresses {
-        let options = ReceiverOptions {
+    let receivers = open(settings)?;
+    let mut warnings: Vec<String> =
+        receivers.iter().flat_map(|receiver| receiver.warnings().iter().cloned()).collect();
+    // Before there are threads, which would keep them.
+    for receiver in &receivers {
+        if let Err(error) = receiver.give_up_privileges() {
+            warnings.push(format!("Privileges that are not needed any more could not be given up: {error}."));
+        }
+    }
+    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    let tellings: Vec<Telling> = addresses.iter().map(|_| Telling::default()).collect();
+    let way = receivers.first().map(|receiver| receiver.description().to_owned()).unwrap_or_default();
+    watch(&ReceiveProgress::Ready { addresses, way, warnings });
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut left = tellings.iter();
+        let mut threads = Vec::new();
+        for (index, receiver) in receivers.into_iter().enumerate() {
+            let new_stream = |(address, telling)| Stream {
+                address,
+                account: StreamAccount::new(settings.layout, settings.order),
+                telling,
+            };
+            // As many as the receiver has addresses: the shorter one is asked first, so none is left out.
+            let streams = receiver.local_addresses().into_iter().zip(left.by_ref()).map(new_stream).collect();
+            let over = &over;
+            let core = settings.cores.get(index % settings.cores.len().max(1)).copied();
+            threads.push(scope.spawn(move || {
+                let outcome = work(receiver, streams, core, over);
+                over.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                outcome
+            }));
+        }
+        manage(settings, &tellings, stop, &over, watch);
+        over.store(true, Ordering::Relaxed);
+        // All are joined before the first error is looked at.
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        let mut received = Vec::new();
+        for outcome in outcomes {
+            received.extend(outcome.unwrap_or(Err(ReceiveRunError::Thread))?);
+        }
+        Ok(received)
+    })
+}
+
+/// The ways in: by AF_XDP one for all streams, else one for each.
+fn open(settings: &ReceiveSettings) -> Result<Vec<LiveReceiver>, LiveReceiveError> {
+    let plan = |address: SocketAddr, ports: Vec<u16>| {
+        let socket = ReceiverOptions {
             receive_buffer: settings.receive_buffer,
             coalesce: settings.coalesce,
             // Any datagram fits.
             slot: 65_536,
             ..ReceiverOptions::new(address)
         };
-        receivers.push(UdpReceiver::open(&options)?);
+        let xdp = settings.interface.as_ref().map(|interface| XdpOptions {
+            receive_buffer: settings.receive_buffer,
+            ..XdpOptions::new(interface, address)
+        });
+        ReceivePlan { method: settings.method, socket, xdp, ports, sockets_per_port: 1 }
+    };
+    if let (Some(_), Some((first, others))) = (&settings.interface, settings.addresses.split_first()) {
+        return LiveReceiver::open(&plan(*first, others.iter().map(SocketAddr::port).collect()));
     }
-    watch(&ReceiveProgress::Ready {
-        addresses: receivers.iter().map(UdpReceiver::local_address).collect(),
-        warnings: receivers.iter().flat_map(|receiver| receiver.warnings().iter().cloned()).collect(),
-    });
-    let tellings: Vec<Telling> = receivers.iter().map(|_| Telling::default()).collect();
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = receivers
-            .into_iter()
-            .zip(&tellings)
-            .enumerate()
-            .map(|(index, (receiver, telling))| {
-                let over = &over;
-                let core = settings.cores.get(index % settings.cores.len().max(1)).copied();
-                scope.spawn(move || {
-                    let outcome = work(receiver, settings, core, telling, over);
-                    over.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    outcome
-                })
-            })
-            .collect();
-        manage(settings, &tellings, stop, &over, watch);
-        over.store(true, Ordering::Relaxed);
-        // All are joined before the first error is looked at.
-        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
-        outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(ReceiveRunError::Thread))).collect()
-    })
+    let mut receivers = Vec::new();
+    for &address in &settings.addresses {
+        receivers.extend(LiveReceiver::open(&plan(address, Vec::new()))?);
+    }
+    Ok(receivers)
 }
 
 /// Waits for the end.
@@ -227,24 +280,33 @@ fn manage(
 fn tell_words(tellings: &[Telling], watch: &mut dyn FnMut(&ReceiveProgress)) {
     for (stream, telling) in tellings.iter().enumerate() {
         let told = telling.words.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((account, drops)) = told {
-            watch(&ReceiveProgress::Words { stream, account, drops });
+        if let Some((account, drops, lost_by_xdp)) = told {
+            watch(&ReceiveProgress::Words { stream, account, drops, lost_by_xdp });
         }
     }
 }
 
-/// Receives one stream.
+/// What a stream's own socket dropped, and what AF_XDP lost of all streams together, the sockets beside it included.
+fn losses(receiver: &LiveReceiver) -> (SocketDrops, u64) {
+    let losses = receiver.losses();
+    let by_socket = receiver.buffer().is_some();
+    if by_socket {
+        (losses.socket, 0)
+    } else {
+        (SocketDrops::default(), losses.by_xdp() + losses.socket.count)
+    }
+}
+
+/// Receives the streams of one receiver.
 fn work(
-    mut receiver: UdpReceiver,
-    settings: &ReceiveSettings,
+    mut receiver: LiveReceiver,
+    mut streams: Vec<Stream<'_>>,
     core: Option<usize>,
-    telling: &Telling,
     over: &AtomicBool,
-) -> Result<ReceivedStream, ReceiveRunError> {
+) -> Result<Vec<ReceivedStream>, ReceiveRunError> {
     if let Some(core) = core {
         pin_current_thread(core).map_err(ReceiveRunError::Pin)?;
     }
-    let mut account = StreamAccount::new(settings.layout, settings.order);
     let mut slab = PacketSlab::new(SLAB.0, SLAB.1);
     let mut drained_by = None;
     loop {
@@ -253,27 +315,38 @@ fn work(
         let now = Instant::now();
         let received = receiver.receive(&mut slab, if is_over { now } else { now + INTERVAL })?;
         for packet in slab.batch().iter() {
-            account.take(&packet);
+            let port = packet.origin.destination_port;
+            // A receiver takes nothing but what is sent to its ports.
+            if let Some(stream) = streams.iter_mut().find(|stream| stream.address.port() == port) {
+                stream.account.take(&packet);
+            }
         }
         slab.clear();
-        if received > 0 {
-            let counters = account.counters();
-            telling.packets.store(counters.packets_received, Ordering::Relaxed);
-            telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
-            telling.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
-        }
-        if telling.is_asked.swap(false, Ordering::Relaxed) {
-            let told = (Box::new(account.clone()), receiver.drops()?);
-            *telling.words.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+        for Stream { account, telling, .. } in &streams {
+            if received > 0 {
+                let counters = account.counters();
+                telling.packets.store(counters.packets_received, Ordering::Relaxed);
+                telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
+                telling.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
+            }
+            if telling.is_asked.swap(false, Ordering::Relaxed) {
+                let (drops, lost_by_xdp) = losses(&receiver);
+                let told = (Box::new(account.clone()), drops, lost_by_xdp);
+                *telling.words.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+            }
         }
         if is_over && (received == 0 || now >= *drained_by.get_or_insert(now + DRAIN)) {
             break;
         }
     }
-    Ok(ReceivedStream {
-        address: receiver.local_address(),
-        account,
-        drops: receiver.drops()?,
+    let (drops, lost_by_xdp) = losses(&receiver);
+    let received = |stream: Stream<'_>| ReceivedStream {
+        address: stream.address,
+        way: receiver.description().to_owned(),
+        account: stream.account,
+        drops,
+        lost_by_xdp,
         buffer: receiver.buffer(),
-    })
+    };
+    Ok(streams.into_iter().map(received).collect())
 }

@@ -43,6 +43,8 @@ impl ReceiveReport {
     ) -> Self {
         let asked = WordPattern::new(order);
         // The sender's host counts for all streams together: what one has used is not there for the next.
+        // And so does AF_XDP.
+        let mut lost_by_xdp = received.iter().map(|stream| stream.lost_by_xdp).max().unwrap_or(0);
         let mut lost_at_sender = sent.map_or(0, |sent| sent.losses.sum());
         let streams = received
             .into_iter()
@@ -51,7 +53,9 @@ impl ReceiveReport {
                 let mut report = StreamReport::new(received, stream, &asked, generators, sent.is_some());
                 let dropped = report.sent.as_ref().map_or(0, |sent| sent.dropped);
                 let lost = report.packets().lost;
-                report.places = StreamPlaces::new(lost, report.received.drops, lost_at_sender.max(dropped));
+                let (drops, at_sender) = (report.received.drops, lost_at_sender.max(dropped));
+                report.places = StreamPlaces::new(lost, drops, lost_by_xdp, at_sender);
+                lost_by_xdp = lost_by_xdp.saturating_sub(report.places.rings);
                 lost_at_sender = lost_at_sender.saturating_sub(report.places.sender);
                 report
             })
@@ -148,7 +152,7 @@ impl StreamReport {
     }
 
     fn json(&self) -> Value {
-        let ReceivedStream { address, account, drops, buffer } = &self.received;
+        let ReceivedStream { address, way, account, drops, buffer, .. } = &self.received;
         let (jumps, packets) = (account.jumps(), self.packets());
         let snapshot = CounterSnapshot::of(account.counters());
         let counters: Map<String, Value> =
@@ -164,6 +168,7 @@ impl StreamReport {
         json!({
             "address": address.to_string(),
             "port": address.port(),
+            "received_by": way,
             "passed": self.passed(),
             "layout": account.layout().to_string(),
             "counters": counters,
@@ -192,6 +197,7 @@ impl StreamReport {
             },
             "places": {
                 "socket buffer": {"packets": self.places.socket, "inferred": self.places.socket_is_inferred},
+                "AF_XDP": {"packets": self.places.rings, "inferred": true},
                 "sender": {"packets": self.places.sender, "inferred": true},
                 "unlocated": self.places.unlocated,
             },
@@ -200,8 +206,8 @@ impl StreamReport {
             "socket": {
                 "dropped": drops.count,
                 "is_lower_bound": drops.is_lower_bound,
-                "buffer_requested": buffer.requested,
-                "buffer_granted": buffer.granted,
+                "buffer_requested": buffer.map(|buffer| buffer.requested),
+                "buffer_granted": buffer.map(|buffer| buffer.granted),
             },
             "words": {
                 "sum": account.histogram().sum(),

@@ -27,6 +27,16 @@ pub enum MethodSetting {
     Xdp,
 }
 
+impl From<MethodSetting> for ReceiveMethod {
+    fn from(setting: MethodSetting) -> Self {
+        match setting {
+            MethodSetting::Auto => Self::Auto,
+            MethodSetting::Socket => Self::Socket,
+            MethodSetting::Xdp => Self::Xdp,
+        }
+    }
+}
+
 /// `receive.checksums`: what is done about the checksums of packets that come by AF_XDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -220,11 +230,7 @@ impl ReceiveSettings {
             receive_buffer: buffer,
             ..XdpOptions::new(interface, self.address)
         });
-        let method = match self.method {
-            MethodSetting::Auto => ReceiveMethod::Auto,
-            MethodSetting::Socket => ReceiveMethod::Socket,
-            MethodSetting::Xdp => ReceiveMethod::Xdp,
-        };
+        let method = self.method.into();
         Ok(ReceivePlan { method, socket, xdp, ports: self.ports.clone(), sockets_per_port: self.sockets })
     }
 }
