@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | baseline | one `sendto` a packet | one blocking `recvfrom` a packet |
 //! | receiver | one `sendto` a packet | [`UdpReceiver`], spinning, packet by packet |
+//! | receiver (XDP) | one `sendto` a packet | [`XdpReceiver`] in the driver, spinning |
 //! | sockets | [`UdpSender`] in segments, which are cut before the wire | the same |
 //! | GRO | the same | [`UdpReceiver`] with UDP_GRO |
 //! | AF_XDP | the same | [`XdpReceiver`] in the driver |
@@ -40,9 +41,10 @@ struct System {
     receiving: Receiving,
 }
 
-const SYSTEMS: [System; 5] = [
+const SYSTEMS: [System; 6] = [
     System { name: "baseline", sending: Sending::Single, receiving: Receiving::Blocking },
     System { name: "receiver", sending: Sending::Single, receiving: Receiving::Socket },
+    System { name: "receiver (XDP)", sending: Sending::Single, receiving: Receiving::Xdp },
     System { name: "sockets", sending: Sending::Segments, receiving: Receiving::Socket },
     System { name: "GRO", sending: Sending::Segments, receiving: Receiving::Coalescing },
     System { name: "AF_XDP", sending: Sending::Segments, receiving: Receiving::Xdp },
