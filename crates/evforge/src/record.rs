@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
-use crate::run::{Method, stop_on_signals};
+use crate::run::{WayArguments, stop_on_signals};
 use clap::Args;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation};
@@ -10,7 +10,7 @@ use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::{IsTerminal, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `evforge record`.
@@ -19,15 +19,8 @@ pub(crate) struct RecordArguments {
     /// Record what comes to this UDP port; may be given several times
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required = true)]
     port: Vec<u16>,
-    /// Receive at this local address
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
-    address: IpAddr,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
-    receive: Method,
-    /// Receive from this network interface by AF_XDP; of a single port only
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
-    interface: Option<String>,
+    #[command(flatten)]
+    way: WayArguments,
     #[command(flatten)]
     files: RecordFileArguments,
     /// End after so long (60s, 2h)
@@ -131,9 +124,9 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         return Err("name the port to record: --port 9000".into());
     };
     let settings = ReceiveSettings {
-        method: arguments.receive.setting(),
-        interface: arguments.interface.clone(),
-        address: SocketAddr::new(arguments.address, first),
+        method: arguments.way.receive.setting(),
+        interface: arguments.way.interface.clone(),
+        address: SocketAddr::new(arguments.way.address, first),
         ports: ports.to_vec(),
         buffer: arguments.buffer,
         coalesce: arguments.coalesce,
@@ -144,8 +137,8 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     let sources = LiveReceiver::open(&settings.plan()?)?;
     let mut warnings = Vec::new();
     for receiver in &sources {
-        if arguments.address.is_multicast() {
-            receiver.join(arguments.address, None)?;
+        if arguments.way.address.is_multicast() {
+            receiver.join(arguments.way.address, None)?;
         }
         warnings.extend(receiver.warnings().iter().cloned());
     }

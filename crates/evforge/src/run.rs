@@ -75,6 +75,20 @@ pub(crate) struct RunArguments {
     quiet: bool,
 }
 
+/// The way in, for commands that receive without a configuration.
+#[derive(Args)]
+pub(crate) struct WayArguments {
+    /// Receive at this local address
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    pub(crate) address: IpAddr,
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    pub(crate) receive: Method,
+    /// Receive from this network interface by AF_XDP; one thread then takes all ports
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+}
+
 /// Ways to receive, by the names of the configuration.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Method {

@@ -11,5 +11,7 @@ pub mod drop;
 mod fault;
 pub mod loss;
 pub mod numbered;
+mod receive_error;
 
 pub use fault::{Fault, FaultError};
+pub use receive_error::ReceiveRunError;

@@ -3,6 +3,7 @@
 use evforge_core::ledger::PacketLedger;
 use evforge_core::sequence::SequenceCounts;
 use evforge_net::socket::SocketDrops;
+use serde_json::{Value, json};
 
 /// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
 /// not know what was sent after the last packet.
@@ -21,6 +22,18 @@ pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLed
         duplicated: sequence.duplicated,
         restarts: sequence.restarts,
     }
+}
+
+/// The packets of a stream or flow as JSON.
+pub fn packets_json(packets: &PacketLedger) -> Value {
+    json!({
+        "sent": packets.sent,
+        "received": packets.received,
+        "lost": packets.lost,
+        "reordered": packets.reordered,
+        "duplicated": packets.duplicated,
+        "restarts": packets.restarts,
+    })
 }
 
 /// Packet error ratio, as in *Reliable UDP at 10 Gb/s*: the share of the packets sent that did not arrive. None before the

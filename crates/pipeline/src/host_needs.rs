@@ -3,9 +3,7 @@
 use crate::config::{Config, MethodSetting};
 use evforge_net::host_check::{HostNeeds, XdpNeed};
 use evforge_net::interfaces::InterfacesInUse;
-
-/// Bytes of memory that AF_XDP locks for each frame of a queue.
-const FRAME_MEMORY: u64 = 4096;
+use evforge_net::xdp::XdpOptions;
 
 /// What a live run with this configuration needs of the host. The interfaces are the one that is named, or those that have
 /// the address.
@@ -24,7 +22,7 @@ pub fn host_needs(config: &Config) -> HostNeeds {
         buffer: usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX),
         interfaces: receive.interface.clone().map_or_else(by_address, |interface| vec![interface]),
         xdp,
-        locked_per_queue: u64::from(receive.ring) * FRAME_MEMORY,
+        locked_per_queue: XdpOptions::locked_memory(receive.ring),
         cores: threads.receive.core.iter().copied().chain(threads.form.core).collect(),
         receiving_cores: threads.receive.core.clone(),
         share_interrupt_core: threads.receive.share_interrupt_core,

@@ -76,12 +76,13 @@ pub fn open_receivers(
     let mut plan = receive.plan()?;
     plan.socket.kernel_stamps |= each_stamp;
     let receivers = LiveReceiver::open(&plan)?;
+    // All receivers are at one address, or on one interface.
+    if !config.threads.receive.core.is_empty()
+        && let Some(Ok(reading)) = receivers.first().map(|receiver| receiver.interfaces_in_use().read())
+    {
+        config.threads.check_interrupts(&reading.names())?;
+    }
     for receiver in &receivers {
-        if !config.threads.receive.core.is_empty()
-            && let Ok(reading) = receiver.interfaces_in_use().read()
-        {
-            config.threads.check_interrupts(&reading.names())?;
-        }
         if receive.address.ip().is_multicast() && receive.groups.is_empty() {
             receiver.join(receive.address.ip(), None)?;
         }

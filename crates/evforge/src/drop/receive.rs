@@ -5,14 +5,14 @@ use super::{stream_addresses, text};
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
 use crate::picture::png_of_words;
-use crate::run::{Method, stop_on_signals};
+use crate::run::{WayArguments, stop_on_signals};
 use clap::Args;
 use evforge_measure::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
 use evforge_pipeline::config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
 use std::io::{IsTerminal, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -25,15 +25,8 @@ pub(super) struct ReceiveArguments {
     /// Receive so many streams, at successive ports from that of --port on
     #[arg(long, value_name = "NUMBER")]
     streams: Option<u16>,
-    /// Receive at this local address
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
-    address: IpAddr,
-    /// Receive by AF_XDP (xdp), through kernel sockets (socket), or as it suits (auto)
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
-    receive: Method,
-    /// Receive from this network interface by AF_XDP, all streams with one thread
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
-    interface: Option<String>,
+    #[command(flatten)]
+    way: WayArguments,
     /// Header of the packets: P1, raw64be, or as in offset=4,width=8,order=little,header=16
     #[arg(long, value_name = "LAYOUT", default_value = "P1")]
     layout: DropLayout,
@@ -85,11 +78,12 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
             check_writable(what, path)?;
         }
     }
-    let ports: Vec<_> = arguments.port.iter().map(|&port| SocketAddr::new(arguments.address, port)).collect();
+    let ports: Vec<_> =
+        arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
     let settings = ReceiveSettings {
         addresses: stream_addresses(&ports, arguments.streams)?,
-        method: arguments.receive.setting().into(),
-        interface: arguments.interface.clone(),
+        method: arguments.way.receive.setting().into(),
+        interface: arguments.way.interface.clone(),
         layout: arguments.layout,
         order: arguments.order,
         receive_buffer: usize::try_from(arguments.buffer.bytes)?,

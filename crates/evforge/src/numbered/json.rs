@@ -2,8 +2,7 @@
 
 use super::places::places;
 use evforge_core::counter::{CounterSnapshot, Law};
-use evforge_core::ledger::PacketLedger;
-use evforge_measure::loss::{error_ratio, next_packet_bound};
+use evforge_measure::loss::{error_ratio, next_packet_bound, packets_json};
 use evforge_measure::numbered::ReceiveReport;
 use serde_json::{Map, Value, json};
 
@@ -30,7 +29,7 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
             json!({
                 "flow": flow.flow,
                 "source": flow.source.to_string(),
-                "packets": ledger(&flow.packets),
+                "packets": packets_json(&flow.packets),
                 "bytes": flow.bytes,
                 "is_reported": flow.is_reported,
             })
@@ -43,7 +42,7 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
         "seconds": received.account.seconds(),
         "packets_per_second": report.packets_per_second(),
         "bits_per_second": report.bits_per_second(),
-        "packets": ledger(&packets),
+        "packets": packets_json(&packets),
         "is_exact": report.is_exact(),
         "packet_error_ratio": error_ratio(&packets),
         "loss_bound_next_packet": next_packet_bound(&packets),
@@ -64,17 +63,6 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
         "unaccounted": u64::try_from(snapshot.imbalance(Law::Packets).unsigned_abs()).unwrap_or(u64::MAX),
         "mismatches": report.mismatches,
         "sent": report.sent,
-    })
-}
-
-fn ledger(packets: &PacketLedger) -> Value {
-    json!({
-        "sent": packets.sent,
-        "received": packets.received,
-        "lost": packets.lost,
-        "reordered": packets.reordered,
-        "duplicated": packets.duplicated,
-        "restarts": packets.restarts,
     })
 }
 

@@ -3,13 +3,13 @@
 use super::{json, text};
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
-use crate::run::{Method, stop_on_signals};
+use crate::run::{WayArguments, stop_on_signals};
 use clap::Args;
 use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::report::{grouped, scaled};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `evforge receive`.
@@ -18,15 +18,8 @@ pub(crate) struct ReceiveArguments {
     /// Receive at this UDP port
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value_t = 9000)]
     port: u16,
-    /// Receive at this local address
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
-    address: IpAddr,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
-    receive: Method,
-    /// Receive from this network interface by AF_XDP
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
-    interface: Option<String>,
+    #[command(flatten)]
+    way: WayArguments,
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
     #[arg(long)]
     coalesce: bool,
@@ -110,9 +103,9 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
 
 fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
     let settings = ReceiveSettings {
-        method: arguments.receive.setting(),
-        interface: arguments.interface.clone(),
-        address: SocketAddr::new(arguments.address, arguments.port),
+        method: arguments.way.receive.setting(),
+        interface: arguments.way.interface.clone(),
+        address: SocketAddr::new(arguments.way.address, arguments.port),
         buffer: arguments.buffer,
         coalesce: arguments.coalesce,
         spin: arguments.spin,
@@ -123,8 +116,8 @@ fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
         .into_iter()
         .next()
         .ok_or("no way in was opened: please report this as a fault of evforge")?;
-    if arguments.address.is_multicast() {
-        receiver.join(arguments.address, None)?;
+    if arguments.way.address.is_multicast() {
+        receiver.join(arguments.way.address, None)?;
     }
     Ok(receiver)
 }

@@ -6,13 +6,13 @@
 //! a card has one AF_XDP socket.
 
 use super::account::StreamAccount;
+use crate::receive_error::ReceiveRunError;
 use evforge_core::packet::PacketSlab;
-use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::affinity::pin_current_thread;
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::{ReceiveBuffer, ReceiverOptions, SocketDrops};
 use evforge_net::xdp::XdpOptions;
 use evforge_wire::drop::{DropLayout, Order};
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -108,38 +108,6 @@ pub struct ReceivedStream {
     pub lost_by_xdp: u64,
     /// The receive buffer of a socket.
     pub buffer: Option<ReceiveBuffer>,
-}
-
-/// Why receiving failed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReceiveRunError {
-    /// A way in could not be had or does not receive.
-    Receive(LiveReceiveError),
-    /// A thread could not be bound to its core.
-    Pin(PinError),
-    /// A thread has ended for a fault of this program.
-    Thread,
-}
-
-impl fmt::Display for ReceiveRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Receive(error) => error.fmt(f),
-            Self::Pin(error) => error.fmt(f),
-            Self::Thread => {
-                f.write_str("a receiving thread has panicked: please report this as a fault of evforge")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReceiveRunError {}
-
-impl From<LiveReceiveError> for ReceiveRunError {
-    fn from(error: LiveReceiveError) -> Self {
-        Self::Receive(error)
-    }
 }
 
 /// What a worker tells while it runs.

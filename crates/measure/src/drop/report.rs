@@ -4,7 +4,7 @@ use super::pattern::WordPattern;
 use super::receive::ReceivedStream;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
-use crate::loss::{StreamPlaces, next_packet_bound, with_report};
+use crate::loss::{StreamPlaces, next_packet_bound, packets_json, with_report};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_wire::drop::Order;
@@ -187,14 +187,7 @@ impl StreamReport {
                 "lost_unexplained": saturated(jumps.lost_unexplained()),
                 "additional_unexplained": saturated(jumps.additional_unexplained()),
             },
-            "packets": {
-                "sent": packets.sent,
-                "received": packets.received,
-                "lost": packets.lost,
-                "reordered": packets.reordered,
-                "duplicated": packets.duplicated,
-                "restarts": packets.restarts,
-            },
+            "packets": packets_json(&packets),
             "places": {
                 "socket buffer": {"packets": self.places.socket, "inferred": self.places.socket_is_inferred},
                 "AF_XDP": {"packets": self.places.rings, "inferred": true},

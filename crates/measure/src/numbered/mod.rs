@@ -19,7 +19,7 @@ mod sizes;
 mod traffic;
 
 pub use account::{Account, Flow, MOST_FLOWS, NumberedCounters};
-pub use receive::{ReceiveProgress, ReceiveRunError, ReceiveSettings, Received, receive, work_for};
+pub use receive::{ReceiveProgress, ReceiveSettings, Received, receive, work_for};
 pub use report::{FlowReport, ReceiveReport};
 pub use schedule::{Pulses, Schedule, ScheduleError};
 pub use send::{SendRunError, SendSettings, send};

@@ -1,14 +1,14 @@
 //! Numbered packets received over UDP, in one thread, with a stated work for each of them.
 
 use super::account::Account;
+use crate::receive_error::ReceiveRunError;
 use evforge_core::packet::PacketSlab;
-use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::affinity::pin_current_thread;
 use evforge_net::host_counters::{CountersRead, HostCounterReader, HostCounters};
-use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses};
+use evforge_net::live_receiver::{LiveReceiver, ReceiveLosses};
 use evforge_net::socket::ReceiverCounters;
 use evforge_net::thread_time::processor_time;
 use evforge_net::xdp::XdpCounters;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -86,35 +86,6 @@ pub struct Received {
     /// The time that is the measure of it.
     pub busy: Duration,
 }
-
-/// Why receiving failed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReceiveRunError {
-    /// The receiver does not receive.
-    Receive(LiveReceiveError),
-    /// The thread could not be bound to its core.
-    Pin(PinError),
-    /// The system gives no more threads.
-    NoThread(std::io::Error),
-    /// The thread has ended for a fault of this program.
-    Thread,
-}
-
-impl fmt::Display for ReceiveRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Receive(error) => error.fmt(f),
-            Self::Pin(error) => error.fmt(f),
-            Self::NoThread(error) => write!(f, "the system gives no more threads: {error}"),
-            Self::Thread => {
-                f.write_str("the receiving thread has panicked: please report this as a fault of evforge")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReceiveRunError {}
 
 /// What the receiving thread tells while it runs.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use super::traffic::Traffic;
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::Rate;
 use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::clock::wall_clock_ns;
 use evforge_net::departure_counters::DepartureCounters;
 use evforge_net::interfaces::{InterfacesInUse, has_device};
 use evforge_net::lateness::Lateness;
@@ -13,7 +14,7 @@ use evforge_net::socket::{SendError, SenderOptions, UdpSender};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Packets of all flows that are made and stamped at once, as many as one call of the kernel takes.
 const AT_ONCE: usize = 64;
@@ -117,7 +118,7 @@ pub fn send(
             continue;
         }
         record.begin(due);
-        let stamp = wall_clock();
+        let stamp = wall_clock_ns();
         let mut made = 0;
         let mut next = Some(due);
         while made < AT_ONCE
@@ -327,9 +328,4 @@ impl Record {
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Nanoseconds since the Unix epoch.
-fn wall_clock() -> u64 {
-    nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

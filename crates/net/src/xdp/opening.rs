@@ -9,7 +9,6 @@ use super::options::{XdpMode, XdpOptions};
 use super::privileges;
 use super::queue::{LARGEST_PIECE, Queue, QueuePlan, StepError};
 use super::steering::Steering;
-use super::xsk::FRAME_MEMORY;
 
 /// The queues of an interface, with the program attached, before anything is steered.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ pub(super) fn open(options: &XdpOptions) -> Result<Opened, XdpError> {
             }
             Err(StepError { step: _, source }) if source.raw_os_error() == Some(libc::ENOBUFS) => {
                 return Err(XdpError::Memory {
-                    needed: u64::from(options.frames) * FRAME_MEMORY as u64,
+                    needed: XdpOptions::locked_memory(options.frames),
                     queues: numbers.len(),
                     allowed: privileges::lockable_memory(),
                     source,

@@ -41,6 +41,10 @@ pub enum ChecksumPolicy {
     Drop,
 }
 
+/// Memory for one frame, or one piece of a larger one, in bytes. Smaller pieces would not hold the frames that
+/// detectors send, larger ones need huge pages.
+pub(super) const FRAME_MEMORY: usize = 4096;
+
 /// How to receive by AF_XDP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct XdpOptions {
@@ -69,6 +73,11 @@ pub struct XdpOptions {
 }
 
 impl XdpOptions {
+    /// Memory that a queue of so many frames locks, in bytes.
+    pub fn locked_memory(frames: u32) -> u64 {
+        u64::from(frames) * FRAME_MEMORY as u64
+    }
+
     /// All queues, every way, rings and memory of 32 768 frames (134 MB) for each queue, wrong checksums dropped,
     /// 50 us of spinning, one port, 4 MB for the kernel socket beside.
     pub fn new(interface: &str, address: SocketAddr) -> Self {

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use super::memory::Mapping;
+use super::options::FRAME_MEMORY;
 use super::ring::{ConsumerRing, ProducerRing};
-use super::xsk::{self, FRAME_MEMORY};
+use super::xsk;
 use crate::readiness::Readiness;
 
 /// Most bytes of a frame in one piece: the kernel keeps room before it (XDP_PACKET_HEADROOM).

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::interface::Interface;
 use super::memory::Mapping;
+use super::options::FRAME_MEMORY;
 use super::ring::{ConsumerRing, ProducerRing};
-use super::xsk::{self, FRAME_MEMORY};
+use super::xsk;
 
 /// Frames of memory, and places in each ring.
 const FRAMES: u32 = 2048;

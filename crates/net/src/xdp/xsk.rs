@@ -4,10 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::memory::Mapping;
+use super::options::FRAME_MEMORY;
 
-/// Memory for one frame, or one piece of a larger one, in bytes. Smaller pieces would not hold the frames that
-/// detectors send, larger ones need huge pages.
-pub(super) const FRAME_MEMORY: usize = 4096;
 /// Makes a socket.
 pub(super) fn open() -> io::Result<OwnedFd> {
     // SAFETY: no pointers; the result is checked.
