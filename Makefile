@@ -14,7 +14,9 @@ CARGO ?= cargo
 DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
-TEST_PACKAGES := chromium python3-venv iproute2 util-linux clang
+TEST_PACKAGES := chromium python3-venv iproute2 ethtool util-linux clang libcap2-bin
+# Node.js for the page and its tests: from PyPI, the same version everywhere.
+WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
 .PHONY: help
 help: ## Show this list
@@ -31,17 +33,14 @@ demo: build ## A simulated detector (DETECTOR=multigrid, multiblade, sonde …),
 
 .PHONY: check
 check: ## Format, lints and unit tests: for every commit
+	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --lib --bins --locked
 
 .PHONY: test
 test: test-tools ## Everything, on a fresh machine too
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	cd web && npm run --silent check && npm run --silent check-dist
-	EVFORGE_PYTHON=$(CURDIR)/.venv/bin/python $(CARGO) test --workspace --locked
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
 test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
@@ -54,9 +53,15 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-%/node_modules/.package-lock.json: %/package-lock.json
-	cd $* && npm ci --no-audit --no-fund --loglevel=error
+%/node_modules/.package-lock.json: %/package-lock.json .venv/installed
+	cd $* && $(WITH_TOOLS) npm ci --no-audit --no-fund --loglevel=error
 	touch $@
+
+.PHONY: fresh
+fresh: ## The first two commands of the README in a new Debian, as root and as a user (needs root; an hour)
+	@scripts/install-packages.sh "for a new Debian" debootstrap
+	scripts/fresh.sh root
+	scripts/fresh.sh user
 
 .PHONY: bench
 bench: ## Event formation from memory, with the ratio to the reference; loads made and sent; receiving (as root)

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs every check and every test to the end, whatever fails on the way. The last lines say what failed, what was
+# skipped and why, and how many tests passed. Called by `make test`, which installs what this needs.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+log=target/test-output.log
+mkdir -p target
+: >"$log"
+# Tests that cannot run here write their names and reasons into this file (crates/testkit).
+EVFORGE_SKIPPED=$PWD/target/test-skipped.log
+export EVFORGE_SKIPPED
+: >"$EVFORGE_SKIPPED"
+
+failed=()
+
+step() {
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" || failed+=("$name")
+}
+
+cargo_test() {
+    cargo test --workspace --locked --no-fail-fast 2>&1 | tee -a "$log"
+    return "${PIPESTATUS[0]}"
+}
+
+page() {
+    (cd web && npm run --silent check && npm run --silent check-dist)
+}
+
+step "format (cargo fmt)" cargo fmt --all --check
+step "lints (cargo clippy)" cargo clippy --workspace --all-targets --locked -- -D warnings
+step "the page (web/)" page
+step "tests (cargo test)" cargo_test
+RUSTDOCFLAGS="-D warnings" step "documentation (cargo doc)" cargo doc --workspace --no-deps --locked
+
+# Which tests failed, with the file that they are in; and test programs that did not come to their end.
+tests_failed=$(awk '
+    / Running / || / Doc-tests / { place = $2 == "unittests" ? $3 : $2 }
+    /^test .* \.\.\. FAILED$/ { name = $0; sub(/^test /, "", name); sub(/ \.\.\. FAILED$/, "", name)
+        print "failed: " place ": " name }
+    /targets? failed:$/ { listing = 1; next }
+    listing && /^ +`/ { print "failed: cargo test " $0 }
+' "$log" | tr -d '`' | sort -u)
+read -r passed broken < <(awk '/^test result:/ { passed += $4; failed += $6 } END { print passed + 0, failed + 0 }' "$log")
+skipped=$(sort -u "$EVFORGE_SKIPPED" | grep -c . || true)
+
+echo
+for name in "${failed[@]}"; do
+    echo "failed: $name"
+done
+[ -z "$tests_failed" ] || echo "$tests_failed"
+sort -u "$EVFORGE_SKIPPED" | sed 's/^/skipped: /'
+echo "$((passed - skipped)) passed, $((broken)) failed, $skipped skipped"
+[ ${#failed[@]} -eq 0 ]
