@@ -20,6 +20,8 @@ log=$checkout/target/fresh-$who.log
 mkdir -p target
 # Not in /tmp, which may be memory: building takes some 20 GB.
 root=$(mktemp -d "${FRESH_FOLDER:-/var/tmp}/evforge-fresh-XXXXXX")
+# Ordinary users of the new system must get in.
+chmod 755 "$root"
 trap 'rm -rf --one-file-system "$root"' EXIT
 
 mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' \
@@ -99,6 +101,7 @@ fi
 unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
     root=$1 toolchain=$2 shared=$3
     mount --make-rprivate /
+    mount --bind "$root" "$root"
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     mount --rbind /dev "$root/dev"
@@ -110,7 +113,12 @@ unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
         mount -o remount,ro,bind "$root/work/shared"
     fi
     shift 3
-    exec chroot "$root" "$@"
+    # Not only chroot: tests make mount namespaces, for which the root must be a mount point.
+    cd "$root"
+    mkdir -p old
+    pivot_root . old
+    umount -l /old
+    exec "$@"
 ' fresh "$root" "$(rustc --print sysroot)" "$shared" \
     runuser -u "$user" -- env -i HOME="$([ "$user" = root ] && echo /root || echo "/home/$user")" LANG=C.UTF-8 USER="$user" \
     PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

@@ -145,6 +145,11 @@ pub trait CounterSet {
     /// Copies the values into `values`, in the order of the declarations. What does not fit is left out.
     fn copy_values(&self, values: &mut [u64]);
 
+    /// Adds what others have counted, counter by counter.
+    fn accumulate(&mut self, other: &Self)
+    where
+        Self: Sized;
+
     /// Incoming less outgoing of `law`: 0 unless something vanished (> 0) or appeared (< 0).
     fn imbalance(&self, law: Law) -> i128
     where
@@ -239,6 +244,10 @@ macro_rules! counters {
 
         impl $crate::counter::CounterSet for $set {
             const STAGE: &'static str = $stage;
+
+            fn accumulate(&mut self, other: &Self) {
+                $(self.$name += other.$name;)+
+            }
 
             fn infos() -> &'static [$crate::counter::CounterInfo] {
                 const INFOS: &[$crate::counter::CounterInfo] = &[$(

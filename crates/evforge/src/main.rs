@@ -20,6 +20,7 @@ mod output;
 mod outputs;
 mod overlay;
 mod picture;
+mod privileges;
 mod progress;
 mod record;
 mod replay;
@@ -41,6 +42,35 @@ use std::process::ExitCode;
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
+    /// Become this user (name or number) before anything is read or written; for root. Root or not, evforge keeps no
+    /// privilege: what needs one is done by evforge-helper (docs/receive.md)
+    #[arg(long, global = true, env = "EVFORGE_USER", value_name = "USER")]
+    user: Option<String>,
+}
+
+impl Command {
+    /// Whether packets may be received or sent, which the helper may have to do something for.
+    fn uses_the_network(&self) -> bool {
+        match self {
+            Self::Run(arguments) => arguments.is_live(),
+            Self::Demo(_)
+            | Self::Doctor(_)
+            | Self::Record(_)
+            | Self::Replay(_)
+            | Self::Send(_)
+            | Self::Receive(_)
+            | Self::Drop(_)
+            | Self::Simulate(_) => true,
+            Self::Score(_)
+            | Self::Accuracy(_)
+            | Self::Overlay(_)
+            | Self::Write(_)
+            | Self::Inspect(_)
+            | Self::Dump(_)
+            | Self::Bench(_)
+            | Self::Masks(_) => false,
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -85,7 +115,12 @@ enum Command {
 type CommandError = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
+    let CommandLine { command, user } = CommandLine::parse();
+    if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
+        eprintln!("evforge: {error}");
+        return ExitCode::FAILURE;
+    }
+    let result = match command {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::simulate(&arguments),
@@ -110,7 +145,11 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
         Err(error) if output::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("evforge: {error}");
+            let text = error.to_string();
+            eprintln!("evforge: {text}");
+            if let Some(advice) = privileges::advice(&text) {
+                eprintln!("{advice}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -174,6 +174,7 @@ impl Outputs {
         if status.lost_to_sinks > 0 {
             alarms.push(format!("{} events have not reached every file", status.lost_to_sinks));
         }
+        alarms.extend(status.receive_alarms.iter().cloned());
         alarms.extend(status.record_alarm.clone());
         alarms.extend(status.hints.iter().cloned());
         view.set_alarms(alarms);

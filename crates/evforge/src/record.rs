@@ -142,12 +142,6 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         }
         warnings.extend(receiver.warnings().iter().cloned());
     }
-    // Before there are other threads, which would keep them.
-    for source in &sources {
-        if let Err(error) = source.give_up_privileges() {
-            warnings.push(format!("Privileges that are not needed any more could not be given up: {error}."));
-        }
-    }
     let run = RecordRun {
         writer: arguments.files.limits.writer(&arguments.files.output)?,
         queue: arguments.files.limits.queue()?,

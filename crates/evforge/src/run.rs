@@ -75,6 +75,13 @@ pub(crate) struct RunArguments {
     quiet: bool,
 }
 
+impl RunArguments {
+    /// Whether packets come from the network.
+    pub(crate) fn is_live(&self) -> bool {
+        self.input.is_none() && !self.check
+    }
+}
+
 /// The way in, for commands that receive without a configuration.
 #[derive(Args)]
 pub(crate) struct WayArguments {
@@ -136,12 +143,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             config.receive.method = method.setting();
         }
         let receivers = open_receivers(&config, arguments.record.is_some())?;
-        // Before there are other threads, which would keep them.
-        for receiver in &receivers {
-            if let Err(error) = receiver.give_up_privileges() {
-                eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
-            }
-        }
         let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| {

@@ -3,115 +3,15 @@
 
 mod common;
 
-use common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use common::wire::{BY_XDP, INTERFACE, Wire, config, number, simulate};
+use common::{PROGRAM, text};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::CaptureReader;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A pair of virtual interfaces between two namespaces, removed when dropped.
-struct Wire {
-    receiver: String,
-    sender: String,
-}
-
-/// The receiver's interface.
-const INTERFACE: &str = "wire-r";
-
-impl Wire {
-    /// None, with `test` reported as skipped, where it cannot be laid.
-    fn lay(test: &str) -> Option<Self> {
-        let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-        if !is_root || Command::new("ip").arg("-V").output().is_err() {
-            evforge_testkit::skip(test, "network namespaces need root and the command ip (iproute2)");
-            return None;
-        }
-        let name = |end: &str| format!("evforge-{}-{test:.20}-{end}", std::process::id());
-        let wire = Self { receiver: name("r"), sender: name("s") };
-        for namespace in [&wire.receiver, &wire.sender] {
-            ip(&["netns", "add", namespace]);
-            ip(&["-n", namespace, "link", "set", "lo", "up"]);
-        }
-        let peer = ["type", "veth", "peer", "name", "wire-s", "netns", &wire.sender];
-        ip(&[&["-n", &wire.receiver, "link", "add", INTERFACE][..], &peer].concat());
-        for (namespace, interface, address) in
-            [(&wire.receiver, INTERFACE, "10.9.0.2/24"), (&wire.sender, "wire-s", "10.9.0.1/24")]
-        {
-            ip(&["-n", namespace, "address", "add", address, "dev", interface]);
-            ip(&["-n", namespace, "link", "set", interface, "mtu", "9000", "up"]);
-        }
-        Some(wire)
-    }
-
-    fn at(namespace: &str, program: &str) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", namespace, program]);
-        command
-    }
-
-    /// Starts a live run at the receiver's end.
-    fn start(&self, folder: &Path, further: &[&str]) -> LiveProgram {
-        let further = [&["--address", "10.9.0.2"], further].concat();
-        LiveProgram::start_by(Self::at(&self.receiver, PROGRAM), &config(), folder, &further)
-    }
-
-    /// Sends a capture from the other end: how many packets there were.
-    fn replay(&self, capture: &str, address: &str, rate: &str) -> u64 {
-        let mut replay = Self::at(&self.sender, PROGRAM);
-        let output =
-            replay.args(["replay", capture, "--to", address, "--rate", rate]).output().expect("it starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let said = text(&output.stdout);
-        let count = said.strip_prefix("sent ").and_then(|rest| rest.split(" packets").next());
-        count
-            .map(|count| count.replace(' ', ""))
-            .and_then(|count| count.parse().ok())
-            .expect("a number of packets")
-    }
-
-    fn has_program(&self) -> bool {
-        ip(&["-n", &self.receiver, "link", "show", INTERFACE]).contains("prog/xdp")
-    }
-}
-
-impl Drop for Wire {
-    fn drop(&mut self) {
-        for namespace in [&self.receiver, &self.sender] {
-            // Nothing can be done about what is left.
-            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
-        }
-    }
-}
-
-fn ip(arguments: &[&str]) -> String {
-    let output = Command::new("ip").args(arguments).output().expect("the command ip");
-    assert!(output.status.success(), "ip {arguments:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-fn config() -> PathBuf {
-    workspace().join("configs/gdgem-srs.toml")
-}
-
-/// Packets of a simulated detector.
-fn simulate(folder: &Path, pulses: &str) -> String {
-    let path = folder.join("simulated.pcapng").to_str().expect("text").to_owned();
-    let config = config();
-    let config = config.to_str().expect("text");
-    evforge(&["simulate", "--config", config, "--pulses", pulses, "--output", &path]);
-    path
-}
-
-fn number(stream: &Value, pointer: &str) -> u64 {
-    stream.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {stream:#}"))
-}
-
-/// Arguments of a run by AF_XDP with rings that lock little memory.
-const BY_XDP: [&str; 6] = ["--receive", "xdp", "--interface", INTERFACE, "--set", "receive.ring=4096"];
 
 #[test]
 fn the_same_packets_give_the_same_events_by_socket_and_by_af_xdp() {
@@ -261,80 +161,6 @@ fn nothing_is_left_of_a_killed_receiver() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-}
-
-/// A command that runs the program as nobody with these capabilities, and its configuration.
-fn nobody(wire: &Wire, folder: &Path, capabilities: &str) -> (Command, PathBuf) {
-    let program = folder.join("evforge");
-    std::fs::copy(PROGRAM, &program).expect("a copy that everybody may run");
-    let instrument = folder.join("instrument.toml");
-    std::fs::copy(config(), &instrument).expect("a copy that everybody may read");
-    for path in [folder, &program, &instrument] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("permissions");
-    }
-    let sets =
-        ["--bounding-set", "--inh-caps", "--ambient-caps"].map(|set| format!("{set}=-all{capabilities}"));
-    let mut command = Wire::at(&wire.receiver, "setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(sets).arg(&program);
-    (command, instrument)
-}
-
-/// Runs the program as nobody, with these capabilities: whether it went well, and what it said.
-fn as_nobody(wire: &Wire, folder: &Path, capabilities: &str, method: &str) -> (bool, String) {
-    let (mut command, instrument) = nobody(wire, folder, capabilities);
-    let output = command
-        .args(["run", "--address", "10.9.0.2", "--port", "0", "--for", "300ms", "--receive", method])
-        .args(["--interface", INTERFACE, "--set", "receive.ring=8192", "--config"])
-        .arg(&instrument)
-        .output()
-        .expect("the command setpriv (util-linux)");
-    (output.status.success(), text(&output.stderr))
-}
-
-/// What AF_XDP needs.
-const CAPABILITIES: &str = ",+net_raw,+bpf,+perfmon,+net_admin,+ipc_lock";
-
-#[test]
-fn a_receiver_without_privilege_any_more_receives_everything() {
-    let test = "a_receiver_without_privilege_any_more_receives_everything";
-    let Some(wire) = Wire::lay(test) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let capture = simulate(folder.path(), "14");
-    let (command, instrument) = nobody(&wire, folder.path(), CAPABILITIES);
-    let page = ["--address", "10.9.0.2", "--view", "127.0.0.1:0"];
-    let live = LiveProgram::start_by(command, &instrument, folder.path(), &[&page[..], &BY_XDP].concat());
-    for thread in std::fs::read_dir(format!("/proc/{}/task", live.id())).unwrap() {
-        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
-        for expected in ["Uid:\t65534", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
-            assert!(status.contains(expected), "{status}");
-        }
-    }
-    let sent = wire.replay(&capture, &live.address.clone(), "2kpps");
-    let (stream, _) = live.finish();
-    assert_eq!((number(&stream, "/packets/received"), number(&stream, "/packets/lost")), (sent, 0));
-    assert!(!wire.has_program());
-}
-
-#[test]
-fn missing_privileges_are_listed_and_those_listed_are_enough() {
-    let Some(wire) = Wire::lay("missing_privileges_are_listed_and_those_listed_are_enough") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let (success, said) = as_nobody(&wire, folder.path(), "", "xdp");
-    assert!(!success);
-    for expected in [
-        "it lacks CAP_NET_RAW (for AF_XDP sockets), CAP_BPF",
-        "sudo setcap cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin,cap_ipc_lock=ep",
-        "AmbientCapabilities=CAP_NET_RAW",
-    ] {
-        assert!(said.contains(expected), "{said}");
-    }
-    let (success, said) = as_nobody(&wire, folder.path(), "", "auto");
-    assert!(success && said.contains("received by kernel socket"), "{said}");
-    assert!(said.contains("because this process may not use AF_XDP: it lacks"), "{said}");
-    let (success, said) = as_nobody(&wire, folder.path(), CAPABILITIES, "xdp");
-    assert!(success && said.contains("received by AF_XDP on wire-r"), "{said}");
-    let (success, said) = as_nobody(&wire, folder.path(), ",+net_raw,+bpf,+net_admin", "xdp");
-    assert!(!success && said.contains("it lacks CAP_PERFMON (for"), "{said}");
 }
 
 #[test]

@@ -13,6 +13,7 @@
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
+//! | do without privileges, and have a small helper do what needs them | [`helper::Helper`], [`privileges::drop_all`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
 //!
@@ -63,8 +64,9 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, and in `xdp` to what is shared with
-//! the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface`, `privileges` and the types of the program's maps in `steering`.
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, in `helper` to signals and descriptors that were inherited
+//! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
+//! program's maps in `steering`.
 
 pub mod affinity;
 pub mod capture;
@@ -73,6 +75,8 @@ mod checksum;
 pub mod clock;
 pub mod departure_counters;
 mod frame;
+#[cfg(target_os = "linux")]
+pub mod helper;
 pub mod host_check;
 pub mod host_counters;
 pub mod interfaces;
@@ -82,6 +86,8 @@ pub mod lateness;
 pub mod live_receiver;
 pub mod pace;
 pub mod priority;
+#[cfg(target_os = "linux")]
+pub mod privileges;
 mod readiness;
 pub mod receiver_group;
 pub mod record;
@@ -89,4 +95,6 @@ pub mod socket;
 pub mod staged_file;
 #[cfg(target_os = "linux")]
 pub mod thread_time;
+#[cfg(target_os = "linux")]
+pub mod user;
 pub mod xdp;

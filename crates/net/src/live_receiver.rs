@@ -4,7 +4,6 @@
 //! says why.
 
 use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
@@ -216,15 +215,19 @@ impl LiveReceiver {
         self.interface.clone().map_or_else(address, InterfacesInUse::Named)
     }
 
-    /// Gives up the capabilities that opening AF_XDP has needed and receiving does not need, of this thread and those
-    /// that it starts from now on; with a socket nothing is to be given up.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn give_up_privileges(&self) -> io::Result<()> {
+    /// What is wrong with receiving at this moment, or was during the run, in whole sentences: the run is then no success.
+    pub fn alarms(&self) -> Vec<String> {
         match &self.way {
-            Way::Socket(_) => Ok(()),
-            Way::Xdp(receiver) => receiver.give_up_privileges(),
+            Way::Socket(_) => Vec::new(),
+            Way::Xdp(receiver) => receiver.alarms(),
+        }
+    }
+
+    /// What was changed during the run and may cost packets, in whole sentences.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.way {
+            Way::Socket(_) => Vec::new(),
+            Way::Xdp(receiver) => receiver.notes(),
         }
     }
 

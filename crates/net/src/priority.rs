@@ -6,6 +6,11 @@
 use std::fmt;
 use std::io;
 
+#[cfg(target_os = "linux")]
+use crate::helper::Helper;
+#[cfg(target_os = "linux")]
+use crate::helper::message::Request;
+
 /// The priorities that exist, lowest first.
 pub const PRIORITIES: std::ops::RangeInclusive<u8> = 1..=99;
 
@@ -25,6 +30,11 @@ pub enum PriorityError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The helper has not granted it.
+    NotGranted {
+        /// Its reason, in whole sentences.
+        message: String,
+    },
     /// Not possible on this operating system.
     NotOnThisSystem,
 }
@@ -37,9 +47,11 @@ impl fmt::Display for PriorityError {
             }
             Self::Refused { priority, source } if source.kind() == io::ErrorKind::PermissionDenied => write!(
                 f,
-                "this process may not have the real-time priority {priority}. Allow it: sudo setcap cap_sys_nice=ep \
-                 \"$(command -v evforge)\" (in a systemd unit: LimitRTPRIO={priority}), or leave the priority out."
+                "this process may not have the real-time priority {priority}. Allow it: ulimit -r {priority} (in a systemd \
+                 unit: LimitRTPRIO={priority}), or evforge-helper with largest_priority = {priority} in its rules \
+                 (docs/receive.md), or leave the priority out."
             ),
+            Self::NotGranted { message } => f.write_str(message),
             Self::Refused { priority, source } => {
                 write!(f, "the system refused the real-time priority {priority}: {source}.")
             }
@@ -68,13 +80,31 @@ pub fn set_real_time_priority(priority: u8) -> Result<(), PriorityError> {
     if !PRIORITIES.contains(&priority) {
         return Err(PriorityError::OutOfRange { priority });
     }
+    // SAFETY: no pointers.
+    let thread = unsafe { libc::gettid() };
+    let Err(source) = set_of_thread(thread, priority) else { return Ok(()) };
+    if source.kind() == io::ErrorKind::PermissionDenied
+        && let Some(helper) = Helper::of_this_process()
+    {
+        let asked = helper.ask(Request::Priority { thread, priority }, &[]);
+        return asked.map(drop).map_err(|error| PriorityError::NotGranted { message: error.message });
+    }
+    Err(PriorityError::Refused { priority, source })
+}
+
+/// Gives a thread of any process a real-time priority, which must be in [`PRIORITIES`].
+#[cfg(target_os = "linux")]
+pub(crate) fn set_of_thread(thread: i32, priority: u8) -> io::Result<()> {
+    if !PRIORITIES.contains(&priority) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let parameters = libc::sched_param { sched_priority: priority.into() };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the parameters are valid for reads; 0 means the current thread.
-    if unsafe { libc::sched_setscheduler(0, policy, &parameters) } == 0 {
+    // SAFETY: the parameters are valid for reads.
+    if unsafe { libc::sched_setscheduler(thread, policy, &parameters) } == 0 {
         return Ok(());
     }
-    Err(PriorityError::Refused { priority, source: io::Error::last_os_error() })
+    Err(io::Error::last_os_error())
 }
 
 /// Gives the current thread a real-time priority.
@@ -103,7 +133,7 @@ mod tests {
                 }
                 Err(error) => error.to_string(),
             };
-            assert!(refused.contains("cap_sys_nice=ep"), "{refused}");
+            assert!(refused.contains("LimitRTPRIO=7"), "{refused}");
         })
         .join()
         .unwrap();

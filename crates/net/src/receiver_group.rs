@@ -99,6 +99,16 @@ impl ReceiverGroup {
         self.receivers.iter().find_map(LiveReceiver::xdp_counters)
     }
 
+    /// What is wrong with receiving at this moment, or was during the run, in whole sentences.
+    pub fn alarms(&self) -> Vec<String> {
+        self.receivers.iter().flat_map(LiveReceiver::alarms).collect()
+    }
+
+    /// What was changed during the run and may cost packets, in whole sentences.
+    pub fn notes(&self) -> Vec<String> {
+        self.receivers.iter().flat_map(LiveReceiver::notes).collect()
+    }
+
     fn failed(&self, source: io::Error) -> LiveReceiveError {
         let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
         let address = self.receivers.first().map_or(anywhere, LiveReceiver::local_address);

@@ -86,7 +86,7 @@ fn by_af_xdp(wire: &Wire, mode: XdpMode, queues: u32, mtu: u32) {
         veth::ethtool(RECEIVER, "gro on");
     }
     let mut receiver = XdpReceiver::open(&by_xdp(mode)).expect("AF_XDP on a virtual wire");
-    assert_eq!((receiver.mode(), receiver.is_zero_copy()), (mode, false));
+    assert_eq!((receiver.mode(), receiver.is_zero_copy()), (Some(mode), false));
     assert!(receiver.warnings().is_empty(), "{:?}", receiver.warnings());
     let sent = drive(wire, &mut receiver, mtu, &[1, 2]);
     check_counters(&receiver, &sent, mtu);

@@ -123,6 +123,7 @@ impl CaptureRun<'_> {
             elapsed: started.elapsed(),
             ending,
             detector_failure,
+            alarms: Vec::new(),
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
             losses,
             ledger,

@@ -3,7 +3,6 @@
 use crate::config::{Config, MethodSetting};
 use evforge_net::host_check::{HostNeeds, XdpNeed};
 use evforge_net::interfaces::InterfacesInUse;
-use evforge_net::xdp::XdpOptions;
 
 /// What a live run with this configuration needs of the host. The interfaces are the one that is named, or those that have
 /// the address.
@@ -21,8 +20,8 @@ pub fn host_needs(config: &Config) -> HostNeeds {
     HostNeeds {
         buffer: usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX),
         interfaces: receive.interface.clone().map_or_else(by_address, |interface| vec![interface]),
+        ports: [receive.address.port()].into_iter().chain(receive.ports.iter().copied()).collect(),
         xdp,
-        locked_per_queue: XdpOptions::locked_memory(receive.ring),
         cores: threads.receive.core.iter().copied().chain(threads.form.core).collect(),
         receiving_cores: threads.receive.core.clone(),
         share_interrupt_core: threads.receive.share_interrupt_core,

@@ -112,6 +112,8 @@ pub struct LiveStatus {
     pub detector_failure: Option<String>,
     /// What is wrong with the recording beside, if anything is.
     pub record_alarm: Option<String>,
+    /// What is wrong with receiving, or was so far, in whole sentences.
+    pub receive_alarms: Vec<String>,
 }
 
 /// What a run tells while it is under way.
@@ -168,7 +170,8 @@ impl<O: LiveObserver> Watch<'_, O> {
         let losses = self.losses(&ledger, state, self.host.latest());
         self.observer.status(&LiveStatus {
             elapsed: self.started.elapsed(),
-            hints: loss_hints(&ledger, &losses, &self.pulses),
+            hints: hints(&ledger, &losses, &self.pulses, state),
+            receive_alarms: state.alarms.clone(),
             losses,
             ledger,
             bytes: state.counters.bytes,
@@ -270,7 +273,8 @@ impl LiveRun<'_> {
             elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
             detector_failure,
-            hints: loss_hints(&ledger, &losses, &config.pulses),
+            hints: hints(&ledger, &losses, &config.pulses, &state),
+            alarms: state.alarms,
             ledger,
             losses,
             counters: [
@@ -289,6 +293,18 @@ impl LiveRun<'_> {
             clock: Some(clock),
         })
     }
+}
+
+/// What the losses suggest, and what was changed during the run.
+fn hints(
+    ledger: &DetectorLedger,
+    losses: &LossPlaces,
+    pulses: &PulseTrain,
+    state: &ReceiveState,
+) -> Vec<String> {
+    let mut hints = loss_hints(ledger, losses, pulses);
+    hints.extend(state.notes.iter().cloned());
+    hints
 }
 
 /// The ways in of a run, told together.

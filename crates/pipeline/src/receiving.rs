@@ -22,12 +22,16 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// What a receiving side knows, for whoever shows it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveState {
     pub(crate) counters: ReceiverCounters,
     pub(crate) losses: ReceiveLosses,
     pub(crate) xdp: Option<XdpCounters>,
     pub(crate) own_queue: u64,
+    /// What is wrong with receiving, or was during the run, in whole sentences.
+    pub(crate) alarms: Vec<String>,
+    /// What was changed during the run and may cost packets, in whole sentences.
+    pub(crate) notes: Vec<String>,
 }
 
 impl ReceiveState {
@@ -38,6 +42,8 @@ impl ReceiveState {
             losses: receivers.losses(),
             xdp: receivers.xdp_counters(),
             own_queue,
+            alarms: receivers.alarms(),
+            notes: receivers.notes(),
         }
     }
 
@@ -47,6 +53,8 @@ impl ReceiveState {
         // By AF_XDP there is one group.
         self.xdp = self.xdp.or(other.xdp);
         self.own_queue += other.own_queue;
+        self.alarms.extend(other.alarms.iter().cloned());
+        self.notes.extend(other.notes.iter().cloned());
     }
 }
 

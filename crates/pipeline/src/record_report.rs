@@ -32,6 +32,8 @@ pub struct PortReport {
     pub receiver: ReceiverCounters,
     /// What was lost on this host before it could be received.
     pub losses: ReceiveLosses,
+    /// What was wrong with receiving, in whole sentences.
+    pub alarms: Vec<String>,
     /// What was handed to the recorder, and dropped by its queue.
     pub recorder: InletCounts,
     /// Why nothing could be received any more, if that happened.
@@ -57,7 +59,10 @@ impl RecordReport {
     /// True if receiving and writing went on to the end and nothing is unaccounted for. Losses, which are in the
     /// report, are no failure of the command.
     pub fn is_success(&self) -> bool {
-        self.ending == RecordEnding::Stopped && self.recording.failure.is_none() && self.unaccounted() == 0
+        self.ending == RecordEnding::Stopped
+            && self.recording.failure.is_none()
+            && self.unaccounted() == 0
+            && self.ports.iter().all(|port| port.alarms.is_empty())
     }
 
     /// Packets received less those written, dropped and not written, and packets that the ports have received less
@@ -97,6 +102,7 @@ impl RecordReport {
             json["address"] = json!(listed(&port.addresses));
             json["lost_in_socket_buffer"] = json!(port.losses.socket.count);
             json["lost_in_socket_buffer_is_lower_bound"] = json!(port.losses.socket.is_lower_bound);
+            json["alarms"] = json!(port.alarms);
             json["dropped_by_record_queue"] = json!(port.recorder.dropped);
             json["failure"] = json!(port.failure);
             json
@@ -155,6 +161,9 @@ impl RecordReport {
                     "ALARM",
                     format!("{} packets are cut: they are longer than --largest", port.receiver.cut),
                 );
+            }
+            for alarm in &port.alarms {
+                line("ALARM", alarm.clone());
             }
         }
         line(

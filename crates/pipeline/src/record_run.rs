@@ -168,6 +168,7 @@ fn receive(mut source: LiveReceiver, mut inlet: RecordInlet, over: &AtomicBool) 
         addresses: source.local_addresses(),
         receiver: source.counters(),
         losses: source.losses(),
+        alarms: source.alarms(),
         // Filled in when everything has been written.
         recorder: InletCounts::default(),
         failure,

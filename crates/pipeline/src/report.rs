@@ -48,6 +48,8 @@ pub struct RunReport {
     pub losses: LossPlaces,
     /// What the pattern of losses suggests, in whole sentences.
     pub hints: Vec<String>,
+    /// What was wrong with receiving, in whole sentences: the run is then no success.
+    pub alarms: Vec<String>,
     /// Further counters: of the capture or of the receiver, each with the name of its stage.
     pub counters: Vec<(&'static str, CounterSnapshot)>,
     /// The vetoes with the number of events that each has marked.
@@ -68,6 +70,7 @@ impl RunReport {
     pub fn is_success(&self) -> bool {
         self.is_input_whole()
             && self.detector_failure.is_none()
+            && self.alarms.is_empty()
             && self.sinks.iter().all(|sink| sink.failure.is_none())
             && self.recording.as_ref().is_none_or(|recording| recording.failure.is_none())
     }
@@ -126,6 +129,7 @@ impl RunReport {
             "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
         });
         report["streams"][0]["hints"] = json!(self.hints);
+        report["streams"][0]["alarms"] = json!(self.alarms);
         if let Some(latency) = self.latency {
             report["streams"][0]["latency"] = latency.to_json();
         }
@@ -205,6 +209,9 @@ impl RunReport {
         }
         if self.losses.unlocated > 0 {
             line("  lost", format!("{} unlocated", grouped(self.losses.unlocated)));
+        }
+        for alarm in &self.alarms {
+            line("ALARM", alarm.clone());
         }
         for hint in &self.hints {
             line("  hint", hint.clone());

@@ -28,4 +28,4 @@ mod packets;
 
 pub use declared::PluginCounters;
 pub use detector::{CreateError, PluginDetector};
-pub use library::{LoadError, PluginLibrary};
+pub use library::{LoadError, PluginLibrary, refuse_libraries};

@@ -10,7 +10,7 @@ use libloading::Library;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Counters that a library may declare.
 const MOST_COUNTERS: usize = 1024;
@@ -61,6 +61,16 @@ pub struct PluginLibrary {
 /// with them: what that takes is bounded by the libraries that a process names.
 static LOADED: Mutex<BTreeMap<PathBuf, &'static PluginLibrary>> = Mutex::new(BTreeMap::new());
 
+/// Why no library may be loaded by this process, if that was said.
+static REFUSED: OnceLock<&'static str> = OnceLock::new();
+
+/// Has every library refused from now on, for this reason: a process that has privileges which its user lacks must not run
+/// what the user chose.
+pub fn refuse_libraries(reason: &'static str) {
+    // Once is enough.
+    let _ = REFUSED.set(reason);
+}
+
 impl PluginLibrary {
     /// Loads a library, or finds it again if this process has loaded it already. It runs what the library runs when
     /// it is loaded.
@@ -70,6 +80,9 @@ impl PluginLibrary {
     /// `evforge_detector`, speaks another version of the interface, or declares what cannot be.
     pub fn load(path: &Path) -> Result<&'static Self, LoadError> {
         let refuse = |problem: String| LoadError { library: path.to_owned(), problem };
+        if let Some(reason) = REFUSED.get() {
+            return Err(refuse((*reason).to_owned()));
+        }
         let canonical = path.canonicalize().map_err(|error| refuse(error.to_string()))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = loaded.get(&canonical) {

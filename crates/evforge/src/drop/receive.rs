@@ -93,7 +93,6 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         idle: arguments.idle.map(Duration::to_std),
         duration: arguments.ends_after.map(Duration::to_std),
     };
-    // Once privileges have been given up: the threads of the page would keep them.
     let mut page: Option<WordsView> = None;
     let mut no_page = None;
     let mut line = ProgressLine::new(arguments.quiet);

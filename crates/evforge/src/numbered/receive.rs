@@ -58,10 +58,6 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         check_writable("the report", path)?;
     }
     let receiver = open(arguments)?;
-    // Before there are other threads, which would keep them.
-    if let Err(error) = receiver.give_up_privileges() {
-        eprintln!("warning: privileges that are not needed any more could not be given up: {error}");
-    }
     receiver.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     if !arguments.quiet {
         eprintln!("receiving at UDP {}", receiver.local_address());

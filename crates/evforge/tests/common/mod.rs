@@ -1,6 +1,9 @@
 //! Live runs of the real program, for the tests.
 #![allow(dead_code)]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod wire;
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -108,6 +108,10 @@ pub struct ReceivedStream {
     pub lost_by_xdp: u64,
     /// The receive buffer of a socket.
     pub buffer: Option<ReceiveBuffer>,
+    /// What was wrong with receiving, in whole sentences.
+    pub alarms: Vec<String>,
+    /// Packets of all streams together that came while AF_XDP was being opened, and are no part of the measurement.
+    pub before_start: u64,
 }
 
 /// What a worker tells while it runs.
@@ -139,14 +143,8 @@ pub fn receive(
     watch: &mut dyn FnMut(&ReceiveProgress),
 ) -> Result<Vec<ReceivedStream>, ReceiveRunError> {
     let receivers = open(settings)?;
-    let mut warnings: Vec<String> =
+    let warnings: Vec<String> =
         receivers.iter().flat_map(|receiver| receiver.warnings().iter().cloned()).collect();
-    // Before there are threads, which would keep them.
-    for receiver in &receivers {
-        if let Err(error) = receiver.give_up_privileges() {
-            warnings.push(format!("Privileges that are not needed any more could not be given up: {error}."));
-        }
-    }
     let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
     let tellings: Vec<Telling> = addresses.iter().map(|_| Telling::default()).collect();
     let way = receivers.first().map(|receiver| receiver.description().to_owned()).unwrap_or_default();
@@ -315,6 +313,8 @@ fn work(
         drops,
         lost_by_xdp,
         buffer: receiver.buffer(),
+        alarms: receiver.alarms(),
+        before_start: receiver.xdp_counters().map_or(0, |counters| counters.before_start),
     };
     Ok(streams.into_iter().map(received).collect())
 }

@@ -116,6 +116,7 @@ impl StreamReport {
         let account = &received.account;
         let verification =
             Verification::new(account.histogram(), account.counters().packets_counted, &expected);
+        mismatches.extend(received.alarms.iter().cloned());
         Self { received, sent, verification, mismatches, places: StreamPlaces::default() }
     }
 
@@ -213,6 +214,7 @@ impl StreamReport {
                 "checks": checks,
             },
             "mismatches": self.mismatches,
+            "before_start": self.received.before_start,
             "sent": self.sent,
         })
     }

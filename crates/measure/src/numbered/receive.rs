@@ -77,6 +77,8 @@ pub struct Received {
     pub receiver: ReceiverCounters,
     /// What AF_XDP has counted; none with a socket.
     pub xdp: Option<XdpCounters>,
+    /// What was wrong with receiving, in whole sentences.
+    pub alarms: Vec<String>,
     /// What this host and its interfaces counted meanwhile; other traffic is in it as well.
     pub host: HostCounters,
     /// Time spent on each packet.
@@ -211,6 +213,7 @@ fn work(
         losses: receiver.losses(),
         receiver: receiver.counters(),
         xdp: receiver.xdp_counters(),
+        alarms: receiver.alarms(),
         host: HostCounters::default(),
         work: settings.work,
         processor: ended.0.saturating_sub(processor),

@@ -75,6 +75,7 @@ impl ReceiveReport {
                 is_reported: true,
             });
         }
+        mismatches.extend(received.alarms.iter().cloned());
         Self { received, sent, flows, mismatches }
     }
 

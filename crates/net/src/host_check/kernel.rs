@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::{Finding, HostNeeds};
 use crate::clock::ClockReport;
-use crate::xdp::privileges;
+use crate::helper::Helper;
+use crate::privileges;
 
 /// Packets that the kernel takes in one go, below which a peak waits longer than it needs to.
 const BACKLOG: u64 = 10_000;
@@ -55,6 +56,13 @@ fn buffer(root: &Path, needs: &HostNeeds) -> Finding {
     }
     if privileges::may_exceed_buffer_limit() {
         return Finding::good(subject, format!("{found}; this process may go beyond"));
+    }
+    let helper = Helper::start().ok().flatten();
+    let size = u32::try_from(wanted).unwrap_or(u32::MAX);
+    if let Some(helper) = helper
+        && needs.ports.iter().all(|&port| helper.check_buffer(port, size).is_ok())
+    {
+        return Finding::good(subject, format!("{found}; {} sets it", helper.path().display()));
     }
     let mend = format!(
         "sudo sysctl -w net.core.rmem_max={wanted} (for good: net.core.rmem_max = {wanted} in \
@@ -134,7 +142,7 @@ mod tests {
     fn a_buffer_that_cannot_be_had_comes_with_the_command() {
         let root = host(&[("proc/sys/net/core/rmem_max", "212992\n")]);
         let on_a_thread_without_privileges = std::thread::spawn(move || {
-            privileges::give_up().unwrap();
+            privileges::keep_only(rustix::thread::CapabilitySet::empty()).unwrap();
             buffer(root.path(), &needs(16_000_000, XdpNeed::No))
         });
         let finding = on_a_thread_without_privileges.join().unwrap();

@@ -67,10 +67,10 @@ pub struct HostNeeds {
     pub buffer: usize,
     /// The interfaces that packets come in by.
     pub interfaces: Vec<String>,
+    /// The ports.
+    pub ports: Vec<u16>,
     /// Receive by AF_XDP: wanted, required, or not at all.
     pub xdp: XdpNeed,
-    /// Bytes that AF_XDP locks for each queue.
-    pub locked_per_queue: u64,
     /// Cores that threads are to run on.
     pub cores: Vec<usize>,
     /// Those of them that receive.

@@ -2,13 +2,13 @@
 
 use super::{Finding, HostNeeds, XdpNeed};
 use crate::affinity::allowed_cores;
-use crate::xdp::privileges;
+use crate::helper::{Helper, RULES_FILE};
+use crate::privileges;
 
 pub(super) fn check(needs: &HostNeeds) -> Vec<Finding> {
     let mut findings = vec![cores(needs)];
     if needs.xdp.is_asked_for() {
-        findings.push(capabilities(needs));
-        findings.push(lockable_memory(needs));
+        findings.push(helper(needs));
     }
     findings.extend(needs.priority.map(priority));
     findings
@@ -43,50 +43,50 @@ fn lacking(needs: &HostNeeds, subject: &str, found: String, mend: String) -> Fin
     }
 }
 
-fn capabilities(needs: &HostNeeds) -> Finding {
-    let subject = "AF_XDP privileges";
-    let missing = privileges::missing();
-    if missing.is_empty() {
-        return Finding::good(subject, "this process has all that opening needs");
-    }
-    let names: Vec<String> =
-        missing.iter().map(|missing| format!("{} ({})", missing.name, missing.purpose)).collect();
-    let mend = format!(
-        "sudo setcap {},cap_ipc_lock=ep \"$(command -v evforge)\", or AmbientCapabilities= in a systemd unit",
-        privileges::all_names().map(str::to_lowercase).collect::<Vec<_>>().join(",")
-    );
-    lacking(needs, subject, format!("this process lacks {}", names.join(", ")), mend)
-}
-
-fn lockable_memory(needs: &HostNeeds) -> Finding {
-    let subject = "lockable memory";
-    let wanted = needs.locked_per_queue;
-    match privileges::lockable_memory() {
-        Some(limit) if limit < wanted && !privileges::may_lock_any_memory() => lacking(
+/// The program itself has no privileges; its helper has, if it is installed with them and the rules allow this user what
+/// is wanted.
+fn helper(needs: &HostNeeds) -> Finding {
+    let subject = "AF_XDP helper";
+    let running = match Helper::start() {
+        Ok(Some(helper)) => helper,
+        Ok(None) => {
+            let found = match Helper::find() {
+                None => "evforge-helper is neither beside evforge nor in /usr/local/libexec".to_owned(),
+                Some(path) => format!("{} has no privileges", path.display()),
+            };
+            return lacking(needs, subject, found, Helper::install_command());
+        }
+        Err(error) => return lacking(needs, subject, error.to_string(), Helper::install_command()),
+    };
+    let of_it = |interface: &String| running.check(interface, &needs.ports).err();
+    match needs.interfaces.iter().find_map(of_it) {
+        Some(refusal) => lacking(
             needs,
             subject,
-            format!("this process may lock {limit} bytes, and each queue of AF_XDP needs {wanted}"),
-            "ulimit -l unlimited, LimitMEMLOCK=infinity in a systemd unit, or the capability CAP_IPC_LOCK; or take less: \
-             receive.ring"
-                .into(),
+            refusal.message,
+            format!(
+                "sudo install -D -m 644 my-rules.toml {RULES_FILE}: docs/receive.md, \"Privileges\", has an example"
+            ),
         ),
-        _ => Finding::good(subject, format!("enough for a queue of AF_XDP ({wanted} bytes)")),
+        None => {
+            Finding::good(subject, format!("{} gives this user what is wanted", running.path().display()))
+        }
     }
 }
 
 fn priority(wanted: u8) -> Finding {
     let subject = "real-time priority";
     if privileges::may_have_priority(wanted) {
-        Finding::good(subject, format!("this process may have {wanted}"))
-    } else {
-        Finding::missing(
-            subject,
-            format!("this process may not have {wanted}"),
-            format!(
-                "sudo setcap cap_sys_nice=ep \"$(command -v evforge)\", or LimitRTPRIO={wanted} in a systemd unit; or leave \
-                 the priority out"
-            ),
-        )
+        return Finding::good(subject, format!("this process may have {wanted}"));
+    }
+    let mend = format!(
+        "ulimit -r {wanted}, LimitRTPRIO={wanted} in a systemd unit, or evforge-helper with largest_priority = {wanted} in \
+         {RULES_FILE}; or leave the priority out"
+    );
+    match Helper::start().ok().flatten().map(|helper| helper.check_priority(wanted)) {
+        Some(Ok(())) => Finding::good(subject, format!("the helper gives {wanted} to this user")),
+        Some(Err(refusal)) => Finding::missing(subject, refusal.message, mend),
+        None => Finding::missing(subject, format!("this process may not have {wanted}"), mend),
     }
 }
 
@@ -96,28 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_missing_is_named_with_the_command() {
-        let needs = HostNeeds { xdp: XdpNeed::Must, priority: Some(50), ..HostNeeds::default() };
-        let without_privileges = std::thread::spawn(move || {
-            privileges::give_up().unwrap();
-            (capabilities(&needs), capabilities(&HostNeeds { xdp: XdpNeed::IfPossible, ..needs }))
-        });
-        let (must, possible) = without_privileges.join().unwrap();
-        assert_eq!((must.verdict, possible.verdict), (Verdict::Missing, Verdict::Advice));
-        assert!(must.found.contains("CAP_NET_RAW (AF_XDP sockets)"), "{must:?}");
-        assert!(must.mend.unwrap().contains("cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin,cap_ipc_lock=ep"));
-    }
-
-    #[test]
     fn a_core_that_does_not_exist_is_missing() {
         let needs = HostNeeds { cores: vec![1023], ..HostNeeds::default() };
         assert_eq!(cores(&needs).verdict, Verdict::Missing);
         assert_ne!(cores(&HostNeeds::default()).verdict, Verdict::Missing);
-    }
-
-    #[test]
-    fn memory_that_may_be_locked_is_compared_with_what_is_needed() {
-        let needs = HostNeeds { xdp: XdpNeed::Must, locked_per_queue: 1, ..HostNeeds::default() };
-        assert_eq!(lockable_memory(&needs).verdict, Verdict::Good);
     }
 }

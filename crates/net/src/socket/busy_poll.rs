@@ -5,10 +5,9 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use super::descriptor;
-
-/// Packets that the driver may hand over in one poll: the most that drivers take.
-const BUDGET: c_int = 64;
+use super::{descriptor, privileged};
+use crate::helper::Helper;
+use crate::helper::message::SocketRequest;
 
 /// Asks for busy polling, for so long at a time; zero asks for nothing. Gives what the kernel did not grant, in a sentence.
 pub(super) fn request(socket: BorrowedFd<'_>, time: Duration) -> io::Result<Option<String>> {
@@ -18,13 +17,13 @@ pub(super) fn request(socket: BorrowedFd<'_>, time: Duration) -> io::Result<Opti
     let microseconds = c_int::try_from(time.as_micros().max(1)).unwrap_or(c_int::MAX);
     descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
     // Only with these are the card's interrupts left alone while we poll.
-    let preferred = descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_PREFER_BUSY_POLL, 1)
-        .and_then(|()| descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL_BUDGET, BUDGET));
+    let request = SocketRequest { busy_poll: u32::try_from(microseconds).ok(), ..SocketRequest::default() };
+    let preferred = privileged::request(socket, request);
     Ok(preferred.err().map(|error| {
         format!(
             "The kernel polls the network card for this socket, and takes its interrupts as well, because \
-             SO_PREFER_BUSY_POLL was refused: {error}. It needs the capability CAP_NET_ADMIN: sudo setcap \
-             cap_net_admin=ep \"$(command -v evforge)\""
+             SO_PREFER_BUSY_POLL was refused: {error}. evforge-helper can set it: {}",
+            Helper::install_command()
         )
     }))
 }

@@ -4,6 +4,9 @@ use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use super::privileged;
+use crate::helper::message::SocketRequest;
+
 /// Sets a setting that is one number.
 pub(super) fn set_number(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     // SAFETY: the pointer is valid for reads of the length given, and the kernel keeps neither.
@@ -42,7 +45,8 @@ pub(super) fn request_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result
     if granted()? < bytes {
         // Only a privileged process may go beyond the host's limit; that others may not is no fault, and what
         // was granted is read back below.
-        match set_number(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted) {
+        let request = SocketRequest { receive_buffer: Some(wanted as u32), ..SocketRequest::default() };
+        match privileged::request(socket, request) {
             Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
             _ => {}
         }
@@ -54,7 +58,8 @@ pub(super) fn request_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result
 pub(super) fn request_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
     let wanted = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     set_number(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, wanted)?;
-    match set_number(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, wanted) {
+    let request = SocketRequest { send_buffer: u32::try_from(wanted).ok(), ..SocketRequest::default() };
+    match privileged::request(socket, request) {
         Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),
         _ => Ok(()),
     }

@@ -30,6 +30,8 @@ mod leftover;
 mod multicast;
 mod options;
 #[cfg(target_os = "linux")]
+pub(crate) mod privileged;
+#[cfg(target_os = "linux")]
 mod receiver;
 mod report;
 #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::time::Instant;
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockFilter, Socket, Type};
 
 use super::arrivals::{Arrivals, MOST};
 use super::busy_poll;
@@ -58,11 +58,28 @@ impl UdpReceiver {
     /// If an option is outside its range, the port is taken, the address is not one of this host's, the port
     /// may not be used, or the kernel refuses a setting.
     pub fn open(options: &ReceiverOptions) -> Result<Self, ReceiveError> {
+        Self::open_with(options, false)
+    }
+
+    /// Takes the port, and has the kernel throw away what comes to it until [`UdpReceiver::release`].
+    pub(crate) fn open_held(options: &ReceiverOptions) -> Result<Self, ReceiveError> {
+        Self::open_with(options, true)
+    }
+
+    /// Receives from now on: how many datagrams were thrown away until now. They are not in [`UdpReceiver::drops`].
+    pub(crate) fn release(&mut self) -> Result<u64, ReceiveError> {
+        socket2::SockRef::from(&self.socket).detach_filter().map_err(|source| self.failed(source))?;
+        let before = descriptor::drops(self.socket.as_fd()).map_err(|source| self.failed(source))?;
+        self.drops.set((before, 0));
+        Ok(before.into())
+    }
+
+    fn open_with(options: &ReceiverOptions, held: bool) -> Result<Self, ReceiveError> {
         check("receive_buffer", options.receive_buffer, (1, descriptor::LARGEST_BUFFER))?;
         check("slot", options.slot, (1, PIECE_SLOT))?;
         check("batch", options.batch, (1, MOST))?;
         let bind = |source| ReceiveError::Bind { address: options.address, source };
-        let socket = take_port(options).map_err(bind)?;
+        let socket = take_port(options, held).map_err(bind)?;
         let address = socket.local_addr().map_err(bind)?;
         let setting = |setting| move |source| ReceiveError::Setting { address, setting, source };
 
@@ -327,10 +344,20 @@ enum Batch {
 }
 
 /// Takes the address and port, alone or with others that share it.
-fn take_port(options: &ReceiverOptions) -> io::Result<UdpSocket> {
+fn take_port(options: &ReceiverOptions, held: bool) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(options.address), Type::DGRAM, None)?;
     socket.set_reuse_port(options.share_port)?;
-    socket.bind(&options.address.into())?;
+    if held {
+        // A filter that takes nothing (BPF_RET | BPF_K, 0 bytes): before the first datagram can come.
+        socket.attach_filter(&[SockFilter::new(0x06, 0, 0, 0)])?;
+    }
+    match socket.bind(&options.address.into()) {
+        // Ports below 1024 are for privileged processes.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            crate::helper::bind(socket.as_fd(), options.address).map_err(|_| error)?;
+        }
+        result => result?,
+    }
     Ok(socket.into())
 }
 

@@ -20,6 +20,9 @@ evforge_core::counters! {
         merged: Information, Packets, "Frames discarded: longer than the interface can receive, so the kernel has merged several packets whose borders are lost.";
         wrong_checksum: Information, Packets, "Packets with a wrong checksum of IPv4 or UDP: discarded, or only counted, as the configuration says.";
         not_verifiable: Information, Packets, "Packets from this host, whose checksum was left to a network card and is not there.";
+        before_start: Information, Packets, "Packets that came to the port while AF_XDP was being opened: no part of the run, and not in lost.";
+        interface_down: Information, Times, "Times the interface was set down or lost its carrier during the run.";
+        interface_gone: Information, Times, "Times the interface was removed during the run.";
         beside: Information, Packets, "Packets received by the kernel socket beside: what the program left to the kernel, or another interface received.";
     }
 }

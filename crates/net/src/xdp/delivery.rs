@@ -45,6 +45,11 @@ impl Delivery {
         self.arrival_ns = None;
     }
 
+    /// The interface can receive frames of so many bytes from now on.
+    pub(super) fn set_largest_frame(&mut self, bytes: usize) {
+        self.largest_frame = bytes;
+    }
+
     /// Packets whose frames arrived and were thrown away here.
     pub(super) fn discarded(&self) -> u64 {
         let wrong = if self.checksums == ChecksumPolicy::Drop { self.wrong_checksum } else { 0 };

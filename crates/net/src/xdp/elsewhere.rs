@@ -1,7 +1,6 @@
 //! The same names on systems other than Linux: they cannot be opened, and say so.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
@@ -43,10 +42,12 @@ impl XdpReceiver {
     }
 
     /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
-    pub fn give_up_privileges(&self) -> io::Result<()> {
+    pub fn alarms(&self) -> Vec<String> {
+        match self.0 {}
+    }
+
+    /// Cannot be called.
+    pub fn notes(&self) -> Vec<String> {
         match self.0 {}
     }
 
@@ -56,7 +57,7 @@ impl XdpReceiver {
     }
 
     /// Cannot be called.
-    pub fn mode(&self) -> XdpMode {
+    pub fn mode(&self) -> Option<XdpMode> {
         match self.0 {}
     }
 

@@ -55,6 +55,11 @@ pub enum XdpError {
         /// Another program is attached to the interface, or another socket has a queue.
         in_use: bool,
     },
+    /// The helper has not granted it.
+    NotGranted {
+        /// Its reason, in whole sentences.
+        message: String,
+    },
     /// The kernel socket beside could not be opened or failed.
     Beside(ReceiveError),
     /// The system failed to receive.
@@ -88,9 +93,9 @@ impl fmt::Display for XdpError {
                 }
                 write!(
                     f,
-                    ". Give the program what it needs: sudo setcap {ALL_CAPABILITIES}=ep \"$(command -v evforge)\"; in a \
-                     systemd unit: AmbientCapabilities={}. Or receive without privileges: --receive socket",
-                    ALL_CAPABILITIES.to_uppercase().replace(',', " ")
+                    ", and no evforge-helper that has it was found. Give the helper what it needs: {}; who may receive \
+                     what is in /etc/evforge/helper.toml (docs/receive.md). Or receive without privileges: --receive socket",
+                    install_command()
                 )
             }
             Self::Program { source } => {
@@ -131,6 +136,7 @@ impl fmt::Display for XdpError {
                 }
                 Ok(())
             }
+            Self::NotGranted { message } => f.write_str(message),
             Self::Beside(error) => error.fmt(f),
             Self::Receive { interface, source } => {
                 write!(f, "receiving from {interface} by AF_XDP failed: {source}.")
@@ -142,8 +148,17 @@ impl fmt::Display for XdpError {
     }
 }
 
-/// What a program needs that does nothing else with privilege.
-const ALL_CAPABILITIES: &str = "cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin,cap_ipc_lock";
+#[cfg(target_os = "linux")]
+fn install_command() -> String {
+    crate::helper::Helper::install_command()
+}
+
+/// There is nothing to install.
+#[cfg(not(target_os = "linux"))]
+fn install_command() -> String {
+    String::new()
+}
+
 /// The numbers of the kernel: the errors are named on systems without them, too.
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
@@ -156,9 +171,11 @@ impl std::error::Error for XdpError {
             | Self::Memory { source, .. }
             | Self::Receive { source, .. } => Some(source),
             Self::Beside(error) => Some(error),
-            Self::Option { .. } | Self::Privileges { .. } | Self::Refused { .. } | Self::NotOnThisSystem => {
-                None
-            }
+            Self::Option { .. }
+            | Self::Privileges { .. }
+            | Self::Refused { .. }
+            | Self::NotGranted { .. }
+            | Self::NotOnThisSystem => None,
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 
 use etherparse::{EtherType, Ethernet2Header, IpNumber, Ipv4Header, UdpHeader};
 use evforge_core::packet::PacketBatch;
 
-use super::privileges;
-use super::transmit::Transmitter;
+use super::transmit::{self, TransmitGrant, Transmitter};
+use crate::helper::Helper;
+use crate::helper::message::Request;
 use crate::interfaces::next_hop::{self, NextHop};
 
 /// Bytes of the three headers.
@@ -39,14 +41,15 @@ impl FrameSender {
         let destination = ipv4(destination)?;
         let sources = sources.iter().copied().map(ipv4).collect::<Result<_, _>>()?;
         let hop = next_hop::find(interface, *destination.ip()).map_err(|error| error.to_string())?;
-        let transmitter = Transmitter::open(interface, hop.mtu + 14).map_err(|(step, error)| {
+        let transmitter = open_transmitter(interface, hop.mtu + 14).map_err(|(step, error)| {
             let advice = match error.raw_os_error() {
-                Some(libc::EPERM) => "this process lacks CAP_NET_RAW: sudo setcap cap_net_raw,cap_ipc_lock=ep \
-                                      \"$(command -v evforge)\""
-                    .to_owned(),
+                Some(libc::EPERM) => format!(
+                    "evforge itself has no privileges, and no helper with them was started: {}",
+                    Helper::install_command()
+                ),
                 Some(libc::ENOBUFS) => format!(
                     "8.4 MB of memory are locked, of {} allowed: ulimit -l, or give CAP_IPC_LOCK",
-                    privileges::lockable_memory().map_or_else(|| "any number".to_owned(), |bytes| bytes.to_string())
+                    crate::privileges::lockable_memory().map_or_else(|| "any number".to_owned(), |bytes| bytes.to_string())
                 ),
                 Some(libc::EBUSY) => "every queue has an AF_XDP socket already".to_owned(),
                 Some(libc::EINVAL) => format!(
@@ -92,6 +95,23 @@ impl FrameSender {
     pub(crate) fn dropped(&self) -> u64 {
         self.transmitter.dropped()
     }
+}
+
+/// A socket that sends, from the helper if there is one.
+fn open_transmitter(interface: &str, longest: usize) -> Result<Transmitter, (String, io::Error)> {
+    let named = |(step, error): (&str, io::Error)| (step.to_owned(), error);
+    let Some(helper) = Helper::of_this_process() else {
+        let granted = transmit::grant(interface, longest).map_err(named)?;
+        return Transmitter::adopt(granted).map_err(named);
+    };
+    let request = Request::Sender { interface: interface.to_owned(), longest };
+    let step = || "asking the helper".to_owned();
+    let (_, descriptors) = helper.ask(request, &[]).map_err(|error| {
+        (step(), error.code.map_or_else(|| io::Error::other(error.message), io::Error::from_raw_os_error))
+    })?;
+    let [socket, memory] = <[OwnedFd; 2]>::try_from(descriptors)
+        .map_err(|_| (step(), io::Error::other("it has not sent a socket and its memory")))?;
+    Transmitter::adopt(TransmitGrant { socket, memory }).map_err(named)
 }
 
 /// The headers of a datagram; none if it does not fit into a frame: there are no fragments.

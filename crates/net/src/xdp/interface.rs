@@ -6,7 +6,8 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
 /// A network interface of this network namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Interface {
     /// Its number.
     pub(crate) index: u32,
@@ -88,7 +89,8 @@ const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GRINGPARAM: u32 = 0x10;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 
-fn request(name: &str) -> libc::ifreq {
+/// A request about the interface with this name.
+pub(crate) fn request(name: &str) -> libc::ifreq {
     // SAFETY: made of integers and a raw pointer, for which all zeros is valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (place, &byte) in request.ifr_name.iter_mut().zip(name.as_bytes().iter().take(libc::IFNAMSIZ - 1)) {
@@ -97,7 +99,8 @@ fn request(name: &str) -> libc::ifreq {
     request
 }
 
-fn ask(socket: &UdpSocket, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+/// Asks the kernel.
+pub(crate) fn ask(socket: &UdpSocket, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
     // SAFETY: the request is valid for reads and writes, and where it has a pointer, so is what that leads to.
     let status = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) };
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }

@@ -1,8 +1,18 @@
 //! Memory mapped from the kernel: frames of packets, and rings shared with it.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+
+/// Fresh memory of `length` bytes, all zero, which other processes can map by its descriptor and nobody can resize.
+pub(super) fn shareable(length: usize) -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, SealFlags};
+    let memory =
+        rustix::fs::memfd_create(c"evforge frames", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    rustix::fs::ftruncate(&memory, length as u64)?;
+    rustix::fs::fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(memory)
+}
 
 /// A piece of mapped memory, given back when dropped.
 #[derive(Debug)]
@@ -15,9 +25,14 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Fresh memory of `length` bytes, all zero.
-    pub(super) fn anonymous(length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+    /// Memory that other processes map, too, by its descriptor: all of it.
+    pub(super) fn of_descriptor(memory: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+        let there = rustix::fs::fstat(memory)?.st_size;
+        if u64::try_from(there) != Ok(length as u64) {
+            // Beyond its end, reading it would end the process.
+            return Err(io::Error::other(format!("memory for frames has {there} bytes, expected {length}")));
+        }
+        Self::map(length, libc::MAP_SHARED, memory.as_raw_fd(), 0)
     }
 
     /// Memory that `file` shares from `offset` on.

@@ -11,9 +11,11 @@
 //! What is sent by AF_XDP leaves as whole frames, past the kernel's protocols: see
 //! [`UdpSender::open_by_xdp`](crate::socket::UdpSender::open_by_xdp).
 //!
-//! It needs privileges, and Linux: written for 5.10 and later (frames of more than 3818 bytes: 6.6), tested with 6.18.
+//! It needs privileges, which the [helper](crate::helper) has, and Linux: written for 5.10 and later (frames of more than 3818 bytes: 6.6), tested with 6.18.
 //! The program goes when the receiver is dropped or the process ends, in whatever way.
 
+#[cfg(target_os = "linux")]
+mod attachment;
 mod counters;
 #[cfg(target_os = "linux")]
 mod delivery;
@@ -27,10 +29,8 @@ pub(crate) mod interface;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
-mod opening;
+pub(crate) mod opening;
 mod options;
-#[cfg(target_os = "linux")]
-pub(crate) mod privileges;
 #[cfg(target_os = "linux")]
 mod queue;
 #[cfg(target_os = "linux")]
@@ -38,9 +38,11 @@ mod receiver;
 #[cfg(target_os = "linux")]
 mod ring;
 #[cfg(target_os = "linux")]
-mod steering;
+pub(crate) mod steering;
 #[cfg(target_os = "linux")]
-mod transmit;
+pub(crate) mod transmit;
+#[cfg(target_os = "linux")]
+mod watch;
 #[cfg(target_os = "linux")]
 mod xsk;
 

@@ -1,44 +1,50 @@
 //! Getting the queues of an interface: what is checked, and which ways are tried.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use super::error::XdpError;
 use super::interface::Interface;
 use super::options::{XdpMode, XdpOptions};
-use super::privileges;
-use super::queue::{LARGEST_PIECE, Queue, QueuePlan, StepError};
+use super::queue::{LARGEST_PIECE, QueueGrant, QueuePlan, StepError};
 use super::steering::Steering;
+use crate::helper::message::{GrantAbout, ReceiverRequest};
+use crate::privileges;
 
-/// The queues of an interface, with the program attached, before anything is steered.
+/// The queues of an interface as they are granted, with the program attached, which steers nothing yet.
 #[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) interface: Interface,
-    pub(super) steering: Steering,
-    pub(super) queues: Vec<Queue>,
-    pub(super) mode: XdpMode,
-    /// The better ways, each with the reason against it.
-    pub(super) refused: Vec<String>,
-    pub(super) warnings: Vec<String>,
+pub(crate) struct Granted {
+    pub(crate) about: GrantAbout,
+    /// What the program counts.
+    pub(crate) counters: OwnedFd,
+    pub(crate) queues: Vec<QueueGrant>,
+    /// Their numbers.
+    pub(crate) numbers: Vec<u32>,
 }
 
-/// Opens the queues in the first way that is possible.
-pub(super) fn open(options: &XdpOptions) -> Result<Opened, XdpError> {
-    let interface = Interface::find(&options.interface)
-        .map_err(|source| XdpError::Interface { interface: options.interface.clone(), source })?;
-    let numbers = queue_numbers(options, &interface)?;
+/// Opens the queues in the first way that is possible, unless `fits` says why there may not be so many. Needs privileges;
+/// the program is attached as long as the second part of the result lives.
+pub(crate) fn grant(
+    request: &ReceiverRequest,
+    fits: impl FnOnce(usize) -> Result<(), String>,
+) -> Result<(Granted, Steering), XdpError> {
+    let interface = Interface::find(&request.interface)
+        .map_err(|source| XdpError::Interface { interface: request.interface.clone(), source })?;
+    let numbers = queue_numbers(request, &interface)?;
+    fits(numbers.len()).map_err(|message| XdpError::NotGranted { message })?;
     let missing = privileges::missing();
     if !missing.is_empty() {
         let missing = missing.iter().map(|missing| (missing.name, missing.purpose)).collect();
         return Err(XdpError::Privileges { missing });
     }
     let largest = numbers.iter().max().map_or(1, |last| last + 1).max(interface.queues.unwrap_or(1));
-    let mut steering = Steering::load(largest).map_err(|source| XdpError::Program { source })?;
+    let program = |source| XdpError::Program { source };
+    let mut steering = Steering::load(largest).map_err(program)?;
 
     let mut refused = Vec::new();
     let mut in_use = false;
     let mut attached = None;
-    for &mode in &options.modes {
+    for &mode in &request.modes {
         let in_driver = mode != XdpMode::Generic;
         if attached != Some(in_driver) {
             steering.detach();
@@ -52,28 +58,30 @@ pub(super) fn open(options: &XdpOptions) -> Result<Opened, XdpError> {
         }
         let pieces = steering.takes_pieces() && interface.largest_frame() > LARGEST_PIECE;
         let queues: Result<Vec<_>, _> =
-            numbers.iter().map(|&queue| open_queue(options, &interface, queue, mode, pieces)).collect();
+            numbers.iter().map(|&queue| open_queue(request, &interface, queue, mode, pieces)).collect();
         match queues {
             Ok(queues) => {
-                for (&number, queue) in numbers.iter().zip(&queues) {
-                    let entered = steering.enter(number, queue.as_fd());
-                    entered.map_err(|source| XdpError::Program { source })?;
+                for (&number, (queue, _)) in numbers.iter().zip(&queues) {
+                    steering.enter(number, queue.socket.as_fd()).map_err(program)?;
                 }
-                let mut warnings = warnings(&interface, options, &numbers);
+                let mut warnings = warnings(&interface, request, &numbers);
                 if interface.largest_frame() > LARGEST_PIECE && !pieces {
                     warnings.push(format!(
                         "{} receives packets of up to {} bytes, but this kernel (before Linux 5.18) hands over at most {} \
                          by AF_XDP: longer ones are lost. Receive by sockets (--receive socket).",
-                        options.interface,
+                        request.interface,
                         interface.mtu,
                         LARGEST_PIECE - super::interface::AROUND,
                     ));
                 }
-                return Ok(Opened { interface, steering, queues, mode, refused, warnings });
+                let counters = steering.counters().map_err(program)?;
+                let (queues, zero_copy) = queues.into_iter().unzip();
+                let about = GrantAbout { interface, mode, pieces, zero_copy, refused, warnings };
+                return Ok((Granted { about, counters, queues, numbers }, steering));
             }
             Err(StepError { step: _, source }) if source.raw_os_error() == Some(libc::ENOBUFS) => {
                 return Err(XdpError::Memory {
-                    needed: XdpOptions::locked_memory(options.frames),
+                    needed: XdpOptions::locked_memory(request.frames),
                     queues: numbers.len(),
                     allowed: privileges::lockable_memory(),
                     source,
@@ -85,28 +93,31 @@ pub(super) fn open(options: &XdpOptions) -> Result<Opened, XdpError> {
             }
         }
     }
-    Err(XdpError::Refused { interface: options.interface.clone(), reasons: refused, in_use })
+    Err(XdpError::Refused { interface: request.interface.clone(), reasons: refused, in_use })
 }
 
+/// A queue, and whether the card writes into its memory itself.
 fn open_queue(
-    options: &XdpOptions,
+    request: &ReceiverRequest,
     interface: &Interface,
     queue: u32,
     mode: XdpMode,
     pieces: bool,
-) -> Result<Queue, StepError> {
-    Queue::open(&QueuePlan {
+) -> Result<(QueueGrant, bool), StepError> {
+    let granted = QueueGrant::open(&QueuePlan {
         interface: interface.index,
         queue,
-        ring: options.ring,
-        frames: options.frames,
+        ring: request.ring,
+        frames: request.frames,
         zero_copy: mode == XdpMode::ZeroCopy,
         pieces,
-    })
+    })?;
+    let zero_copy = granted.is_zero_copy()?;
+    Ok((granted, zero_copy))
 }
 
 /// The queues to be opened, after a look at all the options.
-fn queue_numbers(options: &XdpOptions, interface: &Interface) -> Result<Vec<u32>, XdpError> {
+fn queue_numbers(options: &ReceiverRequest, interface: &Interface) -> Result<Vec<u32>, XdpError> {
     const SIZES: std::ops::RangeInclusive<u32> = 64..=131_072;
     for (option, value) in [("ring", options.ring), ("frames", options.frames)] {
         if !SIZES.contains(&value) || !value.is_power_of_two() {
@@ -140,7 +151,7 @@ fn refuse<T>(option: &'static str, value: impl ToString, expected: &str) -> Resu
     Err(XdpError::Option { option, value: value.to_string(), expected: expected.to_owned() })
 }
 
-fn warnings(interface: &Interface, options: &XdpOptions, numbers: &[u32]) -> Vec<String> {
+fn warnings(interface: &Interface, options: &ReceiverRequest, numbers: &[u32]) -> Vec<String> {
     let name = &options.interface;
     match interface.queues {
         Some(there_are) if (numbers.len() as u64) < u64::from(there_are) => vec![format!(
@@ -148,7 +159,7 @@ fn warnings(interface: &Interface, options: &XdpOptions, numbers: &[u32]) -> Vec
              through the kernel. Leave receive.queues out, or steer the packets to these queues: sudo ethtool -U {name} \
              flow-type udp4 dst-port {} action {}",
             numbers.len(),
-            options.address.port(),
+            options.ports.first().copied().unwrap_or(0),
             numbers.first().copied().unwrap_or(0),
         )],
         None if options.queues.is_none() => vec![format!(
@@ -174,8 +185,16 @@ fn reason(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn options() -> XdpOptions {
-        XdpOptions::new("eth9", ([0, 0, 0, 0], 6006).into())
+    fn options() -> ReceiverRequest {
+        ReceiverRequest {
+            interface: "eth9".into(),
+            queues: None,
+            ports: vec![6006],
+            modes: XdpMode::ALL.to_vec(),
+            ring: 64,
+            frames: 64,
+            flow_rules: false,
+        }
     }
 
     fn interface(queues: Option<u32>) -> Interface {
@@ -186,12 +205,12 @@ mod tests {
     fn all_queues_are_taken_or_those_that_are_named() {
         assert_eq!(queue_numbers(&options(), &interface(Some(3))).unwrap(), [0, 1, 2]);
         assert_eq!(queue_numbers(&options(), &interface(None)).unwrap(), [0]);
-        let named = XdpOptions { queues: Some(vec![2, 0]), ..options() };
+        let named = ReceiverRequest { queues: Some(vec![2, 0]), ..options() };
         assert_eq!(queue_numbers(&named, &interface(Some(3))).unwrap(), [0, 2]);
         let text = queue_numbers(&named, &interface(Some(2))).unwrap_err().to_string();
         assert_eq!(text, "the AF_XDP option queues is [2, 0]; it must be below 2: eth9 has so many queues.");
         for queues in [vec![], vec![1, 1]] {
-            let named = XdpOptions { queues: Some(queues), ..options() };
+            let named = ReceiverRequest { queues: Some(queues), ..options() };
             assert!(queue_numbers(&named, &interface(Some(3))).is_err());
         }
         assert!(warnings(&interface(Some(3)), &options(), &[0, 1, 2]).is_empty());
@@ -201,15 +220,17 @@ mod tests {
     #[test]
     fn sizes_that_no_ring_can_have_are_refused() {
         for ring in [0, 63, 100, 262_144] {
-            let text = queue_numbers(&XdpOptions { ring, ..options() }, &interface(Some(1))).unwrap_err();
+            let text =
+                queue_numbers(&ReceiverRequest { ring, ..options() }, &interface(Some(1))).unwrap_err();
             assert!(text.to_string().contains("a power of two from 64 to 131072"), "{text}");
         }
-        assert!(queue_numbers(&XdpOptions { modes: vec![], ..options() }, &interface(Some(1))).is_err());
+        assert!(queue_numbers(&ReceiverRequest { modes: vec![], ..options() }, &interface(Some(1))).is_err());
     }
 
     #[test]
     fn an_unknown_interface_comes_with_the_command_that_lists_them() {
-        let text = open(&XdpOptions::new("no-such-if", ([0; 4], 1).into())).unwrap_err().to_string();
+        let request = ReceiverRequest { interface: "no-such-if".into(), ..options() };
+        let text = grant(&request, |_| Ok(())).unwrap_err().to_string();
         assert!(text.contains("ip -brief link"), "{text}");
     }
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How frames come from the network card into our memory, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum XdpMode {
     /// The driver runs the program, and the card writes into our memory itself.
     ZeroCopy,
@@ -63,6 +64,8 @@ pub struct XdpOptions {
     pub ring: u32,
     /// Frames of 4096 bytes of memory for each queue: a power of two from 64 to 131 072. Jumbo frames take several.
     pub frames: u32,
+    /// Have the network card bring the ports to these queues (flow rules), which are taken back at the end.
+    pub flow_rules: bool,
     /// Checksums.
     pub checksums: ChecksumPolicy,
     /// How long to spin for a packet before sleeping in the kernel.
@@ -89,6 +92,7 @@ impl XdpOptions {
             modes: XdpMode::ALL.to_vec(),
             ring: 32_768,
             frames: 32_768,
+            flow_rules: false,
             checksums: ChecksumPolicy::default(),
             spin: Duration::from_micros(50),
             receive_buffer: 4_000_000,

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::memory::Mapping;
+use super::memory::{Mapping, shareable};
 use super::options::FRAME_MEMORY;
 use super::ring::{ConsumerRing, ProducerRing};
 use super::xsk;
@@ -70,15 +70,26 @@ pub(super) struct Queue {
     gathered: u64,
 }
 
-impl Queue {
-    /// Opens the socket and offers all of its memory to the kernel. Nothing arrives before it is entered into the
-    /// program's map.
+/// The socket of one queue as it is granted: bound, its rings made, its memory lent to the kernel and offered. Whoever
+/// has the two descriptors can receive.
+#[derive(Debug)]
+pub(crate) struct QueueGrant {
+    pub(crate) socket: OwnedFd,
+    pub(crate) memory: OwnedFd,
+}
+
+impl QueueGrant {
+    /// Opens the socket, which needs privileges, and offers all of its memory to the kernel. Nothing arrives before it is
+    /// entered into the program's map.
     pub(super) fn open(plan: &QueuePlan) -> Result<Self, StepError> {
         let failed = |step| move |source| StepError { step, source };
         let socket = xsk::open().map_err(failed("making the socket"))?;
-        let memory = Mapping::anonymous(plan.frames as usize * FRAME_MEMORY)
-            .map_err(failed("getting memory for frames"))?;
-        xsk::lend(socket.as_fd(), &memory).map_err(failed("locking memory for frames"))?;
+        let length = plan.frames as usize * FRAME_MEMORY;
+        let memory = shareable(length).map_err(failed("getting memory for frames"))?;
+        let mapping =
+            Mapping::of_descriptor(memory.as_fd(), length).map_err(failed("getting memory for frames"))?;
+        // The kernel holds the pages themselves from here on, so that the mapping is needed no longer.
+        xsk::lend(socket.as_fd(), &mapping).map_err(failed("locking memory for frames"))?;
         for (ring, size) in [
             (libc::XDP_UMEM_FILL_RING, plan.frames),
             (libc::XDP_UMEM_COMPLETION_RING, COMPLETION_RING),
@@ -86,32 +97,39 @@ impl Queue {
         ] {
             xsk::set(socket.as_fd(), ring, &size).map_err(failed("making the rings"))?;
         }
-        let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket.as_fd(), libc::XDP_MMAP_OFFSETS)
-            .map_err(failed("mapping the rings"))?;
-        let (at_receive, at_fill) = (libc::XDP_PGOFF_RX_RING as u64, libc::XDP_UMEM_PGOFF_FILL_RING);
-        let receive = ConsumerRing::map(socket.as_fd(), &offsets.rx, plan.ring, at_receive)
-            .map_err(failed("mapping the rings"))?;
-        let mut fill = ProducerRing::map(socket.as_fd(), &offsets.fr, plan.frames, at_fill)
-            .map_err(failed("mapping the rings"))?;
+        let mut fill = map_fill_ring(socket.as_fd(), plan.frames).map_err(failed("mapping the rings"))?;
         for frame in 0..u64::from(plan.frames) {
             fill.push(frame * FRAME_MEMORY as u64);
         }
         fill.publish();
         bind(socket.as_fd(), plan).map_err(failed("taking the queue"))?;
-        let options = xsk::get::<libc::xdp_options>(socket.as_fd(), libc::XDP_OPTIONS)
-            .map_err(failed("asking how frames are handed over"))?;
+        Ok(Self { socket, memory })
+    }
+
+    /// True if the card writes into our memory itself.
+    pub(super) fn is_zero_copy(&self) -> Result<bool, StepError> {
+        let options = xsk::get::<libc::xdp_options>(self.socket.as_fd(), libc::XDP_OPTIONS)
+            .map_err(|source| StepError { step: "asking how frames are handed over", source })?;
+        Ok(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)
+    }
+}
+
+fn map_fill_ring(socket: BorrowedFd<'_>, frames: u32) -> io::Result<ProducerRing<u64>> {
+    let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket, libc::XDP_MMAP_OFFSETS)?;
+    ProducerRing::map(socket, &offsets.fr, frames, libc::XDP_UMEM_PGOFF_FILL_RING as u64)
+}
+
+impl Queue {
+    /// Takes over a socket that was granted, with a receive ring of `ring` entries and memory of `frames` frames.
+    pub(super) fn adopt(grant: QueueGrant, ring: u32, frames: u32, zero_copy: bool) -> io::Result<Self> {
+        let QueueGrant { socket, memory } = grant;
+        let memory = Mapping::of_descriptor(memory.as_fd(), frames as usize * FRAME_MEMORY)?;
+        let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket.as_fd(), libc::XDP_MMAP_OFFSETS)?;
+        let receive = ConsumerRing::map(socket.as_fd(), &offsets.rx, ring, libc::XDP_PGOFF_RX_RING as u64)?;
+        let fill = map_fill_ring(socket.as_fd(), frames)?;
         let mut readiness = Readiness::new();
         readiness.watch(socket.as_fd());
-        Ok(Self {
-            socket,
-            receive,
-            fill,
-            memory,
-            readiness,
-            zero_copy: options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0,
-            whole: Vec::new(),
-            gathered: 0,
-        })
+        Ok(Self { socket, receive, fill, memory, readiness, zero_copy, whole: Vec::new(), gathered: 0 })
     }
 
     /// True if the card writes into our memory itself.

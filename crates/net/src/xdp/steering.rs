@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use aya::maps::{HashMap, MapError, PerCpuArray, XskMap};
+use aya::maps::{HashMap, Map, MapData, MapError, PerCpuArray, XskMap};
 use aya::programs::links::FdLink;
 use aya::programs::{ProgramError, Xdp, XdpMode as AttachMode};
 use aya::{Ebpf, EbpfError, EbpfLoader, Pod};
@@ -66,12 +66,44 @@ impl Rule {
 
 /// The loaded program. Nothing is left of it when it is dropped, or the process ends in whatever way.
 #[derive(Debug)]
-pub(super) struct Steering {
+pub(crate) struct Steering {
     program: Ebpf,
     /// Frames may come in several pieces.
     pieces: bool,
     /// The kernel detaches the program when this is closed.
     link: Option<FdLink>,
+}
+
+/// What a program counts, for whoever has the descriptor.
+pub(super) struct SteeringCounters(PerCpuArray<MapData, SteeringCounts>);
+
+impl std::fmt::Debug for SteeringCounters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SteeringCounters")
+    }
+}
+
+impl SteeringCounters {
+    /// The counters behind a descriptor.
+    pub(super) fn of(descriptor: OwnedFd) -> io::Result<Self> {
+        let map = MapData::from_fd(descriptor).map_err(of_map)?;
+        PerCpuArray::try_from(Map::PerCpuArray(map)).map(Self).map_err(of_map)
+    }
+
+    /// What has been counted.
+    pub(super) fn counts(&self) -> io::Result<SteeringCounts> {
+        let mut all = SteeringCounts::default();
+        for core in self.0.get(&0, 0).map_err(of_map)?.iter() {
+            all.seen += core.seen;
+            all.steered += core.steered;
+            all.no_socket += core.no_socket;
+            all.other_port += core.other_port;
+            all.fragments += core.fragments;
+            all.extended += core.extended;
+            all.not_udp += core.not_udp;
+        }
+        Ok(all)
+    }
 }
 
 /// The names in `steer.bpf.c`.
@@ -130,27 +162,18 @@ impl Steering {
     }
 
     /// Steers what is sent to `port` at `address` (or any address) from now on.
-    pub(super) fn open_port(&mut self, address: IpAddr, port: u16) -> io::Result<()> {
+    pub(crate) fn open_port(&mut self, address: IpAddr, port: u16) -> io::Result<()> {
         let map = self.program.map_mut("ports").ok_or_else(no_map)?;
         let mut ports = HashMap::<_, u16, Rule>::try_from(map).map_err(of_map)?;
         ports.insert(port.to_be(), Rule::of(address), 0).map_err(of_map)
     }
 
-    /// What the program has counted.
-    pub(super) fn counts(&self) -> io::Result<SteeringCounts> {
-        let map = self.program.map("counters").ok_or_else(no_map)?;
-        let counters = PerCpuArray::<_, SteeringCounts>::try_from(map).map_err(of_map)?;
-        let mut all = SteeringCounts::default();
-        for core in counters.get(&0, 0).map_err(of_map)?.iter() {
-            all.seen += core.seen;
-            all.steered += core.steered;
-            all.no_socket += core.no_socket;
-            all.other_port += core.other_port;
-            all.fragments += core.fragments;
-            all.extended += core.extended;
-            all.not_udp += core.not_udp;
+    /// A descriptor of what the program has counted, for [`SteeringCounters`].
+    pub(super) fn counters(&self) -> io::Result<OwnedFd> {
+        match self.program.map("counters") {
+            Some(Map::PerCpuArray(counters)) => counters.fd().as_fd().try_clone_to_owned(),
+            _ => Err(no_map()),
         }
-        Ok(all)
     }
 
     fn loaded(&mut self) -> io::Result<&mut Xdp> {
@@ -216,11 +239,12 @@ mod tests {
 
     /// What the program has counted for one frame.
     fn counted(steering: &mut Steering, frame: &[u8]) -> SteeringCounts {
-        let before = steering.counts().unwrap();
+        let counters = SteeringCounters::of(steering.counters().unwrap()).unwrap();
+        let before = counters.counts().unwrap();
         let options = TestRunOptions { data_in: Some(frame), ..TestRunOptions::default() };
         let result = steering.loaded().unwrap().test_run(options).unwrap();
         assert_eq!(result.return_value, PASS, "no socket has been entered");
-        let after = steering.counts().unwrap();
+        let after = counters.counts().unwrap();
         SteeringCounts {
             seen: after.seen - before.seen,
             steered: after.steered - before.steered,

@@ -8,13 +8,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use super::interface::Interface;
-use super::memory::Mapping;
+use super::memory::{Mapping, shareable};
 use super::options::FRAME_MEMORY;
 use super::ring::{ConsumerRing, ProducerRing};
 use super::xsk;
 
 /// Frames of memory, and places in each ring.
 const FRAMES: u32 = 2048;
+/// Bytes of memory.
+const MEMORY: usize = FRAMES as usize * FRAME_MEMORY;
 /// Longest wait for an interface that takes no frames.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Frames of more bytes need several pieces of memory.
@@ -34,22 +36,52 @@ pub(super) struct Transmitter {
     dropped: u64,
 }
 
+/// An AF_XDP socket that sends, as it is granted, with the memory of its frames.
+#[derive(Debug)]
+pub(crate) struct TransmitGrant {
+    pub(crate) socket: OwnedFd,
+    pub(crate) memory: OwnedFd,
+}
+
+/// Takes the first free queue of the interface, to send frames of up to `longest` bytes. Needs privileges.
+///
+/// # Errors
+/// With the step that failed.
+pub(crate) fn grant(name: &str, longest: usize) -> Result<TransmitGrant, (&'static str, io::Error)> {
+    let failed = |step| move |error| (step, error);
+    let interface = Interface::find(name).map_err(failed("looking for the interface"))?;
+    let socket = xsk::open().map_err(failed("making the socket"))?;
+    let memory = shareable(MEMORY).map_err(failed("getting memory for frames"))?;
+    let mapping =
+        Mapping::of_descriptor(memory.as_fd(), MEMORY).map_err(failed("getting memory for frames"))?;
+    xsk::lend(socket.as_fd(), &mapping).map_err(failed("locking memory for frames"))?;
+    // The kernel wants a ring of free frames with the memory, though nothing is received.
+    for ring in [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_TX_RING] {
+        xsk::set(socket.as_fd(), ring, &FRAMES).map_err(failed("making the rings"))?;
+    }
+    let pieces = if longest > LARGEST_PIECE { libc::XDP_USE_SG } else { 0 };
+    let flags = libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP | pieces;
+    let mut bound = Err(io::Error::from_raw_os_error(libc::EBUSY));
+    for queue in 0..interface.queues.unwrap_or(1) {
+        bound = xsk::bind(socket.as_fd(), interface.index, queue, flags);
+        if bound.as_ref().err().and_then(io::Error::raw_os_error) != Some(libc::EBUSY) {
+            break;
+        }
+    }
+    bound.map_err(failed("taking a queue"))?;
+    Ok(TransmitGrant { socket, memory })
+}
+
 impl Transmitter {
-    /// Takes the first free queue of the interface, to send frames of up to `longest` bytes.
+    /// Takes over a socket that was granted.
     ///
     /// # Errors
     /// With the step that failed.
-    pub(super) fn open(name: &str, longest: usize) -> Result<Self, (&'static str, io::Error)> {
+    pub(super) fn adopt(grant: TransmitGrant) -> Result<Self, (&'static str, io::Error)> {
         let failed = |step| move |error| (step, error);
-        let interface = Interface::find(name).map_err(failed("looking for the interface"))?;
-        let socket = xsk::open().map_err(failed("making the socket"))?;
-        let memory = Mapping::anonymous(FRAMES as usize * FRAME_MEMORY)
-            .map_err(failed("getting memory for frames"))?;
-        xsk::lend(socket.as_fd(), &memory).map_err(failed("locking memory for frames"))?;
-        // The kernel wants a ring of free frames with the memory, though nothing is received.
-        for ring in [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_TX_RING] {
-            xsk::set(socket.as_fd(), ring, &FRAMES).map_err(failed("making the rings"))?;
-        }
+        let TransmitGrant { socket, memory } = grant;
+        let memory =
+            Mapping::of_descriptor(memory.as_fd(), MEMORY).map_err(failed("getting memory for frames"))?;
         let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket.as_fd(), libc::XDP_MMAP_OFFSETS)
             .map_err(failed("mapping the rings"))?;
         let at_transmit = libc::XDP_PGOFF_TX_RING as u64;
@@ -58,16 +90,6 @@ impl Transmitter {
         let at_completion = libc::XDP_UMEM_PGOFF_COMPLETION_RING;
         let completion = ConsumerRing::map(socket.as_fd(), &offsets.cr, FRAMES, at_completion)
             .map_err(failed("mapping the rings"))?;
-        let pieces = if longest > LARGEST_PIECE { libc::XDP_USE_SG } else { 0 };
-        let flags = libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP | pieces;
-        let mut bound = Err(io::Error::from_raw_os_error(libc::EBUSY));
-        for queue in 0..interface.queues.unwrap_or(1) {
-            bound = xsk::bind(socket.as_fd(), interface.index, queue, flags);
-            if bound.as_ref().err().and_then(io::Error::raw_os_error) != Some(libc::EBUSY) {
-                break;
-            }
-        }
-        bound.map_err(failed("taking a queue"))?;
         let free = (0..u64::from(FRAMES)).map(|frame| frame * FRAME_MEMORY as u64).collect();
         Ok(Self { socket, transmit, completion, memory, free, dropped: 0 })
     }
