@@ -26,7 +26,9 @@ const SENDER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub struct Wire {
     receiver: File,
     sender: File,
-    /// Keeps the sender's namespace.
+    /// Number of the thread that keeps the sender's namespace.
+    holder_thread: i32,
+    /// That thread.
     holder: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -68,24 +70,36 @@ impl Wire {
         let wire = Self {
             receiver: open("/proc/thread-self/ns/net"),
             sender: open(&format!("/proc/self/task/{holder}/ns/net")),
+            holder_thread: holder,
             holder: Some((stop, thread)),
         };
+        ip("link set lo up");
+        wire.at_sender(|| ip("link set lo up"));
+        wire.lay_cable(queues, mtu);
+        wire
+    }
+
+    /// Removes both interfaces, as when a card is taken out.
+    pub fn remove_cable(&self) {
+        ip(&format!("link delete {RECEIVER}"));
+    }
+
+    /// Makes both interfaces, between the namespaces that are there.
+    pub fn lay_cable(&self, queues: u32, mtu: u32) {
+        let holder = self.holder_thread;
         let ends = format!("numrxqueues {queues} numtxqueues {queues}");
         ip(&format!("link add {RECEIVER} {ends} type veth peer name {SENDER} {ends}"));
         ip(&format!("link set {SENDER} netns {holder}"));
-        ip("link set lo up");
         ip(&format!("link set {RECEIVER} address 02:00:00:00:00:02 mtu {mtu} up"));
         ip(&format!("address add 10.9.0.2/24 dev {RECEIVER}"));
         ip(&format!("address add fd09::2/64 dev {RECEIVER} nodad"));
-        wire.at_sender(|| {
-            ip("link set lo up");
+        self.at_sender(|| {
             ip(&format!("link set {SENDER} address 02:00:00:00:00:01 mtu {mtu} up"));
             ip(&format!("address add 10.9.0.1/24 dev {SENDER}"));
             ip(&format!("address add fd09::1/64 dev {SENDER} nodad"));
             ip(&format!("neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev {SENDER} nud permanent"));
             ip(&format!("neighbour add fd09::2 lladdr 02:00:00:00:00:02 dev {SENDER} nud permanent"));
         });
-        wire
     }
 
     /// Runs `action` in the sender's namespace: sockets that it opens stay there.
