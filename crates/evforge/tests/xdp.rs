@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::wire::{BY_XDP, INTERFACE, Wire, config, number, simulate};
+use common::wire::{BY_XDP, INTERFACE, Wire, config, ip, number, simulate};
 use common::{PROGRAM, text};
 use evforge_core::packet::PacketSlab;
 use evforge_net::capture::CaptureReader;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -225,4 +225,48 @@ fn drop_streams_by_af_xdp_are_verified_word_by_word() {
         assert_eq!(stream["words"]["checks"]["packets"]["outcome"], "failed", "{stream:#}");
     }
     assert_eq!(report["streams"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_link_flap_in_fragmented_traffic_makes_no_event_late_and_is_told() {
+    let test = "a_link_flap_in_fragmented_traffic_makes_no_event_late_and_is_told";
+    let Some(wire) = Wire::lay(test) else { return };
+    for (namespace, interface) in [(&wire.receiver, INTERFACE), (&wire.sender, "wire-s")] {
+        // Most packets of this detector are longer, and some are not.
+        ip(&["-n", namespace, "link", "set", interface, "mtu", "1500"]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "14");
+    let live = wire.start(folder.path(), &BY_XDP);
+    let address = live.address.clone();
+    std::thread::scope(|scope| {
+        let replay = scope.spawn(|| wire.replay(&capture, &address, "300pps"));
+        std::thread::sleep(Duration::from_millis(500));
+        ip(&["-n", &wire.receiver, "link", "set", INTERFACE, "down"]);
+        std::thread::sleep(Duration::from_millis(200));
+        ip(&["-n", &wire.receiver, "link", "set", INTERFACE, "up"]);
+        replay.join().unwrap();
+    });
+    let (success, stream, events) = live.outcome();
+    let alarms = stream["alarms"].to_string();
+    assert!(!success && alarms.contains("wire-r was down once"), "{alarms}");
+    assert!(stream["hints"].to_string().contains("send packets in fragments"), "{stream:#}");
+    assert_eq!(number(&stream, "/packets/reordered"), 0, "{stream:#}");
+    assert_eq!(stream.pointer("/discarded/late").and_then(Value::as_u64).unwrap_or(0), 0, "{stream:#}");
+    assert!(events.lines().count() > 5000 && number(&stream, "/unaccounted") == 0, "{stream:#}");
+}
+
+#[test]
+fn an_interface_that_is_removed_during_a_run_is_told_and_no_success() {
+    let test = "an_interface_that_is_removed_during_a_run_is_told_and_no_success";
+    let Some(wire) = Wire::lay(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "14");
+    let live = wire.start(folder.path(), &BY_XDP);
+    let sent = wire.replay(&capture, &live.address.clone(), "2kpps");
+    ip(&["-n", &wire.receiver, "link", "delete", INTERFACE]);
+    let (success, stream, _) = live.outcome();
+    let alarms = stream["alarms"].to_string();
+    assert!(!success && alarms.contains("removed once"), "{alarms}");
+    assert_eq!(number(&stream, "/packets/received"), sent);
 }

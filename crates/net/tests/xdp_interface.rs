@@ -161,7 +161,10 @@ fn an_mtu_that_was_changed_is_named_and_longer_packets_are_taken() {
         wire.at_sender(|| ip(&format!("link set {SENDER} mtu 3000")));
         until(&mut receiver, "the MTU", |receiver| !receiver.notes().is_empty());
         let note = receiver.notes().join(" ");
-        assert!(note.contains("The MTU of wire-r was changed") && note.contains("from 1500 to 3000"), "{note}");
+        assert!(
+            note.contains("The MTU of wire-r was changed") && note.contains("from 1500 to 3000"),
+            "{note}"
+        );
         let frames = wire.frames();
         (0..10).for_each(|number| frames.send(&veth::udp(1000, PORT, &payload(number, 2900))));
         assert_eq!(numbers(&mut receiver, Duration::from_millis(200)).len(), 10);

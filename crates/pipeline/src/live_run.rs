@@ -304,6 +304,13 @@ fn hints(
 ) -> Vec<String> {
     let mut hints = loss_hints(ledger, losses, pulses);
     hints.extend(state.notes.iter().cloned());
+    if state.xdp.is_some_and(|xdp| xdp.mixed > 0) {
+        hints.push(
+            "Some senders send packets in fragments, which only the kernel puts together: to keep their order, all of their \
+             packets come through the kernel's socket and not by AF_XDP. Raise the MTU on their way, or receive by sockets."
+                .to_owned(),
+        );
+    }
     hints
 }
 

@@ -102,6 +102,7 @@ impl Attachment {
             fragments: steering.fragments,
             extended: steering.extended,
             not_udp: steering.not_udp,
+            mixed: steering.mixed,
             ..XdpCounters::default()
         };
         for queue in &self.queues {

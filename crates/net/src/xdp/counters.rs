@@ -1,7 +1,7 @@
 //! What a receiver by AF_XDP counts.
 
 evforge_core::counters! {
-    /// Counters of AF_XDP. No frame is in two of `steered`, `no_socket`, `other_port`, `fragments`, `extended` and
+    /// Counters of AF_XDP. No frame is in two of `steered`, `no_socket`, `other_port`, `fragments`, `extended`, `mixed` and
     /// `not_udp`, whose sum is `seen`; what was steered is in one of `frames`, `dropped` and `ring_full`.
     pub struct XdpCounters: "xdp" {
         seen: Information, Packets, "Frames that reached the interface, as counted by the steering program.";
@@ -10,6 +10,7 @@ evforge_core::counters! {
         other_port: Information, Packets, "UDP to another port or address: left to the kernel.";
         fragments: Information, Packets, "Fragments of IP packets: left to the kernel, which puts them together for the socket beside.";
         extended: Information, Packets, "IPv4 with options and IPv6 with extension headers: left to the kernel, and received by the socket beside.";
+        mixed: Information, Packets, "Whole frames of senders that also send fragments: left to the kernel as well, and received by the socket beside, so that the packets of a sender stay in order.";
         not_udp: Information, Packets, "Frames that are no UDP (ARP, ICMP and the like): left to the kernel.";
         frames: Information, Packets, "Frames taken out of the rings.";
         dropped: Information, Packets, "Frames lost because no memory was free, or they were longer than it (rx_dropped).";

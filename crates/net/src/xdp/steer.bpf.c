@@ -17,13 +17,14 @@ typedef unsigned long long u64;
 #define NET16(value) __builtin_bswap16(value)
 
 enum { XDP_PASS = 2, XDP_REDIRECT = 4 };
-enum { MAP_HASH = 1, MAP_PER_CPU_ARRAY = 6, MAP_XSK = 17 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PER_CPU_ARRAY = 6, MAP_LRU_HASH = 9, MAP_XSK = 17 };
 
 struct xdp_md {
     u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex;
 };
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
 
 // What became of the frames that one processor core has seen: seen is the sum of the others.
@@ -35,6 +36,7 @@ struct counts {
     u64 fragments;   // of IP packets: only the first one has a port
     u64 extended;    // IPv4 with options, IPv6 with extension headers: not looked behind
     u64 not_udp;     // anything else
+    u64 mixed;       // whole frames of senders that also send fragments
 };
 
 struct {
@@ -60,6 +62,29 @@ struct {
     TYPE(key, u16); // the port as on the wire
     TYPE(value, struct rule);
 } ports SEC(".maps");
+
+// Senders of ours that send fragments, too. Those are put together by the kernel, on a way of another length than that to
+// the AF_XDP socket; so that the packets of a sender stay in order, all of them are then left to the kernel.
+struct sender {
+    u32 address[4]; // as on the wire; of IPv4 the first word, the others 0
+    u16 port;       // as on the wire
+    u16 unused;
+};
+
+struct {
+    NUMBER(type, MAP_LRU_HASH);
+    NUMBER(max_entries, 4096);
+    TYPE(key, struct sender);
+    TYPE(value, u32);
+} fragmenting SEC(".maps");
+
+// 1 as soon as there is such a sender: others need not be looked up before.
+struct {
+    NUMBER(type, MAP_ARRAY);
+    NUMBER(max_entries, 1);
+    TYPE(key, u32);
+    TYPE(value, u32);
+} any_fragmenting SEC(".maps");
 
 // The socket of each queue; the loader makes it as large as the interface has queues.
 struct {
@@ -98,6 +123,12 @@ struct udp {
     u16 source, destination, length, checksum;
 } __attribute__((packed));
 
+struct fragment6 {
+    u8 next, reserved;
+    u16 place;
+    u32 identification;
+} __attribute__((packed));
+
 enum { KIND_IPV4 = 0x0800, KIND_IPV6 = 0x86dd, KIND_TAG = 0x8100, KIND_TAG_OUTER = 0x88a8 };
 enum { PROTOCOL_UDP = 17, NEXT_FRAGMENT = 44 };
 
@@ -121,6 +152,51 @@ INLINE int to_socket(struct xdp_md *frame, struct counts *counts)
     return action;
 }
 
+INLINE struct sender of4(struct ipv4 *ip, struct udp *udp)
+{
+    struct sender sender = {{ip->source, 0, 0, 0}, udp->source, 0};
+    return sender;
+}
+
+INLINE struct sender of6(struct ipv6 *ip, struct udp *udp)
+{
+    struct sender sender = {{ip->source[0], ip->source[1], ip->source[2], ip->source[3]}, udp->source, 0};
+    return sender;
+}
+
+INLINE void note_fragmenting(struct sender sender)
+{
+    u32 first = 0, one = 1;
+    bpf_map_update_elem(&fragmenting, &sender, &one, 0);
+    bpf_map_update_elem(&any_fragmenting, &first, &one, 0);
+}
+
+INLINE int is_fragmenting(struct sender sender)
+{
+    u32 first = 0, *any = bpf_map_lookup_elem(&any_fragmenting, &first);
+    return any && *any && bpf_map_lookup_elem(&fragmenting, &sender);
+}
+
+INLINE int is_ours4(struct ipv4 *ip, struct udp *udp)
+{
+    u16 port = udp->destination;
+    struct rule *rule = bpf_map_lookup_elem(&ports, &port);
+    return rule && rule->families & FAMILY_IPV4 && (!rule->one_address || rule->address[0] == ip->destination);
+}
+
+INLINE int is_ours6(struct ipv6 *ip, struct udp *udp)
+{
+    u16 port = udp->destination;
+    struct rule *rule = bpf_map_lookup_elem(&ports, &port);
+    if (!rule || !(rule->families & FAMILY_IPV6))
+        return 0;
+    if (rule->one_address)
+        for (int word = 0; word < 4; word++)
+            if (rule->address[word] != ip->destination[word])
+                return 0;
+    return 1;
+}
+
 INLINE int of_ipv4(struct xdp_md *frame, struct counts *counts, struct ipv4 *ip, void *end)
 {
     struct udp *udp = (void *)(ip + 1);
@@ -128,16 +204,21 @@ INLINE int of_ipv4(struct xdp_md *frame, struct counts *counts, struct ipv4 *ip,
         return pass(&counts->not_udp);
     if (ip->protocol != PROTOCOL_UDP)
         return pass(&counts->not_udp);
-    if (ip->fragment & NET16(0x3fff))
+    if (ip->fragment & NET16(0x3fff)) {
+        // The first one has the ports.
+        if ((ip->fragment & NET16(0x3fff)) == NET16(0x2000) && ip->version_length == 0x45 && (void *)(udp + 1) <= end &&
+            is_ours4(ip, udp))
+            note_fragmenting(of4(ip, udp));
         return pass(&counts->fragments);
+    }
     if (ip->version_length != 0x45)
         return pass(&counts->extended);
     if ((void *)(udp + 1) > end)
         return pass(&counts->not_udp);
-    u16 port = udp->destination;
-    struct rule *rule = bpf_map_lookup_elem(&ports, &port);
-    if (!rule || !(rule->families & FAMILY_IPV4) || (rule->one_address && rule->address[0] != ip->destination))
+    if (!is_ours4(ip, udp))
         return pass(&counts->other_port);
+    if (is_fragmenting(of4(ip, udp)))
+        return pass(&counts->mixed);
     return to_socket(frame, counts);
 }
 
@@ -146,21 +227,23 @@ INLINE int of_ipv6(struct xdp_md *frame, struct counts *counts, struct ipv6 *ip,
     struct udp *udp = (void *)(ip + 1);
     if ((void *)(ip + 1) > end)
         return pass(&counts->not_udp);
-    if (ip->next == NEXT_FRAGMENT)
+    if (ip->next == NEXT_FRAGMENT) {
+        struct fragment6 *fragment = (void *)(ip + 1);
+        udp = (void *)(fragment + 1);
+        if ((void *)(udp + 1) <= end && fragment->next == PROTOCOL_UDP && !(fragment->place & NET16(0xfff8)) &&
+            is_ours6(ip, udp))
+            note_fragmenting(of6(ip, udp));
         return pass(&counts->fragments);
+    }
     // Hop-by-hop, routing, authentication and destination options.
     if (ip->next == 0 || ip->next == 43 || ip->next == 51 || ip->next == 60)
         return pass(&counts->extended);
     if (ip->next != PROTOCOL_UDP || (void *)(udp + 1) > end)
         return pass(&counts->not_udp);
-    u16 port = udp->destination;
-    struct rule *rule = bpf_map_lookup_elem(&ports, &port);
-    if (!rule || !(rule->families & FAMILY_IPV6))
+    if (!is_ours6(ip, udp))
         return pass(&counts->other_port);
-    if (rule->one_address)
-        for (int word = 0; word < 4; word++)
-            if (rule->address[word] != ip->destination[word])
-                return pass(&counts->other_port);
+    if (is_fragmenting(of6(ip, udp)))
+        return pass(&counts->mixed);
     return to_socket(frame, counts);
 }
 

@@ -25,6 +25,7 @@ pub(super) struct SteeringCounts {
     pub(super) fragments: u64,
     pub(super) extended: u64,
     pub(super) not_udp: u64,
+    pub(super) mixed: u64,
 }
 
 // SAFETY: made of integers without gaps: any bytes are valid.
@@ -101,6 +102,7 @@ impl SteeringCounters {
             all.fragments += core.fragments;
             all.extended += core.extended;
             all.not_udp += core.not_udp;
+            all.mixed += core.mixed;
         }
         Ok(all)
     }
@@ -253,6 +255,7 @@ mod tests {
             fragments: after.fragments - before.fragments,
             extended: after.extended - before.extended,
             not_udp: after.not_udp - before.not_udp,
+            mixed: after.mixed - before.mixed,
         }
     }
 
@@ -264,12 +267,14 @@ mod tests {
         fragments: 0,
         extended: 0,
         not_udp: 0,
+        mixed: 0,
     };
     /// Ours, but no socket has been entered here.
     const OURS: SteeringCounts = SteeringCounts { no_socket: 1, ..SEEN };
     const OTHER_PORT: SteeringCounts = SteeringCounts { other_port: 1, ..SEEN };
     const FRAGMENT: SteeringCounts = SteeringCounts { fragments: 1, ..SEEN };
     const EXTENDED: SteeringCounts = SteeringCounts { extended: 1, ..SEEN };
+    const MIXED: SteeringCounts = SteeringCounts { mixed: 1, ..SEEN };
     const NOT_UDP: SteeringCounts = SteeringCounts { not_udp: 1, ..SEEN };
 
     fn ipv4(tags: usize, port: u16) -> Vec<u8> {
@@ -333,6 +338,44 @@ mod tests {
         for end in 14..42 {
             expect(&plain[..end], NOT_UDP);
         }
+    }
+
+    #[test]
+    fn a_sender_that_sends_fragments_is_left_to_the_kernel_altogether() {
+        let test = "a_sender_that_sends_fragments_is_left_to_the_kernel_altogether";
+        let Some(mut steering) = loaded(test) else { return };
+        steering.open_port("::".parse().unwrap(), 6006).unwrap();
+        let mut expect =
+            |frame: &[u8], expected| assert_eq!(counted(&mut steering, frame), expected, "{frame:02x?}");
+        let plain = ipv4(0, 6006);
+        let first = |frame: &[u8]| with_header(frame, |header| header.more_fragments = true);
+        // Fragments for another port, and later ones, say nothing about this one.
+        expect(&first(&ipv4(0, 6005)), FRAGMENT);
+        expect(
+            &with_header(&plain, |header| header.fragment_offset = IpFragOffset::try_new(4).unwrap()),
+            FRAGMENT,
+        );
+        expect(&plain, OURS);
+        expect(&first(&plain), FRAGMENT);
+        expect(&plain, MIXED);
+        expect(&ipv4(2, 6006), MIXED);
+        // Another port or address of a sender is another sender.
+        let mut other_port = plain.clone();
+        other_port[35] = 8;
+        expect(&other_port, OURS);
+        expect(&with_header(&plain, |header| header.source = [10, 0, 0, 9]), OURS);
+        let plain = ipv6(6006);
+        expect(&plain, OURS);
+        let mut fragment = plain.clone();
+        fragment[20] = 44;
+        // At the beginning, more to come.
+        fragment.splice(54..54, [17, 0, 0, 1, 0, 0, 0, 9]);
+        let mut later = fragment.clone();
+        later[57] = 0x49;
+        expect(&later, FRAGMENT);
+        expect(&plain, OURS);
+        expect(&fragment, FRAGMENT);
+        expect(&plain, MIXED);
     }
 
     #[test]

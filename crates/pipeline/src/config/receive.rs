@@ -73,6 +73,8 @@ pub struct ReceiveSettings {
     pub interface: Option<String>,
     /// Numbers of its queues; none: all.
     pub queues: Option<Vec<u32>>,
+    /// Have the network card bring the ports to these queues by flow rules.
+    pub flow_rules: bool,
     /// Frames that can wait in each queue, and their memory.
     pub ring: u32,
     /// Checksums of packets that come by AF_XDP.
@@ -117,6 +119,7 @@ impl Default for ReceiveSettings {
             method: MethodSetting::default(),
             interface: None,
             queues: None,
+            flow_rules: false,
             ring: 32_768,
             checksums: ChecksumSetting::default(),
             loss_counters: LossCountersSetting::default(),
@@ -174,6 +177,9 @@ impl ReceiveSettings {
         if self.queues.is_some() && self.interface.is_none() {
             return refuse("queues", "are those of an interface: set receive.interface, too");
         }
+        if self.flow_rules && self.interface.is_none() {
+            return refuse("flow_rules", "are those of an interface: set receive.interface, too");
+        }
         if self.queues.as_ref().is_some_and(Vec::is_empty) {
             return refuse("queues", "must be a list of numbers; leave it out for all queues");
         }
@@ -219,6 +225,7 @@ impl ReceiveSettings {
         };
         let xdp = self.interface.as_ref().map(|interface| XdpOptions {
             queues: self.queues.clone(),
+            flow_rules: self.flow_rules,
             ring: self.ring,
             frames: self.ring,
             checksums: match self.checksums {
