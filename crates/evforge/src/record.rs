@@ -195,7 +195,7 @@ impl RecordLine {
     }
 
     fn show(&mut self, status: &RecordStatus) {
-        let before = std::mem::replace(&mut self.before, *status);
+        let before = std::mem::replace(&mut self.before, status.clone());
         self.lines += 1;
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(10) {
             return;

@@ -63,7 +63,7 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, and in `xdp` to what is shared with
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, `record::reserve`, `staged_file::no_replace`, and in `xdp` to what is shared with
 //! the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;

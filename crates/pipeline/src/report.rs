@@ -69,7 +69,7 @@ impl RunReport {
         self.is_input_whole()
             && self.detector_failure.is_none()
             && self.sinks.iter().all(|sink| sink.failure.is_none())
-            && self.recording.as_ref().is_none_or(|recording| recording.failure.is_none())
+            && self.recording.as_ref().is_none_or(Recording::is_whole)
     }
 
     /// True if the input was whole, or the run was stopped on purpose.
@@ -265,6 +265,9 @@ impl RunReport {
             }
             if let Some(failure) = &sink.failure {
                 line("FAILED SINK", format!("{}: {failure} ({} missed)", sink.name, grouped(sink.missed)));
+                if let Some(note) = &sink.note {
+                    line("  left", note.clone());
+                }
             }
         }
         text
@@ -328,6 +331,7 @@ fn sink_json(sink: &SinkOutcome) -> Value {
         "missed": sink.missed,
         "pulses_lost": sink.pulses_lost,
         "failure": sink.failure,
+        "note": sink.note,
         "latency": sink.latency.map(LatencySummary::to_json),
     })
 }
