@@ -44,10 +44,14 @@ impl LineFile {
     /// Appends a line, with its end, which `write` puts behind the bytes that are there.
     ///
     /// # Errors
-    /// If lines cannot be written. Nothing must be appended after that.
+    /// If lines cannot be written, or the file is not there any more. Nothing must be appended after that.
     pub(crate) fn line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         write(&mut self.waiting)?;
-        if self.waiting.len() >= WRITE_BEHIND { self.flush() } else { Ok(()) }
+        if self.waiting.len() < WRITE_BEHIND {
+            return Ok(());
+        }
+        self.check()?;
+        self.flush()
     }
 
     /// Makes sure that the file is still there under its temporary name.
