@@ -62,10 +62,15 @@ fn a_container_that_is_started_again_keeps_what_the_one_before_has_recorded() {
 
     let mut second = contained(&recording);
     second.address();
+    assert!(
+        fs::read(&partial).unwrap() == before,
+        "the recording before has {} bytes instead of {}",
+        partial.metadata().unwrap().len(),
+        before.len()
+    );
+    assert_eq!(fs::read(&victim).unwrap(), b"somebody's data");
     let finishing = format!("evforge record --finish {}", partial.display());
     assert!(second.said().contains(&finishing), "{}", second.said());
-    assert!(fs::read(&partial).unwrap() == before, "the recording before is not what it was");
-    assert_eq!(fs::read(&victim).unwrap(), b"somebody's data");
     second.signal("KILL");
     drop(second);
 
