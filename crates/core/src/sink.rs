@@ -31,8 +31,9 @@ pub trait EventSink: Send {
     /// If the result is not complete.
     fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError>;
 
-    /// The input has failed before its end: leaves nothing behind that looks whole. Says what it left, if
-    /// anything. Called instead of [`EventSink::finish`]; does nothing by default.
+    /// The input has failed before its end, or this sink has: leaves nothing behind that looks whole, and keeps what it
+    /// has. Says what it left, if anything. Called instead of [`EventSink::finish`], and after any other call that has
+    /// failed, `finish` included; nothing else is called after it. Does nothing by default.
     fn abandon(&mut self) -> Option<String> {
         None
     }

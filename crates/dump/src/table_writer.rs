@@ -32,7 +32,9 @@ impl<R: Row> TableWriter<R> {
     /// If no file can be made there.
     pub fn create(path: &Path) -> Result<Self, DumpError> {
         let failed = |error: &dyn std::fmt::Display| DumpError::write(path, 0, error);
-        let name = StagedName::beside(path).map_err(|error| failed(&error))?;
+        let (name, made) = StagedName::replacing(path).map_err(|error| failed(&error))?;
+        // HDF5 opens the file by its name, which is ours alone, and has locks of its own.
+        drop(made);
         let file = File::create(name.temporary()).map_err(|error| failed(&error))?;
         let chunk = (CHUNK_BYTES / size_of::<R>()).max(1);
         let table = Self::begin_table(&file, chunk).map_err(|error| failed(&error))?;

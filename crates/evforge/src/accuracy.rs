@@ -1,7 +1,8 @@
 //! `evforge accuracy`: how right the events of a configured detector are, against the rate.
 
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable, write_file};
+use crate::same_file::NamedFiles;
 use crate::score::{DemandArguments, LimitArguments};
 use crate::score_plot::{RatePoint, svg};
 use clap::Args;
@@ -47,6 +48,12 @@ pub(crate) struct AccuracyArguments {
 /// Runs the command. False if the score at the low rate is not as good as it was demanded to be.
 pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandError> {
     let config = Config::read(&arguments.config, &arguments.overrides)?;
+    NamedFiles::default()
+        .input("--config", Some(&arguments.config))
+        .output("--json", &arguments.json)
+        .output("--plot", &arguments.plot)
+        .output("--document", &arguments.document)
+        .check()?;
     for (what, path) in [("the scores", &arguments.json), ("the plot", &arguments.plot)] {
         if let Some(path) = path {
             check_writable(what, path)?;
@@ -60,27 +67,28 @@ pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandErr
     for rate in &arguments.rates {
         runs.push(measure(&config, *rate, arguments.neutrons, &limits)?);
     }
-    print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))))?;
-    if let Some(path) = &arguments.json {
-        write_file("the scores", path, json_of(&config, &runs)?.as_bytes())?;
-    }
+    let mut ending = Ending::default();
+    ending.print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))));
+    ending.write_json("the scores", arguments.json.as_deref(), &json_of(&config, &runs));
     if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> =
             runs.iter().map(|run| RatePoint::at_rate(hertz(run.rate), &run.score)).collect();
-        write_file("the plot", path, svg(&config.name, &points, &low.score.resolvable)?.as_bytes())?;
+        let plot = svg(&config.name, &points, &low.score.resolvable);
+        ending.attempt(plot.and_then(|plot| write_file("the plot", path, plot.as_bytes())));
     }
     if let Some(document) = document {
         let table = markdown_table(runs.iter().map(|run| (hertz(run.rate), &run.score)));
-        document.write(&table)?;
+        ending.attempt(document.write(&table));
     }
-    Ok(runs.first().is_none_or(|low| arguments.demands.are_met_by(&config.name, &low.score)))
+    let is_met = runs.first().is_none_or(|low| arguments.demands.are_met_by(&config.name, &low.score));
+    Ok(is_met && ending.is_good())
 }
 
 fn hertz(rate: Frequency) -> f64 {
     rate.millihertz as f64 / 1000.0
 }
 
-fn json_of(config: &Config, runs: &[AccuracyRun]) -> Result<String, CommandError> {
+fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
     let runs: Vec<Value> = runs
         .iter()
         .map(|run| {
@@ -93,8 +101,7 @@ fn json_of(config: &Config, runs: &[AccuracyRun]) -> Result<String, CommandError
             })
         })
         .collect();
-    let all = json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs });
-    Ok(serde_json::to_string_pretty(&all)? + "\n")
+    json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs })
 }
 
 /// A document with a place for the table of an instrument.

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::electronics_sender::ElectronicsSender;
-use crate::output::{print, write_file};
+use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, Outputs};
 use crate::run::{Observer, stop_on_signals};
 use crate::shipped;
@@ -72,8 +72,6 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     config.simulation.electronics.noise = Some(arguments.noise);
     let simulation = simulation(&config)?;
     let own_addresses = tells_sources_by_address(&config);
-    let geometry = *simulation.detector().geometry();
-    write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;
     let targets = OutputArguments {
         events: None,
         nexus: Some(folder.join("demo.nxs")),
@@ -85,6 +83,8 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         samples: None,
     };
     let mut outputs = Outputs::open(&targets, &config, None)?;
+    let geometry = *simulation.detector().geometry();
+    write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;
     if let Some(view) = outputs.view() {
         print(&format!(
             "A simulated detector ({}), over UDP on this machine.\n\
@@ -135,20 +135,21 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         (report, electronics.join())
     });
     let report = report?;
+    let mut ending = Ending::default();
+    outputs.finish(&targets, &report, &mut ending);
+    ending.print(&report.to_text());
     let sent = match sent {
         Ok(sent) => sent?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    outputs.finish(&targets, &report)?;
-    print(&report.to_text())?;
-    print(&format!(
+    ending.print(&format!(
         "\nsimulated     {} neutrons; the electronics have sent {} packets\nin {}     {}\n",
         grouped(sent.neutrons),
         grouped(sent.report.packets),
         folder.display(),
         "demo.nxs (NeXus), demo-image.png, demo-report.json, demo-mask.json (the picture in the beam)"
-    ))?;
-    Ok(report.is_success())
+    ));
+    Ok(report.is_success() && ending.is_good())
 }
 
 /// Simulates pulse after pulse and sends the packets when they are due.

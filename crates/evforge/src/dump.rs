@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::input::open;
 use crate::output::print;
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::counter::CounterSnapshot;
 use evforge_detect::multigrid::MultiGridSettings;
@@ -36,6 +37,11 @@ pub(crate) struct DumpArguments {
 /// Runs the command.
 pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
     let config = Config::read(&arguments.config, &arguments.overrides)?;
+    NamedFiles::default()
+        .input("--config", Some(&arguments.config))
+        .input("--input", Some(&arguments.input))
+        .output("--output", Some(&arguments.output))
+        .check()?;
     let mut input = open(&arguments.input, arguments.port, &config)?;
     let output = &arguments.output;
     let recorded = match &config.detector {

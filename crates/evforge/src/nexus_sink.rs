@@ -2,7 +2,7 @@
 //!
 //! A detector's clock counts from when its electronics were started. What has to be added to reach the Unix
 //! epoch is known only with the first event: the time at which its packet arrived. So the file is made then;
-//! whether it can be made is checked before the run. A readout that tells the pulses carries the epoch, and nothing
+//! whether it can be made is checked before the run, and its name is held from then on. A readout that tells the pulses carries the epoch, and nothing
 //! is added; its file, too, is made with the first batch, which shows whether there are pulses.
 
 use crate::CommandError;
@@ -10,7 +10,7 @@ use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::{EventSink, SinkError};
 use evforge_stream::nexus::{
-    EpochAnchor, ExistingFile, NexusOptions, NexusWriter, PulseOrigin, needs_recovery, recover,
+    EpochAnchor, ExistingFile, NexusError, NexusOptions, NexusWriter, PulseOrigin, Reservation,
 };
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,6 +23,8 @@ pub(crate) struct AnchoredNexus {
     /// True if the times of the detector are since the Unix epoch.
     carries_epoch: bool,
     writer: Option<NexusWriter>,
+    /// Keeps others away from the file, from before it is there.
+    _reservation: Reservation,
 }
 
 impl AnchoredNexus {
@@ -30,27 +32,32 @@ impl AnchoredNexus {
     /// recovered first, and the user is told.
     ///
     /// # Errors
-    /// If there is a file that must not be replaced, or no file can be made there.
+    /// If there is a file that must not be replaced, another run is going to write it, or no file can be made there.
     pub(crate) fn new(
-        options: NexusOptions,
+        mut options: NexusOptions,
         recorded_ns: Option<u64>,
         carries_epoch: bool,
     ) -> Result<Self, CommandError> {
-        let path = &options.path;
-        if path.exists() {
-            if needs_recovery(path).unwrap_or(false) {
-                eprintln!("{}", recover(path)?);
-            }
-            if options.existing == ExistingFile::Refuse {
+        crate::output::check_writable("the NeXus file", &options.path)?;
+        let reservation = match Reservation::take(&options.path, options.existing) {
+            Err(NexusError::Exists { path, .. }) => {
                 return Err(format!(
                     "the file {} exists already: choose another name, or say --if-exists overwrite or number",
                     path.display()
                 )
                 .into());
             }
+            reservation => reservation?,
+        };
+        if let Some(recovered) = reservation.recovered() {
+            eprintln!("{recovered}");
         }
-        crate::output::check_writable("the NeXus file", path)?;
-        Ok(Self { options, recorded_ns, carries_epoch, writer: None })
+        options.path = reservation.path().to_owned();
+        if options.existing == ExistingFile::Number {
+            // The number is settled.
+            options.existing = ExistingFile::Refuse;
+        }
+        Ok(Self { options, recorded_ns, carries_epoch, writer: None, _reservation: reservation })
     }
 
     /// The writer; begun if this is the first call.

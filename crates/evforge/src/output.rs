@@ -16,6 +16,47 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// The end of a command: everything that is to be written is tried, whatever fails before. What fails is said on standard
+/// error at once.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    has_failed: bool,
+}
+
+impl Ending {
+    /// Takes note of how something went, and says so if it failed.
+    pub(crate) fn attempt(&mut self, result: Result<(), CommandError>) {
+        if let Err(error) = result {
+            eprintln!("evforge: {error}");
+            self.has_failed = true;
+        }
+    }
+
+    /// Writes JSON into a file, if one is wanted.
+    pub(crate) fn write_json(&mut self, what: &str, path: Option<&Path>, json: &serde_json::Value) {
+        let Some(path) = path else { return };
+        let write = || {
+            let mut bytes = serde_json::to_vec_pretty(json)?;
+            bytes.push(b'\n');
+            write_file(what, path, &bytes)
+        };
+        self.attempt(write());
+    }
+
+    /// Prints a text to standard output. That nobody reads it any more is no failure.
+    pub(crate) fn print(&mut self, text: &str) {
+        match print(text) {
+            Err(error) if is_closed_pipe(error.as_ref()) => {}
+            result => self.attempt(result),
+        }
+    }
+
+    /// True if nothing has failed.
+    pub(crate) fn is_good(&self) -> bool {
+        !self.has_failed
+    }
+}
+
 /// True if the error is that nobody reads standard output any more.
 pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)

@@ -1,10 +1,12 @@
 //! Where a run's events go: the options that commands share, and the sinks made of them.
 
 use crate::CommandError;
+use crate::left_over::tell_lines;
 use crate::monitor_control::TapControl;
 use crate::nexus_sink::AnchoredNexus;
-use crate::output::{check_writable, write_file};
+use crate::output::{Ending, check_writable, write_file};
 use crate::picture::png_of_counts;
+use crate::same_file::NamedFiles;
 use clap::{Args, ValueEnum};
 use evforge_pipeline::config::Config;
 use evforge_pipeline::fan_out::SinkPlan;
@@ -62,6 +64,19 @@ pub(crate) struct OutputArguments {
     pub(crate) samples: Option<PathBuf>,
 }
 
+impl OutputArguments {
+    /// Adds these outputs to the files of a command.
+    pub(crate) fn name(&self, files: NamedFiles) -> NamedFiles {
+        files
+            .output("--events", &self.events)
+            .output("--nexus", &self.nexus)
+            .output("--report", &self.report)
+            .output("--image", &self.image)
+            .output("--monitor", &self.monitor)
+            .output("--samples", &self.samples)
+    }
+}
+
 /// The sinks of a run, and what is made of them at its end.
 pub(crate) struct Outputs {
     /// The sinks, to be handed to the run.
@@ -90,6 +105,7 @@ impl Outputs {
         if let Some(path) = &arguments.events {
             let columns =
                 CsvColumns { pulse_times: detector.tells_pulses(), marks: !config.vetoes.is_empty() };
+            tell_lines("events", path);
             let sink = CsvSink::create(path, columns).map_err(|error| error.to_string())?;
             sinks.push(SinkPlan::complete(Box::new(sink)));
         }
@@ -97,6 +113,9 @@ impl Outputs {
             let problem =
                 "--samples needs mean values: the configuration has no section [adc_readout.averaging]";
             return Err(problem.into());
+        }
+        if let Some(path) = &arguments.samples {
+            tell_lines("mean values", path);
         }
         let samples = arguments.samples.as_deref().map(SampleFile::create).transpose();
         let samples = samples.map_err(|error| error.to_string())?;
@@ -175,29 +194,22 @@ impl Outputs {
             alarms.push(format!("{} events have not reached every file", status.lost_to_sinks));
         }
         alarms.extend(status.receive_alarms.iter().cloned());
+        alarms.extend(status.failed_sinks.iter().map(|sink| format!("FAILED SINK: {sink}")));
         alarms.extend(status.record_alarm.clone());
         alarms.extend(status.hints.iter().cloned());
         view.set_alarms(alarms);
     }
 
-    /// Writes what is written at the end.
-    ///
-    /// # Errors
-    /// If the report, the image or the monitor data cannot be written.
-    pub(crate) fn finish(self, arguments: &OutputArguments, report: &RunReport) -> Result<(), CommandError> {
-        if let Some(path) = &arguments.report {
-            let mut json = serde_json::to_vec_pretty(&report.to_json())?;
-            json.push(b'\n');
-            write_file("the report", path, &json)?;
-        }
+    /// Writes what is written at the end: all of it, whatever fails.
+    pub(crate) fn finish(self, arguments: &OutputArguments, report: &RunReport, ending: &mut Ending) {
+        ending.write_json("the report", arguments.report.as_deref(), &report.to_json());
         if let (Some(path), Some(monitor)) = (&arguments.monitor, self.monitor.latest()) {
-            let mut json = serde_json::to_vec(&monitor_json(&monitor))?;
-            json.push(b'\n');
-            write_file("the monitor data", path, &json)?;
+            let json = format!("{}\n", monitor_json(&monitor));
+            ending.attempt(write_file("the monitor data", path, json.as_bytes()));
         }
         if let (Some(path), Some(counts), true) = (&arguments.image, &self.counts, report.is_input_whole()) {
-            write_file("the image", path, &png_of_counts(&counts.geometry(), &counts.snapshot())?)?;
+            let picture = png_of_counts(&counts.geometry(), &counts.snapshot());
+            ending.attempt(picture.and_then(|picture| write_file("the image", path, &picture)));
         }
-        Ok(())
     }
 }

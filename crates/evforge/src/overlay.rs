@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::input::open;
 use crate::output::{check_writable, print, write_file};
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
@@ -104,6 +105,12 @@ fn overlay_format<F: CaptureFormat>(
     config: &Config,
     mut format: F,
 ) -> Result<bool, CommandError> {
+    NamedFiles::default()
+        .input("--config", Some(&arguments.config))
+        .input("--input", Some(&arguments.input))
+        .output("--output", Some(&arguments.output))
+        .output("--truth", Some(&arguments.truth))
+        .check()?;
     check_writable("the truth", &arguments.truth)?;
     let captured = read(arguments, config, &mut format)?;
     let Captured { packets, read, readouts, events } = captured;

@@ -1,11 +1,13 @@
 //! `evforge record`: UDP packets into pcapng files, at full rate.
 
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::left_over::tell_recordings;
+use crate::output::{Ending, check_writable};
 use crate::run::{WayArguments, stop_on_signals};
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation};
+use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};
 use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
@@ -17,8 +19,12 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub(crate) struct RecordArguments {
     /// Record what comes to this UDP port; may be given several times
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required = true)]
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required_unless_present = "finish")]
     port: Vec<u16>,
+    /// Record nothing, but finish what recordings have left that were killed, or whose disk was full: keep every whole
+    /// packet, and give the file its name. Nothing is replaced; if the name is taken, it becomes run-recovered.pcapng
+    #[arg(long, value_name = "PARTIAL", num_args = 1.., conflicts_with_all = ["output", "report"])]
+    finish: Vec<PathBuf>,
     #[command(flatten)]
     way: WayArguments,
     #[command(flatten)]
@@ -51,8 +57,8 @@ pub(crate) struct RecordArguments {
 #[derive(Args)]
 pub(crate) struct RecordFileArguments {
     /// The file: pcapng. With a rotation, run.pcapng stands for run-0001.pcapng, run-0002.pcapng and so on
-    #[arg(long, short = 'o', value_name = "FILE")]
-    output: PathBuf,
+    #[arg(long, short = 'o', value_name = "FILE", required_unless_present = "finish")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     limits: RecordLimits,
 }
@@ -94,6 +100,7 @@ impl RecordLimits {
             time: self.rotate_time.map(Duration::to_std),
         };
         let names = if rotation.is_on() { FileNames::numbered(output) } else { FileNames::single(output) };
+        tell_recordings(&names);
         let fail = |error: std::io::Error| {
             format!("the recording cannot be written to {}: {error}", output.display())
         };
@@ -117,6 +124,10 @@ impl RecordLimits {
 
 /// Runs the command.
 pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> {
+    let Some(output) = &arguments.files.output else {
+        return finish(&arguments.finish);
+    };
+    NamedFiles::default().output("--output", Some(output)).output("--report", &arguments.report).check()?;
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
@@ -143,7 +154,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         warnings.extend(receiver.warnings().iter().cloned());
     }
     let run = RecordRun {
-        writer: arguments.files.limits.writer(&arguments.files.output)?,
+        writer: arguments.files.limits.writer(output)?,
         queue: arguments.files.limits.queue()?,
         stop: &*stop_on_signals()?,
         ends_after: arguments.ends_after.map(Duration::to_std),
@@ -162,17 +173,26 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     let mut line = RecordLine::new(arguments.quiet);
     let report = run.run(|status| line.show(status))?;
     line.finish();
-    if let Some(path) = &arguments.report {
-        let mut json = serde_json::to_vec_pretty(&report.to_json())?;
-        json.push(b'\n');
-        write_file("the report", path, &json)?;
-    }
+    let mut ending = Ending::default();
+    ending.write_json("the report", arguments.report.as_deref(), &report.to_json());
     if !arguments.quiet {
-        print(&report.to_text())?;
+        ending.print(&report.to_text());
     } else if !report.is_success() {
         eprint!("{}", report.to_text());
     }
-    Ok(report.is_success())
+    Ok(report.is_success() && ending.is_good())
+}
+
+/// Makes captures of recordings that have not ended.
+fn finish(partial: &[PathBuf]) -> Result<bool, CommandError> {
+    let mut ending = Ending::default();
+    for path in partial {
+        match finish_recording(path) {
+            Ok(finished) => ending.print(&format!("{finished}\n")),
+            Err(error) => ending.attempt(Err(error.into())),
+        }
+    }
+    Ok(ending.is_good())
 }
 
 /// One line a second about a recording; every ten seconds where nobody watches a terminal.
@@ -181,16 +201,30 @@ struct RecordLine {
     terminal: bool,
     lines: u32,
     before: RecordStatus,
+    alarm_told: bool,
 }
 
 impl RecordLine {
     fn new(quiet: bool) -> Self {
-        Self { quiet, terminal: std::io::stderr().is_terminal(), lines: 0, before: RecordStatus::default() }
+        Self {
+            quiet,
+            terminal: std::io::stderr().is_terminal(),
+            lines: 0,
+            before: RecordStatus::default(),
+            alarm_told: false,
+        }
     }
 
     fn show(&mut self, status: &RecordStatus) {
-        let before = std::mem::replace(&mut self.before, *status);
+        let before = std::mem::replace(&mut self.before, status.clone());
         self.lines += 1;
+        // The number in it rises, so it is told once only.
+        if let Some(alarm) = &status.alarm
+            && !std::mem::replace(&mut self.alarm_told, true)
+        {
+            self.finish();
+            eprintln!("evforge: the recording is not whole: {alarm}");
+        }
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(10) {
             return;
         }

@@ -2,8 +2,9 @@
 
 use crate::CommandError;
 use crate::input::open_any;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable};
 use crate::run::stop_on_signals;
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
@@ -72,6 +73,8 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         (Some(Rate::Bits(rate)), _) => Pace::BitsPerSecond(rate as f64),
         (None, false) => Pace::OwnTiming { speed: arguments.speed },
     };
+    let files = NamedFiles::default().input("FILE", &arguments.inputs);
+    files.output("--report", &arguments.report).check()?;
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
@@ -86,12 +89,9 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
     let stop = stop_on_signals()?;
     send_source(source, &mut sender, &stop)?;
     let report = sender.report();
-    if let Some(path) = &arguments.report {
-        let mut json = serde_json::to_vec_pretty(&to_json(&report, arguments))?;
-        json.push(b'\n');
-        write_file("the report", path, &json)?;
-    }
-    print(&text(&report, arguments))?;
+    let mut ending = Ending::default();
+    ending.write_json("the report", arguments.report.as_deref(), &to_json(&report, arguments));
+    ending.print(&text(&report, arguments));
     if arguments.source_ports > sender.sources() && arguments.source_ports > 1 {
         eprintln!(
             "warning: the packets come from {} sources only, so that not all {} source ports were used",
@@ -99,7 +99,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
             arguments.source_ports
         );
     }
-    Ok(report.refused == 0)
+    Ok(report.refused == 0 && ending.is_good())
 }
 
 /// Opens all captures, as one.

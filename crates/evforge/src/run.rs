@@ -2,10 +2,11 @@
 
 use crate::CommandError;
 use crate::input::open;
-use crate::output::print;
+use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, Outputs};
 use crate::progress::ProgressDisplay;
 use crate::record::RecordLimits;
+use crate::same_file::NamedFiles;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
@@ -129,11 +130,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             "--rotate-size and --rotate-time are of a recording: say with --record where it goes".into()
         );
     }
+    let files = NamedFiles::default()
+        .input("--config", &arguments.config)
+        .input("--detector", &arguments.detector)
+        .input("--input", &arguments.input);
+    arguments.outputs.name(files).output("--record", &arguments.record).check()?;
     let stop = stop_on_signals()?;
+    let mut ending = Ending::default();
     let report = if let Some(input) = &arguments.input {
         let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input, &config)?)?;
         let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
-        outputs.finish(&arguments.outputs, &report)?;
+        outputs.finish(&arguments.outputs, &report, &mut ending);
         report
     } else {
         let address = arguments.address.unwrap_or(config.receive.address.ip());
@@ -161,15 +168,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             idle_limit: arguments.idle.map(Duration::to_std),
         };
         let report = run_live(run, &outputs, arguments.quiet)?;
-        outputs.finish(&arguments.outputs, &report)?;
+        outputs.finish(&arguments.outputs, &report, &mut ending);
         report
     };
     if !arguments.quiet {
-        print(&report.to_text())?;
+        ending.print(&report.to_text());
     } else if !report.is_success() {
         eprint!("{}", report.to_text());
     }
-    Ok(report.is_success())
+    Ok(report.is_success() && ending.is_good())
 }
 
 fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
@@ -237,14 +244,25 @@ pub(crate) struct Observer<'a, F> {
     quiet: bool,
     /// Called with the address once packets can be sent to it.
     ready: F,
-    /// The failure of the detector has been told.
-    failure_told: bool,
+    /// What has been told that went wrong.
+    told: Vec<String>,
+    /// That packets are missing in the recording has been told.
+    record_told: bool,
 }
 
 impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
     /// `ready` is called with the address once packets can be sent to it.
     pub(crate) fn new(outputs: &'a Outputs, quiet: bool, ready: F) -> Self {
-        Self { outputs, line: StatusLine::new(quiet), quiet, ready, failure_told: false }
+        Self { outputs, line: StatusLine::new(quiet), quiet, ready, told: Vec::new(), record_told: false }
+    }
+
+    /// Says what went wrong, once.
+    fn tell(&mut self, problem: String) {
+        if !self.told.contains(&problem) {
+            self.line.finish();
+            eprintln!("evforge: {problem}");
+            self.told.push(problem);
+        }
     }
 }
 
@@ -270,11 +288,17 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
     fn status(&mut self, status: &LiveStatus) {
         self.outputs.show(status);
         self.line.show(status);
-        if let Some(failure) = &status.detector_failure
-            && !std::mem::replace(&mut self.failure_told, true)
+        if let Some(failure) = &status.detector_failure {
+            self.tell(format!("the detector has failed, and forms no further events: {failure}"));
+        }
+        for sink in &status.failed_sinks {
+            self.tell(format!("FAILED SINK: {sink}"));
+        }
+        // The number in it rises, so it is told once only.
+        if let Some(alarm) = &status.record_alarm
+            && !std::mem::replace(&mut self.record_told, true)
         {
-            self.line.finish();
-            eprintln!("evforge: the detector has failed, and forms no further events: {failure}");
+            self.tell(alarm.clone());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `evforge score`: events against the truth.
 
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable, write_file};
+use crate::same_file::NamedFiles;
 use crate::score_plot::{RatePoint, svg};
 use clap::Args;
 use evforge_pipeline::config::{Config, Duration};
@@ -217,6 +218,13 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
         let problem = format!("{truths} files of truth and {events} of events: each run has one of both");
         return Err(problem.into());
     }
+    NamedFiles::default()
+        .input("--config", Some(&arguments.config))
+        .input("--truth", &arguments.truth)
+        .input("--events", &arguments.events)
+        .output("--json", &arguments.json)
+        .output("--plot", &arguments.plot)
+        .check()?;
     for (what, path) in [("the score", &arguments.json), ("the plot", &arguments.plot)] {
         if let Some(path) = path {
             check_writable(what, path)?;
@@ -241,14 +249,15 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
         [only] => only.score.to_string(),
         _ => run_table(runs.iter().map(|run| (run.name.as_str(), &run.score))),
     };
-    print(&text)?;
-    if let Some(path) = &arguments.json {
+    let mut ending = Ending::default();
+    ending.print(&text);
+    if arguments.json.is_some() {
         let runs: Vec<Value> = runs
             .iter()
             .map(|run| json!({ "truth": run.truth, "events": run.events, "score": run.score }))
             .collect();
-        let text = serde_json::to_string_pretty(&json!({ "configuration": config.name, "runs": runs }))?;
-        write_file("the score", path, (text + "\n").as_bytes())?;
+        let json = json!({ "configuration": config.name, "runs": runs });
+        ending.write_json("the score", arguments.json.as_deref(), &json);
     }
     if let (Some(path), Some(first)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> = match &runs[..] {
@@ -258,11 +267,12 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
                 .filter_map(|run| Some(RatePoint::at_rate(run.score.neutrons_per_second?, &run.score)))
                 .collect(),
         };
-        let picture = svg(&config.name, &points, &first.score.resolvable)?;
-        write_file("the plot", path, picture.as_bytes())?;
+        let picture = svg(&config.name, &points, &first.score.resolvable);
+        ending.attempt(picture.and_then(|picture| write_file("the plot", path, picture.as_bytes())));
     }
     // All are looked at, so that all that fail are named.
-    Ok(runs.iter().filter(|run| !arguments.demands.are_met_by(&run.name, &run.score)).count() == 0)
+    let missed = runs.iter().filter(|run| !arguments.demands.are_met_by(&run.name, &run.score)).count();
+    Ok(missed == 0 && ending.is_good())
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, CommandError> {

@@ -2,9 +2,10 @@
 
 use crate::CommandError;
 use crate::electronics_sender::ElectronicsSender;
-use crate::output::print;
+use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, Outputs};
 use crate::run::stop_on_signals;
+use crate::same_file::NamedFiles;
 use crate::shipped;
 use crate::truth_files::TruthFiles;
 use clap::Args;
@@ -118,6 +119,12 @@ pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<bool, CommandErr
     if arguments.instruments {
         return instrument_table(arguments);
     }
+    let files = NamedFiles::default()
+        .input("--config", &arguments.config)
+        .output("--output", &arguments.output)
+        .output("--truth", &arguments.truth)
+        .output("--fault-log", &arguments.fault_log);
+    arguments.outputs.name(files).check()?;
     let simulated = Simulated::of(arguments)?;
     let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
     let simulation = simulated.simulation()?;
@@ -269,12 +276,13 @@ fn form(
         stop,
     };
     let report = run.run(|_| {})?;
-    outputs.finish(&arguments.outputs, &report)?;
-    print(&report.to_text())?;
+    let mut ending = Ending::default();
+    outputs.finish(&arguments.outputs, &report, &mut ending);
+    ending.print(&report.to_text());
     if let Some((_, counters)) = report.counters.iter().find(|(stage, _)| *stage == "simulation") {
-        print(&simulated.summary(counters))?;
+        ending.print(&simulated.summary(counters));
     }
-    Ok(report.is_success())
+    Ok(report.is_success() && ending.is_good())
 }
 
 fn write_capture(

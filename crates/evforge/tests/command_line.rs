@@ -321,34 +321,6 @@ fn inspect_counts_and_prints() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
-fn a_full_disk_is_told_and_leaves_nothing_that_looks_whole() {
-    let test = "a_full_disk_is_told_and_leaves_nothing_that_looks_whole";
-    let folder = tempfile::tempdir().unwrap();
-    let path = simulated(folder.path(), "simulated.pkts");
-    let disk = folder.path().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    // A file system of 16 kB that only this shell and its children see.
-    let script = format!(
-        "mount -t tmpfs -o size=16k none {disk} || exit 77; {program} run --quiet --config {config} --input \
-         {input} --events {disk}/events.csv; status=$?; ls {disk}; exit $status",
-        disk = disk.display(),
-        program = env!("CARGO_BIN_EXE_evforge"),
-        config = config("gdgem-srs.toml"),
-        input = path.display(),
-    );
-    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output();
-    let Ok(output) = output else { return skip(test, "the program unshare is not there") };
-    if output.status.code() == Some(77) || text(&output.stderr).contains("unshare failed") {
-        return skip(test, "a file system cannot be mounted without root");
-    }
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("FAILED SINK") && error.contains("No space left"), "{error}");
-    assert_eq!(text(&output.stdout), "", "nothing is left on the disk");
-}
-
-#[test]
 #[cfg(unix)]
 fn signals_stop_a_run_in_good_order() {
     use std::io::Write;

@@ -64,7 +64,7 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, in `helper` to signals and descriptors that were inherited
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
 //! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
 //! program's maps in `steering`.
 

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::io::{self, Cursor, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_net::capture::CaptureReader;
 use evforge_net::record::{
-    DiskFiles, FileNames, RecordQueue, Recorder, Recording, RecordingFile, RecordingFiles, RecordingWriter,
-    Rotation,
+    DiskFiles, FileNames, RecordInlet, RecordQueue, Recorder, Recording, RecordingFile, RecordingFiles,
+    RecordingWriter, Rotation,
 };
 use proptest::prelude::*;
 
@@ -22,6 +23,10 @@ const HERE: [IpAddr; 1] = [IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)];
 struct TestDisk {
     files: Arc<Mutex<Vec<Vec<u8>>>>,
     held_up: Arc<(Mutex<bool>, Condvar)>,
+    /// No further file can be opened.
+    refuses: Arc<AtomicBool>,
+    /// The files that are open were removed.
+    removed: Arc<AtomicBool>,
     room: Option<usize>,
 }
 
@@ -46,6 +51,9 @@ impl TestDisk {
 
 impl RecordingFiles for TestDisk {
     fn begin(&mut self) -> io::Result<Box<dyn RecordingFile>> {
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "too many open files"));
+        }
         let mut files = self.files.lock().expect("no panic");
         files.push(Vec::new());
         let number = files.len() - 1;
@@ -77,6 +85,13 @@ impl Write for TestFile {
 impl RecordingFile for TestFile {
     fn path(&self) -> &Path {
         &self.name
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match self.disk.removed.swap(false, Ordering::Relaxed) {
+            true => Err(io::Error::other(format!("{} was removed", self.name.display()))),
+            false => Ok(()),
+        }
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -180,6 +195,99 @@ fn a_full_disk_ends_the_writing_and_what_is_there_is_whole() {
     assert!(!file.complete && file.path.ends_with("file 0.partial"));
     assert!(file.packets > 100 && recording.counters.record_not_written > 100, "{recording:?}");
     assert_eq!(disk.numbers(), [(0..file.packets).collect::<Vec<_>>()]);
+}
+
+/// Puts one packet after the other, from `next` on, until something is so: the number of the next one.
+fn put_until(inlet: &mut RecordInlet, mut next: u64, what: &str, is_so: impl Fn() -> bool) -> u64 {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        put(inlet.slab_with_room(1000), next, 1000);
+        inlet.commit();
+        next += 1;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    next
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_tried_again_and_what_is_missing_is_counted() {
+    let disk = TestDisk::default();
+    let rotation = Rotation { size: Some(10_000), time: None };
+    let writer = RecordingWriter::begin(disk.clone(), rotation).unwrap();
+    let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(8 << 20)).unwrap();
+    let mut inlet = inlets.pop().unwrap();
+    let files = || disk.files.lock().expect("no panic").len();
+    let next = put_until(&mut inlet, 0, "nothing is written", || files() >= 3);
+    assert_eq!(recorder.alarm(), None);
+    disk.refuses.store(true, Ordering::Relaxed);
+    let next = put_until(&mut inlet, next, "no alarm is raised", || {
+        let alarm = recorder.alarm().unwrap_or_default();
+        alarm.contains("too many open files") && !alarm.contains(" 0 packets have")
+    });
+    assert!(!recorder.has_failed(), "the recording has ended");
+    disk.refuses.store(false, Ordering::Relaxed);
+    let before = files();
+    let total = put_until(&mut inlet, next, "the recording does not go on", || files() >= before + 2);
+    drop(inlet);
+    let recording = recorder.end();
+    check(&recording);
+    let counters = &recording.counters;
+    assert_eq!((counters.record_received, &recording.failure), (total, &None));
+    assert!(recording.interruption.as_deref().unwrap().contains("too many open files"), "{recording:?}");
+    assert!(!recording.is_whole() && counters.record_not_written > 0);
+    // What is missing is one piece in the middle, of the size that is told.
+    let present = disk.numbers().concat();
+    assert!(present.is_sorted() && present.first() == Some(&0) && present.last() == Some(&(total - 1)));
+    assert_eq!(present.len() as u64 + counters.record_not_written, total);
+    assert_eq!(present.windows(2).filter(|pair| pair[1] != pair[0] + 1).count(), 1);
+}
+
+#[test]
+fn a_file_that_was_removed_counts_as_not_written_and_the_recording_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let files = DiskFiles::new(FileNames::single(&path)).unwrap();
+    let writer = RecordingWriter::begin(files, Rotation::default()).unwrap();
+    let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(8 << 20)).unwrap();
+    let mut inlet = inlets.pop().unwrap();
+    let left = || std::fs::read_dir(folder.path()).unwrap().next().map(|entry| entry.unwrap().path());
+    let is_written = || left().is_some_and(|path| path.metadata().is_ok_and(|about| about.len() > 5000));
+    let next = put_until(&mut inlet, 0, "nothing is written", is_written);
+    std::fs::remove_file(left().unwrap()).unwrap();
+    let next = put_until(&mut inlet, next, "no alarm is raised", || {
+        recorder.alarm().is_some_and(|alarm| alarm.contains("was removed"))
+    });
+    let total = put_until(&mut inlet, next, "the recording does not go on", is_written);
+    drop(inlet);
+    let recording = recorder.end();
+    check(&recording);
+    assert_eq!((recording.counters.record_received, &recording.failure), (total, &None));
+    assert!(recording.interruption.as_deref().unwrap().contains("was removed"), "{recording:?}");
+    let present = numbers_in(std::fs::read(&path).unwrap());
+    assert_eq!(present.len() as u64 + recording.counters.record_not_written, total);
+    assert!(!present.contains(&0) && present.last() == Some(&(total - 1)));
+}
+
+#[test]
+fn a_recording_never_replaces_a_file_that_appeared_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let files = DiskFiles::new(FileNames::single(&path)).unwrap();
+    let writer = RecordingWriter::begin(files, Rotation::default()).unwrap();
+    let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(8 << 20)).unwrap();
+    let mut inlet = inlets.pop().unwrap();
+    (0..100).for_each(|number| put(inlet.slab_with_room(1000), number, 1000));
+    drop(inlet);
+    std::fs::write(&path, "somebody's data").unwrap();
+    let recording = recorder.end();
+    check(&recording);
+    assert_eq!(std::fs::read(&path).unwrap(), b"somebody's data");
+    let [file] = &recording.files[..] else { panic!("{recording:?}") };
+    assert!(!file.complete && file.path != path && !recording.is_whole(), "{recording:?}");
+    assert_eq!(numbers_in(std::fs::read(&file.path).unwrap()), (0..100).collect::<Vec<_>>());
+    let told = recording.interruption.unwrap();
+    assert!(told.contains("never replaced") && told.contains(file.path.to_str().unwrap()), "{told}");
 }
 
 #[test]

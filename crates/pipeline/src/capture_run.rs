@@ -111,7 +111,9 @@ impl CaptureRun<'_> {
         let mut sinks = forming.end(ledger.clone(), complete);
         sinks.extend(writing.map(|writing| writing.end(complete)));
         if let Ending::InputFailed(error) = &mut ending {
-            for note in sinks.iter().filter_map(|sink| sink.note.as_ref()) {
+            // What a sink has left that failed by itself is told with its failure.
+            let ended = sinks.iter().filter(|sink| sink.failure.is_none());
+            for note in ended.filter_map(|sink| sink.note.as_ref()) {
                 error.push_str("; ");
                 error.push_str(note);
             }

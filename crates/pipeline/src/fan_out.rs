@@ -11,8 +11,8 @@
 //!
 //! A batch with pulses and no events travels like any other: that nothing came is a measurement.
 //!
-//! A sink that reports an error gets no more events; what it misses is counted, the other sinks go on, and
-//! the report names it.
+//! A sink that reports an error gets no more events: it is told at once to leave nothing behind that looks whole, what it
+//! misses is counted, the other sinks go on, whoever watches the run is told, and the report names it.
 
 use crate::latency::LatencySummary;
 use evforge_core::event::{EventBatch, PixelId};
@@ -20,9 +20,9 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::EventSink;
 use evforge_net::clock::wall_clock_ns;
 use evforge_net::lateness::Lateness;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// What to do when the queue of a sink is full.
@@ -69,11 +69,12 @@ impl SinkPlan {
 }
 
 /// What became of the events handed to one sink, or of the mean values handed to theirs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkOutcome {
     /// The sink, as it calls itself.
     pub name: String,
-    /// Events it has taken.
+    /// Events it had taken without an error before it failed, if it did. A sink that fails may have taken events that
+    /// never reached its file; what is in there then is in the note.
     pub taken: u64,
     /// Events dropped because its queue was full.
     pub dropped: u64,
@@ -84,7 +85,7 @@ pub struct SinkOutcome {
     pub pulses_lost: u64,
     /// Why it failed, if it did.
     pub failure: Option<String>,
-    /// What it left behind after the input had failed.
+    /// What it left behind after it, or the input, had failed.
     pub note: Option<String>,
     /// From the arrival of packets to the moment at which the sink had taken their events; of a batch, all its events
     /// count as the earliest one. None if that was not measured.
@@ -135,18 +136,50 @@ impl Counts {
     }
 }
 
+/// Why a sink has failed, for all who watch it.
+#[derive(Clone, Debug)]
+pub(crate) struct SinkFailure {
+    sink: Arc<str>,
+    why: Arc<OnceLock<String>>,
+}
+
+impl SinkFailure {
+    /// None yet, of the sink of this name.
+    pub(crate) fn of(sink: String) -> Self {
+        Self { sink: sink.into(), why: Arc::default() }
+    }
+
+    /// The sink, as it calls itself.
+    pub(crate) fn sink(&self) -> &str {
+        &self.sink
+    }
+
+    /// It has failed. The first reason counts.
+    pub(crate) fn set(&self, why: &str) {
+        self.why.get_or_init(|| why.to_owned());
+    }
+
+    /// Why it has failed, if it has.
+    pub(crate) fn get(&self) -> Option<&str> {
+        self.why.get().map(String::as_str)
+    }
+
+    /// The same with the name of the sink, for people.
+    pub(crate) fn told(&self) -> Option<String> {
+        self.get().map(|why| format!("{}: {why}", self.sink))
+    }
+}
+
 /// How the service of a sink has ended.
 #[derive(Default)]
 struct Served {
-    /// Why it failed, if it did.
-    failure: Option<String>,
     /// What it left behind.
     note: Option<String>,
     delays: Lateness,
 }
 
 struct Branch {
-    name: String,
+    failure: SinkFailure,
     queue: SyncSender<Message>,
     thread: JoinHandle<Served>,
     counts: Arc<Counts>,
@@ -213,6 +246,11 @@ impl FanOut {
         self.branches.iter().map(lost).sum()
     }
 
+    /// The sinks that have failed so far, each with the reason.
+    pub fn failures(&self) -> Vec<String> {
+        self.branches.iter().filter_map(|branch| branch.failure.told()).collect()
+    }
+
     /// Ends all sinks and waits for them: `complete` if the input came to its end, otherwise they leave
     /// nothing behind that looks whole.
     pub fn end(self, ledger: DetectorLedger, complete: bool) -> Vec<SinkOutcome> {
@@ -248,17 +286,17 @@ impl Branch {
 
     fn end(self) -> SinkOutcome {
         drop(self.queue);
-        let served = self.thread.join().unwrap_or_else(|_| Served {
-            failure: Some("its thread panicked: please report this".to_owned()),
-            ..Served::default()
+        let served = self.thread.join().unwrap_or_else(|_| {
+            self.failure.set("its thread panicked: please report this");
+            Served::default()
         });
         SinkOutcome {
-            name: self.name,
+            name: self.failure.sink().to_owned(),
             taken: self.counts.taken.load(Ordering::Relaxed),
             dropped: self.dropped,
             missed: self.counts.missed.load(Ordering::Relaxed),
             pulses_lost: self.counts.pulses_lost.load(Ordering::Relaxed),
-            failure: served.failure,
+            failure: self.failure.get().map(str::to_owned),
             note: served.note,
             latency: LatencySummary::of(&served.delays),
         }
@@ -266,25 +304,33 @@ impl Branch {
 }
 
 fn start_branch(plan: SinkPlan, batch_events: usize) -> std::io::Result<Branch> {
-    let name = plan.sink.name();
+    let failure = SinkFailure::of(plan.sink.name());
     let counts = Arc::new(Counts::default());
     let (queue, messages) = sync_channel(plan.batches(batch_events));
-    let thread_counts = Arc::clone(&counts);
+    let (thread_counts, told) = (Arc::clone(&counts), failure.clone());
     let thread = std::thread::Builder::new()
         .name("sink".into())
-        .spawn(move || serve(plan.sink, &messages, &thread_counts))?;
-    Ok(Branch { name, queue, thread, counts, dropped: 0 })
+        .spawn(move || serve(plan.sink, &messages, &thread_counts, &told))?;
+    Ok(Branch { failure, queue, thread, counts, dropped: 0 })
 }
 
-/// Serves a sink until it is ended.
-fn serve(mut sink: Box<dyn EventSink>, messages: &Receiver<Message>, counts: &Counts) -> Served {
+/// Serves a sink until it is ended. One that has failed is abandoned at once, and gets nothing more.
+fn serve(
+    mut sink: Box<dyn EventSink>,
+    messages: &Receiver<Message>,
+    counts: &Counts,
+    failure: &SinkFailure,
+) -> Served {
     let mut served = Served::default();
     while let Ok(message) = messages.recv() {
-        let result = match message {
-            Message::Events(batch) if served.failure.is_some() => {
+        let has_failed = failure.get().is_some();
+        let (result, is_over) = match message {
+            Message::Events(batch) if has_failed => {
                 counts.miss(&batch);
                 continue;
             }
+            Message::Ledger(_) if has_failed => continue,
+            Message::Finish(_) | Message::Abandon if has_failed => return served,
             Message::Events(batch) => {
                 let result = sink.take(&batch.events);
                 match result {
@@ -297,23 +343,21 @@ fn serve(mut sink: Box<dyn EventSink>, messages: &Receiver<Message>, counts: &Co
                     }
                     Err(_) => counts.miss(&batch),
                 }
-                result
+                (result, false)
             }
-            Message::Ledger(ledger) if served.failure.is_none() => sink.observe(&ledger),
-            Message::Ledger(_) => continue,
-            Message::Finish(ledger) => {
-                if served.failure.is_none() {
-                    served.failure = sink.finish(&ledger).err().map(|error| error.to_string());
-                }
-                return served;
-            }
+            Message::Ledger(ledger) => (sink.observe(&ledger), false),
+            Message::Finish(ledger) => (sink.finish(&ledger), true),
             Message::Abandon => {
                 served.note = sink.abandon();
                 return served;
             }
         };
         if let Err(error) = result {
-            served.failure = Some(error.to_string());
+            served.note = sink.abandon();
+            failure.set(&error.to_string());
+        }
+        if is_over {
+            break;
         }
     }
     served
@@ -432,5 +476,67 @@ mod tests {
         assert_eq!(outcomes[0].failure.as_deref(), Some("full disk"));
         assert_eq!((outcomes[0].taken, outcomes[0].missed), (6, 94));
         assert_eq!((outcomes[1].failure.as_deref(), seen.lock().unwrap().len()), (None, 100));
+    }
+
+    /// Fails where it is told to, and notes every call.
+    struct Failing {
+        at: &'static str,
+        calls: Arc<Mutex<Vec<&'static str>>>,
+    }
+
+    impl Failing {
+        fn called(&self, call: &'static str) -> Result<(), SinkError> {
+            self.calls.lock().unwrap().push(call);
+            if call == self.at { Err(format!("{call} has failed").into()) } else { Ok(()) }
+        }
+    }
+
+    impl EventSink for Failing {
+        fn name(&self) -> String {
+            "failing".into()
+        }
+        fn take(&mut self, _: &EventBatch) -> Result<(), SinkError> {
+            self.called("take")
+        }
+        fn observe(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+            self.called("observe")
+        }
+        fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+            self.called("finish")
+        }
+        fn abandon(&mut self) -> Option<String> {
+            self.calls.lock().unwrap().push("abandon");
+            Some("what is left".into())
+        }
+    }
+
+    #[test]
+    fn a_sink_is_abandoned_once_after_any_failure_and_what_it_left_is_told() {
+        for (at, expected) in [
+            ("take", &["take", "abandon"][..]),
+            ("observe", &["take", "observe", "abandon"]),
+            ("finish", &["take", "observe", "take", "finish", "abandon"]),
+        ] {
+            let calls = Arc::new(Mutex::new(Vec::new()));
+            let sink = Box::new(Failing { at, calls: Arc::clone(&calls) });
+            let plan = SinkPlan { sink, queued_events: 100 };
+            let mut fan_out = FanOut::start(vec![plan], 2, WhenFull::Wait).unwrap();
+            deliver(&mut fan_out, 0..2);
+            fan_out.observe(&Arc::new(DetectorLedger::default()));
+            deliver(&mut fan_out, 2..4);
+            if at != "finish" {
+                // It is told while the run goes on.
+                let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+                while fan_out.failures().is_empty() && std::time::Instant::now() < end {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                assert_eq!(fan_out.failures(), [format!("failing: {at} has failed")]);
+            }
+            let outcomes = fan_out.end(DetectorLedger::default(), true);
+            assert_eq!(*calls.lock().unwrap(), expected, "{at}");
+            assert_eq!(outcomes[0].note.as_deref(), Some("what is left"), "{at}");
+            assert_eq!(outcomes[0].failure, Some(format!("{at} has failed")));
+            assert_eq!(outcomes[0].taken + outcomes[0].missed, 4, "{at}");
+        }
     }
 }

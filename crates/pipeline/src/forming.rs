@@ -80,6 +80,9 @@ impl Forming {
         if recorder.has_failed() {
             return Some("the recording cannot be written any more".to_owned());
         }
+        if let Some(alarm) = recorder.alarm() {
+            return Some(format!("the recording is not whole: {alarm}"));
+        }
         let dropped = inlet.counts().dropped;
         (dropped > 0).then(|| {
             format!(

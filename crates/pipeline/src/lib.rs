@@ -41,6 +41,7 @@ pub mod fan_out;
 mod forming;
 pub mod host_needs;
 pub mod latency;
+mod line_file;
 pub mod live_run;
 pub mod loss_hints;
 pub mod loss_places;

@@ -7,14 +7,14 @@
 //! published. Events themselves depend on the packets alone.
 
 use crate::config::{Config, InputSettings};
-use crate::fan_out::{SinkPlan, WhenFull};
+use crate::fan_out::{SinkFailure, SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
 use crate::report::{Ending, RunReport, listed};
-use crate::samples::SampleFile;
+use crate::samples::{SampleFile, SampleWriting};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::pulse::PulseTrain;
@@ -108,6 +108,8 @@ pub struct LiveStatus {
     pub bytes: u64,
     /// Events dropped or missed by sinks so far.
     pub lost_to_sinks: u64,
+    /// The sinks that have failed so far, each with the reason. They get no more events.
+    pub failed_sinks: Vec<String>,
     /// Why the detector forms no events any more, if it has failed.
     pub detector_failure: Option<String>,
     /// What is wrong with the recording beside, if anything is.
@@ -136,6 +138,8 @@ struct Watch<'a, O> {
     idle_limit: Option<Duration>,
     host: HostCounterReader,
     pulses: PulseTrain,
+    /// Of the file for mean values, which is no sink of events.
+    samples: Option<SinkFailure>,
     observer: &'a mut O,
 }
 
@@ -168,6 +172,8 @@ impl<O: LiveObserver> Watch<'_, O> {
         let ledger = Arc::new(forming.ledger());
         forming.sinks().observe(&ledger);
         let losses = self.losses(&ledger, state, self.host.latest());
+        let mut failed_sinks = forming.sinks().failures();
+        failed_sinks.extend(self.samples.as_ref().and_then(SinkFailure::told));
         self.observer.status(&LiveStatus {
             elapsed: self.started.elapsed(),
             hints: hints(&ledger, &losses, &self.pulses, state),
@@ -176,6 +182,7 @@ impl<O: LiveObserver> Watch<'_, O> {
             ledger,
             bytes: state.counters.bytes,
             lost_to_sinks: forming.sinks().lost_to_sinks(),
+            failed_sinks,
             detector_failure: forming.failure(),
             record_alarm: forming.record_alarm(),
         });
@@ -245,6 +252,7 @@ impl LiveRun<'_> {
             idle_limit: self.idle_limit,
             host,
             pulses: config.pulses,
+            samples: writing.as_ref().map(SampleWriting::failure),
             observer,
         };
         if two_threads {

@@ -56,11 +56,11 @@ pub struct RecordReport {
 }
 
 impl RecordReport {
-    /// True if receiving and writing went on to the end and nothing is unaccounted for. Losses, which are in the
-    /// report, are no failure of the command.
+    /// True if receiving and writing went on to the end without interruption and nothing is unaccounted for. Losses
+    /// in sockets and queues, which are in the report, are no failure of the command.
     pub fn is_success(&self) -> bool {
         self.ending == RecordEnding::Stopped
-            && self.recording.failure.is_none()
+            && self.recording.is_whole()
             && self.unaccounted() == 0
             && self.ports.iter().all(|port| port.alarms.is_empty())
     }
@@ -125,6 +125,7 @@ impl RecordReport {
         for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
             report["packets"]["places"][place] = json!(packets);
         }
+        report["interruption"] = recording["interruption"].clone();
         report["bytes"] = recording["bytes"].clone();
         report["files"] = recording["files"].clone();
         report
@@ -211,6 +212,7 @@ pub(crate) fn recording_json(recording: &Recording) -> Value {
         },
         "files": recording.files.iter().map(file_json).collect::<Vec<_>>(),
         "failure": recording.failure,
+        "interruption": recording.interruption,
     })
 }
 
@@ -249,9 +251,11 @@ pub(crate) fn recording_lines(recording: &Recording) -> Vec<(&'static str, Strin
             ),
         ));
     }
-    if let Some(failure) = &recording.failure {
+    let reasons: Vec<&str> =
+        recording.interruption.iter().chain(&recording.failure).map(String::as_str).collect();
+    if !reasons.is_empty() || counters.record_not_written > 0 {
         let missed = grouped(counters.record_not_written);
-        lines.push(("ALARM", format!("{failure} {missed} packets were not written.")));
+        lines.push(("ALARM", format!("{} {missed} packets were not written.", reasons.join(" "))));
     }
     lines
 }

@@ -38,12 +38,14 @@ pub struct RecordRun<'a> {
 }
 
 /// The state of a recording, about once a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordStatus {
     /// Time since the start.
     pub elapsed: Duration,
     /// What has been received and dropped by the recorder's queue so far, of all ports.
     pub counts: InletCounts,
+    /// What is wrong with the files, or was, with the number of packets that are missing because of it.
+    pub alarm: Option<String>,
 }
 
 impl RecordRun<'_> {
@@ -133,7 +135,7 @@ impl Watch<'_> {
         let elapsed = self.started.elapsed();
         if self.shown.elapsed() >= STATUS_INTERVAL {
             self.shown = Instant::now();
-            status(&RecordStatus { elapsed, counts });
+            status(&RecordStatus { elapsed, counts, alarm: recorder.alarm() });
         }
         self.stop.load(Ordering::Relaxed)
             || self.ends_after.is_some_and(|limit| elapsed >= limit)

@@ -72,7 +72,7 @@ impl RunReport {
             && self.detector_failure.is_none()
             && self.alarms.is_empty()
             && self.sinks.iter().all(|sink| sink.failure.is_none())
-            && self.recording.as_ref().is_none_or(|recording| recording.failure.is_none())
+            && self.recording.as_ref().is_none_or(Recording::is_whole)
     }
 
     /// True if the input was whole, or the run was stopped on purpose.
@@ -272,6 +272,9 @@ impl RunReport {
             }
             if let Some(failure) = &sink.failure {
                 line("FAILED SINK", format!("{}: {failure} ({} missed)", sink.name, grouped(sink.missed)));
+                if let Some(note) = &sink.note {
+                    line("  left", note.clone());
+                }
             }
         }
         text
@@ -335,6 +338,7 @@ fn sink_json(sink: &SinkOutcome) -> Value {
         "missed": sink.missed,
         "pulses_lost": sink.pulses_lost,
         "failure": sink.failure,
+        "note": sink.note,
         "latency": sink.latency.map(LatencySummary::to_json),
     })
 }

@@ -4,10 +4,11 @@
 //! never more blocks than were made at the start. If none has come back, a run over a file waits, and a live run
 //! drops the values of the block at hand and counts them.
 
-use crate::fan_out::{SinkOutcome, WhenFull};
+use crate::fan_out::{SinkFailure, SinkOutcome, WhenFull};
+use crate::line_file::{Kept, LineFile};
+use crate::report::grouped;
 use evforge_core::sink::SinkError;
 use evforge_detect::adc_readout::{MeanValue, SampleSink};
-use evforge_net::staged_file::StagedFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,11 +22,11 @@ const BLOCK_VALUES: usize = 1 << 14;
 const BLOCKS: usize = 64;
 
 /// A CSV file for mean values: `channel,time_ns,mean`, a line for each. It gets its name when it is complete; a
-/// run that fails leaves `<name>.partial` or nothing.
+/// run that fails, or a disk that is full, leaves what was written until then, in whole lines, as `<name>.partial`.
 #[derive(Debug)]
 pub struct SampleFile {
     path: PathBuf,
-    file: StagedFile,
+    file: LineFile,
 }
 
 impl SampleFile {
@@ -35,8 +36,8 @@ impl SampleFile {
     /// If it cannot be made: the folder does not exist or cannot be written to.
     pub fn create(path: &Path) -> Result<Self, SinkError> {
         let begin = || {
-            let mut file = StagedFile::create(path)?;
-            file.write_all(b"channel,time_ns,mean\n")?;
+            let mut file = LineFile::create(path)?;
+            file.line(|line| line.write_all(b"channel,time_ns,mean\n"))?;
             Ok(file)
         };
         let file = begin().map_err(|error: std::io::Error| {
@@ -57,13 +58,14 @@ impl SampleFile {
             let _ = give_empty.send(Vec::with_capacity(BLOCK_VALUES));
         }
         let dropped = Arc::new(AtomicU64::new(0));
-        let name = format!("mean values in {}", self.path.display());
+        let failure = SinkFailure::of(format!("mean values in {}", self.path.display()));
+        let told = failure.clone();
         let thread = std::thread::Builder::new()
             .name("samples".into())
-            .spawn(move || write(self.file, &filled, &give_empty))?;
+            .spawn(move || write(self.file, &filled, &give_empty, &told))?;
         let block = Vec::with_capacity(BLOCK_VALUES);
         let queue = SampleQueue { block, give, empty, when_full, dropped: Arc::clone(&dropped) };
-        Ok((queue, SampleWriting { name, thread, dropped }))
+        Ok((queue, SampleWriting { thread, dropped, failure }))
     }
 }
 
@@ -115,51 +117,77 @@ impl Drop for SampleQueue {
 
 /// What the writing thread leaves.
 struct Written {
-    file: StagedFile,
+    file: LineFile,
     taken: u64,
     missed: u64,
-    failure: Option<String>,
 }
 
 /// The writing thread of a run.
 pub(crate) struct SampleWriting {
-    name: String,
     thread: JoinHandle<Written>,
     dropped: Arc<AtomicU64>,
+    failure: SinkFailure,
 }
 
 impl SampleWriting {
+    /// Where it is told that writing has failed.
+    pub(crate) fn failure(&self) -> SinkFailure {
+        self.failure.clone()
+    }
+
     /// Waits for the last values, after the queue is gone: `complete` if the input came to its end, otherwise
     /// nothing is left that looks whole.
     pub(crate) fn end(self, complete: bool) -> SinkOutcome {
-        let Self { name, thread, dropped } = self;
-        let (taken, missed, failure, note) = match thread.join() {
-            Err(_) => (0, 0, Some("its thread panicked: please report this".to_owned()), None),
-            Ok(Written { taken, missed, failure: Some(failure), .. }) => (taken, missed, Some(failure), None),
-            Ok(Written { mut file, taken, missed, failure: None }) if complete => {
-                (taken, missed, file.finish().err().map(|error| error.to_string()), None)
+        let Self { thread, dropped, failure } = self;
+        let mut outcome = SinkOutcome { name: failure.sink().to_owned(), ..SinkOutcome::default() };
+        match thread.join() {
+            Err(_) => failure.set("its thread panicked: please report this"),
+            Ok(Written { mut file, taken, missed }) => {
+                (outcome.taken, outcome.missed) = (taken, missed);
+                if complete
+                    && failure.get().is_none()
+                    && let Err(error) = file.finish()
+                {
+                    failure.set(&error.to_string());
+                }
+                if !complete || failure.get().is_some() {
+                    outcome.note = Some(keep(&mut file, failure.sink()));
+                }
             }
-            Ok(Written { mut file, taken, missed, .. }) => {
-                let partial = file.finish_partial().ok();
-                let note =
-                    partial.map(|path| format!("the mean values up to there are in {}", path.display()));
-                (taken, missed, None, note)
-            }
-        };
-        let dropped = dropped.load(Ordering::Relaxed);
-        SinkOutcome { name, taken, dropped, missed, pulses_lost: 0, failure, note, latency: None }
+        }
+        outcome.dropped = dropped.load(Ordering::Relaxed);
+        outcome.failure = failure.get().map(str::to_owned);
+        outcome
+    }
+}
+
+/// Keeps what is there of a file, and says what that is.
+fn keep(file: &mut LineFile, name: &str) -> String {
+    match file.keep_partial() {
+        Ok(Kept { path, lines }) => {
+            let values = grouped(lines.saturating_sub(1));
+            format!("{values} mean values are in {}, which is incomplete", path.display())
+        }
+        Err(error) => format!("nothing is left of the {name}: {error}"),
     }
 }
 
 /// Writes blocks until no more can come.
-fn write(file: StagedFile, filled: &Receiver<Vec<MeanValue>>, empty: &Sender<Vec<MeanValue>>) -> Written {
-    let mut written = Written { file, taken: 0, missed: 0, failure: None };
+fn write(
+    file: LineFile,
+    filled: &Receiver<Vec<MeanValue>>,
+    empty: &Sender<Vec<MeanValue>>,
+    failure: &SinkFailure,
+) -> Written {
+    let mut written = Written { file, taken: 0, missed: 0 };
     while let Ok(mut block) = filled.recv() {
         let values = block.len() as u64;
-        if written.failure.is_none() {
-            written.failure = write_block(&mut written.file, &block).err().map(|error| error.to_string());
+        if failure.get().is_none()
+            && let Err(error) = write_block(&mut written.file, &block)
+        {
+            failure.set(&error.to_string());
         }
-        let counter = if written.failure.is_none() { &mut written.taken } else { &mut written.missed };
+        let counter = if failure.get().is_none() { &mut written.taken } else { &mut written.missed };
         *counter += values;
         block.clear();
         // At the end nobody fills blocks any more.
@@ -168,9 +196,10 @@ fn write(file: StagedFile, filled: &Receiver<Vec<MeanValue>>, empty: &Sender<Vec
     written
 }
 
-fn write_block(file: &mut StagedFile, block: &[MeanValue]) -> std::io::Result<()> {
+fn write_block(file: &mut LineFile, block: &[MeanValue]) -> std::io::Result<()> {
+    file.check()?;
     for MeanValue { channel, time_ns, value } in block {
-        writeln!(file, "{channel},{time_ns},{value}")?;
+        file.line(|line| writeln!(line, "{channel},{time_ns},{value}"))?;
     }
     Ok(())
 }
@@ -212,6 +241,28 @@ mod tests {
         assert!(outcome.note.unwrap().contains("means.csv.partial"));
         assert!(!path.exists());
         assert!(SampleFile::create(&folder.path().join("none/means.csv")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_removed_fails_and_says_so_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("means.csv");
+        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenFull::Wait).unwrap();
+        std::fs::remove_file(std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path())
+            .unwrap();
+        let failure = writing.failure();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let mut values = 0;
+        while failure.get().is_none() {
+            assert!(std::time::Instant::now() < end, "nobody is told");
+            put(&mut queue, BLOCK_VALUES);
+            values += BLOCK_VALUES as u64;
+        }
+        drop(queue);
+        let outcome = writing.end(true);
+        assert_eq!((outcome.taken, outcome.missed), (0, values));
+        assert!(outcome.failure.unwrap().contains("was removed"));
+        assert!(outcome.note.unwrap().contains("nothing is left"));
     }
 
     /// A writing thread that never gives a block back.

@@ -1,10 +1,11 @@
 //! Sinks that need no library: events as CSV, and counts per pixel.
 
+use crate::line_file::{Kept, LineFile};
+use crate::report::grouped;
 use evforge_core::event::EventBatch;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::sink::{EventSink, SinkError};
-use evforge_net::staged_file::StagedFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,13 +29,12 @@ impl CsvColumns {
 }
 
 /// Writes a line for each event, in the order of emission: `time_ns,pixel_id` and [further columns](CsvColumns).
-/// Pulses without events leave no line. The file gets its name when it is complete; a run that fails leaves
-/// `<name>.partial` or nothing.
+/// Pulses without events leave no line. The file gets its name when it is complete; a run that fails, or a disk that is
+/// full, leaves what was written until then, in whole lines, as `<name>.partial`.
 #[derive(Debug)]
 pub struct CsvSink {
     path: PathBuf,
-    file: StagedFile,
-    line: Vec<u8>,
+    file: LineFile,
     columns: CsvColumns,
     /// Whether the names of the columns are in the file: they are settled with the first batch.
     has_header: bool,
@@ -52,8 +52,8 @@ impl CsvSink {
                 path.display()
             )
         };
-        let file = StagedFile::create(path).map_err(explain)?;
-        Ok(Self { path: path.to_owned(), file, line: Vec::with_capacity(64), columns, has_header: false })
+        let file = LineFile::create(path).map_err(explain)?;
+        Ok(Self { path: path.to_owned(), file, columns, has_header: false })
     }
 
     /// Writes the names of the columns if this is the first call.
@@ -62,7 +62,8 @@ impl CsvSink {
             return Ok(());
         }
         self.columns.pulse_times |= has_pulses;
-        self.file.write_all(self.columns.header().as_bytes())
+        let header = self.columns.header();
+        self.file.line(|line| line.write_all(header.as_bytes()))
     }
 }
 
@@ -73,26 +74,33 @@ impl EventSink for CsvSink {
 
     fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
         self.begin(!events.pulses().is_empty())?;
+        let Self { file, columns, .. } = self;
         let mut marks = events.marks().iter();
         let mut rest = events.iter();
         for (pulse, range) in events.by_pulse() {
             for event in rest.by_ref().take(range.len()) {
-                self.line.clear();
-                write!(self.line, "{},{}", event.time_ns, event.pixel_id)?;
-                if self.columns.pulse_times {
-                    self.line.push(b',');
-                    if let Some(pulse) = pulse {
-                        write!(self.line, "{pulse}")?;
+                file.line(|line| {
+                    write!(line, "{},{}", event.time_ns, event.pixel_id)?;
+                    if columns.pulse_times {
+                        line.push(b',');
+                        if let Some(pulse) = pulse {
+                            write!(line, "{pulse}")?;
+                        }
                     }
-                }
-                if self.columns.marks {
-                    write!(self.line, ",{}", marks.next().unwrap_or(&0))?;
-                }
-                self.line.push(b'\n');
-                self.file.write_all(&self.line)?;
+                    if columns.marks {
+                        write!(line, ",{}", marks.next().unwrap_or(&0))?;
+                    }
+                    line.push(b'\n');
+                    Ok(())
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// Notices a file that somebody has removed or replaced.
+    fn observe(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+        Ok(self.file.check()?)
     }
 
     fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
@@ -101,9 +109,15 @@ impl EventSink for CsvSink {
     }
 
     fn abandon(&mut self) -> Option<String> {
-        self.begin(false).ok()?;
-        let partial = self.file.finish_partial().ok()?;
-        Some(format!("the events up to there are in {}", partial.display()))
+        // Where not even that can be written, the file is empty.
+        let _ = self.begin(false);
+        Some(match self.file.keep_partial() {
+            Ok(Kept { path, lines }) => {
+                let events = grouped(lines.saturating_sub(1));
+                format!("{events} events are in {}, which is incomplete", path.display())
+            }
+            Err(error) => format!("nothing is left of {}: {error}", self.path.display()),
+        })
     }
 }
 
@@ -179,6 +193,25 @@ mod tests {
         }
         sink.finish(&DetectorLedger::default()).unwrap();
         std::fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_was_removed_is_noticed_and_what_is_left_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.csv");
+        let mut sink = CsvSink::create(&path, CsvColumns::default()).unwrap();
+        sink.take(&events_of_pulses()).unwrap();
+        assert!(sink.observe(&DetectorLedger::default()).is_ok());
+        let note = sink.abandon().unwrap();
+        assert!(note.contains("3 events are in") && note.contains("events.csv.partial"), "{note}");
+        let mut sink = CsvSink::create(&path, CsvColumns::default()).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            std::fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+        let error = sink.observe(&DetectorLedger::default()).unwrap_err().to_string();
+        assert!(error.contains("was removed"), "{error}");
+        let note = sink.abandon().unwrap();
+        assert!(note.contains("nothing is left of"), "{note}");
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use super::words_view::WordsView;
 use super::{stream_addresses, text};
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable, write_file};
 use crate::picture::png_of_words;
 use crate::run::{WayArguments, stop_on_signals};
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_measure::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
 use evforge_pipeline::config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -73,6 +75,15 @@ pub(super) struct ReceiveArguments {
 
 /// Runs the command.
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+    let pictures = arguments
+        .picture
+        .iter()
+        .flat_map(|path| arguments.port.iter().map(|&port| picture_of(path, port)).chain([path.clone()]));
+    NamedFiles::default()
+        .input("--sent", &arguments.sent)
+        .output("--report", &arguments.report)
+        .output("--picture", &pictures.collect::<BTreeSet<_>>())
+        .check()?;
     for (what, path) in [("the report", &arguments.report), ("the picture", &arguments.picture)] {
         if let Some(path) = path {
             check_writable(what, path)?;
@@ -135,24 +146,22 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     for stream in &mut report.streams {
         stream.mismatches.extend(unreadable.clone());
     }
-    if let Some(path) = &arguments.report {
-        let mut json = serde_json::to_vec_pretty(&report.json())?;
-        json.push(b'\n');
-        write_file("the report", path, &json)?;
-    }
+    let mut ending = Ending::default();
+    ending.write_json("the report", arguments.report.as_deref(), &report.json());
     if let Some(path) = &arguments.picture {
         for stream in &report.streams {
             let received = &stream.received;
-            let png = png_of_words(received.account.histogram())?;
-            write_file("the picture", &picture_of(path, received.address.port()), &png)?;
+            let path = picture_of(path, received.address.port());
+            let png = png_of_words(received.account.histogram());
+            ending.attempt(png.and_then(|png| write_file("the picture", &path, &png)));
         }
     }
     if !arguments.quiet {
-        print(&text::received(&report))?;
+        ending.print(&text::received(&report));
     } else if !report.passed() {
         eprint!("{}", text::received(&report));
     }
-    Ok(report.passed())
+    Ok(report.passed() && ending.is_good())
 }
 
 /// The name of a stream's picture.

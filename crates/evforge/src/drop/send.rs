@@ -2,7 +2,7 @@
 
 use super::{stream_addresses, text};
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable, write_file};
 use crate::run::stop_on_signals;
 use clap::Args;
 use evforge_measure::drop::{
@@ -100,13 +100,14 @@ pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
         duration: arguments.ends_after.map(Duration::to_std),
     };
     let report = drop::send(&settings, &*stop_on_signals()?)?;
+    let mut ending = Ending::default();
     if let Some(path) = &arguments.report {
-        write_file("the report", path, report.json().as_bytes())?;
+        ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }
     if !arguments.quiet {
-        print(&text::sent(&report))?;
+        ending.print(&text::sent(&report));
     }
-    Ok(report.streams.iter().all(|stream| stream.refused == 0))
+    Ok(report.streams.iter().all(|stream| stream.refused == 0) && ending.is_good())
 }
 
 impl SendArguments {

@@ -2,8 +2,9 @@
 
 use super::{json, text};
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable};
 use crate::run::{WayArguments, stop_on_signals};
+use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
 use evforge_net::live_receiver::LiveReceiver;
@@ -54,6 +55,8 @@ pub(crate) struct ReceiveArguments {
 
 /// Runs the command.
 pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+    let files = NamedFiles::default().input("--sent", &arguments.sent);
+    files.output("--report", &arguments.report).check()?;
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
@@ -83,18 +86,15 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     }
     let mut report = ReceiveReport::new(received, sent);
     report.mismatches.extend(unreadable);
-    if let Some(path) = &arguments.report {
-        let mut json = serde_json::to_vec_pretty(&json::received(&report))?;
-        json.push(b'\n');
-        write_file("the report", path, &json)?;
-    }
+    let mut ending = Ending::default();
+    ending.write_json("the report", arguments.report.as_deref(), &json::received(&report));
     let is_good = report.mismatches.is_empty() && report.received.account.counters().packets_counted > 0;
     if !arguments.quiet {
-        print(&text::received(&report))?;
+        ending.print(&text::received(&report));
     } else if !is_good {
         eprint!("{}", text::received(&report));
     }
-    Ok(is_good)
+    Ok(is_good && ending.is_good())
 }
 
 fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::CommandError;
-use crate::output::{check_writable, print, write_file};
+use crate::output::{Ending, check_writable, write_file};
 use crate::run::stop_on_signals;
 use clap::Args;
 use evforge_core::quantity::Frequency;
@@ -110,11 +110,12 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
         ..SendSettings::new(arguments.to)
     };
     let report = numbered::send(traffic, &settings, &*stop_on_signals()?)?;
+    let mut ending = Ending::default();
     if let Some(path) = &arguments.report {
-        write_file("the report", path, report.json().as_bytes())?;
+        ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }
     if !arguments.quiet {
-        print(&text::sent(&report))?;
+        ending.print(&text::sent(&report));
     }
-    Ok(report.refused == 0)
+    Ok(report.refused == 0 && ending.is_good())
 }

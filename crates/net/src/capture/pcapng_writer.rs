@@ -15,7 +15,7 @@ use super::writer::{Output, Written};
 /// What an origin does not know is written as zeros: a packet without a stamp is of 1970, one without a
 /// source is from 0.0.0.0:0. Hardware addresses are made up (02:00:00:00:00:01 to 02:00:00:00:00:02).
 ///
-/// The file has a temporary name beside its own (`….partial-<process id>`) until
+/// The file has a temporary name beside its own ([`staged_file`](crate::staged_file)) until
 /// [`finish`](PcapngWriter::finish); dropped before that, it is removed. An existing file is replaced.
 #[derive(Debug)]
 pub struct PcapngWriter {

@@ -61,7 +61,7 @@ impl Output {
 
 /// Writes `.pkts`: payloads behind their lengths, and nothing of their origin.
 ///
-/// The file has a temporary name beside its own (`….partial-<process id>`) until
+/// The file has a temporary name beside its own ([`staged_file`](crate::staged_file)) until
 /// [`finish`](PktsWriter::finish); dropped before that, it is removed. An existing file is replaced.
 #[derive(Debug)]
 pub struct PktsWriter(Output);

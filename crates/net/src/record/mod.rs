@@ -10,18 +10,28 @@
 //! receives never waits. When the disk is slower than the wire the slabs run out; then the newest slab is dropped
 //! whole, and counted in packets and bytes at the place "record queue". So
 //! `received = written + dropped + not written` holds at the end of every recording, where *not written* are packets
-//! that reached the recording thread when writing had failed.
+//! that reached the recording thread when writing had failed, or no further file could be opened, or that were in a
+//! file that somebody removed.
+//!
+//! A recording whose disk is full ends. One that cannot open its next file, because others have used up the
+//! descriptors of the process, counts what it cannot write, says so, and tries again every second.
 
+mod closing;
 mod disk_file;
+mod finish;
 mod names;
 mod queue;
+mod recording_file;
 mod report;
+mod reserve;
 mod rotation;
 mod writer;
 
 pub use disk_file::DiskFiles;
+pub use finish::{FinishError, FinishedRecording, finish_recording};
 pub use names::FileNames;
 pub use queue::{RecordInlet, RecordQueue, Recorder};
+pub use recording_file::{RecordingFile, RecordingFiles};
 pub use report::{InletCounts, RECORD_QUEUE, RecordCounters, RecordedFile, Recording};
 pub use rotation::Rotation;
-pub use writer::{RecordingFile, RecordingFiles, RecordingWriter};
+pub use writer::RecordingWriter;

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::staged_file::{left_over, target_of};
+
 /// The names of a recording's files: one file of the name given, or a numbered series beside it. `run.pcapng` becomes
 /// `run-0001.pcapng`, `run-0002.pcapng` and so on; after 9999 there are more digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,11 @@ impl FileNames {
     /// A series of files with numbers before the ending of `path`.
     pub fn numbered(path: &Path) -> Self {
         Self { path: path.to_owned(), numbered: true }
+    }
+
+    /// True if this is a series.
+    pub fn is_numbered(&self) -> bool {
+        self.numbered
     }
 
     /// The name of the file with this number, which counts from 1.
@@ -50,7 +57,8 @@ impl FileNames {
         (self.numbered && self.path(number).file_name()? == name).then_some(number)
     }
 
-    /// The first number that can be used so that no file is replaced: the one after the highest there is.
+    /// The first number that can be used so that no file is replaced: the one after the highest there is, those of
+    /// partial files included, which can still get their names.
     ///
     /// # Errors
     /// Of kind `AlreadyExists` if this is a single file and it is there; else if the folder cannot be read.
@@ -64,10 +72,25 @@ impl FileNames {
         }
         let mut highest = 0;
         for entry in std::fs::read_dir(self.folder())? {
-            highest = highest.max(self.number_of(&entry?.file_name()).unwrap_or(0));
+            let name = entry?.file_name();
+            // A partial file keeps its number for when it is finished.
+            let partial = target_of(Path::new(&name)).map(PathBuf::into_os_string);
+            highest = highest.max(self.number_of(partial.as_deref().unwrap_or(&name)).unwrap_or(0));
         }
         highest.checked_add(1).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "there is no number left for another file")
+        })
+    }
+
+    /// The partial files of recordings of these names that nobody is writing: what a process that was killed, or a full
+    /// disk, has left.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn left_over(&self) -> io::Result<Vec<PathBuf>> {
+        left_over(self.folder(), |target| match target.file_name() {
+            Some(name) if self.numbered => self.number_of(name).is_some(),
+            name => name == self.path.file_name(),
         })
     }
 
@@ -108,6 +131,14 @@ mod tests {
         std::fs::write(series.path(12), "").unwrap();
         assert_eq!(single.first_number().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(series.first_number().unwrap(), 13);
+        // The number of a partial file is not given a second time.
+        let left = folder.path().join("run-0015.pcapng.partial-20261031T120000Z-1-5be0c2a7");
+        std::fs::write(&left, "").unwrap();
+        assert_eq!(series.first_number().unwrap(), 16);
+        assert_eq!((series.left_over().unwrap(), single.left_over().unwrap()), (vec![left], vec![]));
+        let left = folder.path().join("run.pcapng.partial");
+        std::fs::write(&left, "").unwrap();
+        assert_eq!(single.left_over().unwrap(), [left]);
     }
 
     proptest! {

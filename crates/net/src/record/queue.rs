@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -75,7 +75,29 @@ impl SharedCounts {
 pub struct Recorder {
     thread: JoinHandle<Finished>,
     counts: Vec<Arc<SharedCounts>>,
-    failed: Arc<AtomicBool>,
+    state: Arc<SharedState>,
+}
+
+/// What the recording thread tells while it works.
+#[derive(Debug, Default)]
+struct SharedState {
+    failed: AtomicBool,
+    not_written: AtomicU64,
+    /// What is wrong, or was, in words.
+    problem: Mutex<Option<String>>,
+}
+
+impl SharedState {
+    fn tell(&self, writer: &RecordingWriter) {
+        self.failed.store(writer.failure().is_some(), Ordering::Relaxed);
+        self.not_written.store(writer.not_written(), Ordering::Relaxed);
+        if let Some(problem) = writer.problem() {
+            let mut told = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.as_deref() != Some(problem) {
+                *told = Some(problem.to_owned());
+            }
+        }
+    }
 }
 
 /// Where packets are handed to the recorder. It never waits.
@@ -114,7 +136,7 @@ impl Recorder {
         // A place for every slab there is, so that giving one never waits.
         let of_inlet = queue.slabs.max(1) + 1;
         let (give, take) = sync_channel::<Filled>((of_inlet + 1) * destinations.len());
-        let (waiting, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (waiting, state) = (Arc::new(AtomicUsize::new(0)), Arc::new(SharedState::default()));
         let (mut inlets, mut homes, mut counts) = (Vec::new(), Vec::new(), Vec::new());
         for (number, &destination) in destinations.iter().enumerate() {
             let (bring_home, home) = sync_channel::<PacketSlab>(of_inlet + 1);
@@ -136,10 +158,10 @@ impl Recorder {
                 counts: shared,
             });
         }
-        let told = Arc::clone(&failed);
+        let told = Arc::clone(&state);
         let work = move || record(writer, &take, &homes, &waiting, &told);
         let thread = std::thread::Builder::new().name("record".into()).spawn(work)?;
-        Ok((Self { thread, counts, failed }, inlets))
+        Ok((Self { thread, counts, state }, inlets))
     }
 
     /// What has been handed over and dropped at each inlet up to now.
@@ -149,7 +171,14 @@ impl Recorder {
 
     /// True if writing has failed: nothing more will be written.
     pub fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+        self.state.failed.load(Ordering::Relaxed)
+    }
+
+    /// What is wrong with the recording, in words; none as long as every packet that was not dropped has been written.
+    pub fn alarm(&self) -> Option<String> {
+        let problem = self.state.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let not_written = self.state.not_written.load(Ordering::Relaxed);
+        Some(format!("{problem} {not_written} packets have not been written."))
     }
 
     /// Waits until everything has been written. All inlets must have been dropped, or this waits for that.
@@ -172,7 +201,13 @@ impl Recorder {
             record_files: finished.files.len() as u64,
             record_file_bytes: finished.files.iter().map(|file| file.file_bytes).sum(),
         };
-        Recording { counters, inlets, files: finished.files, failure: finished.failure }
+        Recording {
+            counters,
+            inlets,
+            files: finished.files,
+            failure: finished.failure,
+            interruption: finished.interruption,
+        }
     }
 }
 
@@ -182,7 +217,7 @@ fn record(
     take: &Receiver<Filled>,
     homes: &[(IpAddr, SyncSender<PacketSlab>)],
     waiting: &AtomicUsize,
-    failed: &AtomicBool,
+    state: &SharedState,
 ) -> Finished {
     loop {
         match take.recv_timeout(PATIENCE) {
@@ -197,7 +232,7 @@ fn record(
             Err(RecvTimeoutError::Timeout) => writer.idle(),
             Err(RecvTimeoutError::Disconnected) => return writer.finish(),
         }
-        failed.store(writer.failure().is_some(), Ordering::Relaxed);
+        state.tell(&writer);
     }
 }
 

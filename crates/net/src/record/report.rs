@@ -17,7 +17,7 @@ evforge_core::counters! {
         record_dropped: Discarded(Packets), Packets, "Packets that the recorder dropped because its queue was full: the disk, or the recording thread for want of a core, is slower than the wire.";
         record_dropped_bytes: Information, Bytes, "Their payload bytes.";
         record_dropped_slabs: Information, Times, "Times that a piece of memory full of packets was dropped whole because the recorder's queue was full.";
-        record_not_written: Discarded(Packets), Packets, "Packets that were not written because writing had failed (the disk is full, or gone).";
+        record_not_written: Discarded(Packets), Packets, "Packets that were not written because writing had failed (the disk is full, or gone), because no further file could be opened for a time, or because somebody removed their file while it was written.";
         record_files: Information, Times, "Files of the recording.";
         record_file_bytes: Information, Bytes, "Bytes of the recording's files.";
     }
@@ -85,6 +85,16 @@ pub struct Recording {
     pub inlets: Vec<InletCounts>,
     /// The files, in the order in which they were begun.
     pub files: Vec<RecordedFile>,
-    /// Why writing failed, if it did.
+    /// Why writing ended before the recording did, if that happened.
     pub failure: Option<String>,
+    /// What went wrong first where writing went on: no further file could be opened for a time, or a file was removed
+    /// or could not get its name.
+    pub interruption: Option<String>,
+}
+
+impl Recording {
+    /// True if everything that was handed over and not dropped by the queue is in files that have their names.
+    pub fn is_whole(&self) -> bool {
+        self.failure.is_none() && self.interruption.is_none() && self.counters.record_not_written == 0
+    }
 }

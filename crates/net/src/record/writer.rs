@@ -1,13 +1,15 @@
 //! Packets into the files of a recording.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::{Packet, PacketBatch};
 
+use super::closing::{Closed, Content, OpenFile, explain};
+use super::recording_file::RecordingFiles;
 use super::report::RecordedFile;
 use super::rotation::Rotation;
 use crate::capture::{append_packet, beginning};
@@ -17,34 +19,9 @@ use crate::capture::{append_packet, beginning};
 const WRITE_AT_ONCE: usize = 1 << 20;
 /// Packets wait no longer than this for others to be written with.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Where the files of a recording come from: a disk, or a test that wants to see what a slow or full one does.
-pub trait RecordingFiles: Send {
-    /// Makes the next file.
-    ///
-    /// # Errors
-    /// If that is impossible; the error names the file.
-    fn begin(&mut self) -> io::Result<Box<dyn RecordingFile>>;
-}
-
-/// A file of a recording that is being written.
-pub trait RecordingFile: Write + Send {
-    /// The name that it will have.
-    fn path(&self) -> &Path;
-
-    /// Brings everything to the disk and gives the file its name.
-    ///
-    /// # Errors
-    /// If that fails.
-    fn finish(&mut self) -> io::Result<()>;
-
-    /// Writing has failed: keeps the first `length` bytes, which end with a whole packet, under a name that says that
-    /// the file is not complete, and tells that name.
-    ///
-    /// # Errors
-    /// If that fails as well.
-    fn finish_cut(&mut self, length: u64) -> io::Result<PathBuf>;
-}
+/// How often a file that could not be opened is tried again, and how often it is looked whether the file that is written
+/// is still there.
+const CARE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Writes packets into pcapng files, one after the other. Every write to a file ends with a whole block, so that a file
 /// is readable whatever happens to this process.
@@ -59,28 +36,15 @@ pub struct RecordingWriter {
     written: Content,
     not_written: u64,
     flushed: Instant,
+    cared: Instant,
     current: Option<OpenFile>,
+    /// Why no file could be opened, and when that was tried last.
+    refused: Option<(Instant, String)>,
     /// The file before the current one, while another thread brings it to the disk: that takes long.
-    closing: Option<JoinHandle<(Option<RecordedFile>, Option<String>)>>,
+    closing: Option<JoinHandle<Closed>>,
     done: Vec<RecordedFile>,
     failure: Option<String>,
-}
-
-/// Packets and their payload bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Content {
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
-}
-
-struct OpenFile {
-    file: Box<dyn RecordingFile>,
-    opened: Instant,
-    /// With what is written; what is pending comes on top.
-    about: RecordedFile,
-    /// Packets of this file, those pending included.
-    packets: u64,
-    last_ns: u64,
+    interruption: Option<String>,
 }
 
 impl RecordingWriter {
@@ -100,16 +64,20 @@ impl RecordingWriter {
             written: Content::default(),
             not_written: 0,
             flushed: Instant::now(),
+            cared: Instant::now(),
             current: None,
+            refused: None,
             closing: None,
             done: Vec::new(),
             failure: None,
+            interruption: None,
         };
         writer.open()?;
         Ok(writer)
     }
 
-    /// Takes packets that were sent to `destination`. Once writing has failed they are only counted.
+    /// Takes packets that were sent to `destination`. Once writing has failed, and while no file can be opened, they are
+    /// only counted.
     pub fn write(&mut self, batch: &PacketBatch<'_>, destination: IpAddr) {
         for packet in batch.iter() {
             if self.failure.is_some() {
@@ -124,6 +92,7 @@ impl RecordingWriter {
         if self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush_or_fail();
         }
+        self.look_after();
     }
 
     /// To be called when no packets have come for a while: writes what is waiting, and closes a file whose time is over.
@@ -135,11 +104,24 @@ impl RecordingWriter {
         {
             self.fail(failure);
         }
+        self.look_after();
     }
 
     /// Why writing has failed, if it has.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// What is wrong at this moment, or was: why writing has failed, why no file can be opened, or else what
+    /// interrupted it first.
+    pub fn problem(&self) -> Option<&str> {
+        let refused = self.refused.as_ref().map(|(_, why)| why.as_str());
+        self.failure().or(refused).or(self.interruption.as_deref())
+    }
+
+    /// Packets that have not been written up to now and never will be.
+    pub fn not_written(&self) -> u64 {
+        self.not_written
     }
 
     /// Writes what is left and closes the last file.
@@ -150,22 +132,23 @@ impl RecordingWriter {
         {
             self.fail(failure);
         }
-        if let Err(failure) = self.await_closing() {
-            self.failure.get_or_insert(failure);
-        }
+        self.await_closing();
         Finished {
             written: self.written,
             not_written: self.not_written,
             files: self.done,
             failure: self.failure,
+            interruption: self.interruption,
         }
     }
 
-    /// Puts a packet into the buffer, in the file where it belongs. After an error it is in none.
+    /// Puts a packet into the buffer, in the file where it belongs, or counts it if there is no file for it. After an
+    /// error it is neither.
     fn append(&mut self, packet: &Packet<'_>, destination: IpAddr) -> Result<(), String> {
         let stamp = packet.origin.arrival_ns;
-        if self.current.is_none() {
-            self.open().map_err(|error| error.to_string())?;
+        if self.current.is_none() && !self.open_next()? {
+            self.not_written += 1;
+            return Ok(());
         }
         let start = self.buffer.len();
         append_packet(&mut self.buffer, packet, destination)
@@ -178,7 +161,10 @@ impl RecordingWriter {
             // The packet's block waits aside while the blocks before it go into their file.
             let block = self.buffer.split_off(start);
             self.close()?;
-            self.open().map_err(|error| error.to_string())?;
+            if !self.open_next()? {
+                self.not_written += 1;
+                return Ok(());
+            }
             self.buffer.extend_from_slice(&block);
         }
         self.pending.packets += 1;
@@ -193,12 +179,65 @@ impl RecordingWriter {
         Ok(())
     }
 
+    /// Opens the next file; false if that is not possible now, but may be later. It is not tried more than once a second.
+    fn open_next(&mut self) -> Result<bool, String> {
+        if self.refused.as_ref().is_some_and(|(tried, _)| tried.elapsed() < CARE_INTERVAL) {
+            return Ok(false);
+        }
+        let mut opened = self.open();
+        if opened.as_ref().is_err_and(may_pass) && self.closing.is_some() {
+            // The file before has a descriptor, which is free once it is closed.
+            self.await_closing();
+            opened = self.open();
+        }
+        match opened {
+            Ok(()) => {
+                self.refused = None;
+                Ok(true)
+            }
+            Err(error) if may_pass(&error) => {
+                let why = format!("no further file could be opened for a time: {error}.");
+                self.interruption.get_or_insert_with(|| why.clone());
+                self.refused = Some((Instant::now(), why));
+                Ok(false)
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     fn open(&mut self) -> io::Result<()> {
         let file = self.files.begin()?;
         let about = RecordedFile { path: file.path().to_owned(), ..RecordedFile::default() };
         self.buffer.extend_from_slice(&self.beginning);
         self.current = Some(OpenFile { file, opened: Instant::now(), about, packets: 0, last_ns: 0 });
         Ok(())
+    }
+
+    /// Looks about once a second whether the file that is written is still there. If it is not, its packets count as not
+    /// written, and those to come go into another file.
+    fn look_after(&mut self) {
+        if self.cared.elapsed() < CARE_INTERVAL {
+            return;
+        }
+        self.cared = Instant::now();
+        self.files.look_after();
+        if let Some(OpenFile { file, .. }) = &self.current
+            && let Err(error) = file.check()
+        {
+            let lost = self.current.take().map(|file| file.about).unwrap_or_default();
+            self.interruption.get_or_insert_with(|| format!("{error}: its packets are lost."));
+            self.forget(Content { packets: lost.packets, bytes: lost.payload_bytes });
+            self.not_written += self.pending.packets;
+            self.pending = Content::default();
+            self.buffer.clear();
+        }
+    }
+
+    /// Packets that were written are not there any more.
+    fn forget(&mut self, lost: Content) {
+        self.written.packets -= lost.packets;
+        self.written.bytes -= lost.bytes;
+        self.not_written += lost.packets;
     }
 
     fn flush_or_fail(&mut self) {
@@ -233,31 +272,36 @@ impl RecordingWriter {
     /// Writes what is waiting and has the current file brought to the disk, and named, by another thread.
     fn close(&mut self) -> Result<(), String> {
         self.flush()?;
-        self.await_closing()?;
-        let Some(OpenFile { mut file, mut about, .. }) = self.current.take() else { return Ok(()) };
-        let close = move || match file.finish() {
-            Ok(()) => {
-                about.complete = true;
-                (Some(about), None)
+        self.await_closing();
+        let Some(file) = self.current.take() else { return Ok(()) };
+        let (give, take) = sync_channel(1);
+        let work = move || take.recv().map_or_else(|_| Closed::nothing(), Closed::of);
+        // The file follows when there is a thread for it: it would go down with one that cannot be had.
+        match std::thread::Builder::new().name("close".into()).spawn(work) {
+            Ok(thread) => {
+                // The thread waits for it.
+                let _ = give.send(file);
+                self.closing = Some(thread);
             }
-            Err(error) => {
-                let failure = explain(&about.path, "cannot be brought to the disk", &error);
-                keep_whole(file, about, failure)
-            }
-        };
-        let thread = std::thread::Builder::new().name("close".into()).spawn(close);
-        self.closing = Some(thread.map_err(|error| format!("there is no thread to close a file: {error}"))?);
+            Err(_) => self.take_closed(Closed::of(file)),
+        }
         Ok(())
     }
 
-    fn await_closing(&mut self) -> Result<(), String> {
-        let Some(thread) = self.closing.take() else { return Ok(()) };
-        match thread.join() {
-            Ok((about, failure)) => {
-                self.done.extend(about);
-                failure.map_or(Ok(()), Err)
-            }
-            Err(panic) => std::panic::resume_unwind(panic),
+    /// Waits for the file before the current one. What went wrong with it is no reason not to go on.
+    fn await_closing(&mut self) {
+        match self.closing.take().map(JoinHandle::join) {
+            None => {}
+            Some(Ok(closed)) => self.take_closed(closed),
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn take_closed(&mut self, closed: Closed) {
+        self.done.extend(closed.about);
+        self.forget(closed.lost);
+        if let Some(failure) = closed.failure {
+            self.interruption.get_or_insert(failure);
         }
     }
 
@@ -266,36 +310,14 @@ impl RecordingWriter {
         self.not_written += self.pending.packets;
         self.pending = Content::default();
         self.buffer.clear();
-        let (about, failure) = match self.current.take() {
-            Some(OpenFile { file, about, .. }) => keep_whole(file, about, failure),
-            None => (None, Some(failure)),
+        let Closed { about, failure, lost } = match self.current.take() {
+            Some(file) => Closed::cut(file, failure),
+            None => Closed { failure: Some(failure), ..Closed::nothing() },
         };
         self.done.extend(about);
+        self.forget(lost);
         self.failure = failure;
     }
-}
-
-/// Keeps what has been written of a file under a name that says that it is not complete, and adds to the failure if
-/// that fails too.
-fn keep_whole(
-    mut file: Box<dyn RecordingFile>,
-    mut about: RecordedFile,
-    mut failure: String,
-) -> (Option<RecordedFile>, Option<String>) {
-    if about.file_bytes == 0 {
-        return (None, Some(failure));
-    }
-    let kept = match file.finish_cut(about.file_bytes) {
-        Ok(path) => {
-            about.path = path;
-            Some(about)
-        }
-        Err(error) => {
-            failure.push_str(&format!(" What had been written of it is lost: {error}."));
-            None
-        }
-    };
-    (kept, Some(failure))
 }
 
 /// What a writer has done.
@@ -304,14 +326,11 @@ pub(super) struct Finished {
     pub(super) not_written: u64,
     pub(super) files: Vec<RecordedFile>,
     pub(super) failure: Option<String>,
+    pub(super) interruption: Option<String>,
 }
 
-fn explain(path: &Path, what: &str, error: &io::Error) -> String {
-    let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            " The disk is full: free some space, or record to another one."
-        }
-        _ => "",
-    };
-    format!("{} {what}: {error}.{advice}", path.display())
+/// True if a file that could not be opened may well be in a second.
+fn may_pass(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, OutOfMemory, QuotaExceeded, StorageFull, WouldBlock};
+    matches!(error.kind(), WouldBlock | Interrupted | StorageFull | QuotaExceeded | OutOfMemory)
 }

@@ -48,6 +48,13 @@ pub enum NexusError {
         /// Events that were taken and are not in the file.
         lost: u64,
     },
+    /// Somebody has removed or replaced the file while it was written; the writer takes no more events.
+    Gone {
+        /// The file.
+        path: PathBuf,
+        /// Events that were taken and are lost.
+        lost: u64,
+    },
     /// The writer has failed before and takes no more events.
     Stopped {
         /// The file.
@@ -143,6 +150,12 @@ impl fmt::Display for NexusError {
                  the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
                  by `evforge write --recover {}`",
                 path.display(),
+                path.display()
+            ),
+            NexusError::Gone { path, lost } => write!(
+                f,
+                "{} was removed, renamed or replaced by another file while it was written: what it held is not there \
+                 under that name any more ({lost} events), and no more events are taken",
                 path.display()
             ),
             NexusError::Stopped { path, safe } => write!(

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | write events into a file | [`NexusWriter`], from [`NexusOptions`] |
 //! | know whether a killed writer left a file, and mend it | [`needs_recovery`], [`recover`] |
+//! | hold the name of a file before there is one | [`Reservation`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
 //!
 //! # The layout (version 1)
@@ -106,7 +107,8 @@
 //! ```
 //! Take no more than `total` events: what lies behind belongs to a commit that is under way. The writer holds a
 //! shared advisory lock (`flock`), which readers do not notice; it makes [`recover`] and overwriting refuse a
-//! file that is being written.
+//! file that is being written. A file that somebody removes or replaces while it is written is noticed by the writer
+//! with its next commit or row of the ledger.
 //!
 //! # Example
 //! ```
@@ -141,6 +143,7 @@ mod options;
 mod place;
 mod recovery;
 mod report;
+mod reservation;
 mod series;
 mod superblock;
 mod text;
@@ -150,4 +153,5 @@ pub use counters::NexusCounters;
 pub use error::NexusError;
 pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions, PulseOrigin};
 pub use recovery::{Recovered, needs_recovery, recover, replace_report};
+pub use reservation::Reservation;
 pub use writer::NexusWriter;

@@ -9,6 +9,7 @@ use hdf5_metno::file::LibraryVersion;
 use super::error::NexusError;
 use super::layout::Layout;
 use super::options::NexusOptions;
+use super::reservation::identity;
 use super::text::write_text;
 use super::{moment, place};
 
@@ -17,6 +18,8 @@ use super::{moment, place};
 pub(crate) struct OpenFile {
     pub(crate) layout: Layout,
     pub(crate) file: File,
+    /// Device and number, by which another file of the same name is told from it.
+    identity: (u64, u64),
     /// Held to say that somebody is writing; see [`place`].
     _lock: Option<fs::File>,
 }
@@ -50,7 +53,11 @@ impl OpenFile {
             Ok(layout)
         });
         match layout {
-            Ok(layout) => Ok(Self { layout, file, _lock: place::hold(path)? }),
+            Ok(layout) => {
+                let about =
+                    fs::symlink_metadata(path).map_err(|cause| NexusError::io("look at", path, cause))?;
+                Ok(Self { layout, file, identity: identity(&about), _lock: place::hold(path)? })
+            }
             Err(error) => {
                 drop(file);
                 // Nothing in it yet, and it was not there before: better gone than half a file.
@@ -58,6 +65,11 @@ impl OpenFile {
                 Err(NexusError::hdf5("create the layout", path, &error))
             }
         }
+    }
+
+    /// True if the file is still there under its name.
+    pub(crate) fn is_in_place(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|about| identity(&about) == self.identity)
     }
 
     /// Brings what is waiting to the file, in the order in which a reader may need it: events before the
@@ -89,7 +101,7 @@ impl OpenFile {
 
     /// Closes the file, which clears the mark of a writer.
     pub(crate) fn close(self) -> hdf5_metno::Result<()> {
-        let OpenFile { layout, file, _lock } = self;
+        let OpenFile { layout, file, .. } = self;
         drop(layout);
         file.close()
     }

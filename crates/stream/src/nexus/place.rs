@@ -15,7 +15,7 @@ use super::options::ExistingFile;
 use super::superblock::{SUPERBLOCK_LENGTH, Superblock, SuperblockError};
 
 /// Files numbered higher than this are a mistake, not a habit.
-const HIGHEST_NUMBER: u32 = 99_999;
+pub(crate) const HIGHEST_NUMBER: u32 = 99_999;
 
 /// The path for a new file at `path`, made free by the rule `existing`.
 pub(crate) fn make_room(path: &Path, existing: ExistingFile) -> Result<PathBuf, NexusError> {
@@ -84,7 +84,8 @@ pub(crate) fn superblock_of(path: &Path) -> Result<Superblock, NexusError> {
     })
 }
 
-fn occupied(path: &Path) -> Result<bool, NexusError> {
+/// True if there is something of this name.
+pub(crate) fn occupied(path: &Path) -> Result<bool, NexusError> {
     // Not `Path::exists`: a dangling link occupies the name, too.
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),

@@ -10,6 +10,7 @@ use super::error::NexusError;
 use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING};
 use super::mending::{committed_data_lies_within, groups_of, mend};
 use super::place::{is_in_use, superblock_of};
+use super::reservation::Lock;
 use super::superblock::Superblock;
 use super::text::{create_text, read_text, room, write_text};
 use super::writer::STATE_WRITING;
@@ -80,6 +81,13 @@ pub fn needs_recovery(path: &Path) -> Result<bool, NexusError> {
 /// If the file cannot be read or written, is not an HDF5 file of evforge, is damaged, or is being written at
 /// this moment. The file is then as it was, unless the disk failed in the middle of the repair.
 pub fn recover(path: &Path) -> Result<Recovered, NexusError> {
+    superblock_of(path)?;
+    let _lock = Lock::take_if_possible(path)?;
+    recover_held(path)
+}
+
+/// The same for a file whose name is held already.
+pub(crate) fn recover_held(path: &Path) -> Result<Recovered, NexusError> {
     let needed = needs_recovery(path)?;
     let superblock = superblock_of(path)?;
     if !needed {
@@ -126,6 +134,8 @@ fn mend_prepared(path: &Path, superblock: &Superblock, length: u64) -> Result<Re
 /// # Errors
 /// If the file is not a finished file of evforge, or cannot be written.
 pub fn replace_report(path: &Path, report: &str) -> Result<(), NexusError> {
+    superblock_of(path)?;
+    let _lock = Lock::take_if_possible(path)?;
     if needs_recovery(path)? {
         return Err(NexusError::Exists { path: path.to_owned(), unfinished: true });
     }

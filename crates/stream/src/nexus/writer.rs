@@ -160,11 +160,14 @@ impl NexusWriter {
     /// Brings everything taken to the file now.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or is not there any more under its name.
     pub fn commit(&mut self) -> Result<(), NexusError> {
         let Some(open) = &mut self.open else {
             return Err(self.stopped());
         };
+        if !open.is_in_place(&self.path) {
+            return Err(self.gone());
+        }
         self.last_commit = Instant::now();
         let target = Committed { events: self.counters.events, pulses: self.counters.pulses };
         match open.commit(self.committed, target, self.timeline.extent) {
@@ -243,6 +246,12 @@ impl NexusWriter {
         }
     }
 
+    /// Gives the file up because it is not there any more.
+    fn gone(&mut self) -> NexusError {
+        self.open = None;
+        NexusError::Gone { path: self.path.clone(), lost: self.counters.events }
+    }
+
     fn stopped(&self) -> NexusError {
         NexusError::Stopped { path: self.path.clone(), safe: self.committed.events }
     }
@@ -259,8 +268,10 @@ impl EventSink for NexusWriter {
 
     /// Adds a row to the time series of the ledger, with the wall clock's time.
     fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
-        if self.open.is_none() {
-            return Err(self.stopped().into());
+        match &self.open {
+            None => return Err(self.stopped().into()),
+            Some(open) if !open.is_in_place(&self.path) => return Err(self.gone().into()),
+            Some(_) => {}
         }
         self.observe_ledger(ledger);
         if self.last_commit.elapsed() >= self.flush_interval {

@@ -1,0 +1,145 @@
+//! Files that must not be the same: what a command writes, and what it reads or writes besides.
+//!
+//! Two names are of one file if they lead to the same place, whatever their spelling, or to the same file by another
+//! name (a symbolic or a hard link). It is looked at before anything is opened, and nothing is changed by it.
+
+use crate::CommandError;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The files of a command, by the options that name them.
+#[derive(Default)]
+pub(crate) struct NamedFiles {
+    inputs: Vec<NamedFile>,
+    outputs: Vec<NamedFile>,
+}
+
+struct NamedFile {
+    option: &'static str,
+    path: PathBuf,
+    /// Device and number, if there is a plain file.
+    file: Option<(u64, u64)>,
+    /// The folder, without links, and the name in it.
+    place: PathBuf,
+}
+
+impl NamedFile {
+    fn new(option: &'static str, path: &Path) -> Self {
+        let about = path.metadata().ok().filter(|about| about.is_file());
+        let file = about.map(|about| (about.dev(), about.ino()));
+        Self { option, path: path.to_owned(), file, place: place_of(path) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.place == other.place || self.file.is_some() && self.file == other.file
+    }
+}
+
+/// Where the last part of a path is, with all links before it followed.
+fn place_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(folder), Some(name)) => {
+            // A folder that is not there is told by whoever is to write there.
+            folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name)
+        }
+        _ => absolute,
+    }
+}
+
+impl NamedFiles {
+    /// Adds files that are read, as far as `paths` has some.
+    pub(crate) fn input<'a>(
+        mut self,
+        option: &'static str,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
+        self.inputs.extend(paths.into_iter().map(|path| NamedFile::new(option, path)));
+        self
+    }
+
+    /// Adds files that are written, as far as `paths` has some.
+    pub(crate) fn output<'a>(
+        mut self,
+        option: &'static str,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
+        self.outputs.extend(paths.into_iter().map(|path| NamedFile::new(option, path)));
+        self
+    }
+
+    /// Makes sure that no output is an input or another output.
+    ///
+    /// # Errors
+    /// The first pair that is the same file, with both names.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        for (index, output) in self.outputs.iter().enumerate() {
+            let path = output.path.display();
+            if let Some(input) = self.inputs.iter().find(|input| input.is(output)) {
+                return Err(format!(
+                    "{} {path} is the file that {} reads ({}), and would replace it: choose another name",
+                    output.option,
+                    input.option,
+                    input.path.display()
+                )
+                .into());
+            }
+            if let Some(other) = self.outputs[..index].iter().find(|other| other.is(output)) {
+                return Err(format!(
+                    "{} {path} is the file that {} writes, too ({}): choose another name for one of them",
+                    output.option,
+                    other.option,
+                    other.path.display()
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &Path, output: &Path) -> Result<(), CommandError> {
+        let (input, output) = (input.to_owned(), output.to_owned());
+        NamedFiles::default().input("--input", Some(&input)).output("--events", Some(&output)).check()
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_any_of_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let input = path("run.pcapng");
+        std::fs::write(&input, "packets").unwrap();
+        std::fs::create_dir(path("sub")).unwrap();
+        std::os::unix::fs::symlink("run.pcapng", path("link")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), path("sub/folder")).unwrap();
+        std::fs::hard_link(&input, path("second")).unwrap();
+        for name in
+            ["run.pcapng", "./run.pcapng", "sub/../run.pcapng", "sub/folder/run.pcapng", "link", "second"]
+        {
+            let error = check(&input, &path(name)).unwrap_err().to_string();
+            assert!(error.contains("--events") && error.contains("--input"), "{name}: {error}");
+        }
+        for name in ["run", "sub/run.pcapng", "absent/run.pcapng"] {
+            assert!(check(&input, &path(name)).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn two_outputs_are_compared_before_either_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let (one, same) = (folder.path().join("out"), folder.path().join("sub/../out"));
+        let other = folder.path().join("sub/out");
+        let outputs = |second: &PathBuf| {
+            NamedFiles::default().output("--report", Some(&one)).output("--image", Some(second)).check()
+        };
+        assert!(outputs(&same).unwrap_err().to_string().contains("--image"));
+        assert!(outputs(&other).is_ok());
+        // What is no plain file, such as /dev/null, may be read and written by all: it is refused elsewhere, if at all.
+        assert!(check(Path::new("/dev/null"), Path::new("/dev/zero")).is_ok());
+    }
+}

@@ -1,0 +1,9 @@
+//! What a command writes: nothing is replaced that must not be, nothing is lost that was written, and what fails is said.
+#![cfg(target_os = "linux")]
+
+mod ends;
+mod full_disk;
+mod nexus;
+mod partial_recordings;
+mod program;
+mod same_file;
