@@ -85,6 +85,8 @@ enum Command {
 type CommandError = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
+    // Where the system refuses, the limit is what it was.
+    let _ = evforge_net::descriptors::raise_limit();
     let result = match CommandLine::parse().command {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Run(arguments) => run::run(&arguments),

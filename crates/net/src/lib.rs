@@ -12,6 +12,7 @@
 //! | send UDP, at a rate or with recorded timing, through sockets or by AF_XDP | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
+//! | have as many open files and sockets as the system allows | [`descriptors::raise_limit`] |
 //! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
@@ -63,7 +64,7 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, and in `xdp` to what is shared with
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `thread_time`, `descriptors`, and in `xdp` to what is shared with
 //! the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface`, `privileges` and the types of the program's maps in `steering`.
 
 pub mod affinity;
@@ -72,6 +73,7 @@ pub mod capture;
 mod checksum;
 pub mod clock;
 pub mod departure_counters;
+pub mod descriptors;
 mod frame;
 pub mod host_check;
 pub mod host_counters;
