@@ -2,7 +2,8 @@
 
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
-use crate::run::{WayArguments, stop_on_signals};
+use crate::run::WayArguments;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation};

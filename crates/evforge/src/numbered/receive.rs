@@ -3,7 +3,8 @@
 use super::{json, text};
 use crate::CommandError;
 use crate::output::{check_writable, print, write_file};
-use crate::run::{WayArguments, stop_on_signals};
+use crate::run::WayArguments;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
 use evforge_net::live_receiver::LiveReceiver;
