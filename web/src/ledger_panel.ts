@@ -66,6 +66,7 @@ function packetRows(rows: DocumentFragment, ledger: Ledger): void {
   note(table, bound(packets));
   row(table, "reordered", grouped(packets.reordered), "minor");
   row(table, "duplicated", grouped(packets.duplicated), "minor");
+  if (packets.unconfirmed > 0) row(table, "with an unconfirmed number", grouped(packets.unconfirmed), "minor");
   if (packets.restarts > 0) row(table, "restarts of the numbering", grouped(packets.restarts), "minor");
   if (ledger.handed_over > packets.received) {
     row(table, "of no known source", grouped(ledger.handed_over - packets.received), "minor");

@@ -29,6 +29,8 @@ export interface Packets {
   lost: number;
   reordered: number;
   duplicated: number;
+  /** Packets whose number is far from all others, and which no next number has followed. */
+  unconfirmed: number;
   restarts: number;
   loss_upper_bound?: number;
 }

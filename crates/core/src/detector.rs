@@ -49,6 +49,11 @@ pub trait Detector: Send {
     /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data.
     fn memory_bound(&self) -> usize;
 
+    /// Sets the limit above which a step ahead in the packets' numbers must be confirmed by the next packet
+    /// ([`SequenceTracker::confirm_above`](crate::sequence::SequenceTracker::confirm_above)), before the first packet. Does nothing
+    /// for a detector whose packets have no numbers, or that follows them by itself.
+    fn confirm_numbers_above(&mut self, _packets: u64) {}
+
     /// Begins to collect monitor data, or stops and forgets it. May be switched at any time between packets;
     /// it never changes the events. This call may allocate.
     fn set_monitoring(&mut self, on: bool);

@@ -19,6 +19,9 @@ pub struct PacketLedger {
     pub reordered: u64,
     /// Packets that arrived a second time.
     pub duplicated: u64,
+    /// Packets with a number that is far from all others, and which no next number has followed (so far): most likely it was
+    /// damaged. They were sent and received, and are counted as both.
+    pub unconfirmed: u64,
     /// How often the numbering started over.
     pub restarts: u64,
 }
@@ -34,6 +37,7 @@ impl PacketLedger {
         self.lost += other.lost;
         self.reordered += other.reordered;
         self.duplicated += other.duplicated;
+        self.unconfirmed += other.unconfirmed;
         self.restarts += other.restarts;
     }
 
@@ -87,6 +91,7 @@ impl SourceLedger {
                 lost: counts.lost,
                 reordered: counts.reordered,
                 duplicated: counts.duplicated,
+                unconfirmed: counts.unconfirmed,
                 restarts: counts.restarts,
             },
             gaps: tracker.gaps().to_vec(),

@@ -14,6 +14,8 @@
 //! * Packets that are missing between two that arrived are shared out evenly over the time between.
 //! * A packet that turns up late is taken off the losses in the bin in which it arrives. So a bin's `lost` can be below 0 by
 //!   the few packets that crossed its border; sums over bins are exact.
+//! * A packet whose number is not confirmed ([`sequence`](crate::sequence)) has arrived, and says nothing of what is lost: a large
+//!   gap is shared out when the next number confirms it, over the time in which it came about.
 //! * What was lost before a source's first packet and after its last one cannot be seen.
 //! * An event that needs hits of several sources is lost if any of them is: its live fraction is their product.
 
@@ -81,13 +83,19 @@ impl LiveTime {
             self.go_to(arrival_ns);
         }
         if lost != 0 {
-            self.lose(lost, arrival_ns);
+            self.lose_between(lost, self.last_arrival, arrival_ns);
         }
         // The bin of the last packet is always one of them.
         if let Some(bin) = self.bins.get_mut(self.current) {
             bin.received = bin.received.saturating_add(u32::from(is_new));
         }
         self.last_arrival = arrival_ns;
+    }
+
+    /// What the next packet says is lost was lost since this time, and not since the last arrival: the packets between say nothing
+    /// of what is missing before them.
+    pub fn count_losses_from(&mut self, time_ns: u64) {
+        self.last_arrival = time_ns;
     }
 
     /// The bins so far, the earliest first.
@@ -137,11 +145,14 @@ impl LiveTime {
         self
     }
 
-    /// Shares lost packets out over the bins since the last arrival: exactly as many as were lost. Those that turned up
-    /// are taken off here.
+    /// Shares lost packets out over the bins between two arrivals that have been observed: exactly as many as were lost. Those
+    /// that turned up are taken off where the later one is.
     #[cold]
-    fn lose(&mut self, lost: i64, arrival_ns: u64) {
-        let from_ns = if lost > 0 { self.last_arrival.min(arrival_ns) } else { arrival_ns };
+    pub fn lose_between(&mut self, lost: i64, from_ns: u64, arrival_ns: u64) {
+        if lost == 0 || self.bins.is_empty() {
+            return;
+        }
+        let from_ns = if lost > 0 { from_ns.min(arrival_ns) } else { arrival_ns };
         let width = self.width_ns();
         let index = |time: u64| (time / width).saturating_sub(self.first).min(BINS as u64 - 1);
         let (from, to) = (index(from_ns), index(arrival_ns));

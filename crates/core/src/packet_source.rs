@@ -48,4 +48,9 @@ pub trait PacketSource: Send {
 
     /// What has been read and left out so far.
     fn counters(&self) -> CounterSnapshot;
+
+    /// True if the input has ended because it was asked to, and not where it ends itself.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }

@@ -9,6 +9,8 @@ use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_net::capture::CaptureReader;
 use evforge_pipeline::config::{Config, DetectorSettings};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Opens a file with packets for the detector of a configuration: a capture (of which only packets to `port` are
 /// taken, if one is given) or a dump of readouts, which is known by its first bytes and not by its name.
@@ -17,19 +19,38 @@ pub(crate) fn open(
     port: Option<u16>,
     config: &Config,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
-    if is_dump(path)? {
-        let formats = formats(path, config)?;
-        return Ok(packets::open(path, &formats)?);
-    }
-    open_capture(path, port)
+    open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open(path)?, port), Ok)
 }
 
-/// Opens a file with packets, without knowing what they are for.
-pub(crate) fn open_any(path: &Path, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
+/// The same for an input that may be a pipe: it is read until `stop` is set.
+pub(crate) fn open_until(
+    path: &Path,
+    port: Option<u16>,
+    config: &Config,
+    stop: &Arc<AtomicBool>,
+) -> Result<Box<dyn PacketSource>, CommandError> {
+    open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open_until(path, stop)?, port), Ok)
+}
+
+/// Opens a file with packets, or a pipe, which is read until `stop` is set, without knowing what the packets are for.
+pub(crate) fn open_any_until(
+    path: &Path,
+    port: Option<u16>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Box<dyn PacketSource>, CommandError> {
     if is_dump(path)? {
         return Ok(packets::open(path, &PacketFormats::default())?);
     }
-    open_capture(path, port)
+    capture(CaptureReader::open_until(path, stop)?, port)
+}
+
+/// Opens a dump for the detector of a configuration; none if it is a capture.
+fn open_dump(path: &Path, config: &Config) -> Result<Option<Box<dyn PacketSource>>, CommandError> {
+    if !is_dump(path)? {
+        return Ok(None);
+    }
+    let formats = formats(path, config)?;
+    Ok(Some(packets::open(path, &formats)?))
 }
 
 /// Whether a file is a dump. A pipe is not looked into.
@@ -38,8 +59,7 @@ pub(crate) fn is_dump(path: &Path) -> Result<bool, CommandError> {
     Ok(path.is_file() && is_hdf5(path).unwrap_or(false))
 }
 
-fn open_capture(path: &Path, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
-    let mut reader = CaptureReader::open(path)?;
+fn capture(mut reader: CaptureReader, port: Option<u16>) -> Result<Box<dyn PacketSource>, CommandError> {
     if let Some(port) = port {
         reader = reader.only_port(port);
     }

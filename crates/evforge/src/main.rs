@@ -2,6 +2,20 @@
 
 #![forbid(unsafe_code)]
 
+/// As that of the standard library, which it takes the place of in all modules below; but a terminal that has gone away (SIGHUP) or a
+/// closed standard error is no reason to panic in the middle of a run.
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!($($text)*));
+    }};
+}
+
+/// The same, with an end of line.
+macro_rules! eprintln {
+    () => { eprint!("\n") };
+    ($($text:tt)*) => { eprint!("{}\n", format_args!($($text)*)) };
+}
+
 mod accuracy;
 mod bench;
 mod demo;
@@ -30,6 +44,7 @@ mod same_file;
 mod score;
 mod score_plot;
 mod shipped;
+mod signals;
 mod simulate;
 mod status_line;
 mod truth_files;
@@ -117,6 +132,10 @@ enum Command {
 type CommandError = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
+    // Before all else: what cannot be registered stays as it was.
+    let _ = signals::ignore_others();
+    // Where the system refuses, the limit is what it was.
+    let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = CommandLine::parse();
     if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
         eprintln!("evforge: {error}");

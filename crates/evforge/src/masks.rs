@@ -1,9 +1,9 @@
 //! `evforge masks`: which channels should be masked, from a capture.
 
 use crate::CommandError;
-use crate::input::open;
+use crate::input::open_until;
 use crate::output::print;
-use crate::run::stop_on_signals;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
@@ -36,7 +36,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
     monitor.switch(true);
     let run = CaptureRun {
         config: &config,
-        input: open(&arguments.input, arguments.port, &config)?,
+        input: open_until(&arguments.input, arguments.port, &config, &stop)?,
         sinks: Vec::new(),
         samples: None,
         stop: &stop,

@@ -3,8 +3,9 @@
 use crate::CommandError;
 use crate::left_over::tell_recordings;
 use crate::output::{Ending, check_writable};
-use crate::run::{WayArguments, stop_on_signals};
+use crate::run::WayArguments;
 use crate::same_file::NamedFiles;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};

@@ -1,10 +1,10 @@
 //! `evforge replay`: captures to UDP, with their own timing or at a rate.
 
 use crate::CommandError;
-use crate::input::open_any;
+use crate::input::open_any_until;
 use crate::output::{Ending, check_writable};
-use crate::run::stop_on_signals;
 use crate::same_file::NamedFiles;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
@@ -16,6 +16,7 @@ use evforge_pipeline::report::{grouped, scaled};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -78,7 +79,8 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
     if let Some(path) = &arguments.report {
         check_writable("the report", path)?;
     }
-    let source = open_all(arguments)?;
+    let stop = stop_on_signals()?;
+    let source = open_all(arguments, &stop)?;
     let options = SenderOptions {
         pace,
         segment: arguments.segment,
@@ -86,7 +88,6 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         ..SenderOptions::new(arguments.to)
     };
     let mut sender = UdpSender::open_by(&options, arguments.xdp.as_deref())?;
-    let stop = stop_on_signals()?;
     send_source(source, &mut sender, &stop)?;
     let report = sender.report();
     let mut ending = Ending::default();
@@ -103,10 +104,13 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
 }
 
 /// Opens all captures, as one.
-fn open_all(arguments: &ReplayArguments) -> Result<Box<dyn PacketSource>, CommandError> {
+fn open_all(
+    arguments: &ReplayArguments,
+    stop: &Arc<AtomicBool>,
+) -> Result<Box<dyn PacketSource>, CommandError> {
     let mut sources = Vec::new();
     for input in &arguments.inputs {
-        sources.push(open_any(input, arguments.port)?);
+        sources.push(open_any_until(input, arguments.port, stop)?);
     }
     Ok(match sources.len() {
         1 => sources.remove(0),

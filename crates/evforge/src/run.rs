@@ -1,12 +1,13 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::input::open;
+use crate::input::{open, open_until};
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, Outputs};
 use crate::progress::ProgressDisplay;
 use crate::record::RecordLimits;
 use crate::same_file::NamedFiles;
+use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
@@ -196,13 +197,13 @@ fn run_capture(
     config: &Config,
     input: &Path,
     outputs: &mut Outputs,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<RunReport, CommandError> {
     let mut display = ProgressDisplay::new(arguments.quiet);
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         config,
-        input: open(input, arguments.port, config)?,
+        input: open_until(input, arguments.port, config, stop)?,
         sinks: std::mem::take(&mut outputs.sinks),
         samples: outputs.samples.take(),
         stop,
@@ -301,16 +302,6 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
             self.tell(alarm.clone());
         }
     }
-}
-
-/// A flag that SIGINT and SIGTERM set; the second signal of a kind ends the process at once.
-pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, CommandError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
 }
 
 /// What follows from a configuration.

@@ -145,11 +145,6 @@ fn with_coalesced_packets_the_place_is_inferred() {
     assert!(lost > 50, "the hold-up must cost packets: {stream:#}");
     let placed = sum(&stream, "/packets/places") + sum(&stream, "/packets/inferred_places");
     assert_eq!(placed + number(&stream, "/packets/unlocated"), lost);
-    // Whatever else this host does at the same time may fill the kernel's backlog, too: then two counters have moved,
-    // and the rest has no place.
-    if stream.pointer("/packets/inferred_places/kernel backlog").is_none() {
-        assert_eq!(number(&stream, "/packets/inferred_places/socket buffer"), lost);
-    }
     assert!(number(&stream, "/packets/inferred_places/socket buffer") > 0);
     assert_eq!(number(&stream, "/unaccounted"), 0);
 }

@@ -333,6 +333,35 @@ fn where_backlog_and_socket_drop_pieces_of_packets_the_rest_is_unlocated() {
 }
 
 #[test]
+fn where_the_socket_drops_pieces_its_place_has_what_the_kernel_counted_and_no_more() {
+    let test = "where_the_socket_drops_pieces_its_place_has_what_the_kernel_counted_and_no_more";
+    if !veth::is_possible(test) {
+        return;
+    }
+    let (stream, sent) = scene(1, &["--set", "receive.buffer=2MB"], |scene| {
+        let to = format!("10.9.0.2:{}", scene.port).parse().expect("an address");
+        let options = SenderOptions { segment: true, ..SenderOptions::new(to) };
+        let mut sender = scene.wire.at_sender(|| UdpSender::open(&options)).expect("a sender");
+        scene.send_slowly(100);
+        scene.stopped(|scene| scene.send_in_pieces(&mut sender, 6000));
+        std::thread::sleep(Duration::from_millis(100));
+        scene.send_slowly(100);
+    });
+    let counted = at(&stream, "inferred_places", "socket buffer");
+    let lost = number(&stream, "/packets/lost");
+    assert!(counted > 0 && counted < lost, "nothing came in pieces: {stream:#}");
+    // Every packet that is missing was in one of the pieces, each of which has 64 at most.
+    assert!(lost <= 64 * counted, "{stream:#}");
+    check_balance(&stream, sent, lost - counted);
+    let hints = stream["hints"].as_array().expect("hints");
+    let expected = format!("up to {0} of the {0} unlocated", lost - counted);
+    assert!(
+        hints.iter().any(|hint| hint.as_str().is_some_and(|hint| hint.starts_with(&expected))),
+        "{hints:?}"
+    );
+}
+
+#[test]
 fn frames_of_unknown_protocols_are_no_lost_packets() {
     if !veth::is_possible("frames_of_unknown_protocols_are_no_lost_packets") {
         return;

@@ -20,6 +20,7 @@ pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLed
         lost,
         reordered: sequence.reordered,
         duplicated: sequence.duplicated,
+        unconfirmed: sequence.unconfirmed,
         restarts: sequence.restarts,
     }
 }
@@ -32,8 +33,21 @@ pub fn packets_json(packets: &PacketLedger) -> Value {
         "lost": packets.lost,
         "reordered": packets.reordered,
         "duplicated": packets.duplicated,
+        "unconfirmed": packets.unconfirmed,
         "restarts": packets.restarts,
     })
+}
+
+/// What rarely happens to numbers, in words that go on after the other counts; empty if nothing did.
+pub fn rare_counts(packets: &PacketLedger) -> String {
+    let mut text = String::new();
+    if packets.unconfirmed > 0 {
+        text += &format!(", with an unconfirmed number {}", packets.unconfirmed);
+    }
+    if packets.restarts > 0 {
+        text += &format!(", the numbering started over {} times", packets.restarts);
+    }
+    text
 }
 
 /// Packet error ratio, as in *Reliable UDP at 10 Gb/s*: the share of the packets sent that did not arrive. None before the
@@ -55,7 +69,7 @@ pub fn next_packet_bound(packets: &PacketLedger) -> Option<f64> {
 pub struct StreamPlaces {
     /// In the receive buffer of its socket.
     pub socket: u64,
-    /// True if the socket counts pieces of several packets (UDP_GRO): that it lost is counted, how many is inferred.
+    /// True if the socket counts pieces of several packets (UDP_GRO): it has lost as many packets at least.
     pub socket_is_inferred: bool,
     /// In the rings and the memory of AF_XDP and by the checks of its frames, inferred: they count for all streams together.
     pub rings: u64,
@@ -66,16 +80,16 @@ pub struct StreamPlaces {
 }
 
 impl StreamPlaces {
-    /// Places `lost` packets: what the socket counted, then what AF_XDP (`rings`) and the sender's host say they lost of all
+    /// Places `lost` packets: what the socket counted (with UDP_GRO that is pieces: never more is placed there, and what else
+    /// they held is unlocated), then what AF_XDP (`rings`) and the sender's host say they lost of all
     /// packets, but no more than is missing.
     pub fn new(lost: u64, socket: SocketDrops, rings: u64, sender: u64) -> Self {
-        let in_socket = if socket.is_lower_bound && socket.count > 0 { lost } else { socket.count };
-        let missing = lost.saturating_sub(in_socket);
+        let missing = lost.saturating_sub(socket.count);
         let rings = rings.min(missing);
         let missing = missing - rings;
         let sender = sender.min(missing);
         Self {
-            socket: in_socket,
+            socket: socket.count,
             socket_is_inferred: socket.is_lower_bound && socket.count > 0,
             rings,
             sender,
@@ -98,7 +112,7 @@ mod tests {
         let pieces = place(10, 1, true, 3);
         assert_eq!(
             (pieces.socket, pieces.sender, pieces.unlocated, pieces.socket_is_inferred),
-            (10, 0, 0, true)
+            (1, 3, 6, true)
         );
         assert_eq!(place(10, 0, true, 30), StreamPlaces { sender: 10, ..StreamPlaces::default() });
         let by_xdp = StreamPlaces::new(10, SocketDrops::default(), 7, 30);

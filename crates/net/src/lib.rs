@@ -12,6 +12,7 @@
 //! | send UDP, at a rate or with recorded timing, through sockets or by AF_XDP | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
+//! | have as many open files and sockets as the system allows | [`descriptors::raise_limit`] |
 //! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
 //! | do without privileges, and have a small helper do what needs them | [`helper::Helper`], [`privileges::drop_all`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
@@ -64,7 +65,7 @@
 //!
 //! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
 //! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
+//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
 //! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
 //! program's maps in `steering`.
 
@@ -74,6 +75,7 @@ pub mod capture;
 mod checksum;
 pub mod clock;
 pub mod departure_counters;
+pub mod descriptors;
 mod frame;
 #[cfg(target_os = "linux")]
 pub mod helper;

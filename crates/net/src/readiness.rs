@@ -1,4 +1,4 @@
-//! Sleeping until one of several sockets has packets.
+//! Sleeping until one of several sockets has packets, or a pipe something to read.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -20,8 +20,8 @@ mod linux {
             self.0.push(libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 });
         }
 
-        /// Sleeps until one of the sockets has something, or `patience` is over.
-        pub(crate) fn wait(&mut self, patience: Duration) -> io::Result<()> {
+        /// Sleeps until one of the sockets has something (or has ended), or `patience` is over: true if it is the former.
+        pub(crate) fn wait(&mut self, patience: Duration) -> io::Result<bool> {
             let timeout = libc::timespec {
                 tv_sec: patience.as_secs().min(i32::MAX as u64) as libc::time_t,
                 tv_nsec: patience.subsec_nanos() as _,
@@ -30,10 +30,10 @@ mod linux {
             // SAFETY: so many entries, valid for writes; the timeout is valid for reads; no signal mask.
             let ready = unsafe { libc::ppoll(self.0.as_mut_ptr(), count, &timeout, std::ptr::null()) };
             if ready >= 0 {
-                return Ok(());
+                return Ok(ready > 0);
             }
             let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+            if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) }
         }
     }
 }
@@ -52,7 +52,7 @@ impl Readiness {
         Self
     }
 
-    pub(crate) fn wait(&mut self, _: std::time::Duration) -> std::io::Result<()> {
-        Ok(())
+    pub(crate) fn wait(&mut self, _: std::time::Duration) -> std::io::Result<bool> {
+        Ok(true)
     }
 }

@@ -171,10 +171,15 @@ fn run_in_turn(
         progress(progress_of(reader, forming.sinks().handed_over()));
         match fill {
             Ok(Fill::More) => {}
-            Ok(Fill::End) => return Ending::Complete,
+            Ok(Fill::End) => return end_of(reader),
             Err(error) => return Ending::InputFailed(error.to_string()),
         }
     }
+}
+
+/// How an input has ended that has no more packets.
+fn end_of(reader: &dyn PacketSource) -> Ending {
+    if reader.is_stopped() { Ending::Stopped } else { Ending::Complete }
 }
 
 /// One thread reads while this one forms. Slabs go round: filled to the one side, empty to the other.
@@ -206,7 +211,7 @@ fn run_side_by_side(
                 }
                 match fill {
                     Ok(Fill::More) => {}
-                    Ok(Fill::End) => return Ending::Complete,
+                    Ok(Fill::End) => return end_of(reader),
                     Err(error) => return Ending::InputFailed(error.to_string()),
                 }
             }

@@ -3,7 +3,7 @@
 //! A hint is a whole sentence for a person, who judges it. It is given where the pattern would hardly come about
 //! otherwise, and only from the numbers of missing packets and the times at which that was noticed.
 
-use crate::loss_places::{LossPlace, LossPlaces};
+use crate::loss_places::{LossPlace, LossPlaces, PIECE};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
 use std::time::Duration;
@@ -30,6 +30,7 @@ pub fn loss_hints(ledger: &DetectorLedger, losses: &LossPlaces, pulses: &PulseTr
     hints.extend(only_at_start(&ledger.sources));
     hints.extend(in_step_with_pulses(&ledger.sources, pulses));
     hints.extend(losses.places.iter().filter_map(|loss| remedy(loss.place)).map(str::to_owned));
+    hints.extend(lost_in_pieces(losses));
     hints
 }
 
@@ -125,6 +126,17 @@ fn in_step_with_pulses(sources: &[SourceLedger], pulses: &PulseTrain) -> Option<
             "packets get lost in step with the pulses (in {count} pulses at about the same moment of their {:.1} ms): a buffer \
              is too small for the peak, though it would do for the mean. Make receive.buffer (AF_XDP: receive.ring) larger",
             period_ns / 1e6
+        )
+    })
+}
+
+/// What the kernel counts only in pieces of several packets.
+fn lost_in_pieces(losses: &LossPlaces) -> Option<String> {
+    let packets = losses.unlocated_in_pieces;
+    (packets > 0).then(|| {
+        format!(
+            "up to {packets} of the {} unlocated packets may have been lost in the socket buffer or the kernel's backlog, too: with              UDP_GRO the kernel counts pieces of up to {PIECE} packets there. receive.coalesce = false has it count packets",
+            losses.unlocated
         )
     })
 }
@@ -235,5 +247,13 @@ mod tests {
         let losses = LossPlaces { places: vec![place], ..LossPlaces::default() };
         let found = loss_hints(&DetectorLedger::default(), &losses, &PulseTrain::ess());
         assert!(found.len() == 1 && found[0].contains("receive.buffer"), "{found:?}");
+    }
+
+    #[test]
+    fn what_pieces_may_have_held_is_said_beside_what_is_unlocated() {
+        let losses = LossPlaces { unlocated: 900, unlocated_in_pieces: 630, ..LossPlaces::default() };
+        let found = loss_hints(&DetectorLedger::default(), &losses, &PulseTrain::ess());
+        assert!(found.len() == 1 && found[0].starts_with("up to 630 of the 900 unlocated"), "{found:?}");
+        assert!(found[0].contains("receive.coalesce = false"), "{found:?}");
     }
 }

@@ -8,9 +8,9 @@
 //!   With UDP_GRO, the kernel counts pieces of many datagrams: the count is a lower bound;
 //! * counters of the host and of the interfaces hold other traffic as well. They place no more than is missing, and are
 //!   marked *inferred*. If together they say more than is missing, each gets only what the others cannot explain;
-//! * where one counter of pieces has moved, it says *where* but not how many: all that is still missing is placed there,
-//!   *inferred*. Where two such counters have moved (socket and backlog), nobody knows how the missing packets are shared
-//!   among them: each gets its own count, as a lower bound, and the rest is unlocated;
+//! * a counter of pieces says *where*, and that at least as many packets were lost there. No place ever gets more than its
+//!   counter says: how many packets a lost piece had, up to 64 ([`PIECE`]), nobody has counted, and the missing ones may as well
+//!   have been lost elsewhere. They are unlocated; how many of them the pieces can have held is told beside;
 //! * what the interface dropped and nothing else explains was lost behind the driver's ring, if packets are still missing;
 //! * drops beyond the sequence gaps came after the last packet that arrived: a sequence cannot see them,
 //!   the socket's count can;
@@ -86,6 +86,9 @@ pub struct LossPlaces {
     pub places: Vec<PlacedLoss>,
     /// Packets missing in the sequence that no counter locates.
     pub unlocated: u64,
+    /// At most so many of the unlocated packets were in pieces (UDP_GRO) that the socket or the backlog dropped: beside the one
+    /// of each piece that is in `places`.
+    pub unlocated_in_pieces: u64,
     /// Packets lost after the last one received: in `places`, but in no sequence gap.
     pub after_the_last: u64,
 }
@@ -121,6 +124,9 @@ impl Join {
         self.missing = self.missing.saturating_sub(packets);
     }
 }
+
+/// Most packets that the kernel joins into one piece for UDP_GRO (`UDP_GRO_CNT_MAX`).
+pub const PIECE: u64 = 64;
 
 /// What the socket's count of drops is made of.
 struct SocketSplit {
@@ -166,6 +172,10 @@ impl LossPlaces {
         }
         let Join { mut result, missing } = join;
         result.unlocated = missing;
+        if in_pieces {
+            let pieces = full.saturating_add(counts.backlog());
+            result.unlocated_in_pieces = pieces.saturating_mul(PIECE - 1).min(missing);
+        }
         if !counts.numbered {
             result.after_the_last = 0;
         }
@@ -229,7 +239,7 @@ impl LossCounts {
         ]
     }
 
-    /// With UDP_GRO, the socket (which dropped `full` pieces) and the backlog count pieces.
+    /// With UDP_GRO, the socket (which dropped `full` pieces) and the backlog count pieces: each places one packet of each.
     fn share_pieces(&self, join: &mut Join, full: u64) {
         let backlog = self.backlog();
         // Of what the socket dropped at least as many are ours for certain.
@@ -240,15 +250,8 @@ impl LossCounts {
         for loss in hints.result.places {
             join.place(loss.place, loss.packets, true);
         }
-        match (full, backlog) {
-            (0, 0) => {}
-            (_, 0) => join.place(LossPlace::SocketBuffer, full + rest, true),
-            (0, _) => join.place(LossPlace::KernelBacklog, rest, true),
-            _ => {
-                join.place(LossPlace::SocketBuffer, full, true);
-                join.place(LossPlace::KernelBacklog, backlog.min(rest), true);
-            }
-        }
+        join.place(LossPlace::SocketBuffer, full, true);
+        join.place(LossPlace::KernelBacklog, backlog.min(rest), true);
     }
 }
 
@@ -308,8 +311,15 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_pieces_locate_and_infer() {
-        assert_eq!(join(&counts(5_000, 80, true)), (vec![("socket buffer", 5_000, true)], 0));
+    fn a_counter_of_pieces_places_what_it_has_counted_and_no_more() {
+        let lost = counts(5_875_782, 8_227, true);
+        assert_eq!(join(&lost), (vec![("socket buffer", 8_227, true)], 5_875_782 - 8_227));
+        // 63 packets more in each piece, if all were full.
+        assert_eq!(LossPlaces::join(&lost).unlocated_in_pieces, 8_227 * 63);
+        let few = LossPlaces::join(&counts(5_000, 80, true));
+        assert_eq!((few.unlocated, few.unlocated_in_pieces), (4_920, 4_920));
+        let single = LossPlaces::join(&counts(5_000, 80, false));
+        assert_eq!((single.unlocated, single.unlocated_in_pieces), (4_920, 0));
         assert_eq!(join(&counts(5_000, 0, true)), (vec![], 5_000), "no counter moved: lost before this host");
     }
 
@@ -331,7 +341,7 @@ mod tests {
         let expected = vec![("socket buffer", 80, true), ("kernel backlog", 30, true)];
         assert_eq!(join(&both), (expected, 4_890));
         let backlog_only = LossCounts { host: backlog(30, 30), ..counts(5_000, 0, true) };
-        assert_eq!(join(&backlog_only), (vec![("kernel backlog", 5_000, true)], 0));
+        assert_eq!(join(&backlog_only), (vec![("kernel backlog", 30, true)], 4_970));
         // Without UDP_GRO both count packets.
         let single = LossCounts { host: backlog(30, 30), ..counts(5_000, 80, false) };
         let expected = vec![("socket buffer", 80, false), ("kernel backlog", 30, true)];
@@ -374,7 +384,7 @@ mod tests {
         assert_eq!(join(&LossCounts { sequence: 60, ..all }), (expected, 26));
         // With pieces of unknown size beside, they may all belong to others.
         let pieces = LossCounts { host: all.host, ..counts(60, 2, true) };
-        assert_eq!(join(&pieces), (vec![("socket buffer", 60, true)], 0));
+        assert_eq!(join(&pieces), (vec![("socket buffer", 2, true)], 58));
     }
 
     #[test]
@@ -394,7 +404,7 @@ mod tests {
         // Other sockets have dropped as well.
         assert_eq!(join(&of(20, 60, false)), (vec![wrong(20, true), buffer(30, true)], 50));
         // Packets with a wrong checksum are never put into pieces.
-        assert_eq!(join(&of(20, 30, true)), (vec![wrong(20, false), buffer(80, true)], 0));
+        assert_eq!(join(&of(20, 30, true)), (vec![wrong(20, false), buffer(30, true)], 50));
     }
 
     proptest! {
@@ -425,6 +435,26 @@ mod tests {
                 .map(|loss| loss.packets)
                 .sum();
             prop_assert!(inferred <= sequence);
+            let places = LossPlaces::join(&counts);
+            prop_assert!(places.unlocated_in_pieces <= places.unlocated);
+            // No place has more packets than its counter says.
+            for loss in &places.places {
+                let counted = match loss.place {
+                    LossPlace::OwnQueue => own_queue,
+                    LossPlace::XdpRing => ring,
+                    LossPlace::XdpMemory => memory,
+                    LossPlace::FrameChecks => checks,
+                    LossPlace::SocketBuffer => socket.count,
+                    LossPlace::Checksum => checksum,
+                    LossPlace::KernelBacklog => backlog,
+                    LossPlace::Reassembly => reassembly,
+                    LossPlace::Link => crc,
+                    LossPlace::NetworkCard => full,
+                    LossPlace::DriverRing => dropped,
+                    LossPlace::Input => 0,
+                };
+                prop_assert!(loss.packets <= counted, "{:?} of {:?}", loss, counts);
+            }
         }
     }
 }

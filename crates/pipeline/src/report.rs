@@ -293,6 +293,7 @@ fn packets_json(packets: &PacketLedger) -> Value {
         "lost": packets.lost,
         "reordered": packets.reordered,
         "duplicated": packets.duplicated,
+        "unconfirmed": packets.unconfirmed,
         "restarts": packets.restarts,
     });
     if let Some(sent) = packets.sent {
@@ -383,6 +384,7 @@ fn packets_text(packets: &PacketLedger) -> String {
     for (name, count) in [
         ("reordered", packets.reordered),
         ("duplicated", packets.duplicated),
+        ("with an unconfirmed number", packets.unconfirmed),
         ("restarts of the numbering", packets.restarts),
     ] {
         if count > 0 {

@@ -144,6 +144,8 @@ fn packets_of(source: &Source) -> PacketLedger {
         lost: source.lost,
         reordered: source.reordered,
         duplicated: source.duplicated,
+        // Libraries follow the numbers by themselves, and have no such count.
+        unconfirmed: 0,
         restarts: source.restarts,
     }
 }

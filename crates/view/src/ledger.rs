@@ -78,6 +78,7 @@ fn packet_state(packets: &PacketLedger) -> PacketState {
         lost: packets.lost,
         reordered: packets.reordered,
         duplicated: packets.duplicated,
+        unconfirmed: packets.unconfirmed,
         restarts: packets.restarts,
         loss_upper_bound: packets.loss_upper_bound(),
     }

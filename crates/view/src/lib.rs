@@ -25,8 +25,10 @@
 
 #![forbid(unsafe_code)]
 
+mod accept;
 mod accumulator;
 mod client;
+mod connections;
 mod error;
 pub mod frame;
 mod guard;

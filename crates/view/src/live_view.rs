@@ -56,6 +56,13 @@ pub struct ClientCounts {
     pub updates_sent: u64,
     /// Updates that browsers missed because they were slow.
     pub updates_skipped: u64,
+    /// Connections open now, those of browsers that watch among them.
+    pub connections: u64,
+    /// Connections turned away because too many were open: all together, from one address, or for the descriptors that the
+    /// process may have.
+    pub connections_refused: u64,
+    /// Connections cut because they asked for nothing, or took no part of an answer, for too long.
+    pub connections_timed_out: u64,
 }
 
 impl LiveView {

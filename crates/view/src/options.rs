@@ -36,6 +36,16 @@ pub struct ViewOptions {
     pub client_timeout: Duration,
     /// How many browsers may watch at once: 1 to 1000. Default: 32.
     pub most_clients: usize,
+    /// How many connections may be open at once, of whatever kind: 1 to 10 000. Default: 256. Of the descriptors that the
+    /// process may have, 64 are left free in any case.
+    pub most_connections: usize,
+    /// How many of them may come from one address (with IPv6: from one network of 64 bits), at least 1. Default: 64.
+    pub most_connections_of_one_address: usize,
+    /// A connection that has not sent the whole header of a request for so long, at the beginning or after an answer, is cut:
+    /// at least 100 ms. Default: 10 s. A browser opens another when it needs one; a WebSocket is not concerned.
+    pub request_timeout: Duration,
+    /// A connection that takes nothing of an answer for so long is cut: at least 100 ms. Default: 30 s.
+    pub write_timeout: Duration,
     /// Names, besides its addresses, its own host name and `localhost`, by which browsers may call this
     /// server. A request by any other name is refused, so that a page from elsewhere cannot reach the server
     /// under a name of its own (DNS rebinding).
@@ -57,6 +67,10 @@ impl ViewOptions {
             window: 3,
             client_timeout: Duration::from_secs(20),
             most_clients: 32,
+            most_connections: 256,
+            most_connections_of_one_address: 64,
+            request_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
             host_names: Vec::new(),
             monitor: None,
         }
@@ -86,13 +100,22 @@ impl ViewOptions {
                 format!("{interval:?}"),
             );
         }
-        if self.client_timeout < Duration::from_millis(100) {
-            let found = format!("{:?}", self.client_timeout);
-            return refuse("browser time-out", found, "at least 100ms".into());
+        for (option, found) in [
+            ("browser time-out", self.client_timeout),
+            ("time-out of requests", self.request_timeout),
+            ("time-out of answers", self.write_timeout),
+        ] {
+            if found < Duration::from_millis(100) {
+                return refuse(option, format!("{found:?}"), "at least 100ms".into());
+            }
         }
-        for (option, found, range) in
-            [("window", self.window, 1..=16), ("number of browsers", self.most_clients, 1..=1000)]
-        {
+        let of_one_address = self.most_connections_of_one_address;
+        for (option, found, range) in [
+            ("window", self.window, 1..=16),
+            ("number of browsers", self.most_clients, 1..=1000),
+            ("number of connections", self.most_connections, 1..=10_000),
+            ("number of connections of one address", of_one_address, 1..=10_000),
+        ] {
             if !range.contains(&found) {
                 return refuse(option, found.to_string(), format!("{range:?}"));
             }

@@ -226,6 +226,8 @@ pub struct PacketState {
     pub reordered: u64,
     /// Packets that came again.
     pub duplicated: u64,
+    /// Packets whose number is far from all others, and which no next number has followed.
+    pub unconfirmed: u64,
     /// How often the numbering started over.
     pub restarts: u64,
     /// Upper bound (95 %) of the true share lost; absent where the format has no sequence.

@@ -1,5 +1,6 @@
 //! The HTTP server: paths and answers.
 
+use crate::accept;
 use crate::client::{self, Seat};
 use crate::guard::Guard;
 use crate::monitor::{self, MonitorControl};
@@ -14,7 +15,6 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use tokio::time::timeout;
 /// A browser says nothing longer than an acknowledgement.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// Connections that are still open so long after a shutdown are cut.
+/// How long the pictures have to end after a shutdown.
 const GRACE: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
@@ -59,20 +59,8 @@ pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: wa
         .merge(monitor::routes())
         .fallback(file)
         .layer(middleware::from_fn_with_state(server.clone(), admit))
-        .with_state(server);
-    let listener = listener.tap_io(|connection| {
-        // Updates are small or in a hurry; without it they only come later.
-        let _ = connection.set_nodelay(true);
-    });
-    let stop = |mut shutdown: watch::Receiver<bool>| async move {
-        let _ = shutdown.wait_for(|&stop| stop).await;
-    };
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stop(shutdown.clone()));
-    tokio::select! {
-        // Accepting only ends on request: failures to accept are tried again.
-        _ = serving.into_future() => {}
-        () = async { stop(shutdown).await; tokio::time::sleep(GRACE).await } => {}
-    }
+        .with_state(server.clone());
+    accept::serve(&server.shared, listener, router, shutdown).await;
     maker.abort();
     let _ = timeout(GRACE, maker).await;
 }

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) clients: ClientCounters,
 }
 
-/// Counters of the browsers.
+/// Counters of the browsers, and of their connections.
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounters {
     pub(crate) connected: AtomicU64,
@@ -35,6 +35,9 @@ pub(crate) struct ClientCounters {
     pub(crate) refused: AtomicU64,
     pub(crate) sent: AtomicU64,
     pub(crate) skipped: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_refused: AtomicU64,
+    pub(crate) connections_timed_out: AtomicU64,
 }
 
 impl ClientCounters {
@@ -45,6 +48,9 @@ impl ClientCounters {
             refused: self.refused.load(Relaxed),
             updates_sent: self.sent.load(Relaxed),
             updates_skipped: self.skipped.load(Relaxed),
+            connections: self.connections.load(Relaxed),
+            connections_refused: self.connections_refused.load(Relaxed),
+            connections_timed_out: self.connections_timed_out.load(Relaxed),
         }
     }
 }

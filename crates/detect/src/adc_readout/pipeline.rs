@@ -202,6 +202,10 @@ impl<S: SampleSink> Detector for AdcReadout<S> {
         size_of::<Self>() + self.averaging.len() * size_of::<Averaging>() + SequenceTracker::memory_bound()
     }
 
+    fn confirm_numbers_above(&mut self, packets: u64) {
+        self.sequence.confirm_above(packets);
+    }
+
     fn set_monitoring(&mut self, on: bool) {
         self.monitor = on.then(|| Box::new(MonitorData::new(self.monitor_plan())));
     }

@@ -61,6 +61,11 @@ impl Front {
         }
     }
 
+    /// Steps ahead by more than this in the numbers of a queue must be confirmed by the next packet.
+    pub fn confirm_numbers_above(&mut self, packets: u64) {
+        self.queues.iter_mut().for_each(|queue| queue.sequence.confirm_above(packets));
+    }
+
     /// Memory in bytes.
     pub fn memory_bound() -> usize {
         SOURCES * (size_of::<Queue>() + SequenceTracker::memory_bound())

@@ -284,6 +284,10 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
         self.memory_bound
     }
 
+    fn confirm_numbers_above(&mut self, packets: u64) {
+        self.front.confirm_numbers_above(packets);
+    }
+
     fn set_monitoring(&mut self, on: bool) {
         self.former.set_monitoring(on.then(|| self.stage.plan().clone()));
     }

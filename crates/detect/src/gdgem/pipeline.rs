@@ -289,6 +289,10 @@ impl<F: ReadoutFilter> Detector for GdGem<F> {
         self.memory_bound
     }
 
+    fn confirm_numbers_above(&mut self, packets: u64) {
+        self.fecs.iter_mut().for_each(|fec| fec.sequence.confirm_above(packets));
+    }
+
     fn set_monitoring(&mut self, on: bool) {
         self.tracks.set_monitoring(on.then(|| self.channels.plan()));
     }

@@ -369,6 +369,10 @@ impl Detector for Sonde {
         self.memory_bound
     }
 
+    fn confirm_numbers_above(&mut self, packets: u64) {
+        self.modules.iter_mut().for_each(|module| module.sequence.confirm_above(packets));
+    }
+
     fn set_monitoring(&mut self, on: bool) {
         self.monitor = on.then(|| Box::new(MonitorData::new(self.monitor_plan())));
     }

@@ -1,7 +1,7 @@
 //! Reports of DROP streams for people.
 
 use evforge_measure::drop::{ReceiveReport, SentReport, StreamReport};
-use evforge_measure::loss::next_packet_bound;
+use evforge_measure::loss::{next_packet_bound, rare_counts};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 
@@ -96,18 +96,14 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         grouped(packets.lost),
         grouped(packets.reordered),
         grouped(packets.duplicated),
-        if packets.restarts > 0 {
-            format!(", the numbering started over {} times", packets.restarts)
-        } else {
-            String::new()
-        },
+        rare_counts(&packets),
     );
     let places = &stream.places;
     for (count, place) in [
         (
             places.socket,
             if places.socket_is_inferred {
-                "in the socket buffer (inferred)"
+                "in the socket buffer (at least: the kernel counts pieces of up to 64 packets)"
             } else {
                 "in the socket buffer"
             },

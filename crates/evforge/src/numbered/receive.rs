@@ -3,8 +3,9 @@
 use super::{json, text};
 use crate::CommandError;
 use crate::output::{Ending, check_writable};
-use crate::run::{WayArguments, stop_on_signals};
+use crate::run::WayArguments;
 use crate::same_file::NamedFiles;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
 use evforge_net::live_receiver::LiveReceiver;

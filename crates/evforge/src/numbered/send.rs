@@ -3,7 +3,7 @@
 use super::text;
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
-use crate::run::stop_on_signals;
+use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_core::quantity::Frequency;
 use evforge_measure::Fault;

@@ -2,7 +2,7 @@
 
 use super::places::places;
 use evforge_core::ledger::PacketLedger;
-use evforge_measure::loss::{error_ratio, next_packet_bound};
+use evforge_measure::loss::{error_ratio, next_packet_bound, rare_counts};
 use evforge_measure::numbered::{ReceiveReport, SentReport};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
@@ -195,16 +195,13 @@ fn add_packets(text: &mut String, report: &ReceiveReport, packets: &PacketLedger
 }
 
 fn counts(packets: &PacketLedger) -> String {
-    let restarts = match packets.restarts {
-        0 => String::new(),
-        restarts => format!(", the numbering started over {} times", grouped(restarts)),
-    };
     format!(
-        "received {}, lost {}, reordered {}, duplicated {}{restarts}",
+        "received {}, lost {}, reordered {}, duplicated {}{}",
         grouped(packets.received),
         grouped(packets.lost),
         grouped(packets.reordered),
         grouped(packets.duplicated),
+        rare_counts(packets),
     )
 }
 

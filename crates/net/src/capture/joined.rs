@@ -69,6 +69,10 @@ impl Files {
     fn counters(&self) -> CounterSnapshot {
         self.files.get(self.current).map(|file| file.source.counters()).unwrap_or_default()
     }
+
+    fn is_stopped(&self) -> bool {
+        self.files.iter().any(|file| file.source.is_stopped())
+    }
 }
 
 /// Files read one after the other, in the order given.
@@ -167,6 +171,10 @@ impl PacketSource for FileSequence {
     fn counters(&self) -> CounterSnapshot {
         self.files.counters()
     }
+
+    fn is_stopped(&self) -> bool {
+        self.files.is_stopped()
+    }
 }
 
 /// Files read side by side: the packet with the earliest stamp comes first, of equal ones that of the file named first.
@@ -246,6 +254,10 @@ impl PacketSource for MergedFiles {
     /// Those of the file that the last packet came from.
     fn counters(&self) -> CounterSnapshot {
         self.files.counters()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.files.is_stopped()
     }
 }
 

@@ -9,7 +9,8 @@
 //! counted by reason in [`CaptureCounters`]. Checksums are not verified: in a capture taken on the sending
 //! host they are not filled in yet.
 //!
-//! All of this is plain file I/O and works on every system.
+//! All of this is plain file I/O and works on every system; only pipes that are read until somebody asks to stop
+//! ([`CaptureReader::open_until`]) are of Linux.
 
 mod counters;
 mod error;
@@ -20,6 +21,8 @@ mod pcap;
 mod pcapng;
 mod pcapng_block;
 mod pcapng_writer;
+#[cfg(target_os = "linux")]
+mod pipe;
 mod pkts;
 mod reader;
 mod window;

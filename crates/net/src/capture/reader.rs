@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::packet::{ArrivalClock, PacketSlab};
@@ -11,13 +13,18 @@ use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 use super::counters::CaptureCounters;
 use super::error::CaptureError;
 use super::format::{Fault, Format, Record};
+#[cfg(target_os = "linux")]
+use super::pipe::{Pipe, is_stop};
 use super::window::Window;
 
 /// Reads the UDP packets of one capture file, in the order of the file.
 pub struct CaptureReader {
     path: PathBuf,
     window: Window,
-    format: Format,
+    /// None until the beginning of a pipe has come.
+    format: Option<Format>,
+    /// Reading has ended because it was asked for.
+    stopped: bool,
     total_bytes: Option<u64>,
     port: Option<u16>,
     counters: CaptureCounters,
@@ -39,6 +46,32 @@ impl CaptureReader {
         Self::over(path, Box::new(file), about.is_file().then_some(about.len()))
     }
 
+    /// As [`CaptureReader::open`], for an input that may be silent for ever. A pipe is opened without waiting for its writer,
+    /// and read until `stop` is set: then it ends ([`PacketSource::is_stopped`]), whether or not anything has come. What its first
+    /// bytes are is found when they are read.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::open`], but those of a pipe's first bytes.
+    #[cfg(target_os = "linux")]
+    pub fn open_until(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, CaptureError> {
+        let failed = |source| CaptureError::Open { path: path.to_owned(), source };
+        let about = path.metadata().map_err(failed)?;
+        if about.is_file() || about.is_dir() {
+            return Self::open(path);
+        }
+        let pipe = Pipe::open(path, stop).map_err(failed)?;
+        Ok(Self::unread(path, Box::new(pipe), None))
+    }
+
+    /// As [`CaptureReader::open`]: on this operating system, a pipe is not looked after.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::open`].
+    #[cfg(not(target_os = "linux"))]
+    pub fn open_until(path: &Path, _: &Arc<AtomicBool>) -> Result<Self, CaptureError> {
+        Self::open(path)
+    }
+
     /// Reads a capture from any input, such as one in memory; `path` is for the messages and for the name of a
     /// `.pkts` file, and how long the input is cannot be told.
     ///
@@ -54,26 +87,41 @@ impl CaptureReader {
         input: Box<dyn Read + Send>,
         total_bytes: Option<u64>,
     ) -> Result<Self, CaptureError> {
-        let mut window = Window::new(input);
-        let counters = CaptureCounters::default();
-        match window.require(1) {
-            Ok(0) => return Err(CaptureError::Empty { path: path.to_owned() }),
-            Ok(_) => {}
-            Err(source) => return Err(explain(path, &window, &counters, Fault::Read(source))),
+        let mut reader = Self::unread(path, input, total_bytes);
+        reader.begin()?;
+        Ok(reader)
+    }
+
+    fn unread(path: &Path, input: Box<dyn Read + Send>, total_bytes: Option<u64>) -> Self {
+        Self {
+            path: path.to_owned(),
+            window: Window::new(input),
+            format: None,
+            stopped: false,
+            total_bytes,
+            port: None,
+            counters: CaptureCounters::default(),
         }
-        match Format::recognise(path, &mut window) {
-            Ok(format) => {
-                Ok(Self { path: path.to_owned(), window, format, total_bytes, port: None, counters })
-            }
-            Err(fault) => Err(explain(path, &window, &counters, fault)),
-        }
+    }
+
+    /// Recognises the format.
+    fn begin(&mut self) -> Result<(), CaptureError> {
+        let recognised = match self.window.require(1) {
+            Ok(0) => return Err(CaptureError::Empty { path: self.path.clone() }),
+            Ok(_) => Format::recognise(&self.path, &mut self.window),
+            Err(source) => Err(Fault::Read(source)),
+        };
+        let format = recognised.map_err(|fault| explain(&self.path, &self.window, &self.counters, fault))?;
+        self.port = self.port.filter(|_| !matches!(format, Format::Pkts(_)));
+        self.format = Some(format);
+        Ok(())
     }
 
     /// Delivers only packets sent to this UDP port; others are counted. Packets of a `.pkts` file, which
     /// knows no ports, are all delivered.
     #[must_use]
     pub fn only_port(mut self, port: u16) -> Self {
-        self.port = Some(port).filter(|_| !matches!(self.format, Format::Pkts(_)));
+        self.port = Some(port).filter(|_| !matches!(self.format, Some(Format::Pkts(_))));
         self
     }
 
@@ -85,6 +133,22 @@ impl CaptureReader {
     /// delivered by earlier calls: a call that has copied packets never fails, the next one does. Calling
     /// again after an error reports it again.
     pub fn fill(&mut self, slab: &mut PacketSlab) -> Result<Fill, CaptureError> {
+        if self.stopped {
+            return Ok(Fill::End);
+        }
+        match self.fill_on(slab) {
+            Err(CaptureError::Read { source, .. }) if is_stop(&source) => {
+                self.stopped = true;
+                Ok(Fill::End)
+            }
+            filled => filled,
+        }
+    }
+
+    fn fill_on(&mut self, slab: &mut PacketSlab) -> Result<Fill, CaptureError> {
+        if self.format.is_none() {
+            self.begin()?;
+        }
         let before = slab.len();
         loop {
             match self.step(slab) {
@@ -119,10 +183,12 @@ impl CaptureReader {
 
     /// Deals with one record; a packet that does not fit stays the next record.
     fn step(&mut self, slab: &mut PacketSlab) -> Result<Option<Fill>, Fault> {
-        let Some(length) = self.format.next_record(&mut self.window)? else {
+        // It has begun: without a format there is nothing to read.
+        let Some(format) = &mut self.format else { return Ok(Some(Fill::End)) };
+        let Some(length) = format.next_record(&mut self.window)? else {
             return Ok(Some(Fill::End));
         };
-        match self.format.decode(&self.window.bytes()[..length])? {
+        match format.decode(&self.window.bytes()[..length])? {
             Record::Packet { bytes, original_length, origin } => {
                 if self.port.is_some_and(|port| port != origin.destination_port) {
                     self.counters.other_port += 1;
@@ -173,6 +239,16 @@ impl PacketSource for CaptureReader {
     fn counters(&self) -> CounterSnapshot {
         CounterSnapshot::of(&self.counters)
     }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+/// Nothing asks to stop on this operating system.
+#[cfg(not(target_os = "linux"))]
+fn is_stop(_: &std::io::Error) -> bool {
+    false
 }
 
 /// The fault as a person needs it: with file, place and the packets before.

@@ -10,6 +10,9 @@
 //! [receive]                       # optional: live packets
 //! address = "0.0.0.0:6006"
 //!
+//! [sequence]                      # optional: how the numbers of packets are read
+//! confirm = 1024
+//!
 //! [threads]                       # optional: where threads run, by name
 //! receive.core = 1
 //!
@@ -44,6 +47,7 @@ mod multiblade;
 mod multigrid;
 mod plugin;
 mod receive;
+mod sequence;
 mod side_file;
 mod sonde;
 mod sorting;
@@ -54,6 +58,7 @@ pub mod vmm_files;
 
 pub use plugin::PluginSettings;
 pub use receive::{ChecksumSetting, MethodSetting, ReceiveSettings};
+pub use sequence::SequenceSettings;
 pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
 
 use crate::region_threads::RegionThreads;
@@ -195,6 +200,8 @@ struct File {
     #[serde(default)]
     receive: ReceiveSettings,
     #[serde(default)]
+    sequence: SequenceSettings,
+    #[serde(default)]
     threads: ThreadSettings,
     #[serde(default)]
     pulses: veto::Pulses,
@@ -308,6 +315,8 @@ pub struct Config {
     pub input: InputSettings,
     /// How packets come in live.
     pub receive: ReceiveSettings,
+    /// How the numbers of packets are read.
+    pub sequence: SequenceSettings,
     /// How many threads receive, and where threads run.
     pub threads: ThreadSettings,
     /// The source's pulses.
@@ -449,6 +458,7 @@ impl Config {
     fn of(file: File, text: String, folder: &Path) -> Result<Self, SettingsError> {
         file.input.check()?;
         file.receive.check()?;
+        file.sequence.check()?;
         file.threads.check(file.input.threads, file.receive.receivers())?;
         if file.name.is_empty() {
             return Err(SettingsError { key: "name".into(), problem: "the instrument needs a name".into() });
@@ -458,9 +468,21 @@ impl Config {
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
         crate::veto::check(&vetoes)?;
         let (section, detector) = file.detector(folder)?;
-        let File { name, input, receive, threads, mut simulation, .. } = file;
+        let File { name, input, receive, sequence, threads, mut simulation, .. } = file;
         simulation.beam.relative_to(folder);
-        Ok(Self { name, input, receive, threads, pulses, vetoes, simulation, section, detector, text })
+        Ok(Self {
+            name,
+            input,
+            receive,
+            sequence,
+            threads,
+            pulses,
+            vetoes,
+            simulation,
+            section,
+            detector,
+            text,
+        })
     }
 
     /// A fresh stage that marks events.
@@ -501,7 +523,9 @@ impl Config {
         &self,
         samples: Option<SampleQueue>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
-        self.detector.build(samples).map_err(|error| in_section(self.section, error))
+        let mut detector = self.detector.build(samples).map_err(|error| in_section(self.section, error))?;
+        detector.confirm_numbers_above(self.sequence.confirm);
+        Ok(detector)
     }
 
     /// True if the detector makes mean values of samples.

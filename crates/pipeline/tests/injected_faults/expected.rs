@@ -35,6 +35,7 @@ fn numbered(faulty: &Faulty, source: usize, unnumbered: &BTreeSet<u64>) -> Optio
         lost,
         reordered,
         duplicated,
+        unconfirmed: 0,
         restarts: 0,
     })
 }

@@ -39,7 +39,7 @@
 //!   ├ ledger                        NXcollection
 //!   │ ├ time                        i64 ns [row]     since 1970 (attribute start), about one row per second
 //!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
-//!   │ │ packet_restarts, unaccounted             NXlog {value i64 [row], time}   -1: not known
+//!   │ │ packets_unconfirmed, packet_restarts, unaccounted   NXlog {value i64 [row], time}   -1: not known
 //!   │ └ one NXlog for each counter of the detector
 //!   ├ live_time                     NXcollection  at the end of the run: what corrects counts for lost packets
 //!   │ ├ source_name                 text [source]    sources whose packets have numbers

@@ -84,6 +84,7 @@ fn packets(packets: &PacketLedger) -> Value {
         "lost": packets.lost,
         "reordered": packets.reordered,
         "duplicated": packets.duplicated,
+        "unconfirmed": packets.unconfirmed,
         "restarts": packets.restarts,
     });
     // Absent where the format has no sequence.

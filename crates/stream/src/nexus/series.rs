@@ -13,12 +13,16 @@ use super::text::set_attribute;
 const CHUNK_ROWS: usize = 256;
 
 /// What every ledger says besides its counters.
-const PACKETS: [(&str, &str); 7] = [
+const PACKETS: [(&str, &str); 8] = [
     ("packets_sent", "Packets sent, by the sender's report or the sequence; -1 where neither is known."),
     ("packets_received", "Packets received."),
     ("packets_lost", "Packets that the sequence says are missing."),
     ("packets_reordered", "Packets that arrived after a later one."),
     ("packets_duplicated", "Packets that arrived a second time."),
+    (
+        "packets_unconfirmed",
+        "Packets with a number that no next one has followed: most likely it was damaged.",
+    ),
     ("packet_restarts", "How often the numbering of a source started over."),
     ("unaccounted", "What the laws of the ledger leave over: 0 unless something vanished unseen."),
 ];
@@ -73,6 +77,7 @@ impl LedgerSeries {
             whole(packets.lost),
             whole(packets.reordered),
             whole(packets.duplicated),
+            whole(packets.unconfirmed),
             whole(packets.restarts),
             whole(ledger.unaccounted()),
         ];

@@ -425,6 +425,10 @@ impl<F: ReadoutFilter> Detector for MultiBlade<F> {
         self.memory_bound
     }
 
+    fn confirm_numbers_above(&mut self, packets: u64) {
+        self.digitizers.iter_mut().for_each(|digitizer| digitizer.sequence.confirm_above(packets));
+    }
+
     fn set_monitoring(&mut self, on: bool) {
         self.monitor = on.then(|| Box::new(MonitorData::new(self.wiring.plan().clone())));
     }

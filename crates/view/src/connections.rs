@@ -1,0 +1,239 @@
+//! How many connections may be open, and for how long they may do nothing.
+//!
+//! The page must never cost the run anything. A connection costs a descriptor, of which a process has a limited number, and
+//! outputs need some: to begin the next file of a recording, for example. So there are limits for all connections and for
+//! those of one address, and the last [`RESERVE`] descriptors of the process are never taken.
+
+use crate::options::ViewOptions;
+use crate::shared::{Shared, lock};
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+use std::pin::Pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Sleep, sleep};
+
+/// Descriptors that connections leave to the rest of the process.
+const RESERVE: u64 = 64;
+
+/// What a connection too many is told before it is closed.
+const TOO_MANY: &str = "HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: text/plain; charset=utf-8\r\n\
+    connection: close\r\n\
+    content-length: 78\r\n\r\n\
+    too many connections to this live view are open: close some, or try it later.\n";
+
+/// The places for connections.
+#[derive(Debug)]
+pub(crate) struct Places {
+    shared: Arc<Shared>,
+    most: usize,
+    most_of_one: usize,
+    /// Descriptors with this number and above are not for connections: the system gives the lowest one that is free.
+    reserved_from: Option<u64>,
+    taken: Mutex<HashMap<IpAddr, usize>>,
+    freed: Notify,
+}
+
+impl Places {
+    /// All free. Outputs keep descriptors of those that this process may have now.
+    pub(crate) fn new(shared: Arc<Shared>) -> Arc<Self> {
+        let ViewOptions { most_connections, most_connections_of_one_address, .. } = shared.options;
+        Arc::new(Self {
+            most: most_connections,
+            most_of_one: most_connections_of_one_address,
+            reserved_from: descriptor_limit().map(|limit| limit - RESERVE.min(limit / 2)),
+            taken: Mutex::default(),
+            freed: Notify::new(),
+            shared,
+        })
+    }
+
+    /// A place for a connection from this address; none, and the connection answered, closed and counted, if there is none.
+    pub(crate) fn seat(self: &Arc<Self>, stream: TcpStream, from: IpAddr) -> Option<Connection> {
+        let source = source(from);
+        let mut taken = lock(&self.taken);
+        let of_one = taken.get(&source).copied().unwrap_or(0);
+        let all: usize = taken.values().sum();
+        if all >= self.most || of_one >= self.most_of_one || self.is_reserved(&stream) {
+            drop(taken);
+            self.shared.clients.connections_refused.fetch_add(1, Relaxed);
+            turn_away(stream);
+            return None;
+        }
+        taken.insert(source, of_one + 1);
+        self.shared.clients.connections.fetch_add(1, Relaxed);
+        // Updates are small or in a hurry; without it they only come later.
+        let _ = stream.set_nodelay(true);
+        let patience = self.shared.options.write_timeout;
+        Some(Connection {
+            stream,
+            patience,
+            stalled: None,
+            place: Place { places: Arc::clone(self), source },
+        })
+    }
+
+    /// Waits until all places are free.
+    pub(crate) async fn all_free(&self) {
+        loop {
+            let freed = self.freed.notified();
+            if lock(&self.taken).is_empty() {
+                return;
+            }
+            freed.await;
+        }
+    }
+
+    #[cfg(unix)]
+    fn is_reserved(&self, stream: &TcpStream) -> bool {
+        use std::os::fd::AsRawFd;
+        let number = u64::try_from(stream.as_raw_fd()).unwrap_or(u64::MAX);
+        self.reserved_from.is_some_and(|reserved| number >= reserved)
+    }
+
+    #[cfg(not(unix))]
+    fn is_reserved(&self, _: &TcpStream) -> bool {
+        false
+    }
+}
+
+/// Whose places a connection takes: of IPv6, all addresses of one network (64 bits) belong to one.
+fn source(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        address => address,
+    }
+}
+
+/// Descriptors that this process may have open, where the system tells.
+fn descriptor_limit() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Tells a connection that it is one too many, if that goes at once.
+fn turn_away(stream: TcpStream) {
+    if let Ok(stream) = stream.into_std() {
+        let _ = io::Write::write(&mut &stream, TOO_MANY.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+/// A taken place, free again when dropped.
+#[derive(Debug)]
+struct Place {
+    places: Arc<Places>,
+    source: IpAddr,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = lock(&self.places.taken);
+        match taken.get_mut(&self.source) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                taken.remove(&self.source);
+            }
+        }
+        drop(taken);
+        self.places.shared.clients.connections.fetch_sub(1, Relaxed);
+        self.places.freed.notify_waiters();
+    }
+}
+
+/// A connection that has its place, also as a WebSocket, and fails when its other end takes nothing for too long.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    patience: Duration,
+    /// Runs while there is something to write and the other end takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// Dropped behind the stream, so that its descriptor is free before its place.
+    #[expect(dead_code, reason = "it counts while it is there")]
+    place: Place,
+}
+
+impl Connection {
+    /// `written`, unless nothing could be written for too long.
+    fn in_time<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.in_time(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.in_time(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.in_time(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_one_too_many_is_as_long_as_it_says() {
+        let (head, body) = TOO_MANY.split_once("\r\n\r\n").unwrap();
+        assert!(head.ends_with(&format!("content-length: {}", body.len())), "{}", body.len());
+    }
+
+    #[test]
+    fn a_network_of_ipv6_and_an_address_of_ipv4_are_one_source() {
+        let of = |address: &str| source(address.parse().unwrap());
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:3::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:192.0.2.7"), of("192.0.2.7"));
+        assert_ne!(of("192.0.2.7"), of("192.0.2.8"));
+    }
+}
