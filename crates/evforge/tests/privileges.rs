@@ -29,7 +29,7 @@ struct Installation {
 
 impl Installation {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a test as root");
         let copy = |from: &Path, name: &str, mode| {
             let path = folder.path().join(name);
             std::fs::copy(from, &path).expect("a copy");
@@ -44,7 +44,9 @@ impl Installation {
         };
         let folder = installation.folder.path();
         std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).expect("permissions");
-        assert!(Command::new("cp").args(["-a", "/etc"]).arg(folder).status().unwrap().success());
+        assert!(
+            Command::new("cp").args(["-a", "/etc"]).arg(folder).status().expect("a test as root").success()
+        );
         installation
     }
 
@@ -61,10 +63,10 @@ impl Installation {
     /// Writes rules, as the administrator does.
     fn with_rules(self, rules: &str) -> Self {
         let folder = self.path().join("etc/evforge");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("helper.toml"), rules).unwrap();
+        std::fs::create_dir_all(&folder).expect("a test as root");
+        std::fs::write(folder.join("helper.toml"), rules).expect("a test as root");
         for (path, mode) in [(folder.clone(), 0o755), (folder.join("helper.toml"), 0o644)] {
-            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a test as root");
         }
         self
     }
@@ -127,8 +129,14 @@ const NOTHING: &str = "0000000000000000";
 
 /// No thread of the process has a capability, or can get one.
 fn assert_without_privileges(process: u32) {
-    for thread in std::fs::read_dir(format!("/proc/{process}/task")).unwrap() {
-        let thread = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+    for thread in std::fs::read_dir(format!("/proc/{process}/task")).expect("a test as root") {
+        let thread = thread
+            .expect("a test as root")
+            .file_name()
+            .to_str()
+            .expect("a test as root")
+            .parse()
+            .expect("a test as root");
         for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
             assert_eq!(status_of(thread, set), NOTHING, "{set} of thread {thread}");
         }
@@ -300,7 +308,7 @@ fn spy(folder: &Path) -> (PathBuf, PathBuf) {
          if (to) fclose(to);\n    if (from) fclose(from);\n}}\n",
         seen.display()
     );
-    std::fs::write(&source, code).unwrap();
+    std::fs::write(&source, code).expect("a test as root");
     (evforge_testkit::outside::c_library(&source, folder, "spy", &[]), seen)
 }
 

@@ -116,7 +116,7 @@ impl QueueGrant {
 
 fn map_fill_ring(socket: BorrowedFd<'_>, frames: u32) -> io::Result<ProducerRing<u64>> {
     let offsets = xsk::get::<libc::xdp_mmap_offsets>(socket, libc::XDP_MMAP_OFFSETS)?;
-    ProducerRing::map(socket, &offsets.fr, frames, libc::XDP_UMEM_PGOFF_FILL_RING as u64)
+    ProducerRing::map(socket, &offsets.fr, frames, libc::XDP_UMEM_PGOFF_FILL_RING)
 }
 
 impl Queue {
