@@ -369,6 +369,14 @@ fn the_helper_is_not_for_hands_and_says_so() {
     assert!(text(&output.stderr).contains("there is no option \"--remove\""));
     let output = Command::new(HELPER).arg("--remove-flow-rules").output().unwrap();
     assert!(text(&output.stdout).contains("0 flow rules removed"), "{}", text(&output.stderr));
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("helper.toml");
+    for (content, success, expected) in [(RULES, true, "1 rules"), ("[[allow]]\nusers = 7\n", false, "users")]
+    {
+        std::fs::write(&rules, content).unwrap();
+        let (ended, said) = outcome(&Command::new(HELPER).arg("--check-rules").arg(&rules).output().unwrap());
+        assert!(ended == success && said.contains(expected), "{said}");
+    }
     let output = Command::new(HELPER).arg("--help").output().unwrap();
     assert!(text(&output.stdout).contains("ExecStopPost"));
 }

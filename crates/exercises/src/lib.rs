@@ -25,6 +25,7 @@
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
+//! | [`helper`](helper::helper) | requests to the helper with privileges, and its rules | errors say something; a request stays the same on its way |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
 
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ pub mod drop;
 pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
+pub mod helper;
 pub mod mesytec;
 pub mod multiblade;
 pub mod multigrid;
@@ -62,7 +64,7 @@ pub struct Target {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
     Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
     Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
@@ -93,5 +95,6 @@ pub const TARGETS: [Target; 19] = [
         exercise: configuration::configuration,
         seeds: corpus::configuration::seeds,
     },
+    Target { name: "helper", exercise: helper::helper, seeds: corpus::helper::seeds },
     Target { name: "vmm_files", exercise: vmm_files::vmm_files, seeds: corpus::vmm_files::seeds },
 ];

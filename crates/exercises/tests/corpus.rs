@@ -127,6 +127,11 @@ fn gdgem_replays_its_corpus() {
 }
 
 #[test]
+fn helper_replays_its_corpus() {
+    replay("helper");
+}
+
+#[test]
 fn vmm_files_replays_its_corpus() {
     replay("vmm_files");
 }
@@ -168,6 +173,7 @@ fn every_target_is_replayed_and_every_corpus_has_a_target() {
         "sonde_stream",
         "multigrid",
         "gdgem",
+        "helper",
         "vmm_files",
         "capture",
         "configuration",

@@ -148,6 +148,16 @@ pub(crate) fn decode_request(bytes: &[u8]) -> Result<Request, String> {
     Ok(envelope.request)
 }
 
+/// Whether bytes are a request that the helper understands, for whoever wants to try what it takes: the request in the form in
+/// which it is sent.
+///
+/// # Errors
+/// In words, as the helper would answer.
+pub fn check_request(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let request = decode_request(bytes)?;
+    Ok(encode(&Envelope { version: VERSION, request }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

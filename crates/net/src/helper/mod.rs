@@ -34,4 +34,5 @@ mod session;
 
 pub use client::{Helper, HelperError};
 pub(crate) use client::{bind, set_socket, steer};
-pub use rules::RULES_FILE;
+pub use message::check_request;
+pub use rules::{RULES_FILE, check_rules};

@@ -12,7 +12,7 @@ use super::card::KernelCards;
 use super::channel;
 use super::journal::{FOLDER, Journal};
 use super::message::{Reply, decode_request, encode};
-use super::rules::{Asker, RULES_FILE};
+use super::rules::{Asker, RULES_FILE, check_rules};
 use super::session::Sessions;
 use crate::privileges;
 
@@ -20,6 +20,7 @@ const HELP: &str = "evforge-helper: does for evforge what needs privileges (docs
 
 It is started by evforge, not by hand, and ends with it.
 
+  --check-rules FILE    whether FILE can be the rules of this host, and where it is wrong
   --remove-flow-rules   remove what killed runs have left in network cards, for ExecStopPost= of a service
   --version             the version
   --help                this text
@@ -30,6 +31,7 @@ pub fn run() -> ExitCode {
     let argument = std::env::args().nth(1);
     let result = match argument.as_deref() {
         None => serve(),
+        Some("--check-rules") => check_file(std::env::args_os().nth(2).unwrap_or_else(|| RULES_FILE.into())),
         Some("--remove-flow-rules") => remove_flow_rules(),
         Some("--version") => {
             println!("evforge-helper {}", env!("CARGO_PKG_VERSION"));
@@ -117,6 +119,17 @@ fn wait(socket: BorrowedFd<'_>, parent: Option<&OwnedFd>) -> io::Result<bool> {
             return Ok(true);
         }
     }
+}
+
+/// With the privileges of whoever asks, and none of the helper's: the file may be anybody's.
+fn check_file(path: std::ffi::OsString) -> io::Result<()> {
+    privileges::keep_only(rustix::thread::CapabilitySet::empty())?;
+    let path = Path::new(&path);
+    let wrong = |problem: String| io::Error::other(format!("{}: {problem}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let rules = check_rules(&text).map_err(wrong)?;
+    println!("{}: {rules} rules", path.display());
+    Ok(())
 }
 
 fn remove_flow_rules() -> io::Result<()> {

@@ -108,6 +108,14 @@ pub(super) enum Asker {
     User(u32),
 }
 
+/// Whether a text is a list of rules: how many there are. Who owns the file is not looked at.
+///
+/// # Errors
+/// In words, with line and column.
+pub fn check_rules(text: &str) -> Result<usize, String> {
+    Rules::parse(text).map(|rules| rules.allow.len())
+}
+
 impl Rules {
     /// The rules of this host; none allow anything if there is no file.
     ///
