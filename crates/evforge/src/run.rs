@@ -246,23 +246,23 @@ pub(crate) struct Observer<'a, F> {
     /// Called with the address once packets can be sent to it.
     ready: F,
     /// What has been told that went wrong.
+    /// Without the numbers in it, which may rise.
     told: Vec<String>,
-    /// That packets are missing in the recording has been told.
-    record_told: bool,
 }
 
 impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
     /// `ready` is called with the address once packets can be sent to it.
     pub(crate) fn new(outputs: &'a Outputs, quiet: bool, ready: F) -> Self {
-        Self { outputs, line: StatusLine::new(quiet), quiet, ready, told: Vec::new(), record_told: false }
+        Self { outputs, line: StatusLine::new(quiet), quiet, ready, told: Vec::new() }
     }
 
-    /// Says what went wrong, once.
+    /// Says what went wrong, once; again if it has become something else than other numbers (how long it lasts).
     fn tell(&mut self, problem: String) {
-        if !self.told.contains(&problem) {
+        let without_numbers = problem.replace(|c: char| c.is_ascii_digit() || c == '.', "");
+        if !self.told.contains(&without_numbers) {
             self.line.finish();
             eprintln!("evforge: {problem}");
-            self.told.push(problem);
+            self.told.push(without_numbers);
         }
     }
 }
@@ -295,10 +295,7 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
         for sink in &status.failed_sinks {
             self.tell(format!("FAILED SINK: {sink}"));
         }
-        // The number in it rises, so it is told once only.
-        if let Some(alarm) = &status.record_alarm
-            && !std::mem::replace(&mut self.record_told, true)
-        {
+        for alarm in status.receive_alarms.iter().chain(&status.record_alarm) {
             self.tell(alarm.clone());
         }
     }
