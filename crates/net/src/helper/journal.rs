@@ -143,9 +143,15 @@ fn left_in(path: &Path) -> io::Result<Vec<(String, FlowRule)>> {
 
 /// When a process was started, in clock ticks since the start of the host; none if it is gone.
 fn started(process: u32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // Field 22 (proc(5)); the name in field 2 may have blanks and brackets.
-    stat.rsplit(')').next()?.split_whitespace().nth(22 - 3).map(str::to_owned)
+    started_in(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+fn started_in(stat: &str) -> Option<String> {
+    // The name in field 2 (proc(5)) may have blanks and brackets.
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    // A zombie has ended, though nobody has asked for its status: in a container perhaps nobody ever does.
+    fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
+    fields.nth(22 - 4).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -174,6 +180,15 @@ mod tests {
         assert_eq!(Journal::clean(folder.path(), &mut cards, |_, _| true).unwrap(), 2);
         assert_eq!(cards.rules.len(), 1, "the rule of somebody else stays");
         assert!(!gone.exists());
+    }
+
+    #[test]
+    fn a_zombie_has_ended() {
+        let stat =
+            |state: &str| format!("7 (a) b) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 1234567 0 0");
+        assert_eq!(started_in(&stat("S")).as_deref(), Some("1234567"));
+        assert_eq!(started_in(&stat("Z")), None);
+        assert!(started(std::process::id()).is_some());
     }
 
     #[test]
