@@ -247,6 +247,27 @@ fn the_helper_lends_only_what_the_rules_allow() {
     let there = there.with_rules(&format!("{RULES}largest_priority = 10\n"));
     let (success, said) = there.try_as_nobody(&wire, "", &priority);
     assert!(success, "{said}");
+    // Whole frames with any addresses are allowed for themselves.
+    let send = |there: &Installation| {
+        let mut command = there.as_nobody(&wire, "");
+        command.args([
+            "send",
+            "--to",
+            "10.9.0.1:9000",
+            "--packets",
+            "100",
+            "--rate",
+            "1kpps",
+            "--xdp",
+            INTERFACE,
+        ]);
+        outcome(&command.output().expect("the program starts"))
+    };
+    let (success, said) = send(&there);
+    assert!(!success && said.contains("does not allow user nobody to send through wire-r"), "{said}");
+    let there = there.with_rules(&format!("{RULES}send = true\n"));
+    let (success, said) = send(&there);
+    assert!(success && said.contains("100"), "{said}");
     // Rules that somebody else can write are none.
     let rules = there.path().join("etc/evforge/helper.toml");
     std::fs::set_permissions(rules, PermissionsExt::from_mode(0o666)).unwrap();
