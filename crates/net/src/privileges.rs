@@ -4,7 +4,6 @@
 //! done by the [helper](crate::helper), and [`drop_all`] leaves the program itself with nothing: no capability now, and
 //! none to be had by executing another program.
 
-use std::fs;
 use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -158,12 +157,6 @@ pub(crate) fn keep_only(kept: CapabilitySet) -> io::Result<()> {
             inheritable: CapabilitySet::empty(),
         },
     )?)
-}
-
-/// The capability lines of a process, for messages and tests: `CapEff` and `CapPrm`.
-pub fn capabilities_of(process: u32) -> io::Result<Vec<String>> {
-    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    Ok(status.lines().filter(|line| line.starts_with("Cap")).map(str::to_owned).collect())
 }
 
 #[cfg(test)]

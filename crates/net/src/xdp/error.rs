@@ -121,7 +121,7 @@ impl fmt::Display for XdpError {
                 }
                 write!(
                     f,
-                    "Allow more: ulimit -l unlimited, in a systemd unit LimitMEMLOCK=infinity, or give the program \
+                    "Allow more: ulimit -l unlimited, in a systemd unit LimitMEMLOCK=infinity, or give evforge-helper \
                      CAP_IPC_LOCK; or take less: receive.ring"
                 )
             }

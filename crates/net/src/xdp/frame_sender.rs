@@ -48,7 +48,7 @@ impl FrameSender {
                     Helper::install_command()
                 ),
                 Some(libc::ENOBUFS) => format!(
-                    "8.4 MB of memory are locked, of {} allowed: ulimit -l, or give CAP_IPC_LOCK",
+                    "8.4 MB of memory are locked, of {} allowed: ulimit -l, or give evforge-helper CAP_IPC_LOCK",
                     crate::privileges::lockable_memory().map_or_else(|| "any number".to_owned(), |bytes| bytes.to_string())
                 ),
                 Some(libc::EBUSY) => "every queue has an AF_XDP socket already".to_owned(),
