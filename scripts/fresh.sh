@@ -50,14 +50,14 @@ while IFS= read -r variable; do
     variables+=("$variable")
 done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_(EXTRA_)?INDEX_URL|PIP_DEFAULT_TIMEOUT|npm_config_registry|CARGO_(REGISTRIES|SOURCE)_[A-Z_]*)=' || true)
 
-mkdir -p "$root/opt/rust" "$root/work/shared"
-git clone --quiet --no-hardlinks "$checkout" "$root/work/evforge"
-echo "commit $(git -C "$root/work/evforge" log -1 --format='%h %s')" | tee -a "$log"
+mkdir -p "$root/opt/rust" "$root/srv/shared"
+git clone --quiet --no-hardlinks "$checkout" "$root/srv/evforge"
+echo "commit $(git -C "$root/srv/evforge" log -1 --format='%h %s')" | tee -a "$log"
 
-cat >"$root/work/newcomer.sh" <<'INSIDE'
+cat >"$root/srv/newcomer.sh" <<'INSIDE'
 set -euo pipefail
 set -m # so that Ctrl-C can be given to a command in the background
-cd /work/evforge
+cd /srv/evforge
 echo "== make demo"
 make demo </dev/null &
 demo=$!
@@ -89,7 +89,7 @@ if [ "$who" = user ]; then
     user=newcomer
     chroot "$root" useradd --create-home --shell /bin/bash newcomer
     echo "newcomer ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/newcomer"
-    chroot "$root" chown -R newcomer /work/evforge
+    chroot "$root" chown -R newcomer /srv/evforge
     # Without the question for proxies and certificates, sudo would drop them.
     echo 'Defaults env_keep += "SSL_CERT_FILE http_proxy https_proxy no_proxy"' >>"$root/etc/sudoers.d/newcomer"
 elif [ -d "$shared" ]; then
@@ -109,8 +109,8 @@ unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
     mount --bind "$toolchain" "$root/opt/rust"
     mount -o remount,ro,bind "$root/opt/rust"
     if [ -d "$shared" ]; then
-        mount --bind "$shared" "$root/work/shared"
-        mount -o remount,ro,bind "$root/work/shared"
+        mount --bind "$shared" "$root/srv/shared"
+        mount -o remount,ro,bind "$root/srv/shared"
     fi
     shift 3
     # Not only chroot: tests make mount namespaces, for which the root must be a mount point.
@@ -123,6 +123,6 @@ unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
     runuser -u "$user" -- env -i HOME="$([ "$user" = root ] && echo /root || echo "/home/$user")" LANG=C.UTF-8 USER="$user" \
     PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     ${required:+EVFORGE_REQUIRE="$required"} "${variables[@]}" \
-    bash /work/newcomer.sh </dev/null >>"$log" 2>&1 || { status=$?; tail -40 "$log"; echo "fresh.sh $who FAILED: $log"; exit "$status"; }
+    bash /srv/newcomer.sh </dev/null >>"$log" 2>&1 || { status=$?; tail -40 "$log"; echo "fresh.sh $who FAILED: $log"; exit "$status"; }
 tail -5 "$log"
 echo "fresh.sh $who: both commands work ($log)"
