@@ -15,15 +15,14 @@ pub(super) fn request(socket: BorrowedFd<'_>, time: Duration) -> io::Result<Opti
         return Ok(None);
     }
     let microseconds = c_int::try_from(time.as_micros().max(1)).unwrap_or(c_int::MAX);
-    descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
     // Only with these are the card's interrupts left alone while we poll.
     let request = SocketRequest { busy_poll: u32::try_from(microseconds).ok(), ..SocketRequest::default() };
-    let preferred = privileged::request(socket, request);
-    Ok(preferred.err().map(|error| {
-        format!(
-            "The kernel polls the network card for this socket, and takes its interrupts as well, because \
+    let Err(error) = privileged::request(socket, request) else { return Ok(None) };
+    // Polling itself can be had without privileges, beside the interrupts.
+    descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
+    Ok(Some(format!(
+        "The kernel polls the network card for this socket, and takes its interrupts as well, because \
              SO_PREFER_BUSY_POLL was refused: {error}. evforge-helper can set it: {}",
-            Helper::install_command()
-        )
-    }))
+        Helper::install_command()
+    )))
 }

@@ -87,7 +87,7 @@ impl XdpReceiver {
         for &port in &options.ports {
             beside.push(open_beside(options, SocketAddr::new(address.ip(), port))?);
         }
-        let ports = Vec::from_iter(beside.iter().map(|receiver| receiver.local_address().port()));
+        let ports = ports_of(&beside);
         let mut attachment = Attachment::open(&request(options, &ports))?;
         let watch = InterfaceWatch::begin(&options.interface, &attachment.about.interface)
             .map_err(|source| XdpError::Interface { interface: options.interface.clone(), source })?;
@@ -233,7 +233,7 @@ impl XdpReceiver {
     }
 
     fn attach_again(&mut self) -> Result<(), XdpError> {
-        let ports = Vec::from_iter(self.beside.iter().map(|receiver| receiver.local_address().port()));
+        let ports = ports_of(&self.beside);
         let mut attachment = Attachment::open(&request(&self.options, &ports))?;
         for (group, interface) in self.groups.borrow().iter() {
             // The membership has gone with the interface.
@@ -405,6 +405,11 @@ impl XdpReceiver {
     fn failed(&self, source: io::Error) -> XdpError {
         XdpError::Receive { interface: self.options.interface.clone(), source }
     }
+}
+
+/// The ports of the sockets beside, which are those that are steered.
+fn ports_of(beside: &[UdpReceiver]) -> Vec<u16> {
+    beside.iter().map(|receiver| receiver.local_address().port()).collect()
 }
 
 /// What is asked for.
