@@ -24,6 +24,7 @@
 //! * readouts: in = mapped to hits + discarded by reason
 //! * hits: in = in events + discarded by reason + held
 //! * events: formed = handed out + discarded by reason + held (where whole events are put into order)
+//! * outputs: offered = committed + discarded by reason + held (of each output)
 //!
 //! No counter is computed as the remainder of others, so an imbalance means that a stage has lost
 //! something without saying so.
@@ -73,11 +74,13 @@ pub enum Law {
     Hits,
     /// formed = handed out + discarded by reason + held; for detectors that put whole events into order
     Events,
+    /// offered = committed + discarded by reason + held; of an output
+    Outputs,
 }
 
 impl Law {
     /// All laws.
-    pub const ALL: [Law; 4] = [Law::Packets, Law::Readouts, Law::Hits, Law::Events];
+    pub const ALL: [Law; 5] = [Law::Packets, Law::Readouts, Law::Hits, Law::Events, Law::Outputs];
 
     /// The law as it is printed.
     pub fn name(self) -> &'static str {
@@ -86,6 +89,7 @@ impl Law {
             Law::Readouts => "readouts",
             Law::Hits => "hits",
             Law::Events => "events",
+            Law::Outputs => "outputs",
         }
     }
 }

@@ -1,7 +1,4 @@
-//! Events in columns: the unit that leaves a detector pipeline and travels to every sink.
-//!
-//! FlatBuffers messages and HDF5 datasets want one array per quantity, so that is what a batch is; writing
-//! it out is a copy of columns.
+//! Events in columns: the unit that leaves a detector. What outputs get of it is in [`pulsed`](crate::pulsed).
 
 use std::ops::Range;
 
@@ -38,8 +35,6 @@ pub struct EventBatch {
     /// As long as the capacity from the beginning, as is the other column.
     times_ns: Vec<u64>,
     pixel_ids: Vec<PixelId>,
-    /// Empty, or a mark for each event.
-    marks: Vec<u8>,
     pulses: Vec<PulseStart>,
     used: usize,
 }
@@ -54,7 +49,6 @@ impl EventBatch {
         Self {
             times_ns: vec![0; capacity],
             pixel_ids: vec![0; capacity],
-            marks: Vec::with_capacity(capacity),
             pulses: Vec::with_capacity(Self::pulse_capacity(capacity)),
             used: 0,
         }
@@ -93,13 +87,6 @@ impl EventBatch {
     /// The pulses that the readout told, in the order in which they were begun; empty if it tells none.
     pub fn pulses(&self) -> &[PulseStart] {
         &self.pulses
-    }
-
-    /// How many pulses begin in this batch if `open` was the last one before it: a pulse that is named again
-    /// right after itself goes on and is not a new one.
-    pub fn pulses_begun(&self, open: Option<u64>) -> usize {
-        let before = std::iter::once(open).chain(self.pulses.iter().map(|pulse| Some(pulse.time_ns)));
-        self.pulses.iter().zip(before).filter(|(pulse, before)| *before != Some(pulse.time_ns)).count()
     }
 
     /// The events of each pulse: the start of the pulse and the indices of its events. Events that belong to no
@@ -148,7 +135,6 @@ impl EventBatch {
     /// Forgets all events and keeps the memory.
     pub fn clear(&mut self) {
         self.used = 0;
-        self.marks.clear();
         self.pulses.clear();
     }
 
@@ -162,22 +148,6 @@ impl EventBatch {
         &self.pixel_ids[..self.used]
     }
 
-    /// Marks every event: `mark_of` is given the start of its pulse, if the readout told it, and its time. For
-    /// the stage behind the detector.
-    pub fn mark(&mut self, mut mark_of: impl FnMut(Option<u64>, u64) -> u8) {
-        self.marks.clear();
-        for (pulse, events) in events_by_pulse(&self.pulses, self.used) {
-            let times = self.times_ns.get(events).unwrap_or_default();
-            self.marks.extend(times.iter().map(|&time_ns| mark_of(pulse, time_ns)));
-        }
-    }
-
-    /// Column of marks, one bit per veto: empty if there are no vetoes, else as long as
-    /// [`EventBatch::times_ns`].
-    pub fn marks(&self) -> &[u8] {
-        &self.marks
-    }
-
     /// The events one by one.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
         self.times_ns().iter().zip(self.pixel_ids()).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
@@ -185,7 +155,7 @@ impl EventBatch {
 
     /// Memory this batch holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
-        self.capacity() * (size_of::<u64>() + size_of::<PixelId>() + size_of::<u8>())
+        self.capacity() * (size_of::<u64>() + size_of::<PixelId>())
             + Self::pulse_capacity(self.capacity()) * size_of::<PulseStart>()
     }
 }
@@ -205,12 +175,9 @@ fn events_by_pulse(
 }
 
 impl PartialEq for EventBatch {
-    /// Equal if events, marks, pulses and capacity are.
+    /// Equal if events, pulses and capacity are.
     fn eq(&self, other: &Self) -> bool {
-        self.capacity() == other.capacity()
-            && self.iter().eq(other.iter())
-            && self.marks == other.marks
-            && self.pulses == other.pulses
+        self.capacity() == other.capacity() && self.iter().eq(other.iter()) && self.pulses == other.pulses
     }
 }
 
@@ -241,11 +208,7 @@ mod tests {
         assert!(batch.begin_pulse(30));
         let groups: Vec<_> = batch.by_pulse().collect();
         assert_eq!(groups, [(None, 0..1), (Some(10), 1..1), (Some(20), 1..2), (Some(30), 2..2)]);
-        assert_eq!([None, Some(10), Some(30)].map(|open| batch.pulses_begun(open)), [3, 2, 3]);
-        batch.mark(|pulse, time| (time - pulse.unwrap_or(0)) as u8);
-        assert_eq!(batch.marks(), [3, 5]);
         while batch.begin_pulse(40) {}
-        assert_eq!(batch.pulses_begun(None), 4);
         assert_eq!(batch.pulses().len(), SMALLEST_PULSE_CAPACITY);
         batch.clear();
         assert!(batch.is_blank() && batch.begin_pulse(40) && batch.is_empty() && !batch.is_blank());

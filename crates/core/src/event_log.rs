@@ -1,6 +1,7 @@
 //! All that batches carried, whatever way it was cut into batches: for tests, and for whoever compares runs.
 
 use crate::event::{Event, EventBatch};
+use crate::pulsed::{PulseOrigin, PulsedBatch};
 
 /// A pulse with its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,22 @@ impl EventLog {
     /// Adds what is in a batch. A pulse that is named again goes on.
     pub fn take(&mut self, batch: &EventBatch) {
         for (time_ns, range) in batch.by_pulse() {
+            if self.pulses.last().is_none_or(|pulse| pulse.time_ns != time_ns) {
+                self.pulses.push(LoggedPulse { time_ns, events: Vec::new() });
+            }
+            if let Some(pulse) = self.pulses.last_mut() {
+                pulse.events.extend(batch.iter().skip(range.start).take(range.len()));
+            }
+        }
+    }
+
+    /// Adds what is in a batch for outputs: with the pulses that the readout told, and no others.
+    pub fn take_pulsed(&mut self, batch: &PulsedBatch) {
+        for (pulse, range) in batch.by_pulse() {
+            let time_ns = (pulse.origin == PulseOrigin::Readout).then_some(pulse.time_ns);
+            if time_ns.is_none() && range.is_empty() {
+                continue;
+            }
             if self.pulses.last().is_none_or(|pulse| pulse.time_ns != time_ns) {
                 self.pulses.push(LoggedPulse { time_ns, events: Vec::new() });
             }

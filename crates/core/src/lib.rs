@@ -22,7 +22,10 @@
 //! | what beam monitors have counted over time of flight | [`beam_monitor`] |
 //! | what was sent, received and lost, per source and per stream | [`ledger`] |
 //! | what a detector pipeline must offer | [`detector`] |
-//! | where events go | [`sink`] |
+//! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
+//! | what an output must offer | [`output`] |
+//! | the state of a run, for reports, pages and outputs | [`run_state`] |
+//! | the clock of a run | [`time`] |
 //!
 //! Nothing here does I/O, starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
@@ -40,9 +43,12 @@ pub mod geometry;
 pub mod ledger;
 pub mod live_time;
 pub mod monitor;
+pub mod output;
 pub mod packet;
 pub mod packet_source;
 pub mod pulse;
+pub mod pulsed;
 pub mod quantity;
+pub mod run_state;
 pub mod sequence;
-pub mod sink;
+pub mod time;

@@ -1,0 +1,67 @@
+//! Vetoes: rules that mark events which should not be trusted, and count them, without removing any.
+//!
+//! A veto names a range of the detector's time (a shutter moved), or of the time of flight in every pulse (the prompt
+//! pulse). Whoever analyses the data decides what to do with marked events: the mark stands beside the event in every
+//! output, as one bit per veto in the order of the configuration.
+
+/// Vetoes that a configuration can have: bits of a mark.
+pub const MOST_VETOES: usize = 8;
+
+/// When a veto applies. Ranges are half open, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VetoRange {
+    /// From one time to another on the detector's clock.
+    Time(u64, u64),
+    /// From one time of flight to another, in every pulse.
+    TimeOfFlight(u64, u64),
+}
+
+/// A named rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Veto {
+    /// What happened.
+    pub name: String,
+    /// When it applies.
+    pub range: VetoRange,
+}
+
+/// Vetoes with the number of events that each has marked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VetoMarks {
+    vetoes: Vec<Veto>,
+    counts: Vec<u64>,
+}
+
+impl VetoMarks {
+    /// The first [`MOST_VETOES`] of `vetoes`; a configuration has no more.
+    pub(super) fn new(mut vetoes: Vec<Veto>) -> Self {
+        vetoes.truncate(MOST_VETOES);
+        let counts = vec![0; vetoes.len()];
+        Self { vetoes, counts }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.vetoes.is_empty()
+    }
+
+    /// The mark of an event, which is counted. `time_of_flight_ns` is none without a pulse, and before it.
+    pub(super) fn mark(&mut self, time_ns: u64, time_of_flight_ns: Option<u64>) -> u8 {
+        let mut mark = 0_u8;
+        for (bit, (veto, count)) in self.vetoes.iter().zip(&mut self.counts).enumerate() {
+            let applies = match veto.range {
+                VetoRange::Time(from, to) => (from..to).contains(&time_ns),
+                VetoRange::TimeOfFlight(from, to) => {
+                    time_of_flight_ns.is_some_and(|flight| (from..to).contains(&flight))
+                }
+            };
+            mark |= u8::from(applies) << bit;
+            *count += u64::from(applies);
+        }
+        mark
+    }
+
+    /// The vetoes with the number of events that each has marked.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.vetoes.iter().map(|veto| veto.name.as_str()).zip(self.counts.iter().copied())
+    }
+}
