@@ -25,6 +25,7 @@
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
+//! | what is wrong with a setting | [`settings`] |
 //! | the clock of a run | [`time`] |
 //!
 //! Nothing here does I/O, starts a thread or reads a clock; nothing here depends on another evforge crate.
@@ -51,4 +52,5 @@ pub mod pulsed;
 pub mod quantity;
 pub mod run_state;
 pub mod sequence;
+pub mod settings;
 pub mod time;

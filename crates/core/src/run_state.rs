@@ -34,14 +34,38 @@ pub struct RunState {
     pub lost_after_the_last: u64,
     /// What the pattern of losses suggests, in whole sentences.
     pub hints: Vec<String>,
-    /// What is wrong, or was, and needs a person: receiving, recording, the detector, outputs. In whole sentences.
+    /// What is wrong with receiving, or was, in whole sentences. For everything that needs a person see
+    /// [`RunState::all_alarms`].
     pub alarms: Vec<String>,
+    /// Why the detector forms no events any more, if it has failed.
+    pub detector_failure: Option<String>,
+    /// Why an output has stopped the run, if one has.
+    pub stopped_by: Option<String>,
+    /// What is wrong with the recording beside, if anything is.
+    pub record_alarm: Option<String>,
     /// The vetoes with the number of events that each has marked.
     pub vetoes: Vec<(String, u64)>,
     /// The outputs.
     pub outputs: Vec<OutputState>,
     /// How the detector's clock relates to the calendar; none as long as that is not decided.
     pub calendar: Option<Calendar>,
+}
+
+impl RunState {
+    /// Everything that needs a person, in whole sentences: the detector, receiving, outputs, the recording.
+    pub fn all_alarms(&self) -> Vec<String> {
+        let failure = self.detector_failure.as_ref();
+        let detector =
+            failure.map(|why| format!("the detector has failed, and forms no further events: {why}"));
+        let outputs = self.outputs.iter().filter_map(OutputState::alarm);
+        let others = self.stopped_by.iter().chain(&self.record_alarm).cloned();
+        detector.into_iter().chain(self.alarms.iter().cloned()).chain(outputs).chain(others).collect()
+    }
+
+    /// A counter of a stage before the detector: `stage_value("receive", "bytes_received")`.
+    pub fn stage_value(&self, stage: &str, counter: &str) -> Option<u64> {
+        self.stages.iter().find(|(name, _)| *name == stage)?.1.value(counter)
+    }
 }
 
 crate::counters! {

@@ -10,12 +10,41 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use evforge_core::time::Clock;
+
 use crate::affinity::{allowed_cores, pin_current_thread};
 
 /// Nanoseconds since the Unix epoch.
 pub fn wall_clock_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The clock of this host, for runs: see [`Clock`].
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    /// A clock whose elapsed time begins now.
+    pub fn start() -> Self {
+        Self { started: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn unix_ns(&self) -> u64 {
+        wall_clock_ns()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// Readings that are timed.

@@ -1,19 +1,28 @@
 //! Forms the events of a capture file, or of another file with packets, as fast as it can.
 
 use crate::config::{Config, InputSettings};
-use crate::fan_out::{SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::loss_places::LossPlaces;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
-use crate::samples::SampleFile;
+use crate::run_state::{Surroundings, compose};
+use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_core::pulsed::CalendarRule;
+use evforge_core::run_state::RunState;
+use evforge_core::time::Clock;
 use evforge_detect::settings::SettingsError;
+use evforge_outputs::{OutputSet, QueueSettings};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::time::Instant;
+use std::time::Duration;
+
+/// Time between states of the run for its outputs.
+const STATE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a run cannot begin.
 #[derive(Debug)]
@@ -27,7 +36,7 @@ pub enum RunError {
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Threads(error) => write!(f, "the threads of the sinks cannot be started: {error}"),
+            Self::Threads(error) => write!(f, "the threads of the outputs cannot be started: {error}"),
             Self::Detector(error) => write!(f, "{error}"),
         }
     }
@@ -66,14 +75,16 @@ pub struct CaptureRun<'a> {
     pub config: &'a Config,
     /// Where the packets come from.
     pub input: Box<dyn PacketSource>,
-    /// Where the events go.
-    pub sinks: Vec<SinkPlan>,
+    /// Where the events go: each with its name in the configuration and its queue.
+    pub outputs: Vec<(String, Box<dyn Output>, QueueSettings)>,
     /// Where the mean values of sampled channels go, if they are wanted.
     pub samples: Option<SampleFile>,
     /// Set from outside to end the run in good order.
     pub stop: &'a AtomicBool,
     /// Monitor data: switched and looked at from outside.
     pub monitor: MonitorTap,
+    /// The clock of the run.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl CaptureRun<'_> {
@@ -83,59 +94,116 @@ impl CaptureRun<'_> {
     /// If the system gives no threads, or the library of a detector from outside refuses. An input that cannot be read on is told in the report, which then is not
     /// a success.
     pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
-        let started = Instant::now();
+        let started = self.clock.elapsed();
         let mut reader = self.input;
-        let samples = self.samples.map(|file| file.start(WhenFull::Wait)).transpose()?;
+        let samples = self.samples.map(|file| file.start(WhenBehind::Wait)).transpose()?;
         let (queue, writing) = samples.unzip();
         let detector = self.config.build_detector_with(queue)?;
-        let events_per_batch = self.config.input.events_per_batch;
-        let mut forming = Forming::start(
+        let pulses =
+            self.config.pulse_stage(detector.as_ref(), CalendarRule::Capture(Arc::clone(&self.clock)));
+        let outputs = OutputSet::start(self.outputs, false, &self.clock)?;
+        let forming = Forming::new(
             detector,
-            self.sinks,
-            events_per_batch,
-            WhenFull::Wait,
-            self.config.veto_stage(),
+            outputs,
+            self.config.input.events_per_batch,
+            pulses,
             self.monitor,
-        )?;
+            self.stop,
+        );
         let input = &self.config.input;
-        let mut ending = if input.threads == 1 {
-            run_in_turn(reader.as_mut(), &mut forming, input, self.stop, &mut progress)
-        } else {
-            run_side_by_side(reader.as_mut(), &mut forming, input, self.stop, &mut progress)
+        let mut run = Run {
+            config: self.config,
+            forming,
+            stop: self.stop,
+            clock: self.clock,
+            started,
+            shown: started,
+            progress: &mut progress,
+            samples: writing.as_ref(),
         };
+        let mut ending = if input.threads == 1 {
+            run_in_turn(reader.as_mut(), &mut run, input)
+        } else {
+            run_side_by_side(reader.as_mut(), &mut run, input)
+        };
+        let Run { mut forming, clock, stop, .. } = run;
         forming.close();
-        let ledger = forming.ledger();
         let complete = !matches!(ending, Ending::InputFailed(_));
-        let vetoes = forming.vetoes();
-        let detector_failure = forming.failure();
-        let mut sinks = forming.end(ledger.clone(), complete);
-        sinks.extend(writing.map(|writing| writing.end(complete)));
+        let losses = LossPlaces::in_the_input(forming.ledger().packets().lost);
+        let ledger = forming.ledger();
+        let around = Surroundings {
+            elapsed: clock.elapsed().saturating_sub(started),
+            stages: vec![(reader.stage(), reader.counters())],
+            hints: loss_hints(&ledger, &losses, &self.config.pulses),
+            losses,
+            samples: writing.as_ref().map(SampleWriting::state),
+            ..Surroundings::default()
+        };
+        let mut state = compose(&forming, ledger, around);
+        state.calendar = Some(forming.calendar());
+        let shared = Arc::new(state);
+        let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
+        let samples = writing.map(|writing| writing.end(complete));
         if let Ending::InputFailed(error) = &mut ending {
-            // What a sink has left that failed by itself is told with its failure.
-            let ended = sinks.iter().filter(|sink| sink.failure.is_none());
-            for note in ended.filter_map(|sink| sink.note.as_ref()) {
+            // What an output has left that failed by itself is told with its failure.
+            let ended = outcomes.iter().map(|outcome| &outcome.state).chain(&samples);
+            for note in ended.filter(|state| state.failure.is_none()).filter_map(|state| state.note.as_ref())
+            {
                 error.push_str("; ");
                 error.push_str(note);
             }
         }
-        let losses = LossPlaces::in_the_input(ledger.packets().lost);
+        let elapsed = clock.elapsed().saturating_sub(started);
+        let state = Arc::unwrap_or_clone(shared);
         Ok(RunReport {
             stream: self.config.name.clone(),
             input: reader.path().display().to_string(),
-            elapsed: started.elapsed(),
             ending,
-            detector_failure,
-            alarms: Vec::new(),
-            hints: loss_hints(&ledger, &losses, &self.config.pulses),
-            losses,
-            ledger,
-            counters: vec![(reader.stage(), reader.counters())],
-            vetoes,
-            sinks,
             recording: None,
             latency: None,
+            output_latencies: Vec::new(),
             clock: None,
-        })
+            state: RunState { elapsed, ..state },
+        }
+        .with_outcomes(outcomes, samples))
+    }
+}
+
+/// A run under way.
+struct Run<'a, P> {
+    config: &'a Config,
+    forming: Forming<'a>,
+    stop: &'a AtomicBool,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    shown: Duration,
+    progress: &'a mut P,
+    samples: Option<&'a SampleWriting>,
+}
+
+impl<P: FnMut(RunProgress)> Run<'_, P> {
+    fn take(&mut self, slab: &PacketSlab, at: RunProgress) {
+        self.forming.take(slab);
+        (self.progress)(RunProgress { events: self.forming.handed_on(), ..at });
+        let now = self.clock.elapsed();
+        if now.saturating_sub(self.shown) < STATE_INTERVAL || self.forming.outputs().is_empty() {
+            return;
+        }
+        self.shown = now;
+        let ledger = self.forming.ledger();
+        let losses = LossPlaces::in_the_input(ledger.packets().lost);
+        let around = Surroundings {
+            elapsed: now.saturating_sub(self.started),
+            hints: loss_hints(&ledger, &losses, &self.config.pulses),
+            losses,
+            samples: self.samples.map(SampleWriting::state),
+            ..Surroundings::default()
+        };
+        self.forming.outputs().show(&Arc::new(compose(&self.forming, ledger, around)));
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.forming.outputs().wants_stop().is_some()
     }
 }
 
@@ -143,32 +211,29 @@ fn new_slab(input: &InputSettings) -> PacketSlab {
     PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes).unwrap_or(usize::MAX))
 }
 
-fn progress_of(reader: &dyn PacketSource, events: u64) -> RunProgress {
+fn progress_of(reader: &dyn PacketSource) -> RunProgress {
     RunProgress {
         bytes: reader.position(),
         total_bytes: reader.total_bytes(),
         packets: reader.packets(),
-        events,
+        events: 0,
     }
 }
 
 /// One thread reads and forms in turn.
-fn run_in_turn(
+fn run_in_turn<P: FnMut(RunProgress)>(
     reader: &mut dyn PacketSource,
-    forming: &mut Forming,
+    run: &mut Run<'_, P>,
     input: &InputSettings,
-    stop: &AtomicBool,
-    progress: &mut impl FnMut(RunProgress),
 ) -> Ending {
     let mut slab = new_slab(input);
     loop {
-        if stop.load(Ordering::Relaxed) {
+        if run.is_over() {
             return Ending::Stopped;
         }
         slab.clear();
         let fill = reader.fill(&mut slab);
-        forming.take(&slab);
-        progress(progress_of(reader, forming.sinks().handed_over()));
+        run.take(&slab, progress_of(reader));
         match fill {
             Ok(Fill::More) => {}
             Ok(Fill::End) => return end_of(reader),
@@ -183,13 +248,14 @@ fn end_of(reader: &dyn PacketSource) -> Ending {
 }
 
 /// One thread reads while this one forms. Slabs go round: filled to the one side, empty to the other.
-fn run_side_by_side(
+fn run_side_by_side<P: FnMut(RunProgress)>(
     reader: &mut dyn PacketSource,
-    forming: &mut Forming,
+    run: &mut Run<'_, P>,
     input: &InputSettings,
-    stop: &AtomicBool,
-    progress: &mut impl FnMut(RunProgress),
 ) -> Ending {
+    let stop = run.stop;
+    let wants_stop = AtomicBool::new(false);
+    let over = || stop.load(Ordering::Relaxed) || wants_stop.load(Ordering::Relaxed);
     let (give_filled, take_filled) = sync_channel::<(PacketSlab, RunProgress)>(InputSettings::SLABS);
     let (give_empty, take_empty) = sync_channel::<PacketSlab>(InputSettings::SLABS);
     for _ in 0..InputSettings::SLABS {
@@ -197,15 +263,16 @@ fn run_side_by_side(
         let _ = give_empty.send(new_slab(input));
     }
     std::thread::scope(|scope| {
+        let over = &over;
         let reading = scope.spawn(move || {
             // Both channels close only when the other side is gone: then there is nothing left to read for.
             while let Ok(mut slab) = take_empty.recv() {
-                if stop.load(Ordering::Relaxed) {
+                if over() {
                     return Ending::Stopped;
                 }
                 slab.clear();
                 let fill = reader.fill(&mut slab);
-                let at = progress_of(reader, 0);
+                let at = progress_of(reader);
                 if give_filled.send((slab, at)).is_err() {
                     return Ending::Stopped;
                 }
@@ -218,8 +285,8 @@ fn run_side_by_side(
             Ending::Stopped
         });
         while let Ok((slab, at)) = take_filled.recv() {
-            forming.take(&slab);
-            progress(RunProgress { events: forming.sinks().handed_over(), ..at });
+            run.take(&slab, at);
+            wants_stop.store(run.is_over(), Ordering::Relaxed);
             // After its last slab the reader does not wait for empty ones any more.
             let _ = give_empty.send(slab);
         }

@@ -1,21 +1,27 @@
-//! The forming side of a run: slabs in, batches of events out to the sinks.
+//! The forming side of a run: slabs in, batches of events with their pulses out to the outputs.
 
-use crate::fan_out::{FanOut, SinkOutcome, SinkPlan, WhenFull};
 use crate::latency::{LatencyMeter, LatencySummary};
 use crate::monitor_tap::MonitorTap;
-use crate::veto::VetoStage;
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::packet::PacketSlab;
+use evforge_core::packet::{ArrivalClock, PacketSlab};
+use evforge_core::pulsed::{Calendar, PulseStage, PulseStageSettings};
+use evforge_core::run_state::RunState;
 use evforge_net::record::{RecordInlet, Recorder, Recording};
+use evforge_outputs::{OutputOutcome, OutputSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-/// A detector with the batch that it fills and the sinks that the batch goes to.
-pub(crate) struct Forming {
+/// A detector with the batch that it fills, the stage that gives events their pulses, and the outputs.
+pub(crate) struct Forming<'a> {
     detector: Box<dyn Detector>,
     events: EventBatch,
-    sinks: FanOut,
-    vetoes: VetoStage,
+    pulses: PulseStage,
+    outputs: OutputSet,
+    /// Set when the run is to end: nobody waits for an output any more.
+    stop: &'a AtomicBool,
     tap: MonitorTap,
     /// Whether the detector collects monitor data.
     monitoring: bool,
@@ -25,30 +31,27 @@ pub(crate) struct Forming {
     latency: Option<LatencyMeter>,
 }
 
-impl Forming {
-    /// Starts the sinks.
-    ///
-    /// # Errors
-    /// If the system gives no more threads.
-    pub(crate) fn start(
+impl<'a> Forming<'a> {
+    /// Nothing has been formed yet.
+    pub(crate) fn new(
         detector: Box<dyn Detector>,
-        sinks: Vec<SinkPlan>,
+        outputs: OutputSet,
         batch_events: usize,
-        when_full: WhenFull,
-        vetoes: VetoStage,
+        pulses: PulseStageSettings,
         tap: MonitorTap,
-    ) -> std::io::Result<Self> {
-        let sinks = FanOut::start(sinks, batch_events, when_full)?;
-        Ok(Self {
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
             detector,
             events: EventBatch::new(batch_events),
-            sinks,
-            vetoes,
+            pulses: PulseStage::new(pulses),
+            outputs,
+            stop,
             tap,
             monitoring: false,
             tee: None,
             latency: None,
-        })
+        }
     }
 
     /// Has every packet that is taken from now on recorded, too. That costs a copy of the packet and never waits: what
@@ -97,11 +100,14 @@ impl Forming {
             inlet.copy(&slab.batch());
         }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
-        let Self { detector, events, sinks, vetoes, latency, .. } = self;
+        self.note_arrival(slab);
+        let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         if let Some(meter) = latency {
             meter.begin(slab);
         }
-        form(detector.as_mut(), &slab.batch(), events, |events| deliver(events, vetoes, latency, sinks));
+        form(detector.as_mut(), &slab.batch(), events, |events| {
+            deliver(events, pulses, latency, outputs, stop);
+        });
         if let Some(meter) = latency {
             meter.end(events.len(), detector.newest_time_ns());
         }
@@ -113,10 +119,10 @@ impl Forming {
             inlet.commit();
         }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
-        let Self { detector, events, sinks, vetoes, latency, .. } = self;
+        let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         loop {
             let more = detector.publish_closed(events);
-            deliver(events, vetoes, latency, sinks);
+            deliver(events, pulses, latency, outputs, stop);
             if !more {
                 return;
             }
@@ -125,16 +131,44 @@ impl Forming {
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
-        let Self { detector, events, sinks, vetoes, latency, .. } = self;
-        form_rest(detector.as_mut(), events, |events| deliver(events, vetoes, latency, sinks));
+        let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
+        form_rest(detector.as_mut(), events, |events| deliver(events, pulses, latency, outputs, stop));
+        pulses.close();
         if self.monitoring {
             self.tap.copy(self.detector.as_ref());
         }
     }
 
-    /// The state of the input.
+    /// Takes note of when packets came in, if they say so.
+    fn note_arrival(&mut self, slab: &PacketSlab) {
+        let batch = slab.batch();
+        let stamp = |packet: Option<evforge_core::packet::Packet<'_>>| {
+            let origin = packet?.origin;
+            (origin.arrival_clock != ArrivalClock::None).then_some(origin.arrival_ns)
+        };
+        if let (Some(first), Some(last)) =
+            (stamp(batch.get(0)), stamp(batch.get(batch.len().wrapping_sub(1))))
+        {
+            self.pulses.packets_arrived(first, last);
+        }
+    }
+
+    /// Events handed on so far.
+    pub(crate) fn handed_on(&self) -> u64 {
+        self.pulses.counters().events_handed_on
+    }
+
+    /// The state of the input: the detector's ledger, with the counters of the stage that assigns pulses.
     pub(crate) fn ledger(&self) -> DetectorLedger {
-        self.detector.ledger()
+        let mut ledger = self.detector.ledger();
+        let counters = std::mem::take(&mut ledger.counters);
+        ledger.counters = counters.join(&CounterSnapshot::of(&self.pulses.counters()));
+        ledger
+    }
+
+    /// How the detector's clock relates to the calendar: decided at the latest now.
+    pub(crate) fn calendar(&mut self) -> Calendar {
+        self.pulses.calendar()
     }
 
     /// Why the detector forms no events any more, if it has failed.
@@ -144,28 +178,29 @@ impl Forming {
 
     /// The vetoes with the number of events that each has marked.
     pub(crate) fn vetoes(&self) -> Vec<(String, u64)> {
-        self.vetoes.counts().map(|(name, count)| (name.to_owned(), count)).collect()
+        self.pulses.vetoes().map(|(name, count)| (name.to_owned(), count)).collect()
     }
 
-    /// The sinks.
-    pub(crate) fn sinks(&self) -> &FanOut {
-        &self.sinks
+    /// The outputs.
+    pub(crate) fn outputs(&self) -> &OutputSet {
+        &self.outputs
     }
 
-    /// Ends the sinks, as [`FanOut::end`] does.
-    pub(crate) fn end(self, ledger: DetectorLedger, complete: bool) -> Vec<SinkOutcome> {
-        self.sinks.end(ledger, complete)
+    /// Ends the outputs, as [`OutputSet::end`] does.
+    pub(crate) fn end(self, state: Option<&Arc<RunState>>, patient: impl Fn() -> bool) -> Vec<OutputOutcome> {
+        self.outputs.end(state, patient)
     }
 }
 
-/// Hands a batch on.
+/// Hands a batch on, and empties it.
 fn deliver(
     events: &mut EventBatch,
-    vetoes: &mut VetoStage,
+    pulses: &mut PulseStage,
     latency: &mut Option<LatencyMeter>,
-    sinks: &mut FanOut,
+    outputs: &mut OutputSet,
+    stop: &AtomicBool,
 ) {
-    vetoes.mark(events);
     let arrival_ns = latency.as_mut().and_then(|meter| meter.deliver(events));
-    sinks.deliver(events, arrival_ns);
+    pulses.hand_on(events, arrival_ns, &mut |batch| outputs.offer(batch, stop));
+    events.clear();
 }

@@ -1,4 +1,4 @@
-//! A run from end to end: configuration, threads, sinks and the joined ledger.
+//! A run from end to end: configuration, threads, outputs and the joined ledger.
 //!
 //! | you look for | it is in |
 //! |---|---|
@@ -6,7 +6,6 @@
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
-//! | handing events to several sinks | [`fan_out`] |
 //! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
@@ -20,12 +19,10 @@
 //! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | the simulation of the configured detector | [`simulation`] |
 //! | a simulation as a source of packets | [`simulated_source`] |
-//! | rules that mark events | [`veto`] |
 //! | writing the mean values of sampled channels | [`samples`] |
-//! | sinks that need no library: CSV, counts per pixel | [`sinks`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
-//! [`Detector`](evforge_core::detector::Detector), and passes full event batches to the sinks. With two
+//! [`Detector`](evforge_core::detector::Detector), and hands full event batches on to the outputs (`evforge_outputs`), with their pulses. With two
 //! threads, one reads while the other forms; slabs travel between them through bounded queues and come back
 //! to be filled again. Nothing is allocated per packet, and since the input is a file every queue waits:
 //! nothing is dropped.
@@ -37,11 +34,9 @@ pub mod benchmark;
 pub mod capture_run;
 pub mod config;
 pub mod counter_table;
-pub mod fan_out;
 mod forming;
 pub mod host_needs;
 pub mod latency;
-mod line_file;
 pub mod live_run;
 pub mod loss_hints;
 pub mod loss_places;
@@ -52,9 +47,8 @@ pub mod record_report;
 pub mod record_run;
 pub mod region_threads;
 pub mod report;
+mod run_state;
 pub mod samples;
 pub mod simulated_source;
 pub mod simulation;
-pub mod sinks;
 mod time_source;
-pub mod veto;

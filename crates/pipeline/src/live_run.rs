@@ -7,23 +7,28 @@
 //! published. Events themselves depend on the packets alone.
 
 use crate::config::{Config, InputSettings};
-use crate::fan_out::{SinkFailure, SinkPlan, WhenFull};
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
 use crate::report::{Ending, RunReport, listed};
-use crate::samples::{SampleFile, SampleWriting};
+use crate::run_state::{Surroundings, compose};
+use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::CalendarRule;
+use evforge_core::run_state::RunState;
+use evforge_core::time::Clock;
 use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
 use evforge_net::interfaces::InterfacesInUse;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
+use evforge_outputs::{OutputSet, QueueSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,8 +50,8 @@ pub struct LiveRun<'a> {
     pub config: &'a Config,
     /// Where packets come from: see [`open_receivers`].
     pub receivers: Vec<LiveReceiver>,
-    /// Where the events go.
-    pub sinks: Vec<SinkPlan>,
+    /// Where the events go: each with its name in the configuration and its queue.
+    pub outputs: Vec<(String, Box<dyn Output>, QueueSettings)>,
     /// Where the mean values of sampled channels go, if they are wanted.
     pub samples: Option<SampleFile>,
     /// Set from outside to end the run in good order.
@@ -59,6 +64,8 @@ pub struct LiveRun<'a> {
     pub monitor: MonitorTap,
     /// Where packets are recorded beside, if they are, and how much may wait for the disk.
     pub record: Option<(RecordingWriter, RecordQueue)>,
+    /// The clock of the run.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// Opens the ways in that a configuration asks for, at least one, and joins its multicast groups.
@@ -93,38 +100,13 @@ pub fn open_receivers(
     Ok(receivers)
 }
 
-/// The state of a live run, about once a second.
-#[derive(Clone, Debug)]
-pub struct LiveStatus {
-    /// Time since the start.
-    pub elapsed: Duration,
-    /// Sources, sequences and counters.
-    pub ledger: Arc<DetectorLedger>,
-    /// Where packets were lost so far.
-    pub losses: LossPlaces,
-    /// What the pattern of losses suggests, in whole sentences.
-    pub hints: Vec<String>,
-    /// Bytes received so far.
-    pub bytes: u64,
-    /// Events dropped or missed by sinks so far.
-    pub lost_to_sinks: u64,
-    /// The sinks that have failed so far, each with the reason. They get no more events.
-    pub failed_sinks: Vec<String>,
-    /// Why the detector forms no events any more, if it has failed.
-    pub detector_failure: Option<String>,
-    /// What is wrong with the recording beside, if anything is.
-    pub record_alarm: Option<String>,
-    /// What is wrong with receiving, or was so far, in whole sentences.
-    pub receive_alarms: Vec<String>,
-}
-
 /// What a run tells while it is under way.
 pub trait LiveObserver {
     /// Packets may be sent to any of these addresses from now on; they come in by `way`, which says why. `warnings` are for
     /// people.
     fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]);
     /// The state, about once a second.
-    fn status(&mut self, status: &LiveStatus);
+    fn status(&mut self, state: &RunState);
 }
 
 /// Decides when a run is over, and tells its state.
@@ -138,14 +120,16 @@ struct Watch<'a, O> {
     idle_limit: Option<Duration>,
     host: HostCounterReader,
     pulses: PulseTrain,
-    /// Of the file for mean values, which is no sink of events.
-    samples: Option<SinkFailure>,
+    samples: Option<&'a SampleWriting>,
+    /// An output wants the run to stop.
+    wants_stop: bool,
     observer: &'a mut O,
 }
 
 impl<O: LiveObserver> Watch<'_, O> {
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+            || self.wants_stop
             || self.ends_after.is_some_and(|limit| self.started.elapsed() >= limit)
             || self.idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| last.elapsed() >= limit)
     }
@@ -157,35 +141,37 @@ impl<O: LiveObserver> Watch<'_, O> {
     }
 
     /// Publishes what is closed, if it is time to.
-    fn publish_in_time(&mut self, forming: &mut Forming) {
+    fn publish_in_time(&mut self, forming: &mut Forming<'_>) {
         if self.published.elapsed() >= PUBLISH_INTERVAL {
             self.published = Instant::now();
             forming.publish();
+            self.wants_stop = forming.outputs().wants_stop().is_some();
         }
     }
 
-    fn show_in_time(&mut self, forming: &Forming, state: &ReceiveState) {
+    fn show_in_time(&mut self, forming: &Forming<'_>, receiving: &ReceiveState) {
         if self.shown.elapsed() < STATUS_INTERVAL {
             return;
         }
         self.shown = Instant::now();
-        let ledger = Arc::new(forming.ledger());
-        forming.sinks().observe(&ledger);
-        let losses = self.losses(&ledger, state, self.host.latest());
-        let mut failed_sinks = forming.sinks().failures();
-        failed_sinks.extend(self.samples.as_ref().and_then(SinkFailure::told));
-        self.observer.status(&LiveStatus {
+        let state = Arc::new(self.state(forming, receiving, self.host.latest()));
+        forming.outputs().show(&state);
+        self.observer.status(&state);
+    }
+
+    /// Everything that is known now.
+    fn state(&self, forming: &Forming<'_>, receiving: &ReceiveState, host: HostCounters) -> RunState {
+        let ledger = forming.ledger();
+        let losses = self.losses(&ledger, receiving, host);
+        let around = Surroundings {
             elapsed: self.started.elapsed(),
-            hints: hints(&ledger, &losses, &self.pulses, state),
-            receive_alarms: state.alarms.clone(),
+            stages: stages(receiving, &host),
+            hints: hints(&ledger, &losses, &self.pulses, receiving),
             losses,
-            ledger,
-            bytes: state.counters.bytes,
-            lost_to_sinks: forming.sinks().lost_to_sinks(),
-            failed_sinks,
-            detector_failure: forming.failure(),
-            record_alarm: forming.record_alarm(),
-        });
+            alarms: receiving.alarms.clone(),
+            samples: self.samples.map(SampleWriting::state),
+        };
+        compose(forming, ledger, around)
     }
 
     fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState, host: HostCounters) -> LossPlaces {
@@ -217,17 +203,13 @@ impl LiveRun<'_> {
                 groups.len()
             ));
         }
-        let events_per_batch = config.input.events_per_batch;
-        let samples = self.samples.map(|file| file.start(WhenFull::Drop)).transpose()?;
+        let samples = self.samples.map(|file| file.start(WhenBehind::Drop)).transpose()?;
         let (queue, writing) = samples.unzip();
-        let mut forming = Forming::start(
-            config.build_detector_with(queue)?,
-            self.sinks,
-            events_per_batch,
-            WhenFull::Drop,
-            config.veto_stage(),
-            self.monitor,
-        )?;
+        let detector = config.build_detector_with(queue)?;
+        let pulses = config.pulse_stage(detector.as_ref(), CalendarRule::Live(Arc::clone(&self.clock)));
+        let outputs = OutputSet::start(self.outputs, true, &self.clock)?;
+        let mut forming =
+            Forming::new(detector, outputs, config.input.events_per_batch, pulses, self.monitor, self.stop);
         if let Some((writer, queue)) = self.record {
             let (recorder, mut inlets) = Recorder::start(writer, &[config.receive.address.ip()], queue)?;
             // One destination has one inlet.
@@ -252,7 +234,8 @@ impl LiveRun<'_> {
             idle_limit: self.idle_limit,
             host,
             pulses: config.pulses,
-            samples: writing.as_ref().map(SampleWriting::failure),
+            samples: writing.as_ref(),
+            wants_stop: false,
             observer,
         };
         if two_threads {
@@ -266,41 +249,41 @@ impl LiveRun<'_> {
             _ => run_side_by_side(groups, &mut forming, config, &mut watch)?,
         };
         forming.close();
-        let recording = forming.end_recording();
-        let ledger = forming.ledger();
         let host = watch.host.now();
-        let losses = watch.losses(&ledger, &state, host);
+        let mut state = watch.state(&forming, &state, host);
+        state.calendar = Some(forming.calendar());
+        let recording = forming.end_recording();
         let latency = forming.latency();
-        let vetoes = forming.vetoes();
-        let detector_failure = forming.failure();
-        let mut sinks = forming.end(ledger.clone(), true);
-        sinks.extend(writing.map(|writing| writing.end(true)));
+        let shared = Arc::new(state);
+        drop(watch);
+        let outcomes = forming.end(Some(&shared), || false);
+        let samples = writing.map(|writing| writing.end(true));
+        let state = Arc::unwrap_or_clone(shared);
         Ok(RunReport {
             stream: config.name.clone(),
             input: format!("UDP {} by {description}", listed(&addresses)),
-            elapsed: started.elapsed(),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
-            detector_failure,
-            hints: hints(&ledger, &losses, &config.pulses, &state),
-            alarms: state.alarms,
-            ledger,
-            losses,
-            counters: [
-                Some(("receive", CounterSnapshot::of(&state.counters))),
-                state.xdp.map(|xdp| ("xdp", CounterSnapshot::of(&xdp))),
-                Some(("kernel", CounterSnapshot::of(&host.kernel))),
-                host.interfaces.map(|interfaces| ("interface", CounterSnapshot::of(&interfaces))),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            vetoes,
-            sinks,
             recording,
             latency,
+            output_latencies: Vec::new(),
             clock: Some(clock),
-        })
+            state: RunState { elapsed: started.elapsed(), ..state },
+        }
+        .with_outcomes(outcomes, samples))
     }
+}
+
+/// The counters of receiving, of the kernel and of the interfaces.
+fn stages(receiving: &ReceiveState, host: &HostCounters) -> Vec<(&'static str, CounterSnapshot)> {
+    [
+        Some(("receive", CounterSnapshot::of(&receiving.counters))),
+        receiving.xdp.map(|xdp| ("xdp", CounterSnapshot::of(&xdp))),
+        Some(("kernel", CounterSnapshot::of(&host.kernel))),
+        host.interfaces.map(|interfaces| ("interface", CounterSnapshot::of(&interfaces))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// What the losses suggest, and what was changed during the run.
@@ -356,7 +339,7 @@ impl Ways {
 /// One thread receives and forms in turn.
 fn run_in_turn<O: LiveObserver>(
     receivers: &mut ReceiverGroup,
-    forming: &mut Forming,
+    forming: &mut Forming<'_>,
     input: &InputSettings,
     watch: &mut Watch<'_, O>,
 ) -> Ended {
@@ -388,7 +371,7 @@ fn run_in_turn<O: LiveObserver>(
 /// Others receive while this thread forms.
 fn run_side_by_side<O: LiveObserver>(
     groups: Vec<ReceiverGroup>,
-    forming: &mut Forming,
+    forming: &mut Forming<'_>,
     config: &Config,
     watch: &mut Watch<'_, O>,
 ) -> Result<Ended, Box<dyn std::error::Error>> {

@@ -3,20 +3,19 @@
 //! The JSON has at least the fields of the design's section 6; `sent` is absent where the format has no
 //! sequence, and losses that were already in a capture have the place `input`.
 
-use crate::fan_out::SinkOutcome;
 use crate::latency::LatencySummary;
-use crate::loss_places::LossPlaces;
 use crate::record_report::{recording_json, recording_lines};
 use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
-use evforge_core::counter::{CounterSnapshot, Law, Role, Unit};
-use evforge_core::ledger::{DetectorLedger, MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::counter::{CounterSnapshot, Law, Unit};
+use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::run_state::{LedgerTotals, OutputState, RunState, discards};
 use evforge_net::clock::ClockReport;
 use evforge_net::record::Recording;
+use evforge_outputs::OutputOutcome;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,42 +35,41 @@ pub struct RunReport {
     pub stream: String,
     /// What the input was, for people.
     pub input: String,
-    /// How long the run took.
-    pub elapsed: Duration,
     /// How it ended.
     pub ending: Ending,
-    /// Why the detector has formed no events from some packet on, if it failed.
-    pub detector_failure: Option<String>,
-    /// Sources, sequences and counters.
-    pub ledger: DetectorLedger,
-    /// Where packets were lost.
-    pub losses: LossPlaces,
-    /// What the pattern of losses suggests, in whole sentences.
-    pub hints: Vec<String>,
-    /// What was wrong with receiving, in whole sentences: the run is then no success.
-    pub alarms: Vec<String>,
-    /// Further counters: of the capture or of the receiver, each with the name of its stage.
-    pub counters: Vec<(&'static str, CounterSnapshot)>,
-    /// The vetoes with the number of events that each has marked.
-    pub vetoes: Vec<(String, u64)>,
-    /// What became of the events handed to each sink.
-    pub sinks: Vec<SinkOutcome>,
+    /// Ledger, losses, hints, alarms and outputs at the end: what the page and every output got, too.
+    pub state: RunState,
     /// What was recorded beside, if packets were.
     pub recording: Option<Recording>,
     /// From the arrival of packets to their events, if that was measured.
     pub latency: Option<LatencySummary>,
+    /// From the arrival of packets to each output, in their order; none where that was not measured.
+    pub output_latencies: Vec<Option<LatencySummary>>,
     /// The clock of the stamps, of a live run.
     pub clock: Option<ClockReport>,
 }
 
 impl RunReport {
+    /// The report with what became of the outputs at last.
+    pub(crate) fn with_outcomes(
+        mut self,
+        outcomes: Vec<OutputOutcome>,
+        samples: Option<OutputState>,
+    ) -> Self {
+        let latencies = outcomes.iter().map(|outcome| LatencySummary::of(&outcome.delays));
+        self.output_latencies = latencies.chain(samples.iter().map(|_| None)).collect();
+        self.state.outputs = outcomes.into_iter().map(|outcome| outcome.state).chain(samples).collect();
+        self
+    }
+
     /// True if nothing went wrong: the input was whole or the run was stopped on purpose, the detector has formed
-    /// events to the end, and all sinks have everything.
+    /// events to the end, and all outputs have everything.
     pub fn is_success(&self) -> bool {
         self.is_input_whole()
-            && self.detector_failure.is_none()
-            && self.alarms.is_empty()
-            && self.sinks.iter().all(|sink| sink.failure.is_none())
+            && self.state.detector_failure.is_none()
+            && self.state.stopped_by.is_none()
+            && self.state.alarms.is_empty()
+            && self.state.outputs.iter().all(OutputState::is_whole)
             && self.recording.as_ref().is_none_or(Recording::is_whole)
     }
 
@@ -82,33 +80,35 @@ impl RunReport {
 
     /// The report as JSON.
     pub fn to_json(&self) -> Value {
-        let ledger = &self.ledger;
+        let state = &self.state;
+        let ledger = &state.ledger;
         let packets = ledger.packets();
+        let totals = LedgerTotals::of(ledger);
         let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
         let mut stream = json!({
             "name": self.stream,
-            "sources": ledger.sources.iter().map(|s| source_json(s, self.losses.unlocated)).collect::<Vec<_>>(),
+            "sources": ledger.sources.iter().map(|s| source_json(s, state.unlocated)).collect::<Vec<_>>(),
             "packets": self.all_packets_json(&packets),
-            "readouts": value("readouts"),
+            "readouts": totals.readouts,
             "markers": value("markers"),
-            "hits": value("hits"),
-            "events": ledger.events(),
-            "held": ledger.held(),
-            "discarded": discarded_json(&ledger.counters, |law| law != Law::Packets),
+            "hits": totals.hits,
+            "events": totals.events,
+            "held": totals.held,
+            "discarded": self.discarded_json(|law| law != Law::Packets.name()),
             "unaccounted": ledger.unaccounted(),
             "counters": counters_json(&ledger.counters),
             "masked": ledger.masked.iter().map(masked_json).collect::<Vec<_>>(),
             "beam_monitors": ledger.beam_monitors.iter().map(beam_monitor_json).collect::<Vec<_>>(),
         });
-        let vetoes = self.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
+        let vetoes = state.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
         stream["vetoes"] = vetoes.collect();
         if let Some(health) = time_source::to_json(ledger) {
             stream["time_source"] = health;
         }
-        stream["packets"]["handed_over"] = json!(value("packets_received"));
+        stream["packets"]["handed_over"] = json!(totals.packets);
         stream["packets"]["without_number"] = json!(value("packets_without_number"));
-        stream["packets"]["discarded"] = discarded_json(&ledger.counters, |law| law == Law::Packets);
-        if let Some(failure) = &self.detector_failure {
+        stream["packets"]["discarded"] = self.discarded_json(|law| law == Law::Packets.name());
+        if let Some(failure) = &state.detector_failure {
             stream["failure"] = json!(failure);
         }
         if let Some(bound) = packets.loss_upper_bound() {
@@ -124,12 +124,19 @@ impl RunReport {
             "input": self.input,
             "ending": ending,
             "error": error,
-            "elapsed_s": self.elapsed.as_secs_f64(),
+            "elapsed_s": state.elapsed.as_secs_f64(),
             "streams": [stream],
-            "sinks": self.sinks.iter().map(sink_json).collect::<Vec<_>>(),
+            "outputs": self.outputs().map(|(output, latency)| output_json(output, latency)).collect::<Vec<_>>(),
+            "sinks": self.outputs().map(|(output, latency)| sink_json(output, latency)).collect::<Vec<_>>(),
         });
-        report["streams"][0]["hints"] = json!(self.hints);
-        report["streams"][0]["alarms"] = json!(self.alarms);
+        report["streams"][0]["hints"] = json!(state.hints);
+        report["streams"][0]["alarms"] = json!(state.alarms);
+        if let Some(reason) = &state.stopped_by {
+            report["stopped_by"] = json!(reason);
+        }
+        if let Some(calendar) = &state.calendar {
+            report["calendar"] = json!({ "anchor_ns": calendar.anchor_ns, "origin": calendar.origin.text() });
+        }
         if let Some(latency) = self.latency {
             report["streams"][0]["latency"] = latency.to_json();
         }
@@ -143,17 +150,29 @@ impl RunReport {
         if let Some(recording) = &self.recording {
             report["recording"] = recording_json(recording);
         }
-        for (stage, counters) in &self.counters {
+        for (stage, counters) in &state.stages {
             report[stage] = counters_json(counters);
         }
         report
     }
 
+    /// The outputs with their latencies.
+    fn outputs(&self) -> impl Iterator<Item = (&OutputState, Option<LatencySummary>)> {
+        let latencies = self.output_latencies.iter().copied().chain(std::iter::repeat(None));
+        self.state.outputs.iter().zip(latencies)
+    }
+
+    /// What was discarded, by reason, of the laws that are `wanted`.
+    fn discarded_json(&self, wanted: impl Fn(&str) -> bool) -> Value {
+        let discards = discards(&self.state.ledger).into_iter().filter(|discard| wanted(discard.of));
+        Value::Object(discards.map(|discard| (discard.reason.to_owned(), json!(discard.count))).collect())
+    }
+
     /// The packets of all sources, with the places of the losses.
     fn all_packets_json(&self, packets: &PacketLedger) -> Value {
         let mut json = packets_json(packets);
-        json["unlocated"] = json!(self.losses.unlocated);
-        let after = self.losses.after_the_last;
+        json["unlocated"] = json!(self.state.unlocated);
+        let after = self.state.lost_after_the_last;
         if after > 0 {
             // A sequence cannot see what was lost after its last number; the socket's counter can.
             json["lost"] = json!(packets.lost + after);
@@ -163,8 +182,8 @@ impl RunReport {
             }
         }
         let place = |inferred: bool| -> Map<String, Value> {
-            let places = self.losses.places.iter().filter(|loss| loss.inferred == inferred);
-            places.map(|loss| (loss.place.name().to_owned(), json!(loss.packets))).collect()
+            let places = self.state.losses.iter().filter(|loss| loss.inferred == inferred);
+            places.map(|loss| (loss.place.to_owned(), json!(loss.packets))).collect()
         };
         json["places"] = Value::Object(place(false));
         json["inferred_places"] = Value::Object(place(true));
@@ -173,9 +192,10 @@ impl RunReport {
 
     /// The report as text of some twenty lines.
     pub fn to_text(&self) -> String {
-        let ledger = &self.ledger;
-        let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
-        let seconds = self.elapsed.as_secs_f64().max(1e-9);
+        let state = &self.state;
+        let ledger = &state.ledger;
+        let totals = LedgerTotals::of(ledger);
+        let seconds = state.elapsed.as_secs_f64().max(1e-9);
         let mut text = String::new();
         let mut line = |name: &str, content: String| {
             // Writing to a string cannot fail.
@@ -187,33 +207,36 @@ impl RunReport {
             Ending::Stopped => line("ended", format!("stopped on request after {seconds:.3} s")),
             Ending::InputFailed(error) => line("ended", format!("INPUT FAILED: {error}")),
         }
-        if let Some(failure) = &self.detector_failure {
+        if let Some(reason) = &state.stopped_by {
+            line("ALARM", reason.clone());
+        }
+        if let Some(failure) = &state.detector_failure {
             line("DETECTOR", format!("FAILED: {failure}"));
         }
         let packets = ledger.packets();
         line("packets", packets_text(&packets));
         // With a single place it can be said of each source.
-        let place = match &self.losses.places[..] {
-            [loss] if self.losses.unlocated == 0 => format!("; place: {}", loss.place.name()),
+        let place = match &state.losses[..] {
+            [loss] if state.unlocated == 0 => format!("; place: {}", loss.place),
             _ => String::new(),
         };
         for source in &ledger.sources {
             line(&format!("  {}", source.name), source_text(source, &place));
         }
-        for loss in &self.losses.places {
+        for loss in &state.losses {
             let how = if loss.inferred { " (inferred)" } else { "" };
-            line("  lost", format!("{} in the {}{how}", grouped(loss.packets), loss.place.name()));
+            line("  lost", format!("{} in the {}{how}", grouped(loss.packets), loss.place));
         }
-        if self.losses.after_the_last > 0 {
-            line("  of these", format!("{} after the last received", grouped(self.losses.after_the_last)));
+        if state.lost_after_the_last > 0 {
+            line("  of these", format!("{} after the last received", grouped(state.lost_after_the_last)));
         }
-        if self.losses.unlocated > 0 {
-            line("  lost", format!("{} unlocated", grouped(self.losses.unlocated)));
+        if state.unlocated > 0 {
+            line("  lost", format!("{} unlocated", grouped(state.unlocated)));
         }
-        for alarm in &self.alarms {
+        for alarm in &state.alarms {
             line("ALARM", alarm.clone());
         }
-        for hint in &self.hints {
+        for hint in &state.hints {
             line("  hint", hint.clone());
         }
         if let Some(bound) = packets.loss_upper_bound() {
@@ -221,19 +244,16 @@ impl RunReport {
             line("loss", format!("{lost}the true share lost is below {bound:.1e} (95 %)"));
         }
         let rate = |count: u64| format!("{} ({}/s)", grouped(count), scaled(count as f64 / seconds));
-        line("readouts", rate(value("readouts")));
-        line("hits", rate(value("hits")));
-        line("events", rate(ledger.events()));
-        for (name, events) in &self.vetoes {
+        line("readouts", rate(totals.readouts));
+        line("hits", rate(totals.hits));
+        line("events", rate(totals.events));
+        for (name, events) in &state.vetoes {
             line("  marked", format!("{} events: {name}", grouped(*events)));
         }
-        for (info, count) in ledger.counters.iter() {
-            if let Role::Discarded(_) = info.role
-                && count > 0
-            {
-                let unit = if info.unit == Unit::Packets { "packets" } else { info.unit.name() };
-                line("  discarded", format!("{} {unit}: {}", grouped(count), info.name.replace('_', " ")));
-            }
+        for discard in discards(ledger).iter().filter(|discard| discard.count > 0) {
+            let unit = if discard.unit == Unit::Packets { "packets" } else { discard.unit.name() };
+            let reason = discard.reason.replace('_', " ");
+            line("  discarded", format!("{} {unit}: {reason}", grouped(discard.count)));
         }
         for monitor in &ledger.beam_monitors {
             line("  monitor", beam_monitor_text(monitor));
@@ -248,33 +268,23 @@ impl RunReport {
         }
         if let Some(latency) = self.latency {
             line("latency", format!("arrival to event: {latency}"));
-            for sink in &self.sinks {
-                if let Some(latency) = sink.latency {
-                    line("  to sink", format!("{}: {latency}", sink.name));
+            for (output, latency) in self.outputs() {
+                if let Some(latency) = latency {
+                    line("  to output", format!("{}: {latency}", output.name));
                 }
             }
         }
         if let Some(clock) = &self.clock {
             line("clock", clock.to_string());
         }
-        line("held", grouped(ledger.held()));
+        line("held", grouped(totals.held));
         line("unaccounted", grouped(ledger.unaccounted()));
         for (name, content) in self.recording.iter().flat_map(recording_lines) {
             line(name, content);
         }
-        for sink in &self.sinks {
-            if sink.dropped > 0 {
-                line("ALARM", format!("{}: {} dropped, it is too slow", sink.name, grouped(sink.dropped)));
-            }
-            if sink.pulses_lost > 0 {
-                let pulses = grouped(sink.pulses_lost);
-                line("ALARM", format!("{}: up to {pulses} pulses have not reached it", sink.name));
-            }
-            if let Some(failure) = &sink.failure {
-                line("FAILED SINK", format!("{}: {failure} ({} missed)", sink.name, grouped(sink.missed)));
-                if let Some(note) = &sink.note {
-                    line("  left", note.clone());
-                }
+        for output in &state.outputs {
+            for (name, content) in output_lines(output) {
+                line(name, content);
             }
         }
         text
@@ -331,17 +341,57 @@ fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
     text
 }
 
-fn sink_json(sink: &SinkOutcome) -> Value {
+/// An output: what became of the events, and what it counts itself.
+fn output_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
     json!({
-        "name": sink.name,
-        "taken": sink.taken,
-        "dropped": sink.dropped,
-        "missed": sink.missed,
-        "pulses_lost": sink.pulses_lost,
-        "failure": sink.failure,
-        "note": sink.note,
-        "latency": sink.latency.map(LatencySummary::to_json),
+        "id": output.id,
+        "name": output.name,
+        "events": counters_json(&CounterSnapshot::of(&output.counters)),
+        "counters": counters_json(&output.own),
+        "unaccounted": CounterSnapshot::of(&output.counters).unaccounted(),
+        "interruption": output.interruption,
+        "failure": output.failure,
+        "note": output.note,
+        "latency": latency.map(LatencySummary::to_json),
     })
+}
+
+/// The same by the keys of version 0.1, which go with the next one.
+fn sink_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
+    json!({
+        "name": output.name,
+        "taken": output.counters.accepted,
+        "dropped": output.counters.dropped,
+        "missed": output.counters.missed,
+        "pulses_lost": output.counters.pulses_lost,
+        "failure": output.failure,
+        "note": output.note,
+        "latency": latency.map(LatencySummary::to_json),
+    })
+}
+
+/// What people have to know of an output at the end.
+fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> {
+    let counters = &output.counters;
+    let mut lines = Vec::new();
+    if counters.dropped > 0 {
+        let why = output.interruption.as_deref().unwrap_or("it is too slow");
+        lines.push(("ALARM", format!("{}: {} dropped, {why}", output.name, grouped(counters.dropped))));
+    } else if let Some(interruption) = &output.interruption {
+        let retries = grouped(counters.retries);
+        let text = format!("{}: had to wait ({retries} retries): {interruption}", output.name);
+        lines.push(("  waited", text));
+    }
+    if counters.pulses_lost > 0 {
+        let pulses = grouped(counters.pulses_lost);
+        lines.push(("ALARM", format!("{}: up to {pulses} pulses have not reached it", output.name)));
+    }
+    if let Some(failure) = &output.failure {
+        let missed = grouped(counters.missed);
+        lines.push(("FAILED OUTPUT", format!("{}: {failure} ({missed} missed)", output.name)));
+        lines.extend(output.note.iter().map(|note| ("  left", note.clone())));
+    }
+    lines
 }
 
 fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
@@ -361,15 +411,6 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
     })
-}
-
-fn discarded_json(counters: &CounterSnapshot, wanted: impl Fn(Law) -> bool) -> Value {
-    let reasons: Map<String, Value> = counters
-        .iter()
-        .filter(|(info, _)| matches!(info.role, Role::Discarded(law) if wanted(law)))
-        .map(|(info, value)| (info.name.to_owned(), json!(value)))
-        .collect();
-    Value::Object(reasons)
 }
 
 /// Counters as JSON, by name.

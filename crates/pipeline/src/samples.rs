@@ -4,22 +4,72 @@
 //! never more blocks than were made at the start. If none has come back, a run over a file waits, and a live run
 //! drops the values of the block at hand and counts them.
 
-use crate::fan_out::{SinkFailure, SinkOutcome, WhenFull};
-use crate::line_file::{Kept, LineFile};
 use crate::report::grouped;
-use evforge_core::sink::SinkError;
+use evforge_core::run_state::OutputState;
 use evforge_detect::adc_readout::{MeanValue, SampleSink};
+use evforge_outputs::line_file::{Kept, LineFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// Mean values of a block.
 const BLOCK_VALUES: usize = 1 << 14;
 /// Blocks under way: a million values, 17 MB.
 const BLOCKS: usize = 64;
+
+/// What to do with values that come while all blocks are under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenBehind {
+    /// Wait for a block: for input that waits as well.
+    Wait,
+    /// Drop the values of the block at hand and count them: for live input.
+    Drop,
+}
+
+/// Counts and failure of the file, for all who watch it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SampleWatch {
+    name: Arc<str>,
+    failure: Arc<OnceLock<String>>,
+    dropped: Arc<AtomicU64>,
+    taken: Arc<AtomicU64>,
+    missed: Arc<AtomicU64>,
+}
+
+impl SampleWatch {
+    fn of(name: String) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// It has failed. The first reason counts.
+    fn fail(&self, why: &str) {
+        self.failure.get_or_init(|| why.to_owned());
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    /// The file as people see the outputs of a run. What it counts are mean values.
+    fn state(&self) -> OutputState {
+        let mut state = OutputState {
+            id: "samples".to_owned(),
+            name: self.name.to_string(),
+            failure: self.failure.get().cloned(),
+            ..OutputState::default()
+        };
+        let counters = &mut state.counters;
+        counters.dropped = self.dropped.load(Ordering::Relaxed);
+        counters.accepted = self.taken.load(Ordering::Relaxed);
+        counters.committed = counters.accepted;
+        counters.missed = self.missed.load(Ordering::Relaxed);
+        counters.offered = counters.dropped + counters.accepted + counters.missed;
+        state
+    }
+}
 
 /// A CSV file for mean values: `channel,time_ns,mean`, a line for each. It gets its name when it is complete; a
 /// run that fails, or a disk that is full, leaves what was written until then, in whole lines, as `<name>.partial`.
@@ -34,7 +84,7 @@ impl SampleFile {
     ///
     /// # Errors
     /// If it cannot be made: the folder does not exist or cannot be written to.
-    pub fn create(path: &Path) -> Result<Self, SinkError> {
+    pub fn create(path: &Path) -> Result<Self, String> {
         let begin = || {
             let mut file = LineFile::create(path)?;
             file.line(|line| line.write_all(b"channel,time_ns,mean\n"))?;
@@ -50,22 +100,21 @@ impl SampleFile {
     }
 
     /// Starts the writing thread: where values go in, and how it is ended.
-    pub(crate) fn start(self, when_full: WhenFull) -> std::io::Result<(SampleQueue, SampleWriting)> {
+    pub(crate) fn start(self, when_full: WhenBehind) -> std::io::Result<(SampleQueue, SampleWriting)> {
         let (give, filled) = channel();
         let (give_empty, empty) = channel();
         for _ in 1..BLOCKS {
             // The other end is here.
             let _ = give_empty.send(Vec::with_capacity(BLOCK_VALUES));
         }
-        let dropped = Arc::new(AtomicU64::new(0));
-        let failure = SinkFailure::of(format!("mean values in {}", self.path.display()));
-        let told = failure.clone();
+        let watch = SampleWatch::of(format!("mean values in {}", self.path.display()));
+        let told = watch.clone();
         let thread = std::thread::Builder::new()
             .name("samples".into())
             .spawn(move || write(self.file, &filled, &give_empty, &told))?;
         let block = Vec::with_capacity(BLOCK_VALUES);
-        let queue = SampleQueue { block, give, empty, when_full, dropped: Arc::clone(&dropped) };
-        Ok((queue, SampleWriting { thread, dropped, failure }))
+        let queue = SampleQueue { block, give, empty, when_full, dropped: Arc::clone(&watch.dropped) };
+        Ok((queue, SampleWriting { thread, watch }))
     }
 }
 
@@ -75,7 +124,7 @@ pub(crate) struct SampleQueue {
     block: Vec<MeanValue>,
     give: Sender<Vec<MeanValue>>,
     empty: Receiver<Vec<MeanValue>>,
-    when_full: WhenFull,
+    when_full: WhenBehind,
     dropped: Arc<AtomicU64>,
 }
 
@@ -83,8 +132,8 @@ impl SampleQueue {
     /// Hands the block over, if there is an empty one in its place.
     fn hand_over(&mut self) {
         let next = match self.when_full {
-            WhenFull::Wait => self.empty.recv().ok(),
-            WhenFull::Drop => self.empty.try_recv().ok(),
+            WhenBehind::Wait => self.empty.recv().ok(),
+            WhenBehind::Drop => self.empty.try_recv().ok(),
         };
         let values = self.block.len() as u64;
         let handed_over =
@@ -115,49 +164,38 @@ impl Drop for SampleQueue {
     }
 }
 
-/// What the writing thread leaves.
-struct Written {
-    file: LineFile,
-    taken: u64,
-    missed: u64,
-}
-
 /// The writing thread of a run.
 pub(crate) struct SampleWriting {
-    thread: JoinHandle<Written>,
-    dropped: Arc<AtomicU64>,
-    failure: SinkFailure,
+    thread: JoinHandle<LineFile>,
+    watch: SampleWatch,
 }
 
 impl SampleWriting {
-    /// Where it is told that writing has failed.
-    pub(crate) fn failure(&self) -> SinkFailure {
-        self.failure.clone()
+    /// The file at this moment.
+    pub(crate) fn state(&self) -> OutputState {
+        self.watch.state()
     }
 
     /// Waits for the last values, after the queue is gone: `complete` if the input came to its end, otherwise
     /// nothing is left that looks whole.
-    pub(crate) fn end(self, complete: bool) -> SinkOutcome {
-        let Self { thread, dropped, failure } = self;
-        let mut outcome = SinkOutcome { name: failure.sink().to_owned(), ..SinkOutcome::default() };
+    pub(crate) fn end(self, complete: bool) -> OutputState {
+        let Self { thread, watch } = self;
+        let mut note = None;
         match thread.join() {
-            Err(_) => failure.set("its thread panicked: please report this"),
-            Ok(Written { mut file, taken, missed }) => {
-                (outcome.taken, outcome.missed) = (taken, missed);
+            Err(_) => watch.fail("its thread panicked: please report this"),
+            Ok(mut file) => {
                 if complete
-                    && failure.get().is_none()
+                    && !watch.has_failed()
                     && let Err(error) = file.finish()
                 {
-                    failure.set(&error.to_string());
+                    watch.fail(&error.to_string());
                 }
-                if !complete || failure.get().is_some() {
-                    outcome.note = Some(keep(&mut file, failure.sink()));
+                if !complete || watch.has_failed() {
+                    note = Some(keep(&mut file, &watch.name));
                 }
             }
         }
-        outcome.dropped = dropped.load(Ordering::Relaxed);
-        outcome.failure = failure.get().map(str::to_owned);
-        outcome
+        OutputState { note, ..watch.state() }
     }
 }
 
@@ -174,26 +212,25 @@ fn keep(file: &mut LineFile, name: &str) -> String {
 
 /// Writes blocks until no more can come.
 fn write(
-    file: LineFile,
+    mut file: LineFile,
     filled: &Receiver<Vec<MeanValue>>,
     empty: &Sender<Vec<MeanValue>>,
-    failure: &SinkFailure,
-) -> Written {
-    let mut written = Written { file, taken: 0, missed: 0 };
+    watch: &SampleWatch,
+) -> LineFile {
     while let Ok(mut block) = filled.recv() {
         let values = block.len() as u64;
-        if failure.get().is_none()
-            && let Err(error) = write_block(&mut written.file, &block)
+        if !watch.has_failed()
+            && let Err(error) = write_block(&mut file, &block)
         {
-            failure.set(&error.to_string());
+            watch.fail(&error.to_string());
         }
-        let counter = if failure.get().is_none() { &mut written.taken } else { &mut written.missed };
-        *counter += values;
+        let counter = if watch.has_failed() { &watch.missed } else { &watch.taken };
+        counter.fetch_add(values, Ordering::Relaxed);
         block.clear();
         // At the end nobody fills blocks any more.
         let _ = empty.send(block);
     }
-    written
+    file
 }
 
 fn write_block(file: &mut LineFile, block: &[MeanValue]) -> std::io::Result<()> {
@@ -218,12 +255,15 @@ mod tests {
     fn all_values_are_written_and_counted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("means.csv");
-        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenFull::Wait).unwrap();
+        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenBehind::Wait).unwrap();
         let values = 3 * BLOCK_VALUES + 5;
         put(&mut queue, values);
         drop(queue);
         let outcome = writing.end(true);
-        assert_eq!((outcome.taken, outcome.dropped, outcome.missed), (values as u64, 0, 0));
+        assert_eq!(
+            (outcome.counters.accepted, outcome.counters.dropped, outcome.counters.missed),
+            (values as u64, 0, 0)
+        );
         assert_eq!((outcome.failure, outcome.note), (None, None));
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("channel,time_ns,mean\n3,0,7\n3,1,7\n"));
@@ -234,7 +274,7 @@ mod tests {
     fn a_failed_input_leaves_nothing_that_looks_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("means.csv");
-        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenFull::Wait).unwrap();
+        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenBehind::Wait).unwrap();
         put(&mut queue, 2);
         drop(queue);
         let outcome = writing.end(false);
@@ -247,20 +287,19 @@ mod tests {
     fn a_file_that_was_removed_fails_and_says_so_before_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("means.csv");
-        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenFull::Wait).unwrap();
+        let (mut queue, writing) = SampleFile::create(&path).unwrap().start(WhenBehind::Wait).unwrap();
         std::fs::remove_file(std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path())
             .unwrap();
-        let failure = writing.failure();
         let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
         let mut values = 0;
-        while failure.get().is_none() {
+        while writing.state().failure.is_none() {
             assert!(std::time::Instant::now() < end, "nobody is told");
             put(&mut queue, BLOCK_VALUES);
             values += BLOCK_VALUES as u64;
         }
         drop(queue);
         let outcome = writing.end(true);
-        assert_eq!((outcome.taken, outcome.missed), (0, values));
+        assert_eq!((outcome.counters.accepted, outcome.counters.missed), (0, values));
         assert!(outcome.failure.unwrap().contains("was removed"));
         assert!(outcome.note.unwrap().contains("nothing is left"));
     }
@@ -274,7 +313,7 @@ mod tests {
         let dropped = Arc::new(AtomicU64::new(0));
         let block = Vec::with_capacity(BLOCK_VALUES);
         let mut queue =
-            SampleQueue { block, give, empty, when_full: WhenFull::Drop, dropped: Arc::clone(&dropped) };
+            SampleQueue { block, give, empty, when_full: WhenBehind::Drop, dropped: Arc::clone(&dropped) };
         put(&mut queue, 3 * BLOCK_VALUES + 1);
         assert_eq!(dropped.load(Ordering::Relaxed), 2 * BLOCK_VALUES as u64);
         drop(queue);

@@ -9,14 +9,15 @@ use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
+use evforge_net::clock::SystemClock;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
-use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::simulation::simulation;
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
@@ -218,12 +219,13 @@ fn events_do_not_depend_on_the_number_of_threads() {
             samples: None,
             config: &config(&overrides),
             input: Box::new(CaptureReader::open(&path).unwrap()),
-            sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],
+            outputs: vec![kept.output()],
             stop: &AtomicBool::new(false),
+            clock: Arc::new(SystemClock::start()),
         };
         let report = run.run(|_| {}).unwrap();
         assert!(report.is_success());
-        assert_eq!(report.ledger.unaccounted(), 0);
+        assert_eq!(report.state.ledger.unaccounted(), 0);
         kept.log()
     };
     let expected = events(&[]);

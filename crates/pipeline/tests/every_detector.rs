@@ -8,13 +8,14 @@ use common::Keep;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::Packet;
 use evforge_net::capture::{CaptureReader, PcapngWriter};
+use evforge_net::clock::SystemClock;
 use evforge_pipeline::benchmark::made_packets;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
-use evforge_pipeline::fan_out::SinkPlan;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Configurations of `configs/` with captures of the reference data.
@@ -52,12 +53,13 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(capture).expect("a capture")),
-        sinks: vec![SinkPlan::complete(Box::new(kept.clone()))],
+        outputs: vec![kept.output()],
         stop: &AtomicBool::new(false),
+        clock: Arc::new(SystemClock::start()),
     };
     let report = run.run(|_| {}).expect("a run");
     assert!(report.is_success(), "{configuration}");
-    let ledger = &report.ledger;
+    let ledger = &report.state.ledger;
     assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0), "{configuration}");
     let readouts: Option<u64> = monitor.latest().map(|monitor| monitor.readouts().iter().sum());
     assert_eq!(readouts.is_some(), monitored, "{configuration}");

@@ -23,6 +23,9 @@
 //! name = "prompt pulse"
 //! time_of_flight = ["0us", "300us"]
 //!
+//! [outputs.csv]                   # optional: where events go; the options of the command line are short forms of this
+//! file = "events.csv"
+//!
 //! [simulation.beam]               # optional: how `evforge simulate` simulates the detector
 //! neutrons = "20kHz"
 //!
@@ -63,7 +66,6 @@ pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
 
 use crate::region_threads::RegionThreads;
 use crate::samples::SampleQueue;
-use crate::veto::{Veto, VetoStage};
 use adc_readout::AdcReadoutSection;
 use ess::EssSection;
 use ess_beam_monitors::BeamMonitorSection;
@@ -72,6 +74,7 @@ use ess_multiblade::EssMultiBladeSection;
 use ess_multigrid::EssMultiGridSection;
 use evforge_core::detector::Detector;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::{CalendarRule, PulseStageSettings, Veto};
 pub use evforge_core::quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
@@ -90,6 +93,7 @@ use multigrid::MultiGridSection;
 use plugin::PluginSection;
 use serde::Deserialize;
 use sonde::SondeSection;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -209,6 +213,8 @@ struct File {
     veto: Vec<veto::VetoEntry>,
     #[serde(default)]
     simulation: SimulationSettings,
+    #[serde(default)]
+    outputs: BTreeMap<String, toml::Value>,
     /// What all detectors of today's ESS readout have in common.
     ess: Option<EssSection>,
     gdgem: Option<GdGemSection>,
@@ -329,8 +335,14 @@ pub struct Config {
     pub section: &'static str,
     /// The detector.
     pub detector: DetectorSettings,
+    /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
+    pub outputs: BTreeMap<String, toml::Value>,
     /// The configuration as TOML text, overrides included.
     pub text: String,
+    /// The file that it is from.
+    pub path: PathBuf,
+    /// True if `text` is not that of the file, because keys have been overridden.
+    is_overridden: bool,
 }
 
 /// The settings of one of the detectors.
@@ -428,7 +440,6 @@ impl Config {
     /// # Errors
     /// As [`Config::read`].
     pub fn parse(path: &Path, text: &str, overrides: &[String]) -> Result<Self, ConfigError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
         let invalid = |place, problem| ConfigError::Invalid { path: path.to_owned(), place, problem };
         let in_text = |error: &toml::de::Error| {
             let place = error.span().map(|span| document::place_of(text, span.start));
@@ -436,7 +447,7 @@ impl Config {
         };
         if overrides.is_empty() {
             let file: File = toml::from_str(text).map_err(|error| in_text(&error))?;
-            return Self::of(file, text.to_owned(), folder).map_err(|error| {
+            return Self::of(file, text.to_owned(), path, false).map_err(|error| {
                 let place = document::locate(text, &error.key);
                 invalid(place, error.to_string())
             });
@@ -452,10 +463,11 @@ impl Config {
         // Text again, so that the error of a wrong value can say at which key it stands.
         let text = toml::to_string(&table).map_err(|error| with(error.to_string()))?;
         let file: File = toml::from_str(&text).map_err(|error| with(error.to_string()))?;
-        Self::of(file, text, folder).map_err(|error| with(error.to_string()))
+        Self::of(file, text, path, true).map_err(|error| with(error.to_string()))
     }
 
-    fn of(file: File, text: String, folder: &Path) -> Result<Self, SettingsError> {
+    fn of(file: File, text: String, path: &Path, is_overridden: bool) -> Result<Self, SettingsError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
         file.input.check()?;
         file.receive.check()?;
         file.sequence.check()?;
@@ -466,9 +478,9 @@ impl Config {
         let pulses = file.pulses.train()?;
         let vetoes = file.veto.iter().enumerate().map(|(index, entry)| entry.veto(index));
         let vetoes = vetoes.collect::<Result<Vec<_>, _>>()?;
-        crate::veto::check(&vetoes)?;
+        veto::check(&vetoes)?;
         let (section, detector) = file.detector(folder)?;
-        let File { name, input, receive, sequence, threads, mut simulation, .. } = file;
+        let File { name, input, receive, sequence, threads, mut simulation, outputs, .. } = file;
         simulation.beam.relative_to(folder);
         Ok(Self {
             name,
@@ -481,13 +493,33 @@ impl Config {
             simulation,
             section,
             detector,
+            outputs,
             text,
+            path: path.to_owned(),
+            is_overridden,
         })
     }
 
-    /// A fresh stage that marks events.
-    pub fn veto_stage(&self) -> VetoStage {
-        VetoStage::new(self.vetoes.clone(), self.pulses)
+    /// What the stage has to know that assigns pulses to the events of `detector`. The calendar follows from the readout
+    /// where that tells the pulses, and from `otherwise` elsewhere.
+    pub fn pulse_stage(&self, detector: &dyn Detector, otherwise: CalendarRule) -> PulseStageSettings {
+        let rule = if detector.tells_pulses() { CalendarRule::Readout } else { otherwise };
+        PulseStageSettings { vetoes: self.vetoes.clone(), ..PulseStageSettings::new(self.pulses, rule) }
+    }
+
+    /// Sets a key of the output called `id`, whose table is begun if there is none: what the command line says.
+    pub fn set_output(&mut self, id: &str, key: &str, value: impl Into<toml::Value>) {
+        let table =
+            self.outputs.entry(id.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let toml::Value::Table(table) = table {
+            table.insert(key.to_owned(), value.into());
+        }
+    }
+
+    /// An error in a part of the configuration that others read (`[outputs]`), with its place in the file.
+    pub fn explain(&self, error: &SettingsError) -> ConfigError {
+        let place = document::locate(&self.text, &error.key).filter(|_| !self.is_overridden);
+        ConfigError::Invalid { path: self.path.clone(), place, problem: error.to_string() }
     }
 
     /// How the detector forms events, by the name in the configuration, if it offers a choice.

@@ -136,7 +136,7 @@ fn pulses_and_vetoes_are_read_and_checked() {
     let veto = "[[veto]]\nname = \"prompt\"\ntime_of_flight = [\"0us\", \"300us\"]\n";
     let config = with(&format!("[pulses]\nfrequency = \"10Hz\"\n{veto}")).unwrap();
     assert_eq!(config.pulses, PulseTrain::european_xfel());
-    assert_eq!(config.vetoes[0].range, crate::veto::VetoRange::TimeOfFlight(0, 300_000));
+    assert_eq!(config.vetoes[0].range, evforge_core::pulsed::VetoRange::TimeOfFlight(0, 300_000));
     let error = with(&veto.replace("300us", "0ns")).unwrap_err();
     assert!(error.contains("veto[0].time_of_flight: the range of `prompt` ends before it begins"), "{error}");
     let error = with("[pulses]\nfrequency = \"14\"\n").unwrap_err();

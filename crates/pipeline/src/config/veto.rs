@@ -1,7 +1,7 @@
 //! The `[pulses]` table and the `[[veto]]` entries.
 
-use crate::veto::{Veto, VetoRange};
 use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::{MOST_VETOES, Veto, VetoRange};
 use evforge_core::quantity::{Duration, Frequency};
 use evforge_detect::settings::SettingsError;
 use serde::Deserialize;
@@ -53,5 +53,37 @@ impl VetoEntry {
             }
         };
         Ok(Veto { name: self.name.clone(), range })
+    }
+}
+
+/// Checks a list of vetoes.
+///
+/// # Errors
+/// Under `veto[n].key`, the first that is impossible.
+pub(super) fn check(vetoes: &[Veto]) -> Result<(), SettingsError> {
+    if vetoes.len() > MOST_VETOES {
+        return SettingsError::refuse("veto", format!("{} vetoes, at most {MOST_VETOES}", vetoes.len()));
+    }
+    for (index, veto) in vetoes.iter().enumerate() {
+        let (key, from, to) = match veto.range {
+            VetoRange::Time(from, to) => ("time", from, to),
+            VetoRange::TimeOfFlight(from, to) => ("time_of_flight", from, to),
+        };
+        if from >= to {
+            let problem = format!("the range of `{}` ends before it begins", veto.name);
+            return SettingsError::refuse(format!("veto[{index}].{key}"), problem);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_that_ends_before_it_begins_is_refused() {
+        let veto = Veto { name: "odd".into(), range: VetoRange::Time(5, 5) };
+        assert_eq!(check(&[veto]).unwrap_err().key, "veto[0].time");
     }
 }

@@ -5,31 +5,47 @@ use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_core::sink::{EventSink, SinkError};
+use evforge_core::pulsed::PulsedBatch;
+use evforge_core::run_state::RunState;
+use evforge_outputs::QueueSettings;
 use evforge_pipeline::config::Config;
 use std::sync::{Arc, Mutex};
 
 /// Keeps all events and pulses.
 #[derive(Clone, Default)]
-pub(crate) struct Keep(Arc<Mutex<EventLog>>);
+pub(crate) struct Keep(Arc<Mutex<(EventLog, u64)>>);
 
 impl Keep {
     /// The events and pulses so far.
     pub(crate) fn log(&self) -> EventLog {
-        self.0.lock().expect("nobody has panicked").clone()
+        self.0.lock().expect("nobody has panicked").0.clone()
     }
 }
 
-impl EventSink for Keep {
+impl Keep {
+    /// As an output of a run.
+    pub(crate) fn output(&self) -> (String, Box<dyn Output>, QueueSettings) {
+        ("kept".to_owned(), Box::new(self.clone()), QueueSettings::COMPLETE)
+    }
+}
+
+impl Output for Keep {
     fn name(&self) -> String {
         "events in memory".into()
     }
-    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        self.0.lock().map_err(|error| error.to_string())?.take(events);
-        Ok(())
+    fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
+        let (log, events) = &mut *self.0.lock().expect("nobody has panicked");
+        log.take_pulsed(batch);
+        *events += batch.len() as u64;
+        Ok(Taken::Yes)
     }
-    fn finish(&mut self, _: &DetectorLedger) -> Result<(), SinkError> {
+    fn progress(&self) -> OutputProgress {
+        let committed = self.0.lock().expect("nobody has panicked").1;
+        OutputProgress { committed, ..OutputProgress::default() }
+    }
+    fn finish(&mut self, _: &Arc<RunState>) -> Result<(), OutputError> {
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! A text file that is written line by line, and of which every whole line is kept when writing fails.
+//! A text file that is written line by line, and of which every whole line is kept when writing fails. After a failure for
+//! want of space it can be gone on with: no line is written twice, and none in part.
 
 use evforge_net::staged_file::StagedName;
 use std::fs::File;
@@ -6,11 +7,11 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes gathered before they are given to the system.
-const WRITE_BEHIND: usize = 1 << 20;
+pub(crate) const WRITE_BEHIND: usize = 1 << 20;
 
 /// Lines on their way into a file, which gets its name when it is complete.
 #[derive(Debug)]
-pub(crate) struct LineFile {
+pub struct LineFile {
     name: StagedName,
     file: File,
     /// Whole lines that have not been written yet.
@@ -23,11 +24,11 @@ pub(crate) struct LineFile {
 
 /// What is left of a file that was not finished.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub struct Kept {
     /// Its name, which says that it is partial.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Whole lines in it.
-    pub(crate) lines: u64,
+    pub lines: u64,
 }
 
 impl LineFile {
@@ -35,30 +36,59 @@ impl LineFile {
     ///
     /// # Errors
     /// If no file can be made there.
-    pub(crate) fn create(target: &Path) -> io::Result<Self> {
+    pub fn create(target: &Path) -> io::Result<Self> {
         let (name, file) = StagedName::replacing(target)?;
         let waiting = Vec::with_capacity(WRITE_BEHIND + 256);
         Ok(Self { name, file, waiting, written: 0, lines: 0 })
     }
 
-    /// Appends a line, with its end, which `write` puts behind the bytes that are there.
+    /// Appends a line, with its end, which `write` puts behind the bytes that are there; and gives what waits to the system
+    /// if it is enough.
     ///
     /// # Errors
-    /// If lines cannot be written, or the file is not there any more. Nothing must be appended after that.
-    pub(crate) fn line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    /// If lines cannot be written, or the file is not there any more. The line waits nevertheless.
+    pub fn line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         write(&mut self.waiting)?;
-        if self.waiting.len() < WRITE_BEHIND {
+        if self.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    /// Where whole lines, with their ends, can be put: nothing is given to the system before [`LineFile::flush`].
+    pub fn waiting(&mut self) -> &mut Vec<u8> {
+        &mut self.waiting
+    }
+
+    /// True if enough waits to be given to the system.
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() >= WRITE_BEHIND
+    }
+
+    /// Lines that are in the file.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Bytes that are in the file.
+    pub fn bytes(&self) -> u64 {
+        self.written
+    }
+
+    /// Gives what waits to the system, if the file is still there.
+    ///
+    /// # Errors
+    /// If it is not, or not everything can be written: the rest, in whole lines, still waits, and this may be called again.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
             return Ok(());
         }
         self.check()?;
-        self.flush()
+        self.write_out()
     }
 
     /// Makes sure that the file is still there under its temporary name.
     ///
     /// # Errors
     /// If it is not, in words.
-    pub(crate) fn check(&self) -> io::Result<()> {
+    pub fn check(&self) -> io::Result<()> {
         self.name.check()
     }
 
@@ -66,8 +96,8 @@ impl LineFile {
     ///
     /// # Errors
     /// If that fails; the file is then not there under its name.
-    pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.flush()?;
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.write_out()?;
         self.file.sync_all()?;
         self.name.finish()
     }
@@ -76,9 +106,9 @@ impl LineFile {
     ///
     /// # Errors
     /// If nothing is left: the file is gone, or was removed.
-    pub(crate) fn keep_partial(&mut self) -> io::Result<Kept> {
+    pub fn keep_partial(&mut self) -> io::Result<Kept> {
         // Whether everything fits is seen below.
-        let _ = self.flush();
+        let _ = self.write_out();
         self.file.set_len(self.written)?;
         // What the disk has not taken by now it will not take: the rest is kept all the same.
         let _ = self.file.sync_all();
@@ -87,7 +117,7 @@ impl LineFile {
 
     /// Gives what waits to the system. After an error, what has become part of the file as whole lines is counted, and
     /// the rest is still waiting.
-    fn flush(&mut self) -> io::Result<()> {
+    fn write_out(&mut self) -> io::Result<()> {
         let result = self.file.write_all(&self.waiting);
         let taken = match &result {
             Ok(()) => self.waiting.len(),

@@ -1,0 +1,76 @@
+//! What an output may know of the run when it is made.
+
+use evforge_core::counter::CounterInfo;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::pulse::PulseTrain;
+use evforge_core::time::Clock;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What an output needs of a run to show its monitor data and to switch them.
+///
+/// No method may wait for the thread that forms events.
+pub trait MonitorControl: fmt::Debug + Send + Sync {
+    /// Switches the collection on or off; it may follow a little later.
+    ///
+    /// # Errors
+    /// A sentence for a person, if the run does not want it switched.
+    fn switch(&self, on: bool) -> Result<(), String>;
+
+    /// True if it is switched on.
+    fn is_on(&self) -> bool;
+
+    /// The latest copy of what has been collected, as a JSON object, and asks for a newer one. None before the
+    /// first copy.
+    fn json(&self) -> Option<String>;
+}
+
+/// The run, as far as it is known before the first packet.
+#[derive(Clone, Debug)]
+pub struct OutputContext {
+    /// Name of the instrument.
+    pub instrument: String,
+    /// The pixels.
+    pub geometry: LogicalGeometry,
+    /// The configured train of pulses.
+    pub train: PulseTrain,
+    /// True if the readout tells the pulses, and with them the date.
+    pub tells_pulses: bool,
+    /// Names of the vetoes, in the order of the bits of a mark.
+    pub vetoes: Vec<String>,
+    /// The configuration as text.
+    pub configuration: String,
+    /// The ledger before the first packet: it has all counters and beam monitors.
+    pub ledger: DetectorLedger,
+    /// The outputs of the run, each with all counters that it will have.
+    pub outputs: Vec<(String, Vec<CounterInfo>)>,
+    /// Events that one batch holds at most.
+    pub batch_events: usize,
+    /// The clock of the run.
+    pub clock: Arc<dyn Clock>,
+    /// The monitor data of the detector, if they can be had.
+    pub monitor: Option<Arc<dyn MonitorControl>>,
+    /// Sentences that an output has to say when it is made (what it recovered, for example) go here.
+    pub notes: Notes,
+}
+
+/// Sentences for people, collected while outputs are made.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Notes {
+    /// Adds a sentence.
+    pub fn add(&self, note: impl Into<String>) {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(note.into());
+    }
+
+    /// Takes all of them.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// A file that an output will write, for whoever makes sure that no two are the same.
+pub(crate) type NamedFile = PathBuf;

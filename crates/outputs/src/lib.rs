@@ -1,0 +1,39 @@
+//! What becomes of events: a queue, a policy and a thread for every output, and how outputs are made from settings.
+//!
+//! ```text
+//!                     ┌► queue ► service (thread) ► Output: NeXus file
+//! PulseStage ► OutputSet ► queue ► service (thread) ► Output: CSV file
+//!                     └► queue ► service (thread) ► Output: live view …
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what an output must and may do | [`evforge_core::output`]; in words for everybody `docs/outputs.md` |
+//! | all outputs of a run | [`OutputSet`] |
+//! | what waits for an output, and what happens when too much does | [`QueueSettings`], [`WhenFull`] |
+//! | outputs from the tables `[outputs.…]` of a configuration | [`Registry`], [`OutputPlan`] |
+//! | what an output may know of the run when it is made | [`OutputContext`] |
+//! | events as CSV | [`csv`] |
+//! | a text file that loses no whole line | [`line_file`] |
+//!
+//! # Adding an output
+//! One file with its settings (`serde::Deserialize` and [`OutputPlan`]) and its [`Output`](evforge_core::output::Output); one
+//! line where the registry is filled; its description in `docs/outputs.md`. `examples/json-lines` does it from outside.
+
+#![forbid(unsafe_code)]
+
+mod context;
+pub mod csv;
+pub mod line_file;
+mod plan;
+mod queue;
+mod registry;
+mod service;
+mod set;
+mod settings;
+
+pub use context::{MonitorControl, OutputContext};
+pub use plan::{OutputPlan, PlannedOutput};
+pub use registry::Registry;
+pub use set::{OutputOutcome, OutputSet};
+pub use settings::{QueueSettings, WhenFull};

@@ -1,0 +1,53 @@
+//! Puts together what is known of a run at one moment: for outputs, page, status line and report alike.
+
+use crate::forming::Forming;
+use crate::loss_places::LossPlaces;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::run_state::{LocatedLoss, OutputState, RunState};
+use std::time::Duration;
+
+/// What a run knows beside its ledger.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Time since the start.
+    pub(crate) elapsed: Duration,
+    /// Counters of capture or receiver, kernel and interfaces.
+    pub(crate) stages: Vec<(&'static str, CounterSnapshot)>,
+    /// Where packets were lost.
+    pub(crate) losses: LossPlaces,
+    /// What the pattern of losses suggests.
+    pub(crate) hints: Vec<String>,
+    /// What is wrong with receiving.
+    pub(crate) alarms: Vec<String>,
+    /// The file for mean values, which is no output of events.
+    pub(crate) samples: Option<OutputState>,
+}
+
+/// The state of a run.
+pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
+    let Surroundings { elapsed, stages, losses, hints, alarms, samples } = around;
+    let mut outputs = forming.outputs().states();
+    outputs.extend(samples);
+    let located = losses.places.iter().map(|loss| LocatedLoss {
+        place: loss.place.name(),
+        packets: loss.packets,
+        inferred: loss.inferred,
+    });
+    RunState {
+        elapsed,
+        ledger,
+        stages,
+        losses: located.collect(),
+        unlocated: losses.unlocated,
+        lost_after_the_last: losses.after_the_last,
+        hints,
+        alarms,
+        detector_failure: forming.failure(),
+        stopped_by: forming.outputs().wants_stop().map(str::to_owned),
+        record_alarm: forming.record_alarm(),
+        vetoes: forming.vetoes(),
+        outputs,
+        calendar: None,
+    }
+}
