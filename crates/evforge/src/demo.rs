@@ -3,7 +3,7 @@
 use crate::CommandError;
 use crate::electronics_sender::ElectronicsSender;
 use crate::output::{Ending, print, write_file};
-use crate::outputs::{IfExists, OutputArguments, Outputs};
+use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::Observer;
 use crate::shipped;
 use crate::signals::stop_on_signals;
@@ -12,6 +12,7 @@ use clap::Args;
 use evforge_detect::sonde::settings::GroupAddress;
 use evforge_net::pace::Pace;
 use evforge_net::socket::SendReport;
+use evforge_outputs::Registry;
 use evforge_pipeline::config::{Config, DetectorSettings, Duration, Frequency};
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
@@ -20,6 +21,7 @@ use evforge_sim::beam::mask::Mask;
 use evforge_sim::simulation::Simulation;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -61,7 +63,7 @@ struct Sent {
 }
 
 /// Runs the command.
-pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
+pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<bool, CommandError> {
     let folder = &arguments.output;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("the folder {} cannot be made: {error}", folder.display()))?;
@@ -74,25 +76,23 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     let simulation = simulation(&config)?;
     let own_addresses = tells_sources_by_address(&config);
     let targets = OutputArguments {
-        events: None,
         nexus: Some(folder.join("demo.nxs")),
-        if_exists: IfExists::Overwrite,
+        if_exists: Some(IfExists::Overwrite),
         view: Some(arguments.view),
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),
-        monitor: None,
-        samples: None,
+        ..OutputArguments::default()
     };
-    let mut outputs = Outputs::open(&targets, &config, None)?;
+    targets.apply(&mut config)?;
+    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config)?;
     let geometry = *simulation.detector().geometry();
     write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;
-    if let Some(view) = outputs.view() {
+    if let Some(page) = outputs.page() {
         print(&format!(
             "A simulated detector ({}), over UDP on this machine.\n\
-             Look at it:  http://{}\n\
+             Look at it:  {page}\n\
              Events go to {}; end it with Ctrl-C.\n",
             config.name,
-            view.address(),
             folder.join("demo.nxs").display()
         ))?;
     }
@@ -103,7 +103,8 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
         receivers: open_receivers(&config, false)?,
         monitor: outputs.monitor.clone(),
         config: &config,
-        sinks: std::mem::take(&mut outputs.sinks),
+        outputs: std::mem::take(&mut outputs.events),
+        clock: Arc::clone(&outputs.clock),
         samples: None,
         stop: &all_sent,
         ends_after: None,
@@ -137,7 +138,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<bool, CommandError> {
     });
     let report = report?;
     let mut ending = Ending::default();
-    outputs.finish(&targets, &report, &mut ending);
+    outputs.finish(&report, &mut ending);
     ending.print(&report.to_text());
     let sent = match sent {
         Ok(sent) => sent?,

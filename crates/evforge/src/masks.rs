@@ -5,11 +5,13 @@ use crate::input::open_until;
 use crate::output::print;
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_net::clock::SystemClock;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::Config;
 use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `evforge masks`.
 #[derive(Args)]
@@ -37,7 +39,8 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
     let run = CaptureRun {
         config: &config,
         input: open_until(&arguments.input, arguments.port, &config, &stop)?,
-        sinks: Vec::new(),
+        outputs: Vec::new(),
+        clock: Arc::new(SystemClock::start()),
         samples: None,
         stop: &stop,
         monitor: monitor.clone(),

@@ -1,20 +1,21 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::input::{open, open_until};
+use crate::input::open_until;
 use crate::output::{Ending, print};
-use crate::outputs::{OutputArguments, Outputs};
+use crate::outputs::{OutputArguments, OutputPlans, Outputs};
 use crate::progress::ProgressDisplay;
 use crate::record::RecordLimits;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
-use evforge_core::packet::{ArrivalClock, PacketSlab};
+use evforge_core::packet::PacketSlab;
+use evforge_core::run_state::RunState;
+use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, Duration, InputSettings, MethodSetting};
-use evforge_pipeline::fan_out::SinkPlan;
-use evforge_pipeline::live_run::{LiveObserver, LiveRun, LiveStatus, open_receivers};
+use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -121,10 +122,12 @@ impl Method {
 }
 
 /// Runs the command. True if everything went well.
-pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
+pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool, CommandError> {
     let mut config = read_config(arguments)?;
+    arguments.outputs.apply(&mut config)?;
+    let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
-        return print(&summary(&config)?).map(|()| true);
+        return print(&summary(&config, &plans)?).map(|()| true);
     }
     if arguments.record.is_none() && arguments.record_limits.has_rotation() {
         return Err(
@@ -135,13 +138,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
         .input("--config", &arguments.config)
         .input("--detector", &arguments.detector)
         .input("--input", &arguments.input);
-    arguments.outputs.name(files).output("--record", &arguments.record).check()?;
+    plans.name(files).output("--record", &arguments.record).check()?;
     let stop = stop_on_signals()?;
     let mut ending = Ending::default();
     let report = if let Some(input) = &arguments.input {
-        let mut outputs = Outputs::open(&arguments.outputs, &config, first_stamp(input, &config)?)?;
+        let mut outputs = plans.open(&config)?;
         let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
-        outputs.finish(&arguments.outputs, &report, &mut ending);
+        outputs.finish(&report, &mut ending);
         report
     } else {
         let address = arguments.address.unwrap_or(config.receive.address.ip());
@@ -151,7 +154,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             config.receive.method = method.setting();
         }
         let receivers = open_receivers(&config, arguments.record.is_some())?;
-        let mut outputs = Outputs::open(&arguments.outputs, &config, None)?;
+        let mut outputs = plans.open(&config)?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| {
             let writer = limits.writer(file)?;
@@ -162,14 +165,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<bool, CommandError> {
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             config: &config,
-            sinks: std::mem::take(&mut outputs.sinks),
+            outputs: std::mem::take(&mut outputs.events),
+            clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &stop,
             ends_after: arguments.ends_after.map(Duration::to_std),
             idle_limit: arguments.idle.map(Duration::to_std),
         };
         let report = run_live(run, &outputs, arguments.quiet)?;
-        outputs.finish(&arguments.outputs, &report, &mut ending);
+        outputs.finish(&report, &mut ending);
         report
     };
     if !arguments.quiet {
@@ -204,7 +208,8 @@ fn run_capture(
         monitor: outputs.monitor.clone(),
         config,
         input: open_until(input, arguments.port, config, stop)?,
-        sinks: std::mem::take(&mut outputs.sinks),
+        outputs: std::mem::take(&mut outputs.events),
+        clock: Arc::clone(&outputs.clock),
         samples: outputs.samples.take(),
         stop,
     };
@@ -217,17 +222,6 @@ fn run_capture(
         display.finish();
     }
     Ok(report)
-}
-
-/// When the first packet of a capture was recorded, if it says so. A pipe is not looked into.
-fn first_stamp(input: &Path, config: &Config) -> Result<Option<u64>, CommandError> {
-    if !input.is_file() {
-        return Ok(None);
-    }
-    let mut slab = PacketSlab::new(1, 0);
-    open(input, None, config)?.fill(&mut slab)?;
-    let origin = slab.batch().get(0).map(|packet| packet.origin);
-    Ok(origin.filter(|origin| origin.arrival_clock != ArrivalClock::None).map(|origin| origin.arrival_ns))
 }
 
 /// Runs live with a status line, warnings, and the page kept up to date.
@@ -277,8 +271,8 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
                 eprintln!("receiving at UDP {address}");
             }
             eprintln!("received by {way}");
-            if let Some(view) = self.outputs.view() {
-                eprintln!("live view at http://{}", view.address());
+            if let Some(page) = self.outputs.page() {
+                eprintln!("live view at {page}");
             }
         }
         if let Some(first) = addresses.first() {
@@ -286,23 +280,16 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
         }
     }
 
-    fn status(&mut self, status: &LiveStatus) {
-        self.outputs.show(status);
-        self.line.show(status);
-        if let Some(failure) = &status.detector_failure {
-            self.tell(format!("the detector has failed, and forms no further events: {failure}"));
-        }
-        for sink in &status.failed_sinks {
-            self.tell(format!("FAILED SINK: {sink}"));
-        }
-        for alarm in status.receive_alarms.iter().chain(&status.record_alarm) {
-            self.tell(alarm.clone());
+    fn status(&mut self, state: &RunState) {
+        self.line.show(state);
+        for alarm in state.all_alarms() {
+            self.tell(alarm);
         }
     }
 }
 
 /// What follows from a configuration.
-fn summary(config: &Config) -> Result<String, CommandError> {
+fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError> {
     let detector = config.build_detector()?;
     let geometry = detector.geometry();
     let input = &config.input;
@@ -312,14 +299,18 @@ fn summary(config: &Config) -> Result<String, CommandError> {
     let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
     let pipeline = detector.memory_bound();
     let transport = slabs * slab.memory_bound() + batch.memory_bound();
-    let file = SinkPlan::memory_bound(SinkPlan::COMPLETE_EVENTS);
+    let context = plans.context(config)?;
+    let outputs = plans.memory_bound(&context);
+    let described: String =
+        plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
          receives at   UDP {}{}\n\
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
-         {:14}and up to {:.1} MB of events that wait for each file that is slow\n",
+         {:14}and up to {:.1} MB for outputs and what waits for them\n\
+         {described}",
         config.name,
         geometry.nx(),
         geometry.ny(),
@@ -333,6 +324,6 @@ fn summary(config: &Config) -> Result<String, CommandError> {
         pipeline as f64 / 1e6,
         transport as f64 / 1e6,
         "",
-        file as f64 / 1e6,
+        outputs as f64 / 1e6,
     ))
 }

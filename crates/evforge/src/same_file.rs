@@ -15,7 +15,7 @@ pub(crate) struct NamedFiles {
 }
 
 struct NamedFile {
-    option: &'static str,
+    option: String,
     path: PathBuf,
     /// Device and number, if there is a plain file.
     file: Option<(u64, u64)>,
@@ -24,10 +24,10 @@ struct NamedFile {
 }
 
 impl NamedFile {
-    fn new(option: &'static str, path: &Path) -> Self {
+    fn new(option: &str, path: &Path) -> Self {
         let about = path.metadata().ok().filter(|about| about.is_file());
         let file = about.map(|about| (about.dev(), about.ino()));
-        Self { option, path: path.to_owned(), file, place: place_of(path) }
+        Self { option: option.to_owned(), path: path.to_owned(), file, place: place_of(path) }
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -49,21 +49,13 @@ fn place_of(path: &Path) -> PathBuf {
 
 impl NamedFiles {
     /// Adds files that are read, as far as `paths` has some.
-    pub(crate) fn input<'a>(
-        mut self,
-        option: &'static str,
-        paths: impl IntoIterator<Item = &'a PathBuf>,
-    ) -> Self {
+    pub(crate) fn input<'a>(mut self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         self.inputs.extend(paths.into_iter().map(|path| NamedFile::new(option, path)));
         self
     }
 
     /// Adds files that are written, as far as `paths` has some.
-    pub(crate) fn output<'a>(
-        mut self,
-        option: &'static str,
-        paths: impl IntoIterator<Item = &'a PathBuf>,
-    ) -> Self {
+    pub(crate) fn output<'a>(mut self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         self.outputs.extend(paths.into_iter().map(|path| NamedFile::new(option, path)));
         self
     }

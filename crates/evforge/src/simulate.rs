@@ -3,7 +3,7 @@
 use crate::CommandError;
 use crate::electronics_sender::ElectronicsSender;
 use crate::output::{Ending, print};
-use crate::outputs::{OutputArguments, Outputs};
+use crate::outputs::{OutputArguments, OutputPlans};
 use crate::same_file::NamedFiles;
 use crate::shipped;
 use crate::signals::stop_on_signals;
@@ -13,6 +13,7 @@ use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
 use evforge_net::capture::CaptureWriter;
 use evforge_net::pace::Pace;
+use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::config::{Config, Frequency};
 use evforge_pipeline::report::{grouped, scaled};
@@ -25,6 +26,7 @@ use evforge_sim::simulation::Simulation;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -112,7 +114,7 @@ pub(crate) fn rate(text: &str) -> Result<Frequency, String> {
 }
 
 /// Runs the command.
-pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<bool, CommandError> {
+pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Result<bool, CommandError> {
     if !(arguments.scale.is_finite() && arguments.scale > 0.0) {
         return Err(format!("--scale {} is not a number above 0", arguments.scale).into());
     }
@@ -131,7 +133,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<bool, CommandErr
     let source = SimulatedSource::new(simulation, arguments.pulses, Box::new(truth));
     let stop = stop_on_signals()?;
     if arguments.form {
-        return form(arguments, &simulated, source, &stop);
+        return form(arguments, &simulated, source, &stop, registry);
     }
     let counters = match (&arguments.output, arguments.to) {
         (Some(path), _) => write_capture(source, path, &stop)?,
@@ -260,26 +262,30 @@ fn form(
     simulated: &Simulated,
     source: SimulatedSource,
     stop: &AtomicBool,
+    registry: &Registry,
 ) -> Result<bool, CommandError> {
     let Some(config) = &simulated.config else {
         let problem = "evforge has no pipeline for the generic readout: send it to one with a detector from outside \
                        (evforge run --detector, docs/write-a-plugin.md)";
         return Err(problem.into());
     };
-    let mut outputs = Outputs::open(&arguments.outputs, config, None)?;
+    let mut config = config.clone();
+    arguments.outputs.apply(&mut config)?;
+    let mut outputs = OutputPlans::read(&arguments.outputs, &config, registry)?.open(&config)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
-        config,
+        config: &config,
         input: Box::new(source),
-        sinks: std::mem::take(&mut outputs.sinks),
+        outputs: std::mem::take(&mut outputs.events),
+        clock: Arc::clone(&outputs.clock),
         samples: outputs.samples.take(),
         stop,
     };
     let report = run.run(|_| {})?;
     let mut ending = Ending::default();
-    outputs.finish(&arguments.outputs, &report, &mut ending);
+    outputs.finish(&report, &mut ending);
     ending.print(&report.to_text());
-    if let Some((_, counters)) = report.counters.iter().find(|(stage, _)| *stage == "simulation") {
+    if let Some((_, counters)) = report.state.stages.iter().find(|(stage, _)| *stage == "simulation") {
         ending.print(&simulated.summary(counters));
     }
     Ok(report.is_success() && ending.is_good())

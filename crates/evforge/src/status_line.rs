@@ -1,7 +1,6 @@
 //! One line a second about a live run.
 
-use evforge_core::ledger::DetectorLedger;
-use evforge_pipeline::live_run::LiveStatus;
+use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_pipeline::report::{grouped, scaled};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -28,14 +27,14 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(status: &LiveStatus) -> Self {
-        let value = |ledger: &DetectorLedger, name: &str| ledger.counters.value(name).unwrap_or(0);
+    fn of(state: &RunState) -> Self {
+        let totals = LedgerTotals::of(&state.ledger);
         Self {
-            elapsed: status.elapsed,
-            packets: value(&status.ledger, "packets_received"),
-            bytes: status.bytes,
-            readouts: value(&status.ledger, "readouts"),
-            events: status.ledger.events(),
+            elapsed: state.elapsed,
+            packets: totals.packets,
+            bytes: state.stage_value("receive", "bytes").unwrap_or(0),
+            readouts: totals.readouts,
+            events: totals.events,
         }
     }
 }
@@ -47,8 +46,8 @@ impl StatusLine {
     }
 
     /// Shows a state.
-    pub(crate) fn show(&mut self, status: &LiveStatus) {
-        let now = Totals::of(status);
+    pub(crate) fn show(&mut self, state: &RunState) {
+        let now = Totals::of(state);
         let seconds = (now.elapsed - self.before.elapsed).as_secs_f64().max(1e-3);
         let rate = |now: u64, before: u64| scaled((now - before.min(now)) as f64 / seconds);
         let before = self.before;
@@ -57,8 +56,8 @@ impl StatusLine {
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(PLAIN_EVERY) {
             return;
         }
-        let packets = status.ledger.packets();
-        let lost = packets.lost + status.losses.after_the_last;
+        let packets = state.ledger.packets();
+        let lost = packets.lost + state.lost_after_the_last;
         // Without numbers, only what was lost where the kernel counts it can be known.
         let is_unknown = packets.sent.is_none() && packets.received > 0 && lost == 0;
         let lost = if is_unknown { "not known".to_owned() } else { grouped(lost) };
@@ -70,7 +69,7 @@ impl StatusLine {
             rate(now.readouts, before.readouts),
             rate(now.events, before.events),
             lost,
-            grouped(status.ledger.unaccounted()),
+            grouped(state.ledger.unaccounted()),
         );
         let mut error = std::io::stderr().lock();
         // A terminal that has gone away is no reason to stop a run.

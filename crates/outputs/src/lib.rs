@@ -32,7 +32,7 @@ mod service;
 mod set;
 mod settings;
 
-pub use context::{MonitorControl, OutputContext};
+pub use context::{MonitorControl, Notes, OutputContext};
 pub use plan::{OutputPlan, PlannedOutput};
 pub use registry::Registry;
 pub use set::{OutputOutcome, OutputSet};

@@ -2,7 +2,7 @@
 
 use crate::latency::{LatencyMeter, LatencySummary};
 use crate::monitor_tap::MonitorTap;
-use evforge_core::counter::CounterSnapshot;
+use crate::run_state::with_pulses;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
@@ -160,10 +160,7 @@ impl<'a> Forming<'a> {
 
     /// The state of the input: the detector's ledger, with the counters of the stage that assigns pulses.
     pub(crate) fn ledger(&self) -> DetectorLedger {
-        let mut ledger = self.detector.ledger();
-        let counters = std::mem::take(&mut ledger.counters);
-        ledger.counters = counters.join(&CounterSnapshot::of(&self.pulses.counters()));
-        ledger
+        with_pulses(self.detector.ledger(), &self.pulses.counters())
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

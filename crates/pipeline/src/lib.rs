@@ -52,3 +52,5 @@ pub mod samples;
 pub mod simulated_source;
 pub mod simulation;
 mod time_source;
+
+pub use run_state::ledger_at_start;

@@ -3,7 +3,9 @@
 use crate::forming::Forming;
 use crate::loss_places::LossPlaces;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::detector::Detector;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::pulsed::PulseCounters;
 use evforge_core::run_state::{LocatedLoss, OutputState, RunState};
 use std::time::Duration;
 
@@ -50,4 +52,16 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
         outputs,
         calendar: None,
     }
+}
+
+/// The ledger of a run with `detector` before its first packet: it has all counters that there will be.
+pub fn ledger_at_start(detector: &dyn Detector) -> DetectorLedger {
+    with_pulses(detector.ledger(), &PulseCounters::default())
+}
+
+/// A detector's ledger with the counters of the stage that assigns pulses.
+pub(crate) fn with_pulses(mut ledger: DetectorLedger, pulses: &PulseCounters) -> DetectorLedger {
+    let counters = std::mem::take(&mut ledger.counters);
+    ledger.counters = counters.join(&CounterSnapshot::of(pulses));
+    ledger
 }

@@ -4,7 +4,7 @@
 //! reader sees each counter as it is at some moment during its reading; the counts of a picture may
 //! therefore be some events apart from the total beside it, but nothing is lost and the next picture has it.
 
-use evforge_core::ledger::DetectorLedger;
+use evforge_core::run_state::RunState;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -20,10 +20,10 @@ pub(crate) enum InputState {
     Failed = 2,
 }
 
-/// A ledger and when it was taken note of.
+/// The state of a run and when it was taken note of.
 #[derive(Clone, Debug)]
-pub(crate) struct ObservedLedger {
-    pub(crate) ledger: DetectorLedger,
+pub(crate) struct ObservedState {
+    pub(crate) run: Arc<RunState>,
     pub(crate) at: Instant,
 }
 
@@ -37,6 +37,7 @@ pub(crate) struct Accumulator {
     pixels: Box<[AtomicU64]>,
     spectrum: Box<[AtomicU64]>,
     events: AtomicU64,
+    pictured: AtomicU64,
     outside_geometry: AtomicU64,
     before_first_pulse: AtomicU64,
     beyond_spectrum: AtomicU64,
@@ -44,7 +45,7 @@ pub(crate) struct Accumulator {
     last_event_ms: AtomicU64,
     has_events: AtomicBool,
     input: AtomicU8,
-    ledger: Mutex<Option<Arc<ObservedLedger>>>,
+    state: Mutex<Option<Arc<ObservedState>>>,
 }
 
 /// Adds to a counter that no other thread writes.
@@ -65,13 +66,14 @@ impl Accumulator {
             pixels: zeros(pixels),
             spectrum: zeros(bins),
             events: AtomicU64::new(0),
+            pictured: AtomicU64::new(0),
             outside_geometry: AtomicU64::new(0),
             before_first_pulse: AtomicU64::new(0),
             beyond_spectrum: AtomicU64::new(0),
             last_event_ms: AtomicU64::new(0),
             has_events: AtomicBool::new(false),
             input: AtomicU8::new(InputState::Running as u8),
-            ledger: Mutex::new(None),
+            state: Mutex::new(None),
         }
     }
 
@@ -80,7 +82,10 @@ impl Accumulator {
     pub(crate) fn count_pixel(&self, pixel_id: u32) {
         // Id 0 wraps to an index that is not there.
         match self.pixels.get((pixel_id as usize).wrapping_sub(1)) {
-            Some(count) => bump(count, 1),
+            Some(count) => {
+                bump(count, 1);
+                bump(&self.pictured, 1);
+            }
             None => bump(&self.outside_geometry, 1),
         }
     }
@@ -114,14 +119,14 @@ impl Accumulator {
         self.input.store(state as u8, Relaxed);
     }
 
-    pub(crate) fn set_ledger(&self, ledger: &DetectorLedger) {
-        let observed = Arc::new(ObservedLedger { ledger: ledger.clone(), at: Instant::now() });
+    pub(crate) fn set_state(&self, run: &Arc<RunState>) {
+        let observed = Arc::new(ObservedState { run: Arc::clone(run), at: Instant::now() });
         // Held for the exchange of one pointer, here and by readers.
-        *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
     }
 
-    pub(crate) fn ledger(&self) -> Option<Arc<ObservedLedger>> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn state(&self) -> Option<Arc<ObservedState>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn pixels(&self) -> impl Iterator<Item = u64> + '_ {
@@ -134,6 +139,10 @@ impl Accumulator {
 
     pub(crate) fn events(&self) -> u64 {
         self.events.load(Relaxed)
+    }
+
+    pub(crate) fn pictured(&self) -> u64 {
+        self.pictured.load(Relaxed)
     }
 
     pub(crate) fn outside_geometry(&self) -> u64 {

@@ -1,41 +1,45 @@
 //! From the ledgers of the streams to what the page shows.
 
-use crate::accumulator::ObservedLedger;
-use crate::protocol::{BeamMonitorState, DiscardState, LedgerState, LocatedLoss, PacketState, SourceState};
+use crate::accumulator::ObservedState;
+use crate::protocol::{
+    BeamMonitorState, DiscardState, LedgerState, LocatedLoss, OutputView, PacketState, SourceState,
+};
 use evforge_core::beam_monitor::BeamMonitorData;
-use evforge_core::counter::{CounterInfo, Law, Role};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::{PacketLedger, SourceLedger};
+use evforge_core::run_state::{LedgerTotals, discards};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// How many gaps of a source are listed.
 const LISTED_GAPS: usize = 8;
 
-/// Joins the ledgers of several streams (name and ledger), or shows one. None without any.
-pub(crate) fn join(
-    ledgers: &[(&str, &ObservedLedger)],
-    losses: &[LocatedLoss],
-    now: Instant,
-) -> Option<LedgerState> {
-    if ledgers.is_empty() {
+/// Joins the ledgers of several streams (name and state), or shows one. None without any.
+pub(crate) fn join(states: &[(&str, &ObservedState)], now: Instant) -> Option<LedgerState> {
+    if states.is_empty() {
         return None;
     }
     let mut state = LedgerState::default();
     let mut packets: Option<PacketLedger> = None;
-    for (stream, observed) in ledgers {
+    for (stream, observed) in states {
         let age = now.saturating_duration_since(observed.at).as_millis() as u64;
         state.age_ms = state.age_ms.max(age);
-        let ledger = &observed.ledger;
+        let ledger = &observed.run.ledger;
         if !ledger.sources.is_empty() {
             packets
                 .get_or_insert(PacketLedger { sent: Some(0), ..Default::default() })
                 .add(&ledger.packets());
         }
         state.sources.extend(ledger.sources.iter().map(|source| source_state(stream, source)));
-        state.events += ledger.events();
         state.beam_monitors.extend(ledger.beam_monitors.iter().map(|data| monitor_state(stream, data)));
-        for (info, value) in ledger.counters.iter() {
-            add_counter(&mut state, info, value);
-        }
+        let totals = LedgerTotals::of(ledger);
+        state.handed_over += totals.packets;
+        state.readouts += totals.readouts;
+        state.hits += totals.hits;
+        state.events += totals.events;
+        state.held += totals.held;
+        add_discards(&mut state, &observed.run);
+        add_losses(&mut state, &observed.run);
         state.unaccounted = state.unaccounted.saturating_add(ledger.unaccounted());
     }
     state.packets = match packets {
@@ -43,32 +47,67 @@ pub(crate) fn join(
         // Without sources all that is known is what was handed over.
         None => PacketState { received: state.handed_over, ..PacketState::default() },
     };
-    state.places = losses.to_vec();
-    let located: u64 = losses.iter().map(|loss| loss.packets).sum();
-    state.unlocated = state.packets.lost.saturating_sub(located);
     Some(state)
 }
 
-/// A counter goes where its part in the laws says, whatever the detector calls it.
-fn add_counter(state: &mut LedgerState, info: &'static CounterInfo, value: u64) {
-    match info.role {
-        Role::Enters(Law::Packets) => state.handed_over += value,
-        Role::Enters(Law::Readouts) | Role::Joins(Law::Packets, Law::Readouts) => state.readouts += value,
-        Role::Enters(Law::Hits) | Role::Joins(_, Law::Hits) => state.hits += value,
-        Role::Held(_) => state.held += value,
-        Role::Discarded(law) if value > 0 => {
-            match state.discarded.iter_mut().find(|known| known.name == info.name) {
-                Some(known) => known.count += value,
-                None => state.discarded.push(DiscardState {
-                    name: info.name,
-                    of: law.name(),
-                    count: value,
-                    help: info.help,
-                }),
-            }
+fn add_discards(state: &mut LedgerState, run: &evforge_core::run_state::RunState) {
+    for discard in discards(&run.ledger).into_iter().filter(|discard| discard.count > 0) {
+        match state.discarded.iter_mut().find(|known| (known.name, known.of) == (discard.reason, discard.of))
+        {
+            Some(known) => known.count += discard.count,
+            None => state.discarded.push(DiscardState {
+                name: discard.reason,
+                of: discard.of,
+                count: discard.count,
+                help: discard.help,
+            }),
         }
-        _ => {}
     }
+}
+
+fn add_losses(state: &mut LedgerState, run: &evforge_core::run_state::RunState) {
+    state.unlocated += run.unlocated;
+    for loss in &run.losses {
+        let same =
+            |known: &&mut LocatedLoss| (known.place.as_str(), known.inferred) == (loss.place, loss.inferred);
+        match state.places.iter_mut().find(same) {
+            Some(known) => known.packets += loss.packets,
+            None => state.places.push(LocatedLoss {
+                place: loss.place.to_owned(),
+                packets: loss.packets,
+                inferred: loss.inferred,
+            }),
+        }
+    }
+}
+
+/// What needs a person, then what the patterns of losses suggest.
+pub(crate) fn alarms(states: &[(&str, &ObservedState)]) -> Vec<String> {
+    let alarms = states.iter().flat_map(|(_, observed)| observed.run.all_alarms());
+    let hints = states.iter().flat_map(|(_, observed)| observed.run.hints.iter().cloned());
+    alarms.chain(hints).collect()
+}
+
+/// The outputs of all streams.
+pub(crate) fn outputs(states: &[(&str, &ObservedState)]) -> Vec<OutputView> {
+    let of_stream = |(stream, observed): &(&str, &ObservedState)| {
+        let outputs = observed.run.outputs.iter();
+        let view = |output: &evforge_core::run_state::OutputState| OutputView {
+            id: name_in(stream, &output.id),
+            name: output.name.clone(),
+            events: counters(&CounterSnapshot::of(&output.counters)),
+            counters: counters(&output.own),
+            waiting: output.waiting.clone(),
+            failure: output.failure.clone(),
+        };
+        outputs.map(view).collect::<Vec<_>>()
+    };
+    states.iter().flat_map(of_stream).collect()
+}
+
+/// Counters by name.
+pub(crate) fn counters(snapshot: &CounterSnapshot) -> BTreeMap<&'static str, u64> {
+    snapshot.iter().map(|(info, value)| (info.name, value)).collect()
 }
 
 fn packet_state(packets: &PacketLedger) -> PacketState {
@@ -115,7 +154,9 @@ mod tests {
     use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
     use evforge_core::counter::CounterSnapshot;
     use evforge_core::ledger::DetectorLedger;
+    use evforge_core::run_state::{self, OutputState, RunState};
     use evforge_core::sequence::SequenceTracker;
+    use std::sync::Arc;
 
     evforge_core::counters! {
         /// A toy.
@@ -132,7 +173,7 @@ mod tests {
         }
     }
 
-    fn observed(numbers: &[u64]) -> ObservedLedger {
+    fn observed(numbers: &[u64]) -> ObservedState {
         let mut tracker = SequenceTracker::new(32);
         for &number in numbers {
             tracker.observe(number);
@@ -153,14 +194,22 @@ mod tests {
             _ => vec![SourceLedger::of_sequence("FEC 1".into(), &tracker)],
         };
         let ledger = DetectorLedger { sources, counters: CounterSnapshot::of(&toy), ..Default::default() };
-        ObservedLedger { ledger, at: Instant::now() }
+        ObservedState { run: Arc::new(RunState { ledger, ..RunState::default() }), at: Instant::now() }
     }
 
     #[test]
     fn streams_add_up_and_losses_have_a_place() {
-        let (one, two) = (observed(&[1, 2, 5]), observed(&[7, 9]));
-        let losses = [LocatedLoss { place: "socket buffer".into(), packets: 2, inferred: false }];
-        let state = join(&[("a", &one), ("b", &two)], &losses, Instant::now()).unwrap();
+        let (mut one, two) = (observed(&[1, 2, 5]), observed(&[7, 9]));
+        let run = Arc::make_mut(&mut one.run);
+        run.losses = vec![run_state::LocatedLoss { place: "socket buffer", packets: 2, inferred: false }];
+        run.unlocated = 1;
+        run.hints = vec!["raise the buffer".into()];
+        run.outputs =
+            vec![OutputState { id: "csv".into(), failure: Some("gone".into()), ..Default::default() }];
+        let states = [("a", &one), ("b", &two)];
+        let state = join(&states, Instant::now()).unwrap();
+        assert_eq!(alarms(&states), ["FAILED OUTPUT: : gone", "raise the buffer"]);
+        assert_eq!((outputs(&states)[0].id.as_str(), outputs(&states)[0].events["offered"]), ("a: csv", 0));
         assert_eq!((state.packets.sent, state.packets.received, state.packets.lost), (Some(8), 5, 3));
         assert_eq!((state.unlocated, state.handed_over), (1, 10));
         assert_eq!((state.readouts, state.hits, state.held, state.events), (18, 14, 6, 4));
@@ -183,8 +232,8 @@ mod tests {
         data.begin_pulse();
         [5, 15, 25].into_iter().for_each(|time| data.add(time, 1));
         let mut observed = observed(&[]);
-        observed.ledger.beam_monitors = vec![data];
-        let state = join(&[("a", &observed)], &[], Instant::now()).unwrap();
+        Arc::make_mut(&mut observed.run).ledger.beam_monitors = vec![data];
+        let state = join(&[("a", &observed)], Instant::now()).unwrap();
         let [monitor] = &state.beam_monitors[..] else { panic!("{:?}", state.beam_monitors) };
         assert_eq!((monitor.name.as_str(), monitor.kind), ("a: monitor_1", "event_0d"));
         assert_eq!((monitor.total, monitor.outside, monitor.pulses), (3, 2, 1));
@@ -192,8 +241,8 @@ mod tests {
 
     #[test]
     fn without_sources_nothing_is_said_about_loss() {
-        assert!(join(&[], &[], Instant::now()).is_none());
-        let state = join(&[("", &observed(&[]))], &[], Instant::now()).unwrap();
+        assert!(join(&[], Instant::now()).is_none());
+        let state = join(&[("", &observed(&[]))], Instant::now()).unwrap();
         assert_eq!((state.packets.sent, state.packets.received), (None, 5));
         assert_eq!(state.packets.loss_upper_bound, None);
     }

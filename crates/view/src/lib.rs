@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`LiveView::start`] serves the page in `web/` (embedded in this crate) from a thread of its own.
-//! [`LiveView::sink`] gives the [`EventSink`](evforge_core::sink::EventSink) that a pipeline feeds. The sink
+//! [`LiveView::sink`] gives the [`Output`](evforge_core::output::Output) that a pipeline feeds. The sink
 //! only adds to counters: pictures are made by the server's thread, and a browser that is slow, stuck or
 //! gone costs the pipeline nothing. It gets fewer pictures, never a queue of old ones.
 //!
@@ -15,7 +15,8 @@
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | starting and stopping, the sink | [`LiveView`], [`LiveSink`] |
+//! | the table `[outputs.view]` of a configuration | [`ViewSettings`] |
+//! | starting and stopping, the output | [`LiveView`], [`LiveSink`] |
 //! | address, picture rate, time-outs | [`ViewOptions`] |
 //! | a detector's monitor data, and their switch | [`MonitorControl`] |
 //! | what travels between server and page, HTTP paths for scripts | [`protocol`] |
@@ -42,13 +43,15 @@ mod pictures;
 pub mod projection;
 pub mod protocol;
 mod server;
+mod settings;
 mod shared;
 mod sink;
 pub mod spectrum;
 
 pub use error::ViewError;
+pub use evforge_outputs::MonitorControl;
 pub use live_view::{ClientCounts, LiveView};
-pub use monitor::MonitorControl;
 pub use options::ViewOptions;
 pub use protocol::LocatedLoss;
-pub use sink::LiveSink;
+pub use settings::ViewSettings;
+pub use sink::{LiveSink, ViewCounters};

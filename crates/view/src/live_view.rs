@@ -2,11 +2,9 @@
 
 use crate::error::ViewError;
 use crate::options::ViewOptions;
-use crate::protocol::LocatedLoss;
 use crate::server;
 use crate::shared::Shared;
 use crate::sink::LiveSink;
-use crate::spectrum::FlightClock;
 use serde::Serialize;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -18,8 +16,9 @@ use tokio::sync::watch;
 /// ```
 /// use evforge_core::event::{Event, EventBatch};
 /// use evforge_core::geometry::LogicalGeometry;
+/// use evforge_core::output::Output;
 /// use evforge_core::pulse::PulseTrain;
-/// use evforge_core::sink::EventSink;
+/// use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 /// use evforge_view::{LiveView, ViewOptions};
 ///
 /// let geometry = LogicalGeometry::flat(256, 256)?;
@@ -31,7 +30,10 @@ use tokio::sync::watch;
 /// let mut sink = view.sink();
 /// let mut events = EventBatch::new(1);
 /// assert!(events.push(Event { time_ns: 1_000, pixel_id: geometry.pixel_2d(3, 4) }));
-/// sink.take(&events)?;
+/// let settings = PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout);
+/// PulseStage::new(settings).hand_on(&events, None, &mut |batch| {
+///     sink.take(&batch.into()).expect("a picture takes everything");
+/// });
 /// view.shutdown();
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
@@ -107,20 +109,8 @@ impl LiveView {
     /// picture is the sum of all sinks; each takes 8 bytes per pixel.
     pub fn sink_for(&self, stream: &str) -> LiveSink {
         let counts = self.shared.add_stream(stream);
-        let clock = FlightClock::new(self.shared.options.pulses);
         let name = format!("live view at http://{}", self.address);
-        LiveSink::new(counts, clock, self.shared.bins, name)
-    }
-
-    /// Says where packets were lost, for the page; replaces what was said before. Losses in the ledger
-    /// beyond these are shown as unlocated.
-    pub fn set_losses(&self, losses: Vec<LocatedLoss>) {
-        self.shared.set_losses(losses);
-    }
-
-    /// Shows sentences that need a person at the top of the page; replaces those before. None: all is well.
-    pub fn set_alarms(&self, alarms: Vec<String>) {
-        self.shared.set_alarms(alarms);
+        LiveSink::new(counts, self.shared.bins, name)
     }
 
     /// What the browsers have done since the start.

@@ -1,6 +1,6 @@
 //! A detector's monitor data, and their switch, for whoever looks at the page.
 //!
-//! The view knows nothing of what is in them: the run gives a [`MonitorControl`], whose JSON goes to the page as
+//! The view knows nothing of what is in them: the run gives a [`MonitorControl`](evforge_outputs::MonitorControl), whose JSON goes to the page as
 //! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
 
 use crate::page;
@@ -10,26 +10,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use axum::routing::{get, post};
-use std::fmt;
+use evforge_outputs::MonitorControl;
 use std::sync::Arc;
-
-/// What the view needs of a run to show its monitor data and to switch them.
-///
-/// No method may wait for the thread that forms events.
-pub trait MonitorControl: fmt::Debug + Send + Sync {
-    /// Switches the collection on or off; it may follow a little later.
-    ///
-    /// # Errors
-    /// A sentence for the person at the browser, if the run does not want it switched.
-    fn switch(&self, on: bool) -> Result<(), String>;
-
-    /// True if it is switched on.
-    fn is_on(&self) -> bool;
-
-    /// The latest copy of what has been collected, as a JSON object, and asks for a newer one. None before the
-    /// first copy.
-    fn json(&self) -> Option<String>;
-}
 
 /// The paths of the monitor.
 pub(crate) fn routes() -> Router<Server> {

@@ -1,9 +1,9 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
-use crate::monitor::MonitorControl;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulse::PulseTrain;
+use evforge_outputs::MonitorControl;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,7 @@ pub struct ViewOptions {
     pub title: String,
     /// The pixels: up to 2^25 (33 million).
     pub geometry: LogicalGeometry,
-    /// The pulses from which time of flight counts where the readout tells none; their period is the range of the
-    /// spectrum in any case.
+    /// The train of pulses: its period is the range of the spectrum.
     pub pulses: PulseTrain,
     /// Width of a bin of the time-of-flight spectrum in nanoseconds, at least 1. None (the default) takes
     /// the widest round width that gives 500 bins or more; for the ESS that is 100 µs and 715 bins. A width

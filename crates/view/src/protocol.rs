@@ -30,6 +30,7 @@
 //! server by a name that it does not have.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 pub use crate::history::RatePoint;
 
@@ -127,7 +128,9 @@ pub struct Now {
     /// The ledger; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerState>,
-    /// What needs a person, in words.
+    /// Where the events go, and how far that is.
+    pub outputs: Vec<OutputView>,
+    /// What needs a person, in words; then what the pattern of losses suggests.
     pub alarms: Vec<String>,
     /// Browsers watching now.
     pub clients: u64,
@@ -160,9 +163,30 @@ pub struct StreamState {
     pub input: &'static str,
     /// Events counted.
     pub events: u64,
+    /// All counters of detector and pulse assignment, by name.
+    pub counters: BTreeMap<&'static str, u64>,
     /// Its ledger; absent before the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerState>,
+}
+
+/// An output of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputView {
+    /// Its name in the configuration.
+    pub id: String,
+    /// What it is, for people.
+    pub name: String,
+    /// What became of the events that it was offered: the counters of any output.
+    pub events: BTreeMap<&'static str, u64>,
+    /// What it counts itself.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Why it waits at this moment; absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
+    /// Why it has failed; absent if it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// A ledger, as in the report at the end of a run.

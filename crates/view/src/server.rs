@@ -3,7 +3,7 @@
 use crate::accept;
 use crate::client::{self, Seat};
 use crate::guard::Guard;
-use crate::monitor::{self, MonitorControl};
+use crate::monitor;
 use crate::page;
 use crate::pictures::{Update, make_updates, picture_now};
 use crate::shared::Shared;
@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use evforge_outputs::MonitorControl;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;

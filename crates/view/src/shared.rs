@@ -1,13 +1,13 @@
 //! What the sinks, the server and the owner of a view share.
 
-use crate::accumulator::{Accumulator, InputState, ObservedLedger};
+use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
 use crate::live_view::ClientCounts;
 use crate::options::ViewOptions;
 use crate::projection::Image;
-use crate::protocol::{GeometryState, Hello, LocatedLoss, Now, SpectrumState, State, StreamState};
+use crate::protocol::{GeometryState, Hello, Now, SpectrumState, State, StreamState};
 use crate::spectrum::SpectrumBins;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,6 @@ pub(crate) struct Shared {
     pub(crate) instance: String,
     started_ms: u64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
-    losses: Mutex<Vec<LocatedLoss>>,
-    alarms: Mutex<Vec<String>>,
     pub(crate) history: Mutex<History>,
     pub(crate) clients: ClientCounters,
 }
@@ -72,8 +70,6 @@ impl Shared {
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms: unix_ms(),
             streams: Mutex::default(),
-            losses: Mutex::default(),
-            alarms: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
             clients: ClientCounters::default(),
             options,
@@ -85,14 +81,6 @@ impl Shared {
         let accumulator = Arc::new(Accumulator::new(name.to_owned(), pixels, self.bins.count));
         lock(&self.streams).push(Arc::clone(&accumulator));
         accumulator
-    }
-
-    pub(crate) fn set_losses(&self, losses: Vec<LocatedLoss>) {
-        *lock(&self.losses) = losses;
-    }
-
-    pub(crate) fn set_alarms(&self, alarms: Vec<String>) {
-        *lock(&self.alarms) = alarms;
     }
 
     fn streams(&self) -> Vec<Arc<Accumulator>> {
@@ -122,11 +110,11 @@ impl Shared {
     pub(crate) fn now(&self) -> Now {
         let streams = self.streams();
         let now = Instant::now();
-        let observed: Vec<(&str, Arc<ObservedLedger>)> = streams
+        let observed: Vec<(&str, Arc<ObservedState>)> = streams
             .iter()
-            .filter_map(|stream| stream.ledger().map(|ledger| (stream.stream.as_str(), ledger)))
+            .filter_map(|stream| stream.state().map(|state| (stream.stream.as_str(), state)))
             .collect();
-        let ledgers: Vec<_> = observed.iter().map(|(name, ledger)| (*name, &**ledger)).collect();
+        let states: Vec<_> = observed.iter().map(|(name, state)| (*name, &**state)).collect();
         let last_event = streams.iter().filter_map(|stream| stream.last_event_at()).max();
         Now {
             time_ms: unix_ms(),
@@ -136,8 +124,9 @@ impl Shared {
             before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
             beyond_spectrum: streams.iter().map(|stream| stream.beyond_spectrum()).sum(),
             last_event_ms: last_event.map(|at| now.saturating_duration_since(at).as_millis() as u64),
-            ledger: ledger::join(&ledgers, &lock(&self.losses), now),
-            alarms: lock(&self.alarms).clone(),
+            ledger: ledger::join(&states, now),
+            outputs: ledger::outputs(&states),
+            alarms: ledger::alarms(&states),
             clients: self.clients.connected.load(Relaxed),
         }
     }
@@ -154,7 +143,11 @@ impl Shared {
             name: stream.stream.clone(),
             input: input_name(std::slice::from_ref(stream)),
             events: stream.events(),
-            ledger: stream.ledger().and_then(|ledger| ledger::join(&[("", &ledger)], &[], now)),
+            counters: stream
+                .state()
+                .map(|state| ledger::counters(&state.run.ledger.counters))
+                .unwrap_or_default(),
+            ledger: stream.state().and_then(|state| ledger::join(&[("", &state)], now)),
         };
         State {
             instance: self.instance.clone(),
@@ -203,7 +196,7 @@ fn input_name(streams: &[Arc<Accumulator>]) -> &'static str {
     match streams.iter().map(|stream| stream.input()).max() {
         Some(InputState::Failed) => "failed",
         Some(InputState::Ended) => "ended",
-        _ if streams.iter().all(|stream| stream.events() == 0 && stream.ledger().is_none()) => "waiting",
+        _ if streams.iter().all(|stream| stream.events() == 0 && stream.state().is_none()) => "waiting",
         _ => "running",
     }
 }

@@ -1,30 +1,47 @@
-//! The sink that a pipeline feeds.
+//! The output that a run feeds.
 
 use crate::accumulator::{Accumulator, InputState};
-use crate::spectrum::{FlightClock, SpectrumBins};
-use evforge_core::event::EventBatch;
-use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::{EventSink, SinkError};
+use crate::live_view::LiveView;
+use crate::spectrum::SpectrumBins;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
+use evforge_core::pulsed::{PulseOrigin, PulsedBatch, TimeOffset};
+use evforge_core::run_state::RunState;
 use std::sync::Arc;
 
-/// Counts events for the pictures of a [`LiveView`](crate::LiveView). Never fails and never waits for a
-/// browser; it goes on counting after the view has been shut down.
+evforge_core::counters! {
+    /// Counters of a live view.
+    pub struct ViewCounters: "view" {
+        pictured: Information, Events, "Events counted for the pictures.";
+        outside_geometry: Information, Events, "Events whose pixel is not one of the geometry: in no picture.";
+        without_time_of_flight: Information, Events, "Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the spectrum.";
+        beyond_spectrum: Information, Events, "Events beyond the spectrum, which is one period long: in the image, not in the spectrum.";
+        connections: Information, Times, "Connections open now.";
+        connections_refused: Information, Times, "Connections turned away because too many were open.";
+        connections_timed_out: Information, Times, "Connections cut because they asked for nothing, or took nothing, for too long.";
+    }
+}
+
+/// Counts events for the pictures of a [`LiveView`]. Never fails and never waits for a browser; it goes on counting after
+/// the view has been shut down.
 #[derive(Debug)]
 pub struct LiveSink {
     counts: Arc<Accumulator>,
-    clock: FlightClock,
     bins: SpectrumBins,
     name: String,
+    /// The view, if it lives and ends with this output.
+    view: Option<LiveView>,
 }
 
 impl LiveSink {
-    pub(crate) fn new(
-        counts: Arc<Accumulator>,
-        clock: FlightClock,
-        bins: SpectrumBins,
-        name: String,
-    ) -> Self {
-        Self { counts, clock, bins, name }
+    pub(crate) fn new(counts: Arc<Accumulator>, bins: SpectrumBins, name: String) -> Self {
+        Self { counts, bins, name, view: None }
+    }
+
+    /// The same, with the view that it feeds: it is shut down when this output is dropped.
+    #[must_use]
+    pub fn owning(self, view: LiveView) -> Self {
+        Self { view: Some(view), ..self }
     }
 
     /// Shows counts that are kept elsewhere instead of counting events: those of all pixels, the first one first, and how
@@ -34,34 +51,55 @@ impl LiveSink {
     }
 }
 
-impl EventSink for LiveSink {
+impl Output for LiveSink {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        let mut rest = events.iter();
-        for (pulse, range) in events.by_pulse() {
-            for event in rest.by_ref().take(range.len()) {
-                self.counts.count_pixel(event.pixel_id);
-                let flight = match pulse {
-                    Some(start) => event.time_ns.checked_sub(start),
-                    None => self.clock.time_of_flight_ns(event.time_ns),
-                };
-                self.counts.count_bin(flight.map(|ns| ns / self.bins.width_ns));
+    fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
+        for &pixel in batch.pixel_ids() {
+            self.counts.count_pixel(pixel);
+        }
+        for (pulse, range) in batch.by_pulse() {
+            let has_flight = pulse.origin != PulseOrigin::None;
+            for &offset in batch.offsets_ns().get(range).unwrap_or_default() {
+                self.counts.count_bin(match offset {
+                    TimeOffset::TOO_LONG => Some(u64::MAX),
+                    offset => {
+                        let since = u64::try_from(offset).ok().filter(|_| has_flight);
+                        since.map(|since| since / self.bins.width_ns)
+                    }
+                });
             }
         }
-        self.counts.count_events(events.len() as u64);
+        self.counts.count_events(batch.len() as u64);
+        Ok(Taken::Yes)
+    }
+
+    fn observe(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        self.counts.set_state(state);
         Ok(())
     }
 
-    fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
-        self.counts.set_ledger(ledger);
-        Ok(())
+    fn progress(&self) -> OutputProgress {
+        OutputProgress { committed: self.counts.events(), ..OutputProgress::default() }
     }
 
-    fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
-        self.counts.set_ledger(ledger);
+    fn counters(&self) -> CounterSnapshot {
+        let clients = self.view.as_ref().map(LiveView::clients).unwrap_or_default();
+        CounterSnapshot::of(&ViewCounters {
+            pictured: self.counts.pictured(),
+            outside_geometry: self.counts.outside_geometry(),
+            without_time_of_flight: self.counts.before_first_pulse(),
+            beyond_spectrum: self.counts.beyond_spectrum(),
+            connections: clients.connections,
+            connections_refused: clients.connections_refused,
+            connections_timed_out: clients.connections_timed_out,
+        })
+    }
+
+    fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        self.counts.set_state(state);
         self.counts.set_input(InputState::Ended);
         Ok(())
     }

@@ -42,44 +42,9 @@ fn round_down(value: u64) -> u64 {
     }
 }
 
-/// Finds the time of flight of events that come roughly in the order of time: the pulse is looked up anew
-/// only when an event lies outside the previous one's.
-#[derive(Clone, Debug)]
-pub(crate) struct FlightClock {
-    pulses: PulseTrain,
-    /// Start of the pulse of the previous event, and nanoseconds from there to the next pulse.
-    start_ns: u64,
-    length_ns: u64,
-}
-
-impl FlightClock {
-    pub(crate) fn new(pulses: PulseTrain) -> Self {
-        Self { pulses, start_ns: 0, length_ns: 0 }
-    }
-
-    /// Nanoseconds since the pulse, or none before the first pulse.
-    #[inline]
-    pub(crate) fn time_of_flight_ns(&mut self, time_ns: u64) -> Option<u64> {
-        let since = time_ns.wrapping_sub(self.start_ns);
-        if since < self.length_ns {
-            return Some(since);
-        }
-        self.look_up(time_ns)
-    }
-
-    fn look_up(&mut self, time_ns: u64) -> Option<u64> {
-        let at = self.pulses.locate(time_ns)?;
-        self.start_ns = at.start_ns;
-        self.length_ns =
-            self.pulses.start_ns(at.pulse.saturating_add(1)).map_or(1, |next| next - at.start_ns);
-        Some(at.time_of_flight_ns)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn bins_of_the_sources_are_round() {
@@ -97,20 +62,5 @@ mod tests {
         assert_eq!((bins.width_ns, bins.count), (8_000, 8_929));
         let endless = PulseTrain::from_millihertz(1, u64::MAX).unwrap();
         assert!(SpectrumBins::new(&endless, None).count <= MOST_BINS as usize);
-    }
-
-    proptest! {
-        #[test]
-        fn the_clock_agrees_with_the_train(times in proptest::collection::vec(0..1_000_000_000_u64, 1..100),
-                                           millihertz in 1..10_000_000_u64, offset in 0..2_000_000_u64) {
-            let pulses = PulseTrain::from_millihertz(millihertz, offset).unwrap();
-            let mut clock = FlightClock::new(pulses);
-            let bins = SpectrumBins::new(&pulses, None);
-            for time in times {
-                let expected = pulses.locate(time).map(|at| at.time_of_flight_ns);
-                prop_assert_eq!(clock.time_of_flight_ns(time), expected);
-                prop_assert!(expected.is_none_or(|tof| ((tof / bins.width_ns) as usize) < bins.count));
-            }
-        }
     }
 }

@@ -4,13 +4,15 @@ use crate::CommandError;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
-use evforge_core::sink::EventSink;
+use evforge_core::run_state::{LocatedLoss, RunState};
 use evforge_measure::drop::{SIDE, StreamAccount, WORDS, WordHistogram};
 use evforge_measure::loss::with_report;
 use evforge_net::socket::SocketDrops;
-use evforge_view::{LiveSink, LiveView, LocatedLoss, ViewOptions};
+use evforge_view::{LiveSink, LiveView, ViewOptions};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// What is known of a stream.
 #[derive(Clone, Default)]
@@ -83,9 +85,11 @@ impl WordsView {
         };
         let all = self.streams.iter().map(|stream| stream.sum).sum();
         self.sink.set_counts(self.streams.iter().flat_map(|stream| stream.above.iter().copied()), all);
-        self.view.set_losses(self.losses());
-        // A sink of pictures does not fail.
-        let _ = self.sink.observe(&ledger);
+        let losses = self.losses();
+        let located: u64 = losses.iter().map(|loss| loss.packets).sum();
+        let unlocated = ledger.packets().lost.saturating_sub(located);
+        // An output of pictures does not fail.
+        let _ = self.sink.observe(&Arc::new(RunState { ledger, losses, unlocated, ..RunState::default() }));
     }
 
     /// What sockets have dropped, each those of its stream, and AF_XDP of all.
@@ -97,7 +101,7 @@ impl WordsView {
         [("socket buffer", of_sockets, inferred), ("AF_XDP", by_xdp, false)]
             .into_iter()
             .filter(|(_, packets, _)| *packets > 0)
-            .map(|(place, packets, inferred)| LocatedLoss { place: place.into(), packets, inferred })
+            .map(|(place, packets, inferred)| LocatedLoss { place, packets, inferred })
             .collect()
     }
 }

@@ -342,7 +342,7 @@ pub struct Config {
     /// The file that it is from.
     pub path: PathBuf,
     /// True if `text` is not that of the file, because keys have been overridden.
-    is_overridden: bool,
+    pub is_overridden: bool,
 }
 
 /// The settings of one of the detectors.

@@ -1,0 +1,187 @@
+//! The command line of evforge. Each command has a module of its own; here is only the choice between them.
+//!
+//! It is a library so that others can have it with outputs of their own, in a few lines (`examples/json-lines`):
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     evforge::main_with(evforge::shipped_outputs() /* .with::<MySettings>("mine", "what it does") */)
+//! }
+//! ```
+
+#![forbid(unsafe_code)]
+
+/// As that of the standard library, which it takes the place of in all modules below; but a terminal that has gone away (SIGHUP) or a
+/// closed standard error is no reason to panic in the middle of a run.
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!($($text)*));
+    }};
+}
+
+/// The same, with an end of line.
+macro_rules! eprintln {
+    () => { eprint!("\n") };
+    ($($text:tt)*) => { eprint!("{}\n", format_args!($($text)*)) };
+}
+
+mod accuracy;
+mod bench;
+mod demo;
+mod doctor;
+mod drop;
+mod dump;
+mod electronics_sender;
+mod input;
+mod inspect;
+mod inspect_dump;
+mod left_over;
+mod masks;
+mod monitor_control;
+mod numbered;
+mod output;
+mod outputs;
+mod overlay;
+mod picture;
+mod privileges;
+mod progress;
+mod record;
+mod replay;
+mod run;
+mod same_file;
+mod score;
+mod score_plot;
+mod shipped;
+mod signals;
+mod simulate;
+mod status_line;
+mod truth_files;
+//NX mod write;
+
+pub use outputs::shipped_outputs;
+
+use clap::{Parser, Subcommand};
+use evforge_outputs::Registry;
+use std::process::ExitCode;
+
+/// Software data acquisition for detectors: readouts in, neutron events out.
+#[derive(Parser)]
+#[command(name = "evforge", version, about, max_term_width = 100, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+    /// Become this user (name or number) before anything is read or written; for root. Root or not, evforge keeps no
+    /// privilege: what needs one is done by evforge-helper (docs/receive.md)
+    #[arg(long, global = true, env = "EVFORGE_USER", value_name = "USER")]
+    user: Option<String>,
+}
+
+impl Command {
+    /// Whether packets may be received or sent, which the helper may have to do something for.
+    fn uses_the_network(&self) -> bool {
+        match self {
+            Self::Run(arguments) => arguments.is_live(),
+            Self::Demo(_)
+            | Self::Doctor(_)
+            | Self::Record(_)
+            | Self::Replay(_)
+            | Self::Send(_)
+            | Self::Receive(_)
+            | Self::Drop(_)
+            | Self::Simulate(_) => true,
+            Self::Score(_)
+            | Self::Accuracy(_)
+            | Self::Overlay(_)
+            //NX | Self::Write(_)
+            | Self::Inspect(_)
+            | Self::Dump(_)
+            | Self::Bench(_)
+            | Self::Masks(_) => false,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// A simulated detector, live in the browser and into a NeXus file, without any hardware
+    Demo(demo::DemoArguments),
+    /// Form events from readouts
+    Run(Box<run::RunArguments>),
+    /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
+    Score(score::ScoreArguments),
+    /// Simulate a detector at several rates and say how right its events are
+    Accuracy(accuracy::AccuracyArguments),
+    /// Lay a capture several times over itself, with its isolated events as truth
+    Overlay(overlay::OverlayArguments),
+    /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
+    Simulate(Box<simulate::SimulateArguments>),
+    /// Say what limits receiving on this host, and the command that mends it
+    Doctor(doctor::DoctorArguments),
+    /// Record UDP packets into pcapng files, with every loss counted
+    Record(record::RecordArguments),
+    /// Send a capture over UDP, with its own timing or at a rate
+    Replay(replay::ReplayArguments),
+    /// Send numbered packets at a rate or in pulses, to measure a link and a receiver
+    Send(numbered::SendArguments),
+    /// Receive them: rate, packet error ratio, losses and their places, latency, processor time
+    Receive(numbered::ReceiveArguments),
+    /// Send and receive streams of test data in which every packet and every word is accounted for
+    Drop(drop::DropArguments),
+    /// Care for NeXus files: --recover what a killed run has left
+    //NX Write(write::WriteArguments),
+    /// Decode a capture and print or count what is in it
+    Inspect(inspect::InspectArguments),
+    /// Write the raw readouts of a capture into an HDF5 file
+    Dump(dump::DumpArguments),
+    /// Measure how fast events are formed from memory
+    Bench(bench::BenchArguments),
+    /// Say which channels stand out in a capture and should be masked
+    Masks(masks::MasksArguments),
+}
+
+/// Why a command failed, in words for a person.
+pub(crate) type CommandError = Box<dyn std::error::Error>;
+
+/// Runs the program with the arguments of the process. `[outputs.…]` may be of the kinds in `registry`.
+pub fn main_with(registry: Registry) -> ExitCode {
+    // Before all else: what cannot be registered stays as it was.
+    let _ = signals::ignore_others();
+    // Where the system refuses, the limit is what it was.
+    let _ = evforge_net::descriptors::raise_limit();
+    let CommandLine { command, user } = CommandLine::parse();
+    if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
+        eprintln!("evforge: {error}");
+        return ExitCode::FAILURE;
+    }
+    let result = match command {
+        Command::Demo(arguments) => demo::demo(&arguments, &registry),
+        Command::Run(arguments) => run::run(&arguments, &registry),
+        Command::Simulate(arguments) => simulate::simulate(&arguments, &registry),
+        Command::Score(arguments) => score::score(&arguments),
+        Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
+        Command::Overlay(arguments) => overlay::overlay(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Send(arguments) => numbered::send(&arguments),
+        Command::Receive(arguments) => numbered::receive(&arguments),
+        Command::Drop(arguments) => drop::drop_streams(&arguments),
+        //NX Command::Write(arguments) => write::write(&arguments),
+        Command::Inspect(arguments) => inspect::inspect(&arguments),
+        Command::Dump(arguments) => dump::dump(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Masks(arguments) => masks::masks(&arguments),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
+        Err(error) if output::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let text = error.to_string();
+            eprintln!("evforge: {text}");
+            if let Some(advice) = privileges::advice(&text) {
+                eprintln!("{advice}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where a run's events go: the tables `[outputs.…]` of the configuration, the options that are short forms of them, and
+//! what is made of both.
+
+mod image;
+mod plan;
+mod registry;
+
+pub(crate) use plan::OutputPlans;
+pub use registry::shipped_outputs;
+
+use crate::CommandError;
+use crate::output::{Ending, write_file};
+use crate::same_file::NamedFiles;
+use clap::{Args, ValueEnum};
+use evforge_core::output::Output;
+use evforge_core::time::Clock;
+use evforge_outputs::QueueSettings;
+use evforge_pipeline::config::Config;
+use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
+use evforge_pipeline::report::RunReport;
+use evforge_pipeline::samples::SampleFile;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What to do with an existing NeXus file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IfExists {
+    /// Do not begin
+    Refuse,
+    /// Replace it
+    Overwrite,
+    /// Write run-1.nxs and so on instead
+    Number,
+}
+
+impl IfExists {
+    /// As it is written in a configuration.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Overwrite => "overwrite",
+            Self::Number => "number",
+        }
+    }
+}
+
+/// Options of where events go: short forms of the tables `[outputs.…]`.
+#[derive(Args, Default)]
+pub(crate) struct OutputArguments {
+    /// Write the events as CSV, in the order of emission: time_ns,pixel_id, then pulse_time_ns where the readout
+    /// tells the pulses, then veto where the configuration has vetoes [configuration: outputs.csv.file]
+    #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Write the events as a NeXus file, which can be read while it grows [configuration: outputs.nexus.file]
+    #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
+    pub(crate) nexus: Option<PathBuf>,
+    /// What to do if the NeXus file exists; refuse, unless the configuration says otherwise [configuration:
+    /// outputs.nexus.if_exists]
+    #[arg(long, value_enum)]
+    pub(crate) if_exists: Option<IfExists>,
+    /// Show the events live in the browser, at this address (127.0.0.1:8080) [configuration: outputs.view.address]
+    #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
+    pub(crate) view: Option<SocketAddr>,
+    /// Write the end-of-run report as JSON [configuration: outputs.report.file]
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write the detector image as PNG [configuration: outputs.image.file]
+    #[arg(long, env = "EVFORGE_IMAGE", value_name = "FILE")]
+    pub(crate) image: Option<PathBuf>,
+    /// Collect monitor data from the start and write it as JSON at the end: readouts and amplitudes per channel,
+    /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks [configuration: outputs.monitor.file]
+    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE")]
+    pub(crate) monitor: Option<PathBuf>,
+    /// Write the mean values of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
+    /// configuration [configuration: outputs.samples.file]
+    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE")]
+    pub(crate) samples: Option<PathBuf>,
+}
+
+impl OutputArguments {
+    /// The short forms: option, name of the output, key, value.
+    fn short_forms(&self) -> Vec<(&'static str, &'static str, &'static str, String)> {
+        let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let given = [
+            ("--events", "csv", "file", file(&self.events)),
+            ("--nexus", "nexus", "file", file(&self.nexus)),
+            ("--if-exists", "nexus", "if_exists", self.if_exists.map(|what| what.name().to_owned())),
+            ("--view", "view", "address", self.view.map(|address| address.to_string())),
+            ("--report", "report", "file", file(&self.report)),
+            ("--image", "image", "file", file(&self.image)),
+            ("--monitor", "monitor", "file", file(&self.monitor)),
+            ("--samples", "samples", "file", file(&self.samples)),
+        ];
+        given.into_iter().filter_map(|(option, id, key, value)| Some((option, id, key, value?))).collect()
+    }
+
+    /// Puts what the options say into the tables of the configuration.
+    ///
+    /// # Errors
+    /// If `--if-exists` is given and there is no NeXus file.
+    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), CommandError> {
+        if self.if_exists.is_some() && self.nexus.is_none() && !config.outputs.contains_key("nexus") {
+            return Err("--if-exists is about a NeXus file: say with --nexus where it goes".into());
+        }
+        for (_, id, key, value) in self.short_forms() {
+            config.set_output(id, key, value);
+        }
+        Ok(())
+    }
+
+    /// Adds the files that the options name to those of a command.
+    pub(crate) fn name(&self, mut files: NamedFiles) -> NamedFiles {
+        for (option, _, key, value) in self.short_forms() {
+            if key == "file" {
+                files = files.output(option, Some(&PathBuf::from(value)));
+            }
+        }
+        files
+    }
+
+    /// How people call the output `id`: by the option that they gave, or by its table.
+    fn label(&self, id: &str) -> String {
+        let given = self.short_forms().into_iter().find(|(_, of, key, _)| *of == id && *key != "if_exists");
+        given.map_or_else(|| format!("[outputs.{id}]"), |(option, ..)| option.to_owned())
+    }
+}
+
+/// The outputs of a run, open, and what is written at its end.
+pub(crate) struct Outputs {
+    /// The outputs, to be handed to the run.
+    pub(crate) events: Vec<(String, Box<dyn Output>, QueueSettings)>,
+    /// Where mean values go, to be handed to the run.
+    pub(crate) samples: Option<SampleFile>,
+    /// The monitor data of the run.
+    pub(crate) monitor: MonitorTap,
+    /// The clock of the run.
+    pub(crate) clock: Arc<dyn Clock>,
+    report: Option<PathBuf>,
+    monitor_file: Option<PathBuf>,
+    page: Option<String>,
+}
+
+impl Outputs {
+    /// Where the page is, if there is one: "http://…".
+    pub(crate) fn page(&self) -> Option<&str> {
+        self.page.as_deref()
+    }
+
+    /// Writes what is written at the end: all of it, whatever fails.
+    pub(crate) fn finish(self, report: &RunReport, ending: &mut Ending) {
+        ending.write_json("the report", self.report.as_deref(), &report.to_json());
+        if let (Some(path), Some(monitor)) = (&self.monitor_file, self.monitor.latest()) {
+            let json = format!("{}\n", monitor_json(&monitor));
+            ending.attempt(write_file("the monitor data", path, json.as_bytes()));
+        }
+    }
+}

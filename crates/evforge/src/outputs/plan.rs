@@ -1,0 +1,177 @@
+//! The outputs of a run before they are opened: checked, described, compared with one another.
+
+use super::{OutputArguments, Outputs};
+use crate::CommandError;
+use crate::left_over::tell_lines;
+use crate::monitor_control::TapControl;
+use crate::output::check_writable;
+use crate::same_file::NamedFiles;
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::run_state::OutputCounters;
+use evforge_core::settings::SettingsError;
+use evforge_core::time::Clock;
+use evforge_net::clock::SystemClock;
+use evforge_outputs::{OutputContext, PlannedOutput, Registry};
+use evforge_pipeline::config::Config;
+use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::samples::SampleFile;
+use std::path::PathBuf;
+use std::sync::Arc;
+use toml::Value;
+
+/// Outputs that are no outputs of events: a single file each, with the key `file`.
+const FILES: [&str; 3] = ["report", "monitor", "samples"];
+
+/// The outputs that configuration and options ask for.
+pub(crate) struct OutputPlans {
+    events: Vec<(String, PlannedOutput)>,
+    /// Report, monitor data, mean values: label and path.
+    files: [Option<(String, PathBuf)>; FILES.len()],
+}
+
+impl OutputPlans {
+    /// Reads what the configuration has, after the options have been put into it.
+    ///
+    /// # Errors
+    /// The first key that is wrong, with its place.
+    pub(crate) fn read(
+        arguments: &OutputArguments,
+        config: &Config,
+        registry: &Registry,
+    ) -> Result<Self, CommandError> {
+        let mut tables = config.outputs.clone();
+        let mut files = [const { None }; FILES.len()];
+        for (place, id) in files.iter_mut().zip(FILES) {
+            if let Some(table) = tables.remove(id) {
+                let path = single_file(id, &table).map_err(|error| config.explain(&error))?;
+                *place = Some((arguments.label(id), path));
+            }
+        }
+        let planned = registry.read(&tables).map_err(|error| config.explain(&error))?;
+        if files[2].is_some() && !config.makes_mean_values() {
+            let label = arguments.label("samples");
+            return Err(format!(
+                "{label} needs mean values: the configuration has no section [adc_readout.averaging]"
+            )
+            .into());
+        }
+        let events = planned.into_iter().map(|plan| (arguments.label(&plan.id), plan)).collect();
+        Ok(Self { events, files })
+    }
+
+    /// Adds the files of all outputs to those of a command.
+    pub(crate) fn name(&self, mut files: NamedFiles) -> NamedFiles {
+        for (label, plan) in &self.events {
+            files = files.output(label, &plan.plan.files());
+        }
+        for (label, path) in self.files.iter().flatten() {
+            files = files.output(label, Some(path));
+        }
+        files
+    }
+
+    /// A line for each output of events, for people.
+    pub(crate) fn describe(&self, context: &OutputContext) -> Vec<String> {
+        self.events.iter().map(|(_, plan)| plan.describe(context)).collect()
+    }
+
+    /// Most memory that all of them take together, in bytes.
+    pub(crate) fn memory_bound(&self, context: &OutputContext) -> u64 {
+        self.events.iter().map(|(_, plan)| plan.memory_bound(context)).sum()
+    }
+
+    /// What outputs may know of the run.
+    ///
+    /// # Errors
+    /// If the detector cannot be built.
+    pub(crate) fn context(&self, config: &Config) -> Result<OutputContext, CommandError> {
+        let detector = config.build_detector()?;
+        let all_counters = |plan: &PlannedOutput| -> Vec<CounterInfo> {
+            OutputCounters::infos().iter().copied().chain(plan.plan.counters()).collect()
+        };
+        let mut outputs: Vec<(String, Vec<CounterInfo>)> =
+            self.events.iter().map(|(_, plan)| (plan.id.clone(), all_counters(plan))).collect();
+        if self.files[2].is_some() {
+            outputs.push(("samples".to_owned(), OutputCounters::infos().to_vec()));
+        }
+        Ok(OutputContext {
+            instrument: config.name.clone(),
+            geometry: detector.geometry(),
+            train: config.pulses,
+            tells_pulses: detector.tells_pulses(),
+            vetoes: config.vetoes.iter().map(|veto| veto.name.clone()).collect(),
+            configuration: config.text.clone(),
+            ledger: evforge_pipeline::ledger_at_start(detector.as_ref()),
+            outputs,
+            batch_events: config.input.events_per_batch,
+            clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
+            monitor: None,
+            notes: evforge_outputs::Notes::default(),
+        })
+    }
+
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// The first one that cannot be opened.
+    pub(crate) fn open(self, config: &Config) -> Result<Outputs, CommandError> {
+        let mut context = self.context(config)?;
+        let [report, monitor_file, samples] = self.files;
+        for (what, file) in [("the report", &report), ("the monitor data", &monitor_file)] {
+            if let Some((_, path)) = file {
+                check_writable(what, path)?;
+            }
+        }
+        let samples = samples.map(|(_, path)| {
+            tell_lines("mean values", &path);
+            SampleFile::create(&path)
+        });
+        let monitor = MonitorTap::default();
+        monitor.switch(monitor_file.is_some());
+        let monitor_file = monitor_file.map(|(_, path)| path);
+        let control = TapControl { tap: monitor.clone(), file: monitor_file.clone() };
+        context.monitor = Some(Arc::new(control));
+        let mut events = Vec::new();
+        let mut page = None;
+        for (_, PlannedOutput { id, plan, queue, kind }) in self.events {
+            if kind == "csv" {
+                plan.files().iter().for_each(|path| tell_lines("events", path));
+            }
+            let output = plan.open(&context)?;
+            if kind == "view" {
+                let name = output.name();
+                page = page.or(name.split_once("http").map(|(_, rest)| format!("http{rest}")));
+            }
+            events.push((id, output, queue));
+        }
+        context.notes.take().iter().for_each(|note| eprintln!("{note}"));
+        Ok(Outputs {
+            events,
+            samples: samples.transpose()?,
+            monitor,
+            clock: context.clock,
+            report: report.map(|(_, path)| path),
+            monitor_file,
+            page,
+        })
+    }
+}
+
+/// The file of a table that has no other key.
+fn single_file(id: &str, table: &Value) -> Result<PathBuf, SettingsError> {
+    let key = format!("outputs.{id}");
+    let Value::Table(table) = table else {
+        return SettingsError::refuse(key, format!("expected a table, as in `[outputs.{id}]`"));
+    };
+    if let Some(other) = table.keys().find(|name| *name != "file") {
+        return SettingsError::refuse(
+            format!("{key}.{other}"),
+            format!("unknown key `{other}`, expected `file`"),
+        );
+    }
+    match table.get("file") {
+        Some(Value::String(file)) => Ok(PathBuf::from(file)),
+        Some(_) => SettingsError::refuse(format!("{key}.file"), "must be a text: the name of the file"),
+        None => SettingsError::refuse(key, "the key `file` is missing: the name of the file"),
+    }
+}

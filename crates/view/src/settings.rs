@@ -1,0 +1,51 @@
+//! `[outputs.view]`: a live view as an output of a run.
+
+use crate::live_view::LiveView;
+use crate::options::ViewOptions;
+use crate::sink::ViewCounters;
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::output::Output;
+use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
+use serde::Deserialize;
+use std::error::Error;
+use std::net::SocketAddr;
+
+/// The keys of `[outputs.view]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ViewSettings {
+    /// Where to listen: "127.0.0.1:8080". Port 0 takes any free port.
+    pub address: SocketAddr,
+    /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
+    #[serde(default)]
+    pub host_names: Vec<String>,
+}
+
+impl OutputPlan for ViewSettings {
+    fn name(&self) -> String {
+        format!("live view at http://{}", self.address)
+    }
+
+    fn queue(&self) -> QueueSettings {
+        QueueSettings::PICTURE
+    }
+
+    fn counters(&self) -> Vec<CounterInfo> {
+        ViewCounters::infos().to_vec()
+    }
+
+    fn memory_bound(&self, context: &OutputContext) -> usize {
+        context.geometry.pixel_count() as usize * size_of::<u64>()
+    }
+
+    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        let options = ViewOptions {
+            address: self.address,
+            host_names: self.host_names,
+            monitor: context.monitor.clone(),
+            ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
+        };
+        let view = LiveView::start(options)?;
+        Ok(Box::new(view.sink().owning(view)))
+    }
+}
