@@ -55,6 +55,9 @@ impl TimeOffset {
     }
 }
 
+/// Bytes for sharing a batch (two counts) and for its place in a queue (a pointer, and as much room to grow).
+const SHARING: usize = 4 * size_of::<usize>();
+
 /// Events in columns, in the order (time, pixel, source) in which the detector emitted them, each with its pulse.
 ///
 /// Every event belongs to a pulse of the batch, pulses without events are there as well, and a pulse that goes on from one
@@ -136,9 +139,10 @@ impl PulsedBatch {
         self.times_ns.iter().zip(&self.pixel_ids).map(|(&time_ns, &pixel_id)| Event { time_ns, pixel_id })
     }
 
-    /// Bytes that this batch holds in memory.
+    /// Bytes that this batch holds in memory, shared as it is and with its place in a queue.
     pub fn memory(&self) -> usize {
         size_of::<Self>()
+            + SHARING
             + self.times_ns.capacity() * size_of::<u64>()
             + self.pixel_ids.capacity() * size_of::<PixelId>()
             + self.offsets_ns.capacity() * size_of::<i32>()
