@@ -102,8 +102,9 @@ CAPTURES = {
     "ess/integrating_monitors.pcapng": [("beam-monitors",)],
 }
 
-# The beam monitors of the reference's unit tests.
-TEST_MONITORS = """
+# What the reference's unit tests have: beam monitors, a panel.
+TEST_CONFIGS = {
+    "TEST_MONITORS": """
 name = "vectors"
 [ess]
 type = "cbm"
@@ -118,7 +119,20 @@ monitor = [
     { name = "sum_b", fen = 2, channel = 1, kind = "integrating" },
     { name = "sum_c", fen = 3, channel = 4, kind = "integrating" },
 ]
-"""
+""",
+    "TEST_PANEL": """
+name = "vectors"
+[ess]
+type = "nmx"
+[ess_gdgem]
+geometry = { nx = 1280, ny = 1280, panels = 4 }
+hybrid = [
+    { ring = 0, fen = 0, hybrid = 0, plane = "x", offset = 0 },
+    { ring = 0, fen = 0, hybrid = 1, plane = "y", offset = 0 },
+]
+position.spans = { max_x = 3, min_x = 2, max_y = 3, min_y = 1 }
+""",
+}
 
 # What fits vectors: the beginning of their path below vectors/, and configurations as above. The first line that fits
 # counts. ESS vectors have the type of detector of the configuration; those without a header are given one.
@@ -134,13 +148,16 @@ VECTORS = [
     ("ess/cbm_", [("TEST_MONITORS",), ("beam-monitors",)]),
     ("ess/freia_", [("freia",)]),
     ("ess/trex_", [("trex",), ("let",)]),
-    ("ess/nmx_", [("nmx",)]),
+    ("ess/nmx_", [("TEST_PANEL",), ("nmx",)]),
     ("ess/vmm3_", [("nmx",), ("freia",), ("trex",)]),
     ("ess/esshdr_", [("freia",)]),
 ]
-ESS_TYPES = {"freia": 0x48, "trex": 0x40, "let": 0x40, "nmx": 0x44, "beam-monitors": 0x10, "TEST_MONITORS": 0x10}
+ESS_TYPES = {
+    "freia": 0x48, "trex": 0x40, "let": 0x40, "nmx": 0x44, "TEST_PANEL": 0x44, "beam-monitors": 0x10,
+    "TEST_MONITORS": 0x10,
+}
 # Seconds and ticks of the pulses that records without a header are given, with those of the pulse before.
-ESS_PULSES = [((0, 0), (0, 0)), ((0, 16), (0, 0)), ((1, 100_000), (0, 82_000_000))]
+ESS_PULSES = [((0, 0), (0, 0)), ((0, 1), (0, 1)), ((0, 16), (0, 0)), ((1, 100_000), (0, 82_000_000))]
 
 
 class Failed(Exception):
@@ -175,9 +192,9 @@ def call(arguments, folder):
 
 
 def config_path(name, folder):
-    if name == "TEST_MONITORS":
-        path = folder / "test-monitors.toml"
-        path.write_text(TEST_MONITORS)
+    if name in TEST_CONFIGS:
+        path = folder / f"{name}.toml"
+        path.write_text(TEST_CONFIGS[name])
         return path
     return CONFIGS / f"{name}.toml"
 
