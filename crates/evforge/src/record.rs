@@ -202,7 +202,8 @@ struct RecordLine {
     terminal: bool,
     lines: u32,
     before: RecordStatus,
-    alarm_told: bool,
+    /// The alarm that was told last, without the numbers in it.
+    told: String,
 }
 
 impl RecordLine {
@@ -212,19 +213,21 @@ impl RecordLine {
             terminal: std::io::stderr().is_terminal(),
             lines: 0,
             before: RecordStatus::default(),
-            alarm_told: false,
+            told: String::new(),
         }
     }
 
     fn show(&mut self, status: &RecordStatus) {
         let before = std::mem::replace(&mut self.before, status.clone());
         self.lines += 1;
-        // The number in it rises, so it is told once only.
-        if let Some(alarm) = &status.alarm
-            && !std::mem::replace(&mut self.alarm_told, true)
-        {
-            self.finish();
-            eprintln!("evforge: the recording is not whole: {alarm}");
+        if let Some(alarm) = &status.alarm {
+            // The numbers in it rise; it is told when it has become another one.
+            let without_numbers = alarm.replace(|c: char| c.is_ascii_digit(), "");
+            if self.told != without_numbers {
+                self.finish();
+                eprintln!("evforge: the recording is not whole: {alarm}");
+                self.told = without_numbers;
+            }
         }
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(10) {
             return;

@@ -23,7 +23,7 @@ fn recorder(folder: &Path) -> (RecordingWriter, PathBuf) {
             PacketOrigin { source: ([10, 0, 0, 1], 77).into(), arrival_ns: number, ..Default::default() };
         assert!(slab.push(&[number as u8; 61], 61, origin));
     }
-    writer.write(&slab.batch(), HERE);
+    writer.write(&slab.batch(), 0, HERE);
     writer.idle();
     let mut files =
         fs::read_dir(folder).expect("a recording").map(|entry| entry.expect("a recording").path());

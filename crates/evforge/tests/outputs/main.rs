@@ -6,4 +6,5 @@ mod full_disk;
 mod nexus;
 mod partial_recordings;
 mod program;
+mod recording_on_a_full_disk;
 mod same_file;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The payloads of a capture.
-fn payloads(path: &Path) -> Vec<Vec<u8>> {
+pub(crate) fn payloads(path: &Path) -> Vec<Vec<u8>> {
     let mut reader = CaptureReader::open(path).expect("a capture");
     let mut slab = PacketSlab::new(100_000, 256 << 20);
     reader.fill(&mut slab).expect("a whole capture");

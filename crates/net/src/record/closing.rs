@@ -71,13 +71,16 @@ impl Closed {
     }
 }
 
+/// True if something could not be written for want of space, which others may free.
+pub(super) fn is_no_space(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// What went wrong with a file, and what helps.
 pub(super) fn explain(path: &Path, what: &str, error: &io::Error) -> String {
-    let advice = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            " The disk is full: free some space, or record to another one."
-        }
-        _ => "",
+    let advice = match is_no_space(error) {
+        true => " The disk is full: free some space, or record to another one.",
+        false => "",
     };
     format!("{} {what}: {error}.{advice}", path.display())
 }

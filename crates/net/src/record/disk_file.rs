@@ -1,7 +1,7 @@
 //! The files of a recording on disk.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::names::FileNames;
@@ -88,6 +88,12 @@ impl RecordingFile for DiskFile {
 
     fn check(&self) -> io::Result<()> {
         self.name.check()
+    }
+
+    fn cut_back(&mut self, length: u64) -> io::Result<()> {
+        let file = self.open()?;
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length)).map(|_| ())
     }
 
     fn finish(&mut self) -> io::Result<()> {

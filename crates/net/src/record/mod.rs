@@ -13,18 +13,21 @@
 //! that reached the recording thread when writing had failed, or no further file could be opened, or that were in a
 //! file that somebody removed.
 //!
-//! A recording whose disk is full ends. One that cannot open its next file, because others have used up the
+//! A recording whose disk is full waits: what has been taken stays in memory, the queue fills and drops, and as soon as
+//! there is space it goes on in the same file. One that cannot open its next file, because others have used up the
 //! descriptors of the process, counts what it cannot write, says so, and tries again every second.
 
 mod closing;
 mod disk_file;
 mod finish;
+mod full_disk;
 mod names;
 mod queue;
 mod recording_file;
 mod report;
 mod reserve;
 mod rotation;
+mod thread;
 mod writer;
 
 pub use disk_file::DiskFiles;

@@ -2,19 +2,16 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use evforge_core::packet::{PacketBatch, PacketSlab};
 
 use super::report::{InletCounts, RecordCounters, Recording};
+use super::thread::{RecordingThread, SharedState};
 use super::writer::{Finished, RecordingWriter};
-
-/// Longest wait for packets before the recording thread writes what it has.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How much may wait for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +39,14 @@ impl RecordQueue {
 }
 
 /// A full slab on its way to the disk.
-struct Filled {
-    inlet: usize,
-    slab: PacketSlab,
+pub(super) struct Filled {
+    pub(super) inlet: usize,
+    pub(super) slab: PacketSlab,
 }
 
 /// What an inlet tells while it is in use. Only the inlet writes it.
 #[derive(Debug, Default)]
-struct SharedCounts {
+pub(super) struct SharedCounts {
     received: AtomicU64,
     received_bytes: AtomicU64,
     dropped: AtomicU64,
@@ -58,7 +55,7 @@ struct SharedCounts {
 }
 
 impl SharedCounts {
-    fn snapshot(&self) -> InletCounts {
+    pub(super) fn snapshot(&self) -> InletCounts {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         InletCounts {
             received: value(&self.received),
@@ -78,28 +75,6 @@ pub struct Recorder {
     state: Arc<SharedState>,
 }
 
-/// What the recording thread tells while it works.
-#[derive(Debug, Default)]
-struct SharedState {
-    failed: AtomicBool,
-    not_written: AtomicU64,
-    /// What is wrong, or was, in words.
-    problem: Mutex<Option<String>>,
-}
-
-impl SharedState {
-    fn tell(&self, writer: &RecordingWriter) {
-        self.failed.store(writer.failure().is_some(), Ordering::Relaxed);
-        self.not_written.store(writer.not_written(), Ordering::Relaxed);
-        if let Some(problem) = writer.problem() {
-            let mut told = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-            if told.as_deref() != Some(problem) {
-                *told = Some(problem.to_owned());
-            }
-        }
-    }
-}
-
 /// Where packets are handed to the recorder. It never waits.
 #[derive(Debug)]
 pub struct RecordInlet {
@@ -113,6 +88,8 @@ pub struct RecordInlet {
     home: Receiver<PacketSlab>,
     /// Slabs of all inlets that have not been written yet.
     waiting: Arc<AtomicUsize>,
+    /// Inlets that are in use.
+    inlets: Arc<AtomicUsize>,
     counts: Arc<SharedCounts>,
 }
 
@@ -137,6 +114,7 @@ impl Recorder {
         let of_inlet = queue.slabs.max(1) + 1;
         let (give, take) = sync_channel::<Filled>((of_inlet + 1) * destinations.len());
         let (waiting, state) = (Arc::new(AtomicUsize::new(0)), Arc::new(SharedState::default()));
+        let in_use = Arc::new(AtomicUsize::new(destinations.len()));
         let (mut inlets, mut homes, mut counts) = (Vec::new(), Vec::new(), Vec::new());
         for (number, &destination) in destinations.iter().enumerate() {
             let (bring_home, home) = sync_channel::<PacketSlab>(of_inlet + 1);
@@ -155,12 +133,12 @@ impl Recorder {
                 give: give.clone(),
                 home,
                 waiting: Arc::clone(&waiting),
+                inlets: Arc::clone(&in_use),
                 counts: shared,
             });
         }
-        let told = Arc::clone(&state);
-        let work = move || record(writer, &take, &homes, &waiting, &told);
-        let thread = std::thread::Builder::new().name("record".into()).spawn(work)?;
+        let work = RecordingThread::new(writer, homes, counts.clone(), waiting, in_use, Arc::clone(&state));
+        let thread = std::thread::Builder::new().name("record".into()).spawn(move || work.run(&take))?;
         Ok((Self { thread, counts, state }, inlets))
     }
 
@@ -171,14 +149,13 @@ impl Recorder {
 
     /// True if writing has failed: nothing more will be written.
     pub fn has_failed(&self) -> bool {
-        self.state.failed.load(Ordering::Relaxed)
+        self.state.has_failed()
     }
 
-    /// What is wrong with the recording, in words; none as long as every packet that was not dropped has been written.
+    /// What is wrong with the recording, or was, in words; none as long as every packet that was not dropped has been
+    /// written, and the disk has not been full.
     pub fn alarm(&self) -> Option<String> {
-        let problem = self.state.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let not_written = self.state.not_written.load(Ordering::Relaxed);
-        Some(format!("{problem} {not_written} packets have not been written."))
+        self.state.alarm(&self.counts)
     }
 
     /// Waits until everything has been written. All inlets must have been dropped, or this waits for that.
@@ -208,31 +185,6 @@ impl Recorder {
             failure: finished.failure,
             interruption: finished.interruption,
         }
-    }
-}
-
-/// The recording thread: writes slabs until all inlets are gone.
-fn record(
-    mut writer: RecordingWriter,
-    take: &Receiver<Filled>,
-    homes: &[(IpAddr, SyncSender<PacketSlab>)],
-    waiting: &AtomicUsize,
-    state: &SharedState,
-) -> Finished {
-    loop {
-        match take.recv_timeout(PATIENCE) {
-            Ok(Filled { inlet, mut slab }) => {
-                let Some((destination, home)) = homes.get(inlet) else { continue };
-                writer.write(&slab.batch(), *destination);
-                slab.clear();
-                // Fails only if the inlet is gone, and needs no slabs any more.
-                let _ = home.try_send(slab);
-                waiting.fetch_sub(1, Ordering::Release);
-            }
-            Err(RecvTimeoutError::Timeout) => writer.idle(),
-            Err(RecvTimeoutError::Disconnected) => return writer.finish(),
-        }
-        state.tell(&writer);
     }
 }
 
@@ -314,5 +266,6 @@ impl Drop for RecordInlet {
         if self.counted > 0 {
             self.give(PacketSlab::new(1, 0));
         }
+        self.inlets.fetch_sub(1, Ordering::Release);
     }
 }

@@ -29,6 +29,13 @@ pub trait RecordingFile: Write + Send {
         Ok(())
     }
 
+    /// The disk was full in the middle of a write: leaves the first `length` bytes, which end with a whole packet, and
+    /// goes on behind them with the next write.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn cut_back(&mut self, length: u64) -> io::Result<()>;
+
     /// Brings everything to the disk and gives the file its name.
     ///
     /// # Errors

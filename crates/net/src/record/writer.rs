@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use evforge_core::packet::{Packet, PacketBatch};
 
-use super::closing::{Closed, Content, OpenFile, explain};
+use super::closing::{Closed, Content, OpenFile, explain, is_no_space};
 use super::recording_file::RecordingFiles;
 use super::report::RecordedFile;
 use super::rotation::Rotation;
@@ -40,6 +40,8 @@ pub struct RecordingWriter {
     current: Option<OpenFile>,
     /// Why no file could be opened, and when that was tried last.
     refused: Option<(Instant, String)>,
+    /// Why what is in `buffer` could not be written for now: there is no space.
+    no_space: Option<String>,
     /// The file before the current one, while another thread brings it to the disk: that takes long.
     closing: Option<JoinHandle<Closed>>,
     done: Vec<RecordedFile>,
@@ -67,6 +69,7 @@ impl RecordingWriter {
             cared: Instant::now(),
             current: None,
             refused: None,
+            no_space: None,
             closing: None,
             done: Vec::new(),
             failure: None,
@@ -76,30 +79,44 @@ impl RecordingWriter {
         Ok(writer)
     }
 
-    /// Takes packets that were sent to `destination`. Once writing has failed, and while no file can be opened, they are
-    /// only counted.
-    pub fn write(&mut self, batch: &PacketBatch<'_>, destination: IpAddr) {
-        for packet in batch.iter() {
+    /// Takes the packets of a batch, from the one numbered `from` on, which were sent to `destination`. It tells the number
+    /// of the first one that it has not taken: there is one only while the disk is full
+    /// ([`is_waiting`](Self::is_waiting)), and it is to be given again. Once writing has failed, and while no file can be
+    /// opened, packets are only counted.
+    pub fn write(&mut self, batch: &PacketBatch<'_>, from: usize, destination: IpAddr) -> usize {
+        let mut next = from;
+        while !self.is_waiting()
+            && let Some(packet) = batch.get(next)
+        {
+            next += 1;
             if self.failure.is_some() {
                 self.not_written += 1;
-            } else if let Err(failure) = self.append(&packet, destination) {
-                self.not_written += 1;
-                self.fail(failure);
-            } else if self.buffer.len() >= WRITE_AT_ONCE {
-                self.flush_or_fail();
+                continue;
+            }
+            match self.append(&packet, destination) {
+                Ok(Appended::Taken) if self.buffer.len() >= WRITE_AT_ONCE => self.flush_or_fail(),
+                Ok(Appended::Taken) => {}
+                Ok(Appended::NoFile) => self.not_written += 1,
+                Ok(Appended::Waits) => next -= 1,
+                Err(failure) => {
+                    self.not_written += 1;
+                    self.fail(failure);
+                }
             }
         }
-        if self.flushed.elapsed() >= FLUSH_INTERVAL {
+        if !self.is_waiting() && self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush_or_fail();
         }
         self.look_after();
+        next
     }
 
     /// To be called when no packets have come for a while: writes what is waiting, and closes a file whose time is over.
     pub fn idle(&mut self) {
         self.flush_or_fail();
         let open = self.current.as_ref().filter(|file| file.packets > 0).map(|file| file.opened.elapsed());
-        if open.is_some_and(|open| self.rotation.is_due_while_idle(open))
+        if !self.is_waiting()
+            && open.is_some_and(|open| self.rotation.is_due_while_idle(open))
             && let Err(failure) = self.close()
         {
             self.fail(failure);
@@ -107,16 +124,35 @@ impl RecordingWriter {
         self.look_after();
     }
 
+    /// True while the disk is full: what has been taken waits in memory, and no further packets are taken until
+    /// [`idle`](Self::idle), which is to be called a few times a second, finds space.
+    pub fn is_waiting(&self) -> bool {
+        self.no_space.is_some()
+    }
+
+    /// Waits no longer: what still does not fit, after a last attempt, is counted as not written, and writing has failed.
+    pub fn give_up(&mut self) {
+        self.flush_or_fail();
+        if let Some(failure) = self.no_space.take() {
+            self.fail(failure);
+        }
+    }
+
     /// Why writing has failed, if it has.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// What is wrong at this moment, or was: why writing has failed, why no file can be opened, or else what
-    /// interrupted it first.
+    /// What is wrong at this moment, or was: why writing has failed, what it waits for, why no file can be opened, or else
+    /// what interrupted it first.
     pub fn problem(&self) -> Option<&str> {
         let refused = self.refused.as_ref().map(|(_, why)| why.as_str());
-        self.failure().or(refused).or(self.interruption.as_deref())
+        self.failure().or(self.no_space.as_deref()).or(refused).or(self.interruption.as_deref())
+    }
+
+    /// Packets that have been written up to now.
+    pub fn written(&self) -> u64 {
+        self.written.packets
     }
 
     /// Packets that have not been written up to now and never will be.
@@ -126,7 +162,7 @@ impl RecordingWriter {
 
     /// Writes what is left and closes the last file.
     pub(super) fn finish(mut self) -> Finished {
-        self.flush_or_fail();
+        self.give_up();
         if self.failure.is_none()
             && let Err(failure) = self.close()
         {
@@ -142,30 +178,29 @@ impl RecordingWriter {
         }
     }
 
-    /// Puts a packet into the buffer, in the file where it belongs, or counts it if there is no file for it. After an
-    /// error it is neither.
-    fn append(&mut self, packet: &Packet<'_>, destination: IpAddr) -> Result<(), String> {
+    /// Puts a packet into the buffer, in the file where it belongs. After an error it is not there.
+    fn append(&mut self, packet: &Packet<'_>, destination: IpAddr) -> Result<Appended, String> {
         let stamp = packet.origin.arrival_ns;
         if self.current.is_none() && !self.open_next()? {
-            self.not_written += 1;
-            return Ok(());
+            return Ok(Appended::NoFile);
         }
         let start = self.buffer.len();
-        append_packet(&mut self.buffer, packet, destination)
-            .map_err(|reason| format!("a packet cannot be written: {reason}"))?;
+        self.append_block(packet, destination)?;
         let is_due = self.current.as_ref().is_some_and(|file| {
             let bytes = file.about.file_bytes + self.buffer.len() as u64;
             file.packets > 0 && self.rotation.is_due(bytes, file.about.first_ns, stamp)
         });
         if is_due {
-            // The packet's block waits aside while the blocks before it go into their file.
-            let block = self.buffer.split_off(start);
+            // It belongs into the next file; the blocks before it go into theirs.
+            self.buffer.truncate(start);
             self.close()?;
-            if !self.open_next()? {
-                self.not_written += 1;
-                return Ok(());
+            if self.is_waiting() {
+                return Ok(Appended::Waits);
             }
-            self.buffer.extend_from_slice(&block);
+            if !self.open_next()? {
+                return Ok(Appended::NoFile);
+            }
+            self.append_block(packet, destination)?;
         }
         self.pending.packets += 1;
         self.pending.bytes += packet.bytes.len() as u64;
@@ -176,7 +211,12 @@ impl RecordingWriter {
             file.packets += 1;
             file.last_ns = stamp;
         }
-        Ok(())
+        Ok(Appended::Taken)
+    }
+
+    fn append_block(&mut self, packet: &Packet<'_>, destination: IpAddr) -> Result<(), String> {
+        append_packet(&mut self.buffer, packet, destination)
+            .map_err(|reason| format!("a packet cannot be written: {reason}"))
     }
 
     /// Opens the next file; false if that is not possible now, but may be later. It is not tried more than once a second.
@@ -230,6 +270,7 @@ impl RecordingWriter {
             self.not_written += self.pending.packets;
             self.pending = Content::default();
             self.buffer.clear();
+            self.no_space = None;
         }
     }
 
@@ -248,16 +289,27 @@ impl RecordingWriter {
         }
     }
 
-    /// Gives what is waiting to the system.
+    /// Gives what is waiting to the system. Where there is no space for it, it goes on waiting, and the file ends with the
+    /// last packet before it.
     fn flush(&mut self) -> Result<(), String> {
         self.flushed = Instant::now();
         let Some(file) = &mut self.current else { return Ok(()) };
         if self.buffer.is_empty() {
             return Ok(());
         }
-        file.file
-            .write_all(&self.buffer)
-            .map_err(|error| explain(&file.about.path, "cannot be written", &error))?;
+        if let Err(error) = file.file.write_all(&self.buffer) {
+            let mut told = explain(&file.about.path, "cannot be written", &error);
+            if !is_no_space(&error) {
+                return Err(told);
+            }
+            if let Err(error) = file.file.cut_back(file.about.file_bytes) {
+                told.push_str(&format!(" It cannot be cut back to whole packets: {error}."));
+                return Err(told);
+            }
+            self.no_space = Some(told);
+            return Ok(());
+        }
+        self.no_space = None;
         file.about.file_bytes += self.buffer.len() as u64;
         file.about.packets = file.packets;
         file.about.payload_bytes += self.pending.bytes;
@@ -269,9 +321,13 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Writes what is waiting and has the current file brought to the disk, and named, by another thread.
+    /// Writes what is waiting and has the current file brought to the disk, and named, by another thread. If there is no
+    /// space for what is waiting, the file stays the current one.
     fn close(&mut self) -> Result<(), String> {
         self.flush()?;
+        if self.is_waiting() {
+            return Ok(());
+        }
         self.await_closing();
         let Some(file) = self.current.take() else { return Ok(()) };
         let (give, take) = sync_channel(1);
@@ -307,6 +363,7 @@ impl RecordingWriter {
 
     /// Keeps what is whole, and counts what was not written.
     fn fail(&mut self, failure: String) {
+        self.no_space = None;
         self.not_written += self.pending.packets;
         self.pending = Content::default();
         self.buffer.clear();
@@ -318,6 +375,15 @@ impl RecordingWriter {
         self.forget(lost);
         self.failure = failure;
     }
+}
+
+/// What became of a packet.
+enum Appended {
+    Taken,
+    /// There is no file for it, and none can be opened now.
+    NoFile,
+    /// There is no space for those before it.
+    Waits,
 }
 
 /// What a writer has done.

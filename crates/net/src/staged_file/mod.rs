@@ -22,6 +22,7 @@ use std::path::Path;
 pub use name::StagedName;
 pub(crate) use no_replace::rename_new;
 pub use partial::{is_being_written, left_over, target_of};
+pub(crate) use utc::utc_in_words;
 
 /// Bytes gathered before they are given to the system.
 const WRITE_BEHIND: usize = 1 << 20;

@@ -1,139 +1,16 @@
 //! Recordings: what they lose on a slow or full disk is what they say, and nothing else.
 
+mod disk;
+mod full_disk;
+
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, Write};
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
-use evforge_net::capture::CaptureReader;
-use evforge_net::record::{
-    DiskFiles, FileNames, RecordInlet, RecordQueue, Recorder, Recording, RecordingFile, RecordingFiles,
-    RecordingWriter, Rotation,
-};
+use disk::{HERE, TestDisk, check, numbers_in, put, put_until};
+use evforge_core::packet::PacketSlab;
+use evforge_net::record::{DiskFiles, FileNames, RecordQueue, Recorder, RecordingWriter, Rotation};
 use proptest::prelude::*;
-
-const HERE: [IpAddr; 1] = [IpAddr::V4(std::net::Ipv4Addr::LOCALHOST)];
-
-/// A disk in memory that can be held up, and that can be full.
-#[derive(Clone, Default)]
-struct TestDisk {
-    files: Arc<Mutex<Vec<Vec<u8>>>>,
-    held_up: Arc<(Mutex<bool>, Condvar)>,
-    /// No further file can be opened.
-    refuses: Arc<AtomicBool>,
-    /// The files that are open were removed.
-    removed: Arc<AtomicBool>,
-    room: Option<usize>,
-}
-
-struct TestFile {
-    disk: TestDisk,
-    number: usize,
-    name: PathBuf,
-}
-
-impl TestDisk {
-    fn hold_up(&self, on: bool) {
-        *self.held_up.0.lock().expect("no panic") = on;
-        self.held_up.1.notify_all();
-    }
-
-    /// The numbers of the packets in each file.
-    fn numbers(&self) -> Vec<Vec<u64>> {
-        let files = self.files.lock().expect("no panic").clone();
-        files.into_iter().map(numbers_in).collect()
-    }
-}
-
-impl RecordingFiles for TestDisk {
-    fn begin(&mut self) -> io::Result<Box<dyn RecordingFile>> {
-        if self.refuses.load(Ordering::Relaxed) {
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, "too many open files"));
-        }
-        let mut files = self.files.lock().expect("no panic");
-        files.push(Vec::new());
-        let number = files.len() - 1;
-        Ok(Box::new(TestFile { disk: self.clone(), number, name: format!("file {number}").into() }))
-    }
-}
-
-impl Write for TestFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (held_up, change) = &*self.disk.held_up;
-        let guard = held_up.lock().expect("no panic");
-        drop(change.wait_while(guard, |held_up| *held_up).expect("no panic"));
-        let mut files = self.disk.files.lock().expect("no panic");
-        let taken: usize = files.iter().map(Vec::len).sum();
-        let room = self.disk.room.map_or(usize::MAX, |room| room.saturating_sub(taken));
-        if room == 0 {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        let part = bytes.len().min(room);
-        files[self.number].extend(&bytes[..part]);
-        Ok(part)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl RecordingFile for TestFile {
-    fn path(&self) -> &Path {
-        &self.name
-    }
-
-    fn check(&self) -> io::Result<()> {
-        match self.disk.removed.swap(false, Ordering::Relaxed) {
-            true => Err(io::Error::other(format!("{} was removed", self.name.display()))),
-            false => Ok(()),
-        }
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn finish_cut(&mut self, length: u64) -> io::Result<PathBuf> {
-        self.disk.files.lock().expect("no panic")[self.number].truncate(length as usize);
-        Ok(self.name.with_extension("partial"))
-    }
-}
-
-fn numbers_in(file: Vec<u8>) -> Vec<u64> {
-    let mut reader = CaptureReader::from_reader("a file".as_ref(), Cursor::new(file)).expect("a capture");
-    let mut slab = PacketSlab::new(1_000_000, 64 << 20);
-    reader.fill(&mut slab).expect("a whole capture");
-    assert_eq!(reader.counters().skipped(), 0);
-    let number = |bytes: &[u8]| bytes[..8].try_into().map(u64::from_le_bytes).expect("eight bytes");
-    slab.batch().iter().map(|packet| number(packet.bytes)).collect()
-}
-
-/// A packet with its number in its first bytes, stamped with its number in milliseconds.
-fn put(slab: &mut PacketSlab, number: u64, length: usize) {
-    let mut bytes = vec![number as u8; length.max(8)];
-    bytes[..8].copy_from_slice(&number.to_le_bytes());
-    let origin = PacketOrigin {
-        source: "10.0.0.7:77".parse().expect("an address"),
-        destination_port: 9000,
-        arrival_ns: number * 1_000_000,
-        arrival_clock: ArrivalClock::Kernel,
-    };
-    assert!(slab.push(&bytes, bytes.len(), origin));
-}
-
-/// The law, and that the files say the same as the counters.
-fn check(recording: &Recording) {
-    let counters = &recording.counters;
-    assert_eq!(counters.unaccounted(), 0, "{recording:?}");
-    assert_eq!(counters.record_written, recording.files.iter().map(|file| file.packets).sum::<u64>());
-    let payload: u64 = recording.files.iter().map(|file| file.payload_bytes).sum();
-    assert_eq!(counters.record_written_bytes, payload);
-}
 
 #[test]
 fn a_disk_that_is_held_up_costs_what_the_report_says() {
@@ -171,43 +48,6 @@ fn a_disk_that_is_held_up_costs_what_the_report_says() {
     assert_eq!(missing, counters.record_dropped);
     // Whole slabs: the missing ones come in runs of a slab.
     assert_eq!(counters.record_dropped, counters.record_dropped_slabs * 50);
-}
-
-#[test]
-fn a_full_disk_ends_the_writing_and_what_is_there_is_whole() {
-    let disk = TestDisk { room: Some(3_500_000), ..TestDisk::default() };
-    let writer = RecordingWriter::begin(disk.clone(), Rotation::default()).unwrap();
-    let (recorder, mut inlets) = Recorder::start(writer, &HERE, RecordQueue::of_bytes(64 << 20)).unwrap();
-    let mut inlet = inlets.pop().unwrap();
-    for number in 0..1000 {
-        put(inlet.slab_with_room(9000), number, 9000);
-        inlet.commit();
-    }
-    drop(inlet);
-    let recording = recorder.end();
-    check(&recording);
-    let failure = recording.failure.as_deref().unwrap();
-    assert!(
-        failure.contains("file 0 cannot be written") && failure.contains("The disk is full"),
-        "{failure}"
-    );
-    let [file] = &recording.files[..] else { panic!("{recording:?}") };
-    assert!(!file.complete && file.path.ends_with("file 0.partial"));
-    assert!(file.packets > 100 && recording.counters.record_not_written > 100, "{recording:?}");
-    assert_eq!(disk.numbers(), [(0..file.packets).collect::<Vec<_>>()]);
-}
-
-/// Puts one packet after the other, from `next` on, until something is so: the number of the next one.
-fn put_until(inlet: &mut RecordInlet, mut next: u64, what: &str, is_so: impl Fn() -> bool) -> u64 {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        put(inlet.slab_with_room(1000), next, 1000);
-        inlet.commit();
-        next += 1;
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    next
 }
 
 #[test]
@@ -340,7 +180,7 @@ fn what_a_killed_process_leaves_is_readable() {
             .unwrap();
     let mut slab = PacketSlab::new(1000, 0);
     (0..1000).for_each(|number| put(&mut slab, number, 60));
-    writer.write(&slab.batch(), HERE[0]);
+    assert_eq!(writer.write(&slab.batch(), 0, HERE[0]), 1000);
     writer.idle();
     let left = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     assert!(left.to_string_lossy().contains("run.pcapng.partial-"), "{left:?}");
