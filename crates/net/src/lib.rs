@@ -9,6 +9,7 @@
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
+//! | receive until it is over, in threads or in turn with the work on the packets | [`session`] |
 //! | send UDP, at a rate or with recorded timing, through sockets or by AF_XDP | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
@@ -93,6 +94,7 @@ pub mod privileges;
 mod readiness;
 pub mod receiver_group;
 pub mod record;
+pub mod session;
 pub mod socket;
 pub mod staged_file;
 #[cfg(target_os = "linux")]
