@@ -257,7 +257,7 @@ fn a_panic_of_a_handler_ends_all_and_goes_on_in_the_callers_thread() {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         receive_with_threads(watched, threads, &|_| Ok::<(), Infallible>(()), |_| Attend::Pause)
     }));
-    let panic = panic.err().expect("it goes on");
+    let panic = panic.expect_err("it goes on");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the handler has a fault"));
     assert!(clock.elapsed() < FAR);
 }
