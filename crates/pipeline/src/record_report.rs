@@ -1,10 +1,10 @@
 //! What a recording reports at its end: as JSON for programs and as text for people.
 
-use crate::loss_places::LossPlace;
 use crate::report::{counters_json, grouped, listed, scaled};
 use evforge_core::counter::CounterSnapshot;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::ReceiveLosses;
+use evforge_net::losses::{LossBreakdown, LossCounts, LossLine, LossLocation};
 use evforge_net::record::{InletCounts, RECORD_QUEUE, RecordedFile, Recording};
 use evforge_net::socket::ReceiverCounters;
 use serde_json::{Value, json};
@@ -79,14 +79,14 @@ impl RecordReport {
         (count, count > 0 && self.ports.iter().any(|port| port.losses.socket.is_lower_bound))
     }
 
-    /// Losses on the way through AF_XDP, of all ports, by the names of their places.
-    fn lost_in_xdp(&self) -> [(&'static str, u64); 3] {
-        let sum = |field: fn(&ReceiveLosses) -> u64| self.ports.iter().map(|port| field(&port.losses)).sum();
-        [
-            (LossPlace::XdpRing.name(), sum(|losses| losses.xdp_ring)),
-            (LossPlace::XdpMemory.name(), sum(|losses| losses.xdp_memory)),
-            (LossPlace::FrameChecks.name(), sum(|losses| losses.frame_checks)),
-        ]
+    /// Where packets were lost that reached this host. Packets that are recorded need not carry numbers: how many are missing
+    /// is not known.
+    pub fn losses(&self) -> LossBreakdown {
+        let mut receiver = ReceiveLosses::default();
+        self.ports.iter().for_each(|port| receiver.add(&port.losses));
+        let mut losses = LossBreakdown::join(&LossCounts { receiver, ..LossCounts::default() });
+        losses.add(LossLocation::RecordQueue, self.recording.counters.record_dropped, false);
+        losses
     }
 
     /// The report as JSON.
@@ -118,12 +118,16 @@ impl RecordReport {
         });
         let recording = recording_json(&self.recording);
         report["packets"] = recording["packets"].clone();
+        self.losses().add_to_json(&mut report["packets"]);
         report["packets"]["unaccounted"] = json!(self.unaccounted() as i64);
         report["packets"]["lost_in_socket_buffer"] = json!(socket);
         report["packets"]["lost_in_socket_buffer_is_lower_bound"] = json!(is_lower_bound);
-        report["packets"]["places"]["socket buffer"] = json!(socket);
-        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
-            report["packets"]["places"][place] = json!(packets);
+        // Those two are there without losses as well.
+        for (place, packets) in [
+            (LossLocation::SocketBuffer, if is_lower_bound { 0 } else { socket }),
+            (LossLocation::RecordQueue, self.recording.counters.record_dropped),
+        ] {
+            report["packets"]["places"][place.name()] = json!(packets);
         }
         report["interruption"] = recording["interruption"].clone();
         report["bytes"] = recording["bytes"].clone();
@@ -180,11 +184,12 @@ impl RecordReport {
         for (name, content) in recording_lines(&self.recording) {
             line(name, content);
         }
-        let (socket, is_lower_bound) = self.lost_in_sockets();
-        let at_least = if is_lower_bound { "at least " } else { "" };
-        line("lost", format!("{at_least}{} in the socket buffer", grouped(socket)));
-        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
-            line("lost", format!("{} in the {place}", grouped(packets)));
+        let losses = self.losses();
+        if losses.at(LossLocation::SocketBuffer) == 0 {
+            line("lost", "0 in the socket buffer".to_owned());
+        }
+        for LossLine { title, packets, place } in losses.lines() {
+            line(title, format!("{} {place}", grouped(packets)));
         }
         line("unaccounted", self.unaccounted().to_string());
         text
