@@ -264,3 +264,60 @@ pub(crate) fn recording_lines(recording: &Recording) -> Vec<(&'static str, Strin
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_net::record::RecordCounters;
+    use evforge_net::socket::SocketDrops;
+
+    /// A recording of two ports that have lost so much.
+    fn report(losses: [ReceiveLosses; 2], dropped: u64) -> RecordReport {
+        let port = |losses| PortReport {
+            addresses: Vec::new(),
+            receiver: ReceiverCounters::default(),
+            losses,
+            alarms: Vec::new(),
+            recorder: InletCounts::default(),
+            failure: None,
+        };
+        let counters = RecordCounters { record_dropped: dropped, ..RecordCounters::default() };
+        RecordReport {
+            elapsed: Duration::from_secs(1),
+            ending: RecordEnding::Stopped,
+            ports: losses.map(port).into(),
+            recording: Recording { counters, ..Recording::default() },
+            kernel: KernelCounters::default(),
+        }
+    }
+
+    fn of_socket(count: u64, is_lower_bound: bool) -> ReceiveLosses {
+        ReceiveLosses { socket: SocketDrops { count, is_lower_bound }, ..ReceiveLosses::default() }
+    }
+
+    #[test]
+    fn losses_of_all_ports_and_of_the_queue_are_told_in_json_and_in_words() {
+        let xdp = ReceiveLosses { xdp_ring: 5, frame_checks: 2, ..of_socket(1, false) };
+        let report = report([of_socket(3, false), xdp], 9);
+        let json = report.to_json();
+        let packets = &json["packets"];
+        let expected = json!({ "AF_XDP ring": 5, "frame checks": 2, "socket buffer": 4, RECORD_QUEUE: 9 });
+        assert_eq!((&packets["places"], &packets["inferred_places"]), (&expected, &json!({})));
+        assert_eq!((&packets["unlocated"], &packets["lost_in_socket_buffer"]), (&json!(0), &json!(4)));
+        let text = report.to_text();
+        for line in ["4 in the socket buffer", "5 in the AF_XDP ring", "9 in the record queue"] {
+            assert!(text.contains(&format!("lost          {line}\n")), "no {line} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_count_of_pieces_is_inferred_and_none_is_told_as_well() {
+        let pieces = report([of_socket(3, true), of_socket(0, true)], 0);
+        let packets = &pieces.to_json()["packets"];
+        assert_eq!(packets["inferred_places"], json!({ "socket buffer": 3 }));
+        assert_eq!(packets["places"], json!({ "socket buffer": 0, RECORD_QUEUE: 0 }));
+        assert!(pieces.to_text().contains("lost          3 in the socket buffer (inferred, at least: "));
+        let nothing = report([ReceiveLosses::default(); 2], 0);
+        assert!(nothing.to_text().contains("lost          0 in the socket buffer\n"));
+    }
+}

@@ -152,22 +152,15 @@ impl RunReport {
     /// The packets of all sources, with the places of the losses.
     fn all_packets_json(&self, packets: &PacketLedger) -> Value {
         let mut json = packets_json(packets);
-        json["unlocated"] = json!(self.losses.unlocated);
         let after = self.losses.after_the_last;
         if after > 0 {
             // A sequence cannot see what was lost after its last number; the socket's counter can.
             json["lost"] = json!(packets.lost + after);
-            json["lost_after_the_last"] = json!(after);
             if let Some(sent) = packets.sent {
                 json["sent"] = json!(sent + after);
             }
         }
-        let place = |inferred: bool| -> Map<String, Value> {
-            let places = self.losses.places.iter().filter(|loss| loss.inferred == inferred);
-            places.map(|loss| (loss.place.name().to_owned(), json!(loss.packets))).collect()
-        };
-        json["places"] = Value::Object(place(false));
-        json["inferred_places"] = Value::Object(place(true));
+        self.losses.add_to_json(&mut json);
         json
     }
 
@@ -200,15 +193,8 @@ impl RunReport {
         for source in &ledger.sources {
             line(&format!("  {}", source.name), source_text(source, &place));
         }
-        for loss in &self.losses.places {
-            let how = if loss.inferred { " (inferred)" } else { "" };
-            line("  lost", format!("{} in the {}{how}", grouped(loss.packets), loss.place.name()));
-        }
-        if self.losses.after_the_last > 0 {
-            line("  of these", format!("{} after the last received", grouped(self.losses.after_the_last)));
-        }
-        if self.losses.unlocated > 0 {
-            line("  lost", format!("{} unlocated", grouped(self.losses.unlocated)));
+        for loss in self.losses.lines() {
+            line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.place));
         }
         for alarm in &self.alarms {
             line("ALARM", alarm.clone());

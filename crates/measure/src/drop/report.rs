@@ -272,3 +272,97 @@ fn area(area: &Area) -> Value {
 fn saturated(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drop::{StreamAccount, StreamLosses};
+    use crate::numbered::SentLosses;
+    use evforge_net::socket::SocketDrops;
+    use evforge_wire::drop::DropLayout;
+
+    /// A stream of which nothing has come.
+    fn received(port: u16, losses: StreamLosses) -> ReceivedStream {
+        ReceivedStream {
+            address: ([127, 0, 0, 1], port).into(),
+            way: "by hand".into(),
+            account: StreamAccount::new(DropLayout::P1, Order::Counting),
+            losses,
+            buffer: None,
+            alarms: Vec::new(),
+            before_start: 0,
+        }
+    }
+
+    /// The streams to ports 1 and 2, of 10 packets each; the sender's host has lost so many packets of both.
+    fn sent(lost: u64) -> SentReport {
+        let stream = |port: u16| -> SentStream {
+            serde_json::from_value(json!({
+                "destination": format!("127.0.0.1:{port}"), "source": "127.0.0.1:5", "layout": "P1",
+                "order": "counting", "pattern": "counting", "first_identifier": 0, "generators": [],
+                "packets": 10, "payload_bytes": 0, "datagrams": 10, "datagram_bytes": 0, "faults": [],
+                "asked_rate": null, "seconds": 1.0, "packets_per_second": 10.0, "bits_per_second": 0.0,
+                "refused": 0, "mean_lateness_ns": null, "largest_lateness_ns": null,
+            }))
+            .expect("a stream")
+        };
+        let losses = SentLosses { send_buffer_errors: lost, ..SentLosses::default() };
+        SentReport { streams: vec![stream(1), stream(2)], losses }
+    }
+
+    /// The losses of both streams.
+    fn packets(losses: [StreamLosses; 2], lost_at_sender: u64) -> [(Value, Value); 2] {
+        let [one, two] = losses;
+        let received = vec![received(1, one), received(2, two)];
+        let report = ReceiveReport::new(received, Order::Counting, 1, Some(&sent(lost_at_sender)));
+        let json = report.json();
+        [0, 1].map(|index| {
+            let stream = &json["streams"][index];
+            let mut packets = stream["packets"].clone();
+            for other in ["sent", "received", "lost", "reordered", "duplicated", "unconfirmed", "restarts"] {
+                packets.as_object_mut().expect("counts").remove(other);
+            }
+            (packets, stream["places"].clone())
+        })
+    }
+
+    #[test]
+    fn a_stream_has_what_its_socket_dropped_and_a_part_of_what_all_share() {
+        let socket = |count| StreamLosses {
+            socket: SocketDrops { count, is_lower_bound: false },
+            ..Default::default()
+        };
+        let [(one, former), (two, _)] = packets([socket(4), socket(12)], 7);
+        let expected =
+            json!({ "places": {"socket buffer": 4}, "inferred_places": {"sender": 6}, "unlocated": 0 });
+        assert_eq!(one, expected);
+        // One packet is left of what the sender's host lost, and nothing that it could explain.
+        let expected = json!({
+            "places": {"socket buffer": 12}, "inferred_places": {}, "unlocated": 0, "lost_after_the_last": 2,
+        });
+        assert_eq!(two, expected);
+        let expected = json!({
+            "socket buffer": {"packets": 4, "inferred": false}, "AF_XDP": {"packets": 0, "inferred": true},
+            "sender": {"packets": 6, "inferred": true}, "unlocated": 0,
+        });
+        assert_eq!(former, expected);
+    }
+
+    #[test]
+    fn losses_that_all_streams_share_are_shared_out_once() {
+        let beside = SocketDrops { count: 2, is_lower_bound: false };
+        let shared = ReceiveLosses { socket: beside, xdp_ring: 6, xdp_memory: 5, frame_checks: 1 };
+        let all = StreamLosses { shared, ..StreamLosses::default() };
+        let [(one, former), (two, _)] = packets([all, all], 3);
+        let expected = json!({
+            "places": {}, "inferred_places": {"AF_XDP ring": 6, "AF_XDP memory": 4}, "unlocated": 0,
+        });
+        assert_eq!(one, expected);
+        let expected = json!({
+            "places": {}, "unlocated": 3,
+            "inferred_places": {"AF_XDP memory": 1, "frame checks": 1, "socket buffer": 2, "sender": 3},
+        });
+        assert_eq!(two, expected);
+        assert_eq!(former["AF_XDP"]["packets"], 10);
+    }
+}
