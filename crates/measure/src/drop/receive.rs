@@ -61,7 +61,7 @@ pub enum ReceiveProgress {
     Ready {
         /// Where each stream is received.
         addresses: Vec<SocketAddr>,
-        /// The way in, and why it is this one.
+        /// How packets are received, and why so.
         way: String,
         /// What the kernel did not grant, in sentences.
         warnings: Vec<String>,
@@ -114,7 +114,7 @@ impl StreamLosses {
 pub struct ReceivedStream {
     /// Where it was received.
     pub address: SocketAddr,
-    /// The way in.
+    /// How it was received, and why so.
     pub way: String,
     /// Its packets and words.
     pub account: StreamAccount,
