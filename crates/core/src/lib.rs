@@ -21,6 +21,7 @@
 //! | counters, each declared once, and the laws that bind them | [`counter`] |
 //! | what beam monitors have counted over time of flight | [`beam_monitor`] |
 //! | what was sent, received and lost, per source and per stream | [`ledger`] |
+//! | where packets were lost | [`losses`] |
 //! | what a detector pipeline must offer | [`detector`] |
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
 //! | what an output must offer | [`output`] |
@@ -43,6 +44,7 @@ pub mod event_log;
 pub mod geometry;
 pub mod ledger;
 pub mod live_time;
+pub mod losses;
 pub mod monitor;
 pub mod output;
 pub mod packet;

@@ -2,20 +2,10 @@
 
 use crate::counter::{CounterSnapshot, Role, Unit};
 use crate::ledger::DetectorLedger;
+use crate::losses::LossBreakdown;
 use crate::output::OutputProgress;
 use crate::pulsed::Calendar;
 use std::time::Duration;
-
-/// Packets lost at one place on their way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocatedLoss {
-    /// Where: "socket buffer".
-    pub place: &'static str,
-    /// How many.
-    pub packets: u64,
-    /// True if the counter of that place is not exact: it counts pieces of several packets, or other traffic as well.
-    pub inferred: bool,
-}
 
 /// Everything that is known of a run at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,11 +17,7 @@ pub struct RunState {
     /// Further counters: of the capture or the receiver, of the kernel and of interfaces, each with the name of its stage.
     pub stages: Vec<(&'static str, CounterSnapshot)>,
     /// Where packets were lost.
-    pub losses: Vec<LocatedLoss>,
-    /// Packets missing in the sequences that no counter locates.
-    pub unlocated: u64,
-    /// Packets lost after the last one received: in `losses`, but in no gap of a sequence.
-    pub lost_after_the_last: u64,
+    pub losses: LossBreakdown,
     /// What the pattern of losses suggests, in whole sentences.
     pub hints: Vec<String>,
     /// What is wrong with receiving, or was, in whole sentences. For everything that needs a person see

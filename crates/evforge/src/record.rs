@@ -9,6 +9,7 @@ use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};
+use evforge_net::session::SessionLimits;
 use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
@@ -157,9 +158,11 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     let run = RecordRun {
         writer: arguments.files.limits.writer(output)?,
         queue: arguments.files.limits.queue()?,
-        stop: &*stop_on_signals()?,
-        ends_after: arguments.ends_after.map(Duration::to_std),
-        idle_limit: arguments.idle.map(Duration::to_std),
+        limits: SessionLimits {
+            stop: &*stop_on_signals()?,
+            ends_after: arguments.ends_after.map(Duration::to_std),
+            idle_limit: arguments.idle.map(Duration::to_std),
+        },
         sources,
     };
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));

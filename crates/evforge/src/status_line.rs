@@ -57,7 +57,7 @@ impl StatusLine {
             return;
         }
         let packets = state.ledger.packets();
-        let lost = packets.lost + state.lost_after_the_last;
+        let lost = packets.lost + state.losses.after_the_last;
         // Without numbers, only what was lost where the kernel counts it can be known.
         let is_unknown = packets.sent.is_none() && packets.received > 0 && lost == 0;
         let lost = if is_unknown { "not known".to_owned() } else { grouped(lost) };

@@ -109,6 +109,8 @@ fn a_recorded_simulation_gives_the_same_events() {
     assert_eq!(number(&report, "/packets/received"), payloads(simulated.as_ref()).len() as u64);
     assert_eq!(number(&report, "/packets/written"), number(&report, "/packets/received"));
     assert_eq!((number(&report, "/packets/dropped"), number(&report, "/packets/unaccounted")), (0, 0));
+    let nothing = ["/packets/places/socket buffer", "/packets/places/record queue", "/packets/unlocated"];
+    assert_eq!(nothing.map(|pointer| number(&report, pointer)), [0; 3]);
     assert!(packets(&recorded).is_sorted_by_key(|(_, stamp)| *stamp), "the stamps go back");
     let expected = events(folder.path(), &simulated);
     assert!(expected.lines().count() > 1000, "a simulation without events shows nothing");

@@ -116,7 +116,7 @@ fn numbered_packets_come_whole_by_af_xdp() {
     let report: Value = serde_json::from_slice(&std::fs::read(received).unwrap()).unwrap();
     let packets = ["sent", "received", "lost"].map(|name| number(&report, &format!("/packets/{name}")));
     assert_eq!(packets, [5000, 4997, 3], "{report:#}");
-    assert_eq!((number(&report, "/places/unlocated"), number(&report, "/xdp/frames")), (3, 4997));
+    assert_eq!((number(&report, "/packets/unlocated"), number(&report, "/xdp/frames")), (3, 4997));
     assert_eq!(report["sent"][0]["losses"]["interface"], "wire-s");
 }
 
@@ -220,7 +220,7 @@ fn drop_streams_by_af_xdp_are_verified_word_by_word() {
     let report: Value = serde_json::from_slice(&std::fs::read(path("received.json")).unwrap()).unwrap();
     for stream in report["streams"].as_array().unwrap() {
         assert_eq!(stream["packets"]["lost"], 1, "{stream:#}");
-        assert_eq!(stream["places"]["unlocated"], 1, "{stream:#}");
+        assert_eq!(stream["packets"]["unlocated"], 1, "{stream:#}");
         assert!(stream["received_by"].as_str().unwrap().contains("AF_XDP on wire-r"));
         assert_eq!(stream["words"]["checks"]["packets"]["outcome"], "failed", "{stream:#}");
     }

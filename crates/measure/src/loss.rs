@@ -2,7 +2,6 @@
 
 use evforge_core::ledger::PacketLedger;
 use evforge_core::sequence::SequenceCounts;
-use evforge_net::socket::SocketDrops;
 use serde_json::{Value, json};
 
 /// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
@@ -64,62 +63,9 @@ pub fn next_packet_bound(packets: &PacketLedger) -> Option<f64> {
     Some(((packets.lost + 1) as f64 / sent as f64).min(1.0))
 }
 
-/// Where the packets of a stream were lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StreamPlaces {
-    /// In the receive buffer of its socket.
-    pub socket: u64,
-    /// True if the socket counts pieces of several packets (UDP_GRO): it has lost as many packets at least.
-    pub socket_is_inferred: bool,
-    /// In the rings and the memory of AF_XDP and by the checks of its frames, inferred: they count for all streams together.
-    pub rings: u64,
-    /// By the sender's host.
-    pub sender: u64,
-    /// Missing, and no counter moved.
-    pub unlocated: u64,
-}
-
-impl StreamPlaces {
-    /// Places `lost` packets: what the socket counted (with UDP_GRO that is pieces: never more is placed there, and what else
-    /// they held is unlocated), then what AF_XDP (`rings`) and the sender's host say they lost of all
-    /// packets, but no more than is missing.
-    pub fn new(lost: u64, socket: SocketDrops, rings: u64, sender: u64) -> Self {
-        let missing = lost.saturating_sub(socket.count);
-        let rings = rings.min(missing);
-        let missing = missing - rings;
-        let sender = sender.min(missing);
-        Self {
-            socket: socket.count,
-            socket_is_inferred: socket.is_lower_bound && socket.count > 0,
-            rings,
-            sender,
-            unlocated: missing - sender,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn losses_are_placed_once() {
-        let place = |lost, count, is_lower_bound, sender| {
-            StreamPlaces::new(lost, SocketDrops { count, is_lower_bound }, 0, sender)
-        };
-        let exact = place(10, 4, false, 3);
-        assert_eq!((exact.socket, exact.sender, exact.unlocated, exact.socket_is_inferred), (4, 3, 3, false));
-        let pieces = place(10, 1, true, 3);
-        assert_eq!(
-            (pieces.socket, pieces.sender, pieces.unlocated, pieces.socket_is_inferred),
-            (1, 3, 6, true)
-        );
-        assert_eq!(place(10, 0, true, 30), StreamPlaces { sender: 10, ..StreamPlaces::default() });
-        let by_xdp = StreamPlaces::new(10, SocketDrops::default(), 7, 30);
-        assert_eq!((by_xdp.socket, by_xdp.rings, by_xdp.sender, by_xdp.unlocated), (0, 7, 3, 0));
-        // Without the sender's report, the socket alone knows of losses after the last packet.
-        assert_eq!(place(0, 5, false, 0).socket, 5);
-    }
 
     #[test]
     fn a_report_knows_of_losses_after_the_last_packet() {

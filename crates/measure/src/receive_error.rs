@@ -2,6 +2,7 @@
 
 use evforge_net::affinity::PinError;
 use evforge_net::live_receiver::LiveReceiveError;
+use evforge_net::session::{ReceiveState, Received, SessionError};
 use std::fmt;
 
 /// Why receiving failed.
@@ -14,8 +15,6 @@ pub enum ReceiveRunError {
     Pin(PinError),
     /// The system gives no more threads.
     NoThread(std::io::Error),
-    /// A thread has ended for a fault of this program.
-    Thread,
 }
 
 impl fmt::Display for ReceiveRunError {
@@ -24,9 +23,6 @@ impl fmt::Display for ReceiveRunError {
             Self::Receive(error) => error.fmt(f),
             Self::Pin(error) => error.fmt(f),
             Self::NoThread(error) => write!(f, "the system gives no more threads: {error}"),
-            Self::Thread => {
-                f.write_str("a receiving thread has panicked: please report this as a fault of evforge")
-            }
         }
     }
 }
@@ -37,4 +33,29 @@ impl From<LiveReceiveError> for ReceiveRunError {
     fn from(error: LiveReceiveError) -> Self {
         Self::Receive(error)
     }
+}
+
+impl From<SessionError<PinError>> for ReceiveRunError {
+    fn from(error: SessionError<PinError>) -> Self {
+        match error {
+            SessionError::NoThread(error) => Self::NoThread(error),
+            SessionError::Place(error) => Self::Pin(error),
+        }
+    }
+}
+
+/// A thread that has received to the end.
+pub(crate) struct WholeThread<R, H> {
+    pub(crate) receiver: R,
+    pub(crate) handler: H,
+    pub(crate) state: ReceiveState,
+}
+
+/// The threads of a session, if all of them have received to the end: else nothing can be measured.
+pub(crate) fn whole<R, H>(threads: Vec<Received<R, H>>) -> Result<Vec<WholeThread<R, H>>, LiveReceiveError> {
+    let whole = |Received { receiver, handler, end }: Received<R, H>| match end.failure {
+        Some(failure) => Err(failure),
+        None => Ok(WholeThread { receiver, handler, state: end.state }),
+    };
+    threads.into_iter().map(whole).collect()
 }

@@ -9,8 +9,10 @@
 //! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
+//! | receive until it is over, in threads or in turn with the work on the packets | [`session`] |
 //! | send UDP, at a rate or with recorded timing, through sockets or by AF_XDP | [`socket::UdpSender`], [`pace::Pace`] |
 //! | know what the kernel lost | [`socket::UdpReceiver::drops`], [`host_counters::HostCounterReader`] |
+//! | know where packets were lost, from all that was counted | [`losses`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | have as many open files and sockets as the system allows | [`descriptors::raise_limit`] |
 //! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
@@ -86,6 +88,7 @@ pub mod interrupts;
 pub mod kernel_counters;
 pub mod lateness;
 pub mod live_receiver;
+pub mod losses;
 pub mod pace;
 pub mod priority;
 #[cfg(target_os = "linux")]
@@ -93,6 +96,7 @@ pub mod privileges;
 mod readiness;
 pub mod receiver_group;
 pub mod record;
+pub mod session;
 pub mod socket;
 pub mod staged_file;
 #[cfg(target_os = "linux")]

@@ -109,6 +109,11 @@ impl ReceiverGroup {
         self.receivers.iter().flat_map(LiveReceiver::notes).collect()
     }
 
+    /// The receivers of the group.
+    pub fn receivers(&self) -> &[LiveReceiver] {
+        &self.receivers
+    }
+
     fn failed(&self, source: io::Error) -> LiveReceiveError {
         let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
         let address = self.receivers.first().map_or(anywhere, LiveReceiver::local_address);

@@ -3,11 +3,11 @@
 use crate::config::{Config, InputSettings};
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
-use crate::loss_places::LossPlaces;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use evforge_core::losses::LossBreakdown;
 use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
@@ -129,7 +129,7 @@ impl CaptureRun<'_> {
         let Run { mut forming, clock, stop, .. } = run;
         forming.close();
         let complete = !matches!(ending, Ending::InputFailed(_));
-        let losses = LossPlaces::in_the_input(forming.ledger().packets().lost);
+        let losses = LossBreakdown::in_the_input(forming.ledger().packets().lost);
         let ledger = forming.ledger();
         let around = Surroundings {
             elapsed: clock.elapsed().saturating_sub(started),
@@ -191,7 +191,7 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
         }
         self.shown = now;
         let ledger = self.forming.ledger();
-        let losses = LossPlaces::in_the_input(ledger.packets().lost);
+        let losses = LossBreakdown::in_the_input(ledger.packets().lost);
         let around = Surroundings {
             elapsed: now.saturating_sub(self.started),
             hints: loss_hints(&ledger, &losses, &self.config.pulses),

@@ -6,7 +6,6 @@
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
-//! | where packets were lost | [`loss_places`] |
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
@@ -39,7 +38,6 @@ pub mod host_needs;
 pub mod latency;
 pub mod live_run;
 pub mod loss_hints;
-pub mod loss_places;
 pub mod mask_report;
 pub mod monitor_tap;
 mod receiving;

@@ -6,43 +6,42 @@
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
 
-use crate::config::{Config, InputSettings};
+use crate::config::Config;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
-use crate::loss_places::{LossCounts, LossPlaces};
 use crate::monitor_tap::MonitorTap;
-use crate::receiving::{Ended, ReceiveState, ReceivingThreads, new_slab};
+use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport, listed};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::output::Output;
+use evforge_core::packet::PacketSlab;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::CalendarRule;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
-use evforge_net::interfaces::InterfacesInUse;
 use evforge_net::live_receiver::LiveReceiver;
+use evforge_net::losses::{self, LossBreakdown, LossCounts};
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
+use evforge_net::session::{
+    Attend, PacketHandler, PacketReceiver, ReceiveState, ReceiverSummary, ReceivingThread, SessionClock,
+    SessionEnd, SessionLimits, receive_in_turn, receive_with_threads,
+};
 use evforge_outputs::{OutputSet, QueueSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Longest wait for packets before the thread looks at anything else.
-pub(crate) const RECEIVE_PATIENCE: Duration = Duration::from_millis(20);
 /// Time between publications of what is closed.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between states of the ledger.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest time to fetch what the socket still holds at the end.
-pub(crate) const LAST_FETCH: Duration = Duration::from_millis(500);
 
 /// What a live run needs.
 pub struct LiveRun<'a> {
@@ -109,15 +108,11 @@ pub trait LiveObserver {
     fn status(&mut self, state: &RunState);
 }
 
-/// Decides when a run is over, and tells its state.
+/// Tells the state of a run.
 struct Watch<'a, O> {
     started: Instant,
     shown: Instant,
     published: Instant,
-    last_packet: Option<Instant>,
-    stop: &'a AtomicBool,
-    ends_after: Option<Duration>,
-    idle_limit: Option<Duration>,
     host: HostCounterReader,
     pulses: PulseTrain,
     samples: Option<&'a SampleWriting>,
@@ -127,19 +122,6 @@ struct Watch<'a, O> {
 }
 
 impl<O: LiveObserver> Watch<'_, O> {
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-            || self.wants_stop
-            || self.ends_after.is_some_and(|limit| self.started.elapsed() >= limit)
-            || self.idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| last.elapsed() >= limit)
-    }
-
-    fn note(&mut self, packets: usize) {
-        if packets > 0 {
-            self.last_packet = Some(Instant::now());
-        }
-    }
-
     /// Publishes what is closed, if it is time to.
     fn publish_in_time(&mut self, forming: &mut Forming<'_>) {
         if self.published.elapsed() >= PUBLISH_INTERVAL {
@@ -149,12 +131,12 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
     }
 
-    fn show_in_time(&mut self, forming: &Forming<'_>, receiving: &ReceiveState) {
+    fn show_in_time(&mut self, forming: &Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
         if self.shown.elapsed() < STATUS_INTERVAL {
             return;
         }
         self.shown = Instant::now();
-        let state = Arc::new(self.state(forming, receiving, self.host.latest()));
+        let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
         forming.outputs().show(&state);
         self.observer.status(&state);
     }
@@ -174,8 +156,8 @@ impl<O: LiveObserver> Watch<'_, O> {
         compose(forming, ledger, around)
     }
 
-    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState, host: HostCounters) -> LossPlaces {
-        LossPlaces::join(&LossCounts {
+    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState, host: HostCounters) -> LossBreakdown {
+        losses::join(&LossCounts {
             sequence: ledger.packets().lost,
             own_queue: state.own_queue,
             receiver: state.losses,
@@ -193,7 +175,8 @@ impl LiveRun<'_> {
     /// report, which then is not a success.
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
-        let Ways { addresses, description, interfaces, mut warnings } = Ways::of(&self.receivers);
+        let ReceiverSummary { addresses, description, interfaces, mut warnings } =
+            ReceiverSummary::of(&self.receivers);
         let two_threads = config.input.threads == 2;
         let wanted = config.threads.receive.count;
         let mut groups = ReceiverGroup::spread(self.receivers, wanted, config.receive.spin.to_std());
@@ -223,15 +206,16 @@ impl LiveRun<'_> {
         // Before this thread is pinned: the counters are to be read on any other core.
         let host = HostCounterReader::start(config.receive.counters_read(), interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
+        let session = SessionClock::start(SessionLimits {
+            stop: self.stop,
+            ends_after: self.ends_after,
+            idle_limit: self.idle_limit,
+        });
         let started = Instant::now();
         let mut watch = Watch {
             started,
             shown: started,
             published: started,
-            last_packet: None,
-            stop: self.stop,
-            ends_after: self.ends_after,
-            idle_limit: self.idle_limit,
             host,
             pulses: config.pulses,
             samples: writing.as_ref(),
@@ -244,9 +228,16 @@ impl LiveRun<'_> {
             config.threads.place_receiving(0)?;
         }
         watch.observer.ready(&addresses, &description, &warnings);
-        let (state, failure) = match groups.as_mut_slice() {
-            [group] if !two_threads => run_in_turn(group, &mut forming, &config.input, &mut watch),
-            _ => run_side_by_side(groups, &mut forming, config, &mut watch)?,
+        let SessionEnd { state, failure } = match groups.as_mut_slice() {
+            [group] if !two_threads => {
+                let slab = new_slab(&config.input);
+                receive_in_turn(
+                    session,
+                    group,
+                    &mut InTurn { slab, forming: &mut forming, watch: &mut watch },
+                )
+            }
+            _ => run_side_by_side(session, groups, &mut forming, config, &mut watch)?,
         };
         forming.close();
         let host = watch.host.now();
@@ -289,7 +280,7 @@ fn stages(receiving: &ReceiveState, host: &HostCounters) -> Vec<(&'static str, C
 /// What the losses suggest, and what was changed during the run.
 fn hints(
     ledger: &DetectorLedger,
-    losses: &LossPlaces,
+    losses: &LossBreakdown,
     pulses: &PulseTrain,
     state: &ReceiveState,
 ) -> Vec<String> {
@@ -305,96 +296,55 @@ fn hints(
     hints
 }
 
-/// The ways in of a run, told together.
-struct Ways {
-    /// Without repetitions.
-    addresses: Vec<SocketAddr>,
-    description: String,
-    interfaces: Vec<InterfacesInUse>,
-    warnings: Vec<String>,
+/// Forms events in the thread that receives.
+struct InTurn<'a, 'f, 'o, O> {
+    slab: PacketSlab,
+    forming: &'a mut Forming<'f>,
+    watch: &'a mut Watch<'o, O>,
 }
 
-impl Ways {
-    fn of(receivers: &[LiveReceiver]) -> Self {
-        let mut addresses = Vec::from_iter(receivers.iter().flat_map(LiveReceiver::local_addresses));
-        addresses.dedup();
-        let mut interfaces = Vec::from_iter(receivers.iter().map(LiveReceiver::interfaces_in_use));
-        interfaces.dedup();
-        let mut warnings: Vec<String> = Vec::new();
-        for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-        // All are of one kind.
-        let first = receivers.first().map(LiveReceiver::description).unwrap_or_default();
-        let description = match receivers.len() {
-            several @ 2.. => format!("{several} sockets, each a {first}"),
-            _ => first.to_owned(),
-        };
-        Self { addresses, description, interfaces, warnings }
+impl<O: LiveObserver> PacketHandler for InTurn<'_, '_, '_, O> {
+    fn slab_to_fill(&mut self) -> &mut PacketSlab {
+        self.slab.clear();
+        &mut self.slab
     }
-}
 
-/// One thread receives and forms in turn.
-fn run_in_turn<O: LiveObserver>(
-    receivers: &mut ReceiverGroup,
-    forming: &mut Forming<'_>,
-    input: &InputSettings,
-    watch: &mut Watch<'_, O>,
-) -> Ended {
-    let mut slab = new_slab(input);
-    let mut over: Option<Instant> = None;
-    loop {
-        if over.is_none() && watch.is_over() {
-            over = Some(Instant::now());
-        }
-        slab.clear();
-        // At the end only what the socket holds already is fetched.
-        let patience = if over.is_some() { Duration::ZERO } else { RECEIVE_PATIENCE };
-        let packets = match receivers.receive(&mut slab, Instant::now() + patience) {
-            Ok(packets) => packets,
-            Err(error) => return (ReceiveState::of(receivers, 0), Some(error)),
-        };
-        watch.note(packets);
-        forming.take(&slab);
-        if over.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
-            return (ReceiveState::of(receivers, 0), None);
-        }
-        watch.publish_in_time(forming);
-        if watch.shown.elapsed() >= STATUS_INTERVAL {
-            watch.show_in_time(forming, &ReceiveState::of(receivers, 0));
-        }
+    fn received(&mut self, _packets: usize, receiver: &dyn PacketReceiver) {
+        self.forming.take(&self.slab);
+        self.watch.publish_in_time(self.forming);
+        self.watch.show_in_time(self.forming, || ReceiveState::of(receiver, 0));
+    }
+
+    fn wants_end(&self) -> bool {
+        self.watch.wants_stop
     }
 }
 
 /// Others receive while this thread forms.
 fn run_side_by_side<O: LiveObserver>(
+    session: SessionClock<'_>,
     groups: Vec<ReceiverGroup>,
     forming: &mut Forming<'_>,
     config: &Config,
     watch: &mut Watch<'_, O>,
-) -> Result<Ended, Box<dyn std::error::Error>> {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let receiving = ReceivingThreads::start(scope, groups, config, &over)?;
-        // The receiving threads end by themselves, and with them the queue that they fill.
-        loop {
-            match receiving.next(RECEIVE_PATIENCE) {
-                Ok((from, slab)) => {
-                    watch.note(slab.len());
-                    forming.take(&slab);
-                    receiving.give_back(from, slab);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            watch.publish_in_time(forming);
-            watch.show_in_time(forming, &receiving.state());
-            if watch.is_over() {
-                over.store(true, Ordering::Relaxed);
-            }
-        }
-        receiving.end()
-    })
+) -> Result<SessionEnd, Box<dyn std::error::Error>> {
+    let (filled, sides) = queues(groups.len(), &config.input);
+    let threads = groups.into_iter().zip(sides).enumerate().map(|(number, (receiver, handler))| {
+        ReceivingThread { name: format!("receive {number}"), receiver, handler }
+    });
+    let place = |number| config.threads.place_receiving(number).map_err(|error| error.to_string());
+    let received = receive_with_threads(session, threads.collect(), &place, |progress| {
+        filled.take_next(|slab| forming.take(slab));
+        watch.publish_in_time(forming);
+        watch.show_in_time(forming, || progress.state());
+        if watch.wants_stop { Attend::End } else { Attend::Again }
+    })?;
+    let (mut sides, mut all) = (Vec::new(), SessionEnd { state: ReceiveState::default(), failure: None });
+    for thread in received {
+        sides.push(thread.handler);
+        all.state.add(&thread.end.state);
+        all.failure = all.failure.or(thread.end.failure);
+    }
+    filled.take_rest(sides, |slab| forming.take(slab));
+    Ok(all)
 }

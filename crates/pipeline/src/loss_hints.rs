@@ -3,9 +3,9 @@
 //! A hint is a whole sentence for a person, who judges it. It is given where the pattern would hardly come about
 //! otherwise, and only from the numbers of missing packets and the times at which that was noticed.
 
-use crate::loss_places::{LossPlace, LossPlaces, PIECE};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
+use evforge_net::losses::{LossBreakdown, LossLocation, PIECE};
 use std::time::Duration;
 
 /// A source is silent if it has sent nothing for so long while others went on,
@@ -23,7 +23,7 @@ const PULSES: usize = 8;
 const CLOSENESS: f64 = 0.8;
 
 /// What the losses of a live input suggest. Empty if nothing is missing, or there is no pattern in it.
-pub fn loss_hints(ledger: &DetectorLedger, losses: &LossPlaces, pulses: &PulseTrain) -> Vec<String> {
+pub fn loss_hints(ledger: &DetectorLedger, losses: &LossBreakdown, pulses: &PulseTrain) -> Vec<String> {
     let mut hints = silent_sources(&ledger.sources);
     let losers = || ledger.sources.iter().filter(|source| source.packets.lost > 0);
     hints.extend(losers().filter_map(regular_gaps));
@@ -131,7 +131,7 @@ fn in_step_with_pulses(sources: &[SourceLedger], pulses: &PulseTrain) -> Option<
 }
 
 /// What the kernel counts only in pieces of several packets.
-fn lost_in_pieces(losses: &LossPlaces) -> Option<String> {
+fn lost_in_pieces(losses: &LossBreakdown) -> Option<String> {
     let packets = losses.unlocated_in_pieces;
     (packets > 0).then(|| {
         format!(
@@ -142,21 +142,21 @@ fn lost_in_pieces(losses: &LossPlaces) -> Option<String> {
 }
 
 /// What helps at a place.
-fn remedy(place: LossPlace) -> Option<&'static str> {
+fn remedy(place: LossLocation) -> Option<&'static str> {
     Some(match place {
-        LossPlace::SocketBuffer => {
+        LossLocation::SocketBuffer => {
             "the socket's buffer was full: this program was too slow for the peak or was held up. A larger receive.buffer, a \
              core of its own (threads.receive.core) and input.threads = 2 help, in this order"
         }
-        LossPlace::OwnQueue => {
+        LossLocation::OwnQueue => {
             "forming events was slower than receiving: larger slabs (input.bytes_per_slab) bridge peaks; for more, several \
              streams or a detector formed by several threads"
         }
-        LossPlace::XdpRing | LossPlace::XdpMemory => {
+        LossLocation::XdpRing | LossLocation::XdpMemory => {
             "the rings of AF_XDP were full: this program was too slow for the peak or was held up. A larger receive.ring, a core \
              of its own (threads.receive.core) and input.threads = 2 help, in this order"
         }
-        LossPlace::KernelBacklog => {
+        LossLocation::KernelBacklog => {
             "the kernel's queue of a core was full: sudo sysctl -w net.core.netdev_max_backlog=250000, and keep this program off \
              the cores that serve the card's interrupts (threads.receive.core)"
         }
@@ -167,8 +167,8 @@ fn remedy(place: LossPlace) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss_places::PlacedLoss;
     use evforge_core::sequence::SequenceTracker;
+    use evforge_net::losses::LocatedLoss;
 
     const MILLISECOND: u64 = 1_000_000;
 
@@ -183,7 +183,7 @@ mod tests {
 
     fn hints(sources: Vec<SourceLedger>) -> Vec<String> {
         let ledger = DetectorLedger { sources, ..DetectorLedger::default() };
-        loss_hints(&ledger, &LossPlaces::default(), &PulseTrain::ess())
+        loss_hints(&ledger, &LossBreakdown::default(), &PulseTrain::ess())
     }
 
     /// Numbers that look like chance, the same in every run.
@@ -243,15 +243,15 @@ mod tests {
 
     #[test]
     fn each_place_says_what_helps() {
-        let place = PlacedLoss { place: LossPlace::SocketBuffer, packets: 1, inferred: false };
-        let losses = LossPlaces { places: vec![place], ..LossPlaces::default() };
+        let place = LocatedLoss { place: LossLocation::SocketBuffer, packets: 1, inferred: false };
+        let losses = LossBreakdown { places: vec![place], ..LossBreakdown::default() };
         let found = loss_hints(&DetectorLedger::default(), &losses, &PulseTrain::ess());
         assert!(found.len() == 1 && found[0].contains("receive.buffer"), "{found:?}");
     }
 
     #[test]
     fn what_pieces_may_have_held_is_said_beside_what_is_unlocated() {
-        let losses = LossPlaces { unlocated: 900, unlocated_in_pieces: 630, ..LossPlaces::default() };
+        let losses = LossBreakdown { unlocated: 900, unlocated_in_pieces: 630, ..LossBreakdown::default() };
         let found = loss_hints(&DetectorLedger::default(), &losses, &PulseTrain::ess());
         assert!(found.len() == 1 && found[0].starts_with("up to 630 of the 900 unlocated"), "{found:?}");
         assert!(found[0].contains("receive.coalesce = false"), "{found:?}");

@@ -1,10 +1,10 @@
 //! What a recording reports at its end: as JSON for programs and as text for people.
 
-use crate::loss_places::LossPlace;
 use crate::report::{counters_json, grouped, listed, scaled};
 use evforge_core::counter::CounterSnapshot;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::ReceiveLosses;
+use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLine, LossLocation};
 use evforge_net::record::{InletCounts, RECORD_QUEUE, RecordedFile, Recording};
 use evforge_net::socket::ReceiverCounters;
 use serde_json::{Value, json};
@@ -79,14 +79,14 @@ impl RecordReport {
         (count, count > 0 && self.ports.iter().any(|port| port.losses.socket.is_lower_bound))
     }
 
-    /// Losses on the way through AF_XDP, of all ports, by the names of their places.
-    fn lost_in_xdp(&self) -> [(&'static str, u64); 3] {
-        let sum = |field: fn(&ReceiveLosses) -> u64| self.ports.iter().map(|port| field(&port.losses)).sum();
-        [
-            (LossPlace::XdpRing.name(), sum(|losses| losses.xdp_ring)),
-            (LossPlace::XdpMemory.name(), sum(|losses| losses.xdp_memory)),
-            (LossPlace::FrameChecks.name(), sum(|losses| losses.frame_checks)),
-        ]
+    /// Where packets were lost that reached this host. Packets that are recorded need not carry numbers: how many are missing
+    /// is not known.
+    pub fn losses(&self) -> LossBreakdown {
+        let mut receiver = ReceiveLosses::default();
+        self.ports.iter().for_each(|port| receiver.add(&port.losses));
+        let mut losses = losses::join(&LossCounts { receiver, ..LossCounts::default() });
+        losses.add(LossLocation::RecordQueue, self.recording.counters.record_dropped, false);
+        losses
     }
 
     /// The report as JSON.
@@ -118,12 +118,16 @@ impl RecordReport {
         });
         let recording = recording_json(&self.recording);
         report["packets"] = recording["packets"].clone();
+        losses::add_to_json(&self.losses(), &mut report["packets"]);
         report["packets"]["unaccounted"] = json!(self.unaccounted() as i64);
         report["packets"]["lost_in_socket_buffer"] = json!(socket);
         report["packets"]["lost_in_socket_buffer_is_lower_bound"] = json!(is_lower_bound);
-        report["packets"]["places"]["socket buffer"] = json!(socket);
-        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
-            report["packets"]["places"][place] = json!(packets);
+        // Those two are there without losses as well.
+        for (place, packets) in [
+            (LossLocation::SocketBuffer, if is_lower_bound { 0 } else { socket }),
+            (LossLocation::RecordQueue, self.recording.counters.record_dropped),
+        ] {
+            report["packets"]["places"][place.name()] = json!(packets);
         }
         report["interruption"] = recording["interruption"].clone();
         report["bytes"] = recording["bytes"].clone();
@@ -180,11 +184,12 @@ impl RecordReport {
         for (name, content) in recording_lines(&self.recording) {
             line(name, content);
         }
-        let (socket, is_lower_bound) = self.lost_in_sockets();
-        let at_least = if is_lower_bound { "at least " } else { "" };
-        line("lost", format!("{at_least}{} in the socket buffer", grouped(socket)));
-        for (place, packets) in self.lost_in_xdp().into_iter().filter(|(_, packets)| *packets > 0) {
-            line("lost", format!("{} in the {place}", grouped(packets)));
+        let losses = self.losses();
+        if losses.at(LossLocation::SocketBuffer) == 0 {
+            line("lost", "0 in the socket buffer".to_owned());
+        }
+        for LossLine { title, packets, place } in losses.lines() {
+            line(title, format!("{} {place}", grouped(packets)));
         }
         line("unaccounted", self.unaccounted().to_string());
         text
@@ -258,4 +263,61 @@ pub(crate) fn recording_lines(recording: &Recording) -> Vec<(&'static str, Strin
         lines.push(("ALARM", format!("{} {missed} packets were not written.", reasons.join(" "))));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_net::record::RecordCounters;
+    use evforge_net::socket::SocketDrops;
+
+    /// A recording of two ports that have lost so much.
+    fn report(losses: [ReceiveLosses; 2], dropped: u64) -> RecordReport {
+        let port = |losses| PortReport {
+            addresses: Vec::new(),
+            receiver: ReceiverCounters::default(),
+            losses,
+            alarms: Vec::new(),
+            recorder: InletCounts::default(),
+            failure: None,
+        };
+        let counters = RecordCounters { record_dropped: dropped, ..RecordCounters::default() };
+        RecordReport {
+            elapsed: Duration::from_secs(1),
+            ending: RecordEnding::Stopped,
+            ports: losses.map(port).into(),
+            recording: Recording { counters, ..Recording::default() },
+            kernel: KernelCounters::default(),
+        }
+    }
+
+    fn of_socket(count: u64, is_lower_bound: bool) -> ReceiveLosses {
+        ReceiveLosses { socket: SocketDrops { count, is_lower_bound }, ..ReceiveLosses::default() }
+    }
+
+    #[test]
+    fn losses_of_all_ports_and_of_the_queue_are_told_in_json_and_in_words() {
+        let xdp = ReceiveLosses { xdp_ring: 5, frame_checks: 2, ..of_socket(1, false) };
+        let report = report([of_socket(3, false), xdp], 9);
+        let json = report.to_json();
+        let packets = &json["packets"];
+        let expected = json!({ "AF_XDP ring": 5, "frame checks": 2, "socket buffer": 4, RECORD_QUEUE: 9 });
+        assert_eq!((&packets["places"], &packets["inferred_places"]), (&expected, &json!({})));
+        assert_eq!((&packets["unlocated"], &packets["lost_in_socket_buffer"]), (&json!(0), &json!(4)));
+        let text = report.to_text();
+        for line in ["4 in the socket buffer", "5 in the AF_XDP ring", "9 in the record queue"] {
+            assert!(text.contains(&format!("lost          {line}\n")), "no {line} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_count_of_pieces_is_inferred_and_none_is_told_as_well() {
+        let pieces = report([of_socket(3, true), of_socket(0, true)], 0);
+        let packets = &pieces.to_json()["packets"];
+        assert_eq!(packets["inferred_places"], json!({ "socket buffer": 3 }));
+        assert_eq!(packets["places"], json!({ "socket buffer": 0, RECORD_QUEUE: 0 }));
+        assert!(pieces.to_text().contains("lost          3 in the socket buffer (inferred, at least: "));
+        let nothing = report([ReceiveLosses::default(); 2], 0);
+        assert!(nothing.to_text().contains("lost          0 in the socket buffer\n"));
+    }
 }

@@ -7,19 +7,17 @@ use evforge_core::packet::PacketSlab;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{InletCounts, RecordInlet, RecordQueue, Recorder, RecordingWriter};
+use evforge_net::session::{
+    Attend, LARGEST_PIECE, PacketHandler, PacketReceiver, Received, ReceivingThread, SessionClock,
+    SessionError, SessionLimits, receive_with_threads,
+};
+use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait for packets before a thread looks at anything else.
-const PATIENCE: Duration = Duration::from_millis(20);
 /// Time between states.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of the largest piece that the kernel hands over at once.
-const LARGEST_PIECE: usize = 1 << 16;
-/// Longest time to fetch what a socket still holds at the end.
-const LAST_FETCH: Duration = Duration::from_millis(500);
 
 /// What a recording needs.
 pub struct RecordRun<'a> {
@@ -29,12 +27,8 @@ pub struct RecordRun<'a> {
     pub writer: RecordingWriter,
     /// How much may wait for the disk, for each port.
     pub queue: RecordQueue,
-    /// Set from outside to end the recording in good order.
-    pub stop: &'a AtomicBool,
-    /// End after so long, if set.
-    pub ends_after: Option<Duration>,
-    /// End when so long no packet has come, once there were some, if set.
-    pub idle_limit: Option<Duration>,
+    /// What ends the recording in good order.
+    pub limits: SessionLimits<'a>,
 }
 
 /// The state of a recording, about once a second.
@@ -58,44 +52,30 @@ impl RecordRun<'_> {
             self.sources.iter().map(|source| source.local_address().ip()).collect();
         let kernel_before = KernelCounters::read().ok();
         let (recorder, inlets) = Recorder::start(self.writer, &destinations, self.queue)?;
-        let started = Instant::now();
-        let over = AtomicBool::new(false);
-        let mut watch = Watch {
-            started,
-            shown: started,
-            received: 0,
-            last_packet: started,
-            stop: self.stop,
-            ends_after: self.ends_after,
-            idle_limit: self.idle_limit,
-        };
-        let mut ports = std::thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (source, inlet) in self.sources.into_iter().zip(inlets) {
-                let over_here = &over;
-                let name = format!("port {}", source.local_address().port());
-                let work = move || receive(source, inlet, over_here);
-                match std::thread::Builder::new().name(name).spawn_scoped(scope, work) {
-                    Ok(thread) => threads.push(thread),
-                    Err(error) => {
-                        // The threads that have begun must not wait for ever.
-                        over.store(true, Ordering::Relaxed);
-                        return Err(error);
-                    }
-                }
+        let threads = self.sources.into_iter().zip(inlets).map(|(source, inlet)| ReceivingThread {
+            name: format!("port {}", source.local_address().port()),
+            receiver: source,
+            handler: Recorded(inlet),
+        });
+        let clock = SessionClock::start(self.limits);
+        let mut shown = Instant::now();
+        let anywhere = |_| Ok::<(), Infallible>(());
+        let received = receive_with_threads(clock.clone(), threads.collect(), &anywhere, |progress| {
+            if shown.elapsed() >= STATUS_INTERVAL {
+                shown = Instant::now();
+                let mut counts = InletCounts::default();
+                recorder.inlets().iter().for_each(|inlet| counts.add(inlet));
+                status(&RecordStatus { elapsed: progress.elapsed, counts, alarm: recorder.alarm() });
             }
-            while !over.load(Ordering::Relaxed) {
-                std::thread::sleep(PATIENCE);
-                if recorder.has_failed() || watch.is_over(&recorder, &mut status) {
-                    over.store(true, Ordering::Relaxed);
-                }
-            }
-            Ok(threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect::<Vec<PortReport>>())
+            if recorder.has_failed() { Attend::End } else { Attend::Pause }
+        });
+        let received = received.map_err(|error| match error {
+            SessionError::NoThread(error) => error,
+            SessionError::Place(never) => match never {},
         })?;
-        let elapsed = started.elapsed();
+        let elapsed = clock.elapsed();
+        // With them go the inlets: the recorder waits for that.
+        let mut ports: Vec<PortReport> = received.into_iter().map(port_report).collect();
         let recording = recorder.end();
         for (port, inlet) in ports.iter_mut().zip(&recording.inlets) {
             port.recorder = *inlet;
@@ -111,68 +91,29 @@ impl RecordRun<'_> {
     }
 }
 
-/// Decides when a recording is over, and tells its state.
-struct Watch<'a> {
-    started: Instant,
-    shown: Instant,
-    received: u64,
-    last_packet: Instant,
-    stop: &'a AtomicBool,
-    ends_after: Option<Duration>,
-    idle_limit: Option<Duration>,
-}
+/// Hands packets to the recorder, from whose slabs they are received into.
+struct Recorded(RecordInlet);
 
-impl Watch<'_> {
-    fn is_over(&mut self, recorder: &Recorder, status: &mut impl FnMut(&RecordStatus)) -> bool {
-        let mut counts = InletCounts::default();
-        for inlet in recorder.inlets() {
-            counts.add(&inlet);
-        }
-        if counts.received != self.received {
-            self.received = counts.received;
-            self.last_packet = Instant::now();
-        }
-        let elapsed = self.started.elapsed();
-        if self.shown.elapsed() >= STATUS_INTERVAL {
-            self.shown = Instant::now();
-            status(&RecordStatus { elapsed, counts, alarm: recorder.alarm() });
-        }
-        self.stop.load(Ordering::Relaxed)
-            || self.ends_after.is_some_and(|limit| elapsed >= limit)
-            || self.idle_limit.is_some_and(|limit| self.received > 0 && self.last_packet.elapsed() >= limit)
+impl PacketHandler for Recorded {
+    fn slab_to_fill(&mut self) -> &mut PacketSlab {
+        self.0.slab_with_room(LARGEST_PIECE)
+    }
+
+    fn received(&mut self, _packets: usize, _receiver: &dyn PacketReceiver) {
+        self.0.commit();
     }
 }
 
-/// Receives until it is told that it is over, and what the socket still holds then.
-fn receive(mut source: LiveReceiver, mut inlet: RecordInlet, over: &AtomicBool) -> PortReport {
-    let mut since: Option<Instant> = None;
-    let failure = loop {
-        if since.is_none() && over.load(Ordering::Relaxed) {
-            since = Some(Instant::now());
-        }
-        let patience = if since.is_some() { Duration::ZERO } else { PATIENCE };
-        let slab: &mut PacketSlab = inlet.slab_with_room(LARGEST_PIECE);
-        let received = source.receive(slab, Instant::now() + patience);
-        inlet.commit();
-        match received {
-            Ok(packets) => {
-                if since.is_some_and(|since| packets == 0 || since.elapsed() > LAST_FETCH) {
-                    break None;
-                }
-            }
-            Err(error) => {
-                over.store(true, Ordering::Relaxed);
-                break Some(error.to_string());
-            }
-        }
-    };
+/// What a port has received and lost.
+fn port_report(port: Received<LiveReceiver, Recorded>) -> PortReport {
+    let state = port.end.state;
     PortReport {
-        addresses: source.local_addresses(),
-        receiver: source.counters(),
-        losses: source.losses(),
-        alarms: source.alarms(),
+        addresses: port.receiver.local_addresses(),
+        receiver: state.counters,
+        losses: state.losses,
+        alarms: state.alarms,
         // Filled in when everything has been written.
         recorder: InletCounts::default(),
-        failure,
+        failure: port.end.failure.map(|error| error.to_string()),
     }
 }

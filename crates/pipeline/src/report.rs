@@ -11,9 +11,10 @@ use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
 use evforge_core::run_state::{LedgerTotals, OutputState, RunState, discards};
 use evforge_net::clock::ClockReport;
+use evforge_net::losses;
 use evforge_net::record::Recording;
 use evforge_outputs::OutputOutcome;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
@@ -87,7 +88,7 @@ impl RunReport {
         let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
         let mut stream = json!({
             "name": self.stream,
-            "sources": ledger.sources.iter().map(|s| source_json(s, state.unlocated)).collect::<Vec<_>>(),
+            "sources": ledger.sources.iter().map(|s| source_json(s, state.losses.unlocated)).collect::<Vec<_>>(),
             "packets": self.all_packets_json(&packets),
             "readouts": totals.readouts,
             "markers": value("markers"),
@@ -171,22 +172,15 @@ impl RunReport {
     /// The packets of all sources, with the places of the losses.
     fn all_packets_json(&self, packets: &PacketLedger) -> Value {
         let mut json = packets_json(packets);
-        json["unlocated"] = json!(self.state.unlocated);
-        let after = self.state.lost_after_the_last;
+        let after = self.state.losses.after_the_last;
         if after > 0 {
             // A sequence cannot see what was lost after its last number; the socket's counter can.
             json["lost"] = json!(packets.lost + after);
-            json["lost_after_the_last"] = json!(after);
             if let Some(sent) = packets.sent {
                 json["sent"] = json!(sent + after);
             }
         }
-        let place = |inferred: bool| -> Map<String, Value> {
-            let places = self.state.losses.iter().filter(|loss| loss.inferred == inferred);
-            places.map(|loss| (loss.place.to_owned(), json!(loss.packets))).collect()
-        };
-        json["places"] = Value::Object(place(false));
-        json["inferred_places"] = Value::Object(place(true));
+        losses::add_to_json(&self.state.losses, &mut json);
         json
     }
 
@@ -216,22 +210,15 @@ impl RunReport {
         let packets = ledger.packets();
         line("packets", packets_text(&packets));
         // With a single place it can be said of each source.
-        let place = match &state.losses[..] {
-            [loss] if state.unlocated == 0 => format!("; place: {}", loss.place),
+        let place = match &state.losses.places[..] {
+            [loss] if state.losses.unlocated == 0 => format!("; place: {}", loss.place.name()),
             _ => String::new(),
         };
         for source in &ledger.sources {
             line(&format!("  {}", source.name), source_text(source, &place));
         }
-        for loss in &state.losses {
-            let how = if loss.inferred { " (inferred)" } else { "" };
-            line("  lost", format!("{} in the {}{how}", grouped(loss.packets), loss.place));
-        }
-        if state.lost_after_the_last > 0 {
-            line("  of these", format!("{} after the last received", grouped(state.lost_after_the_last)));
-        }
-        if state.unlocated > 0 {
-            line("  lost", format!("{} unlocated", grouped(state.unlocated)));
+        for loss in state.losses.lines() {
+            line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.place));
         }
         for alarm in &state.alarms {
             line("ALARM", alarm.clone());

@@ -1,12 +1,12 @@
 //! Puts together what is known of a run at one moment: for outputs, page, status line and report alike.
 
 use crate::forming::Forming;
-use crate::loss_places::LossPlaces;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::losses::LossBreakdown;
 use evforge_core::pulsed::PulseCounters;
-use evforge_core::run_state::{LocatedLoss, OutputState, RunState};
+use evforge_core::run_state::{OutputState, RunState};
 use std::time::Duration;
 
 /// What a run knows beside its ledger.
@@ -17,7 +17,7 @@ pub(crate) struct Surroundings {
     /// Counters of capture or receiver, kernel and interfaces.
     pub(crate) stages: Vec<(&'static str, CounterSnapshot)>,
     /// Where packets were lost.
-    pub(crate) losses: LossPlaces,
+    pub(crate) losses: LossBreakdown,
     /// What the pattern of losses suggests.
     pub(crate) hints: Vec<String>,
     /// What is wrong with receiving.
@@ -31,18 +31,11 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
     let Surroundings { elapsed, stages, losses, hints, alarms, samples } = around;
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
-    let located = losses.places.iter().map(|loss| LocatedLoss {
-        place: loss.place.name(),
-        packets: loss.packets,
-        inferred: loss.inferred,
-    });
     RunState {
         elapsed,
         ledger,
         stages,
-        losses: located.collect(),
-        unlocated: losses.unlocated,
-        lost_after_the_last: losses.after_the_last,
+        losses,
         hints,
         alarms,
         detector_failure: forming.failure(),

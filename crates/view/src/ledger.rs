@@ -66,14 +66,15 @@ fn add_discards(state: &mut LedgerState, run: &evforge_core::run_state::RunState
 }
 
 fn add_losses(state: &mut LedgerState, run: &evforge_core::run_state::RunState) {
-    state.unlocated += run.unlocated;
-    for loss in &run.losses {
-        let same =
-            |known: &&mut LocatedLoss| (known.place.as_str(), known.inferred) == (loss.place, loss.inferred);
+    state.unlocated += run.losses.unlocated;
+    for loss in &run.losses.places {
+        let same = |known: &&mut LocatedLoss| {
+            (known.place.as_str(), known.inferred) == (loss.place.name(), loss.inferred)
+        };
         match state.places.iter_mut().find(same) {
             Some(known) => known.packets += loss.packets,
             None => state.places.push(LocatedLoss {
-                place: loss.place.to_owned(),
+                place: loss.place.name().to_owned(),
                 packets: loss.packets,
                 inferred: loss.inferred,
             }),
@@ -154,7 +155,8 @@ mod tests {
     use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
     use evforge_core::counter::CounterSnapshot;
     use evforge_core::ledger::DetectorLedger;
-    use evforge_core::run_state::{self, OutputState, RunState};
+    use evforge_core::losses::LossLocation;
+    use evforge_core::run_state::{OutputState, RunState};
     use evforge_core::sequence::SequenceTracker;
     use std::sync::Arc;
 
@@ -201,8 +203,8 @@ mod tests {
     fn streams_add_up_and_losses_have_a_place() {
         let (mut one, two) = (observed(&[1, 2, 5]), observed(&[7, 9]));
         let run = Arc::make_mut(&mut one.run);
-        run.losses = vec![run_state::LocatedLoss { place: "socket buffer", packets: 2, inferred: false }];
-        run.unlocated = 1;
+        run.losses.add(LossLocation::SocketBuffer, 2, false);
+        run.losses.unlocated = 1;
         run.hints = vec!["raise the buffer".into()];
         run.outputs =
             vec![OutputState { id: "csv".into(), failure: Some("gone".into()), ..Default::default() }];

@@ -165,7 +165,9 @@ impl JsonLines {
         let mut bytes = [0; 4096];
         loop {
             match connection.stream.read(&mut bytes) {
-                Ok(0) => return Err(std::io::Error::new(ErrorKind::UnexpectedEof, "the server has closed it")),
+                Ok(0) => {
+                    return Err(std::io::Error::new(ErrorKind::UnexpectedEof, "the server has closed it"));
+                }
                 Ok(read) => connection.answer.push_str(&String::from_utf8_lossy(&bytes[..read])),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),

@@ -99,11 +99,8 @@ fn a_server_that_stalls_closes_and_returns_gets_every_event_and_all_is_counted()
     ]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = std::fs::read_to_string(&events).expect("events as CSV");
-    let expected: Vec<u64> = lines
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split(',').nth(1)?.parse().ok())
-        .collect();
+    let expected: Vec<u64> =
+        lines.lines().skip(1).filter_map(|line| line.split(',').nth(1)?.parse().ok()).collect();
     assert!(expected.len() > 5_000, "{} events", expected.len());
     let batches = batches.lock().expect("nobody has panicked");
     let numbers: Vec<u64> = batches.keys().copied().collect();
@@ -111,8 +108,7 @@ fn a_server_that_stalls_closes_and_returns_gets_every_event_and_all_is_counted()
     let pixels = batches.values().flat_map(|batch| batch["pixel_id"].as_array().cloned().unwrap_or_default());
     assert_eq!(pixels.filter_map(|pixel| pixel.as_u64()).collect::<Vec<_>>(), expected);
 
-    let report: Value =
-        serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     let outputs = report["outputs"].as_array().expect("a list").clone();
     let of = |id: &str| outputs.iter().find(|output| output["id"] == id).expect("the output").clone();
     let lines = of("json_lines");
@@ -145,8 +141,7 @@ fn without_a_server_the_run_ends_says_so_and_counts_what_is_missing() {
     assert!(killed.expect("kill").success());
     let status = child.wait().expect("an end");
     assert!(!status.success());
-    let report: Value =
-        serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     let outputs = report["outputs"].as_array().expect("a list").clone();
     let lines = outputs.iter().find(|output| output["id"] == "json_lines").expect("the output").clone();
     assert!(lines["failure"].as_str().is_some_and(|why| why.contains("no connection to")), "{lines}");

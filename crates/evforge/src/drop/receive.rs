@@ -127,8 +127,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
                     }
                 }
             }
-            (Some(page), ReceiveProgress::Words { stream, account, drops, lost_by_xdp }) => {
-                page.show(*stream, account, *drops, *lost_by_xdp);
+            (Some(page), ReceiveProgress::Words { stream, account, losses }) => {
+                page.show(*stream, account, *losses);
             }
             _ => {}
         }

@@ -98,23 +98,8 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         grouped(packets.duplicated),
         rare_counts(&packets),
     );
-    let places = &stream.places;
-    for (count, place) in [
-        (
-            places.socket,
-            if places.socket_is_inferred {
-                "in the socket buffer (at least: the kernel counts pieces of up to 64 packets)"
-            } else {
-                "in the socket buffer"
-            },
-        ),
-        (places.rings, "in the rings of AF_XDP, which count for all streams (inferred)"),
-        (places.sender, "by the sender's host (inferred)"),
-        (places.unlocated, "unlocated: before the counters of this host"),
-    ] {
-        if count > 0 {
-            let _ = writeln!(text, "  lost        {} {place}", grouped(count));
-        }
+    for line in stream.losses.lines() {
+        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.place);
     }
     if let (Some(next), Some(bound)) = (next_packet_bound(&packets), packets.loss_upper_bound()) {
         let _ = writeln!(

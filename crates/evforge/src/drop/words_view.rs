@@ -6,10 +6,11 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
-use evforge_core::run_state::{LocatedLoss, RunState};
-use evforge_measure::drop::{SIDE, StreamAccount, WORDS, WordHistogram};
+use evforge_core::run_state::RunState;
+use evforge_measure::drop::{SIDE, StreamAccount, StreamLosses, WORDS, WordHistogram};
 use evforge_measure::loss::with_report;
-use evforge_net::socket::SocketDrops;
+use evforge_net::live_receiver::ReceiveLosses;
+use evforge_net::losses::{self, LossBreakdown, LossCounts};
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,8 +24,7 @@ struct StreamWords {
     sum: u64,
     source: Option<SourceLedger>,
     counters: CounterSnapshot,
-    drops: SocketDrops,
-    lost_by_xdp: u64,
+    losses: StreamLosses,
 }
 
 /// The page: a panel of 256 x 256 words for each stream.
@@ -61,18 +61,12 @@ impl WordsView {
     }
 
     /// Shows what a stream has received so far.
-    pub(super) fn show(
-        &mut self,
-        stream: usize,
-        account: &StreamAccount,
-        drops: SocketDrops,
-        lost_by_xdp: u64,
-    ) {
+    pub(super) fn show(&mut self, stream: usize, account: &StreamAccount, losses: StreamLosses) {
         let Some(words) = self.streams.get_mut(stream) else { return };
         words.above = above(account.histogram());
         words.sum = account.histogram().sum();
         words.counters = CounterSnapshot::of(account.counters());
-        (words.drops, words.lost_by_xdp) = (drops, lost_by_xdp);
+        words.losses = losses;
         words.source = Some(SourceLedger {
             name: format!("port {}", words.port),
             packets: with_report(account.sequence(), None),
@@ -85,24 +79,20 @@ impl WordsView {
         };
         let all = self.streams.iter().map(|stream| stream.sum).sum();
         self.sink.set_counts(self.streams.iter().flat_map(|stream| stream.above.iter().copied()), all);
-        let losses = self.losses();
-        let located: u64 = losses.iter().map(|loss| loss.packets).sum();
-        let unlocated = ledger.packets().lost.saturating_sub(located);
+        let mut losses = self.losses();
+        losses.unlocated = ledger.packets().lost.saturating_sub(losses.placed());
         // An output of pictures does not fail.
-        let _ = self.sink.observe(&Arc::new(RunState { ledger, losses, unlocated, ..RunState::default() }));
+        let _ = self.sink.observe(&Arc::new(RunState { ledger, losses, ..RunState::default() }));
     }
 
     /// What sockets have dropped, each those of its stream, and AF_XDP of all.
-    fn losses(&self) -> Vec<LocatedLoss> {
-        let drops = |stream: &StreamWords| stream.drops;
-        let of_sockets = self.streams.iter().map(|stream| drops(stream).count).sum();
-        let inferred = self.streams.iter().any(|stream| drops(stream).is_lower_bound);
-        let by_xdp = self.streams.iter().map(|stream| stream.lost_by_xdp).max().unwrap_or(0);
-        [("socket buffer", of_sockets, inferred), ("AF_XDP", by_xdp, false)]
-            .into_iter()
-            .filter(|(_, packets, _)| *packets > 0)
-            .map(|(place, packets, inferred)| LocatedLoss { place, packets, inferred })
-            .collect()
+    fn losses(&self) -> LossBreakdown {
+        let mut receiver = ReceiveLosses::default();
+        // Streams that share a receiver tell of the same losses, those who tell last of the most.
+        let shared = self.streams.iter().map(|stream| stream.losses.shared);
+        receiver.add(&shared.max_by_key(|losses| losses.by_xdp() + losses.socket.count).unwrap_or_default());
+        self.streams.iter().for_each(|stream| receiver.socket.add(stream.losses.socket));
+        losses::join(&LossCounts { receiver, ..LossCounts::default() })
     }
 }
 

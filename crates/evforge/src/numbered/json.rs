@@ -1,9 +1,10 @@
 //! The report on numbered packets as JSON.
 
-use super::places::places;
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_measure::loss::{error_ratio, next_packet_bound, packets_json};
 use evforge_measure::numbered::ReceiveReport;
+use evforge_net::losses::LossBreakdown;
+use evforge_net::losses::add_to_json;
 use serde_json::{Map, Value, json};
 
 /// What was received.
@@ -21,7 +22,9 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
             "largest_s": latency.largest().as_secs_f64(),
         })
     });
-    let packets = report.packets();
+    let (packets, losses) = (report.packets(), report.losses());
+    let mut packets_with_losses = packets_json(&packets);
+    add_to_json(&losses, &mut packets_with_losses);
     let flows: Vec<Value> = report
         .flows
         .iter()
@@ -42,12 +45,12 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
         "seconds": received.account.seconds(),
         "packets_per_second": report.packets_per_second(),
         "bits_per_second": report.bits_per_second(),
-        "packets": packets_json(&packets),
+        "packets": packets_with_losses,
         "is_exact": report.is_exact(),
         "packet_error_ratio": error_ratio(&packets),
         "loss_bound_next_packet": next_packet_bound(&packets),
         "loss_upper_bound": packets.loss_upper_bound(),
-        "places": places_of(report),
+        "places": former_places(&losses),
         "flows": flows,
         "latency": latencies,
         "processor": {
@@ -66,20 +69,15 @@ pub(super) fn received(report: &ReceiveReport) -> Value {
     })
 }
 
-fn places_of(report: &ReceiveReport) -> Value {
-    let places = places(report);
-    let mut all: Map<String, Value> = places
-        .here
-        .places
-        .iter()
+/// The losses as reports had them before `packets` had them: for those who still read that, until the next release.
+fn former_places(losses: &LossBreakdown) -> Value {
+    let places = losses.places.iter();
+    let all: Map<String, Value> = places
         .map(|loss| {
             (loss.place.name().to_owned(), json!({"packets": loss.packets, "inferred": loss.inferred}))
         })
         .collect();
-    if places.sender > 0 {
-        all.insert("sender".into(), json!({"packets": places.sender, "inferred": true}));
-    }
-    json!({"places": all, "unlocated": places.unlocated, "after_the_last": places.here.after_the_last})
+    json!({"places": all, "unlocated": losses.unlocated, "after_the_last": losses.after_the_last})
 }
 
 fn counters(snapshot: &CounterSnapshot) -> Map<String, Value> {

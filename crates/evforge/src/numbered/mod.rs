@@ -1,7 +1,6 @@
 //! `evforge send` and `evforge receive`: numbered packets, and what became of them.
 
 mod json;
-mod places;
 mod receive;
 mod send;
 mod text;

@@ -1,6 +1,5 @@
 //! Reports of numbered packets for people.
 
-use super::places::places;
 use evforge_core::ledger::PacketLedger;
 use evforge_measure::loss::{error_ratio, next_packet_bound, rare_counts};
 use evforge_measure::numbered::{ReceiveReport, SentReport};
@@ -166,23 +165,8 @@ fn add_packets(text: &mut String, report: &ReceiveReport, packets: &PacketLedger
             let _ = writeln!(text, "  and {more} flows more, which are in the JSON report");
         }
     }
-    let places = places(report);
-    let mut add = |packets: u64, place: &str, inferred: bool| {
-        let inferred = if inferred { " (inferred)" } else { "" };
-        let _ = writeln!(text, "  lost        {} in the {place}{inferred}", grouped(packets));
-    };
-    for loss in &places.here.places {
-        add(loss.packets, loss.place.name(), loss.inferred);
-    }
-    if places.sender > 0 {
-        add(places.sender, "sender's host", true);
-    }
-    if places.unlocated > 0 {
-        let _ = writeln!(
-            text,
-            "  lost        {} unlocated: before this host's counters",
-            grouped(places.unlocated)
-        );
+    for line in report.losses().lines() {
+        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.place);
     }
     if let (Some(ratio), Some(next), Some(bound)) =
         (error_ratio(packets), next_packet_bound(packets), packets.loss_upper_bound())

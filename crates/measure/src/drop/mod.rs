@@ -25,7 +25,7 @@ pub use account::{DropCounters, StreamAccount};
 pub use generator::{BLOCK_UNIT, GeneratorError, GeneratorSettings};
 pub use histogram::{SIDE, WORDS, WordHistogram};
 pub use pattern::WordPattern;
-pub use receive::{ReceiveProgress, ReceiveSettings, ReceivedStream, receive};
+pub use receive::{ReceiveProgress, ReceiveSettings, ReceivedStream, StreamLosses, receive};
 pub use report::{ReceiveReport, StreamReport};
 pub use send::{SendRunError, SendSettings, SendTarget, send};
 pub use send_stream::{SendStream, StreamSettings};

@@ -6,10 +6,13 @@
 //! a card has one AF_XDP socket.
 
 use super::account::StreamAccount;
-use crate::receive_error::ReceiveRunError;
+use crate::receive_error::{ReceiveRunError, whole};
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
-use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveMethod, ReceivePlan};
+use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveLosses, ReceiveMethod, ReceivePlan};
+use evforge_net::session::{
+    Attend, PacketHandler, PacketReceiver, ReceivingThread, SessionClock, SessionLimits, receive_with_threads,
+};
 use evforge_net::socket::{ReceiveBuffer, ReceiverOptions, SocketDrops};
 use evforge_net::xdp::XdpOptions;
 use evforge_wire::drop::{DropLayout, Order};
@@ -18,14 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often threads and management look at each other.
-const INTERVAL: Duration = Duration::from_millis(50);
-
-/// In how many intervals the words are told once.
-const WORDS_EVERY: u32 = 5;
-
-/// How long a worker empties its buffer at the end, if a sender goes on.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How often the words are told.
+const WORDS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Packets and bytes of a worker's memory.
 const SLAB: (usize, usize) = (4096, 8 << 20);
@@ -49,7 +46,7 @@ pub struct ReceiveSettings {
     pub coalesce: bool,
     /// Cores of the workers, taken in turn; none leaves them to the system.
     pub cores: Vec<usize>,
-    /// Tell the words of each stream while it runs, some 4 times per second; costs a worker about 0.1 ms each time.
+    /// Tell the words of each stream while it runs, 4 times per second at most; costs a worker about 0.1 ms each time.
     pub shows_words: bool,
     /// Ends when no stream has had a packet for so long after the first; none does not.
     pub idle: Option<Duration>,
@@ -64,12 +61,12 @@ pub enum ReceiveProgress {
     Ready {
         /// Where each stream is received.
         addresses: Vec<SocketAddr>,
-        /// The way in, and why it is this one.
+        /// How packets are received, and why so.
         way: String,
         /// What the kernel did not grant, in sentences.
         warnings: Vec<String>,
     },
-    /// Some 20 times per second.
+    /// Some 50 times per second.
     Running {
         /// Time since the ports were opened.
         elapsed: Duration,
@@ -86,11 +83,30 @@ pub enum ReceiveProgress {
         stream: usize,
         /// Its packets and words.
         account: Box<StreamAccount>,
-        /// What its socket dropped.
-        drops: SocketDrops,
-        /// What AF_XDP lost, of all streams together.
-        lost_by_xdp: u64,
+        /// What was lost on the way to it.
+        losses: StreamLosses,
     },
+}
+
+/// What this host lost of a stream before it was received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamLosses {
+    /// What its own socket dropped.
+    pub socket: SocketDrops,
+    /// What was lost of all streams together where they have one receiver, as by AF_XDP: in its rings, its memory and by its
+    /// checks, and by the sockets beside it.
+    pub shared: ReceiveLosses,
+}
+
+impl StreamLosses {
+    /// Those of one stream, or of all streams together (`is_shared`).
+    fn new(losses: ReceiveLosses, is_shared: bool) -> Self {
+        if is_shared {
+            Self { socket: SocketDrops::default(), shared: losses }
+        } else {
+            Self { socket: losses.socket, shared: ReceiveLosses::default() }
+        }
+    }
 }
 
 /// What came in one stream.
@@ -98,14 +114,12 @@ pub enum ReceiveProgress {
 pub struct ReceivedStream {
     /// Where it was received.
     pub address: SocketAddr,
-    /// The way in.
+    /// How it was received, and why so.
     pub way: String,
     /// Its packets and words.
     pub account: StreamAccount,
-    /// What its socket dropped.
-    pub drops: SocketDrops,
-    /// What AF_XDP lost, of all streams together; with what the sockets beside it dropped.
-    pub lost_by_xdp: u64,
+    /// What was lost on the way to it.
+    pub losses: StreamLosses,
     /// The receive buffer of a socket.
     pub buffer: Option<ReceiveBuffer>,
     /// What was wrong with receiving, in whole sentences.
@@ -114,26 +128,63 @@ pub struct ReceivedStream {
     pub before_start: u64,
 }
 
-/// What a worker tells while it runs.
+/// What is told of a stream while it is received.
 #[derive(Debug, Default)]
-struct Telling {
+struct Told {
     packets: AtomicU64,
     bytes: AtomicU64,
     jumps: AtomicU64,
-    /// The management wants to see the words.
+    /// Somebody wants to see the words.
     is_asked: AtomicBool,
-    words: Mutex<Option<(Box<StreamAccount>, SocketDrops, u64)>>,
+    words: Mutex<Option<(Box<StreamAccount>, StreamLosses)>>,
 }
 
 /// A stream while it is received.
 struct Stream<'a> {
     address: SocketAddr,
     account: StreamAccount,
-    telling: &'a Telling,
+    told: &'a Told,
+}
+
+/// The streams of one receiver.
+struct Streams<'a> {
+    slab: PacketSlab,
+    streams: Vec<Stream<'a>>,
+    /// True if the receiver counts losses of all streams together.
+    is_shared: bool,
+}
+
+impl PacketHandler for Streams<'_> {
+    fn slab_to_fill(&mut self) -> &mut PacketSlab {
+        &mut self.slab
+    }
+
+    fn received(&mut self, packets: usize, receiver: &dyn PacketReceiver) {
+        for packet in self.slab.batch().iter() {
+            let port = packet.origin.destination_port;
+            // A receiver takes nothing but what is sent to its ports.
+            if let Some(stream) = self.streams.iter_mut().find(|stream| stream.address.port() == port) {
+                stream.account.take(&packet);
+            }
+        }
+        self.slab.clear();
+        for Stream { account, told, .. } in &self.streams {
+            if packets > 0 {
+                let counters = account.counters();
+                told.packets.store(counters.packets_received, Ordering::Relaxed);
+                told.bytes.store(counters.bytes_received, Ordering::Relaxed);
+                told.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
+            }
+            if told.is_asked.swap(false, Ordering::Relaxed) {
+                let words = (Box::new(account.clone()), StreamLosses::new(receiver.losses(), self.is_shared));
+                *told.words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+            }
+        }
+    }
 }
 
 /// Receives all streams until the time is over, they have been idle for long enough or `stop` is set. `watch` is
-/// called when all ports are open, and some 20 times per second from then on.
+/// called when all ports are open, and some 50 times per second from then on.
 ///
 /// # Errors
 /// The first failure of a stream; the others are stopped then.
@@ -146,42 +197,71 @@ pub fn receive(
     let warnings: Vec<String> =
         receivers.iter().flat_map(|receiver| receiver.warnings().iter().cloned()).collect();
     let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
-    let tellings: Vec<Telling> = addresses.iter().map(|_| Telling::default()).collect();
+    let told: Vec<Told> = addresses.iter().map(|_| Told::default()).collect();
     let way = receivers.first().map(|receiver| receiver.description().to_owned()).unwrap_or_default();
     watch(&ReceiveProgress::Ready { addresses, way, warnings });
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let mut left = tellings.iter();
-        let mut threads = Vec::new();
-        for (index, receiver) in receivers.into_iter().enumerate() {
-            let new_stream = |(address, telling)| Stream {
-                address,
-                account: StreamAccount::new(settings.layout, settings.order),
-                telling,
-            };
-            // As many as the receiver has addresses: the shorter one is asked first, so none is left out.
-            let streams = receiver.local_addresses().into_iter().zip(left.by_ref()).map(new_stream).collect();
-            let over = &over;
-            let core = settings.cores.get(index % settings.cores.len().max(1)).copied();
-            threads.push(scope.spawn(move || {
-                let outcome = work(receiver, streams, core, over);
-                over.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                outcome
-            }));
+    let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+    let clock = SessionClock::start(limits);
+    let place = |number: usize| {
+        let core = settings.cores.get(number % settings.cores.len().max(1)).copied();
+        core.map_or(Ok(()), pin_current_thread)
+    };
+    let mut asked = Instant::now();
+    let received = receive_with_threads(clock, threads(receivers, settings, &told), &place, |progress| {
+        let sum = |what: fn(&Told) -> &AtomicU64| -> u64 {
+            told.iter().map(|told| what(told).load(Ordering::Relaxed)).sum()
+        };
+        watch(&ReceiveProgress::Running {
+            elapsed: progress.elapsed,
+            packets: sum(|told| &told.packets),
+            bytes: sum(|told| &told.bytes),
+            jumps: sum(|told| &told.jumps),
+        });
+        if settings.shows_words && asked.elapsed() >= WORDS_INTERVAL {
+            asked = Instant::now();
+            told.iter().for_each(|told| told.is_asked.store(true, Ordering::Relaxed));
         }
-        manage(settings, &tellings, stop, &over, watch);
-        over.store(true, Ordering::Relaxed);
-        // All are joined before the first error is looked at.
-        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
-        let mut received = Vec::new();
-        for outcome in outcomes {
-            received.extend(outcome.unwrap_or(Err(ReceiveRunError::Thread))?);
-        }
-        Ok(received)
-    })
+        tell_words(&told, watch);
+        Attend::Pause
+    })?;
+    let mut streams = Vec::new();
+    for thread in whole(received)? {
+        let (receiver, state) = (&thread.receiver, &thread.state);
+        let losses = StreamLosses::new(state.losses, thread.handler.is_shared);
+        streams.extend(thread.handler.streams.into_iter().map(|stream| ReceivedStream {
+            address: stream.address,
+            way: receiver.description().to_owned(),
+            account: stream.account,
+            losses,
+            buffer: receiver.buffer(),
+            alarms: state.alarms.clone(),
+            before_start: state.xdp.map_or(0, |counters| counters.before_start),
+        }));
+    }
+    Ok(streams)
 }
 
-/// The ways in: by AF_XDP one for all streams, else one for each.
+/// A thread for each receiver, with its streams.
+fn threads<'a>(
+    receivers: Vec<LiveReceiver>,
+    settings: &ReceiveSettings,
+    told: &'a [Told],
+) -> Vec<ReceivingThread<LiveReceiver, Streams<'a>>> {
+    let mut left = told.iter();
+    let thread = |(number, receiver): (usize, LiveReceiver)| {
+        // As many as the receiver has addresses: the shorter one is asked first, so none is left out.
+        let of_receiver = receiver.local_addresses().into_iter().zip(left.by_ref());
+        let account = || StreamAccount::new(settings.layout, settings.order);
+        let streams =
+            of_receiver.map(|(address, told)| Stream { address, account: account(), told }).collect();
+        let is_shared = receiver.buffer().is_none();
+        let handler = Streams { slab: PacketSlab::new(SLAB.0, SLAB.1), streams, is_shared };
+        ReceivingThread { name: format!("stream {number}"), receiver, handler }
+    };
+    receivers.into_iter().enumerate().map(thread).collect()
+}
+
+/// The receivers: by AF_XDP one for all streams, else one for each.
 fn open(settings: &ReceiveSettings) -> Result<Vec<LiveReceiver>, LiveReceiveError> {
     let plan = |address: SocketAddr, ports: Vec<u16>| {
         let socket = ReceiverOptions {
@@ -207,114 +287,12 @@ fn open(settings: &ReceiveSettings) -> Result<Vec<LiveReceiver>, LiveReceiveErro
     Ok(receivers)
 }
 
-/// Waits for the end.
-fn manage(
-    settings: &ReceiveSettings,
-    tellings: &[Telling],
-    stop: &AtomicBool,
-    over: &AtomicBool,
-    watch: &mut dyn FnMut(&ReceiveProgress),
-) {
-    let start = Instant::now();
-    let (mut last_packets, mut last_change) = (0, start);
-    let mut turn = 0_u32;
-    while !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
-        let elapsed = start.elapsed();
-        let sum = |what: fn(&Telling) -> &AtomicU64| -> u64 {
-            tellings.iter().map(|telling| what(telling).load(Ordering::Relaxed)).sum()
-        };
-        let packets = sum(|telling| &telling.packets);
-        let (bytes, jumps) = (sum(|telling| &telling.bytes), sum(|telling| &telling.jumps));
-        if packets != last_packets {
-            (last_packets, last_change) = (packets, Instant::now());
-        }
-        let is_idle = packets > 0 && settings.idle.is_some_and(|idle| last_change.elapsed() >= idle);
-        if is_idle || settings.duration.is_some_and(|duration| elapsed >= duration) {
-            return;
-        }
-        watch(&ReceiveProgress::Running { elapsed, packets, bytes, jumps });
-        turn += 1;
-        if settings.shows_words && turn.is_multiple_of(WORDS_EVERY) {
-            tellings.iter().for_each(|telling| telling.is_asked.store(true, Ordering::Relaxed));
-        }
-        tell_words(tellings, watch);
-        std::thread::sleep(INTERVAL);
-    }
-}
-
-/// Hands on what workers have told about their words.
-fn tell_words(tellings: &[Telling], watch: &mut dyn FnMut(&ReceiveProgress)) {
-    for (stream, telling) in tellings.iter().enumerate() {
-        let told = telling.words.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((account, drops, lost_by_xdp)) = told {
-            watch(&ReceiveProgress::Words { stream, account, drops, lost_by_xdp });
+/// Hands on what has been told about words.
+fn tell_words(told: &[Told], watch: &mut dyn FnMut(&ReceiveProgress)) {
+    for (stream, told) in told.iter().enumerate() {
+        let words = told.words.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((account, losses)) = words {
+            watch(&ReceiveProgress::Words { stream, account, losses });
         }
     }
-}
-
-/// What a stream's own socket dropped, and what AF_XDP lost of all streams together, the sockets beside it included.
-fn losses(receiver: &LiveReceiver) -> (SocketDrops, u64) {
-    let losses = receiver.losses();
-    let by_socket = receiver.buffer().is_some();
-    if by_socket {
-        (losses.socket, 0)
-    } else {
-        (SocketDrops::default(), losses.by_xdp() + losses.socket.count)
-    }
-}
-
-/// Receives the streams of one receiver.
-fn work(
-    mut receiver: LiveReceiver,
-    mut streams: Vec<Stream<'_>>,
-    core: Option<usize>,
-    over: &AtomicBool,
-) -> Result<Vec<ReceivedStream>, ReceiveRunError> {
-    if let Some(core) = core {
-        pin_current_thread(core).map_err(ReceiveRunError::Pin)?;
-    }
-    let mut slab = PacketSlab::new(SLAB.0, SLAB.1);
-    let mut drained_by = None;
-    loop {
-        // Read before the packets are fetched: what was in the buffer by then is still taken.
-        let is_over = over.load(Ordering::Relaxed);
-        let now = Instant::now();
-        let received = receiver.receive(&mut slab, if is_over { now } else { now + INTERVAL })?;
-        for packet in slab.batch().iter() {
-            let port = packet.origin.destination_port;
-            // A receiver takes nothing but what is sent to its ports.
-            if let Some(stream) = streams.iter_mut().find(|stream| stream.address.port() == port) {
-                stream.account.take(&packet);
-            }
-        }
-        slab.clear();
-        for Stream { account, telling, .. } in &streams {
-            if received > 0 {
-                let counters = account.counters();
-                telling.packets.store(counters.packets_received, Ordering::Relaxed);
-                telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
-                telling.jumps.store(account.jumps().jumps(), Ordering::Relaxed);
-            }
-            if telling.is_asked.swap(false, Ordering::Relaxed) {
-                let (drops, lost_by_xdp) = losses(&receiver);
-                let told = (Box::new(account.clone()), drops, lost_by_xdp);
-                *telling.words.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
-            }
-        }
-        if is_over && (received == 0 || now >= *drained_by.get_or_insert(now + DRAIN)) {
-            break;
-        }
-    }
-    let (drops, lost_by_xdp) = losses(&receiver);
-    let received = |stream: Stream<'_>| ReceivedStream {
-        address: stream.address,
-        way: receiver.description().to_owned(),
-        account: stream.account,
-        drops,
-        lost_by_xdp,
-        buffer: receiver.buffer(),
-        alarms: receiver.alarms(),
-        before_start: receiver.xdp_counters().map_or(0, |counters| counters.before_start),
-    };
-    Ok(streams.into_iter().map(received).collect())
 }

@@ -4,11 +4,30 @@ use super::pattern::WordPattern;
 use super::receive::ReceivedStream;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
-use crate::loss::{StreamPlaces, next_packet_bound, packets_json, with_report};
+use crate::loss::{next_packet_bound, packets_json, with_report};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
+use evforge_net::live_receiver::ReceiveLosses;
+use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation};
 use evforge_wire::drop::Order;
 use serde_json::{Map, Value, json};
+
+/// A counter of losses that holds those of all streams of a receiver.
+struct SharedCounter {
+    place: LossLocation,
+    count: fn(&ReceiveLosses) -> u64,
+}
+
+impl SharedCounter {
+    /// In the order in which they are used up.
+    const ALL: [Self; 4] = [
+        Self { place: LossLocation::XdpRing, count: |losses| losses.xdp_ring },
+        Self { place: LossLocation::XdpMemory, count: |losses| losses.xdp_memory },
+        Self { place: LossLocation::FrameChecks, count: |losses| losses.frame_checks },
+        // That of the sockets beside AF_XDP.
+        Self { place: LossLocation::SocketBuffer, count: |losses| losses.socket.count },
+    ];
+}
 
 /// One stream: what came, and the verdict on it.
 #[derive(Clone, Debug)]
@@ -22,7 +41,7 @@ pub struct StreamReport {
     /// What was not as the receiver was told to expect, in sentences.
     pub mismatches: Vec<String>,
     /// Where its packets were lost.
-    pub places: StreamPlaces,
+    pub losses: LossBreakdown,
 }
 
 /// All streams.
@@ -42,9 +61,12 @@ impl ReceiveReport {
         sent: Option<&SentReport>,
     ) -> Self {
         let asked = WordPattern::new(order);
-        // The sender's host counts for all streams together: what one has used is not there for the next.
-        // And so does AF_XDP.
-        let mut lost_by_xdp = received.iter().map(|stream| stream.lost_by_xdp).max().unwrap_or(0);
+        // The sender's host counts for all streams together, and so does AF_XDP: what one stream has used is not there for
+        // the next.
+        let mut shared = received.iter().map(|stream| stream.losses.shared).fold([0; 4], |most, losses| {
+            let of = SharedCounter::ALL.map(|counter| (counter.count)(&losses));
+            std::array::from_fn(|index| most[index].max(of[index]))
+        });
         let mut lost_at_sender = sent.map_or(0, |sent| sent.losses.sum());
         let streams = received
             .into_iter()
@@ -52,11 +74,13 @@ impl ReceiveReport {
                 let stream = sent.and_then(|sent| sent.stream(received.address.port())).cloned();
                 let mut report = StreamReport::new(received, stream, &asked, generators, sent.is_some());
                 let dropped = report.sent.as_ref().map_or(0, |sent| sent.dropped);
-                let lost = report.packets().lost;
-                let (drops, at_sender) = (report.received.drops, lost_at_sender.max(dropped));
-                report.places = StreamPlaces::new(lost, drops, lost_by_xdp, at_sender);
-                lost_by_xdp = lost_by_xdp.saturating_sub(report.places.rings);
-                lost_at_sender = lost_at_sender.saturating_sub(report.places.sender);
+                report.losses = report.own_losses();
+                for (counter, left) in SharedCounter::ALL.iter().zip(&mut shared) {
+                    *left -= report.losses.explain(counter.place, *left);
+                }
+                let at_sender = lost_at_sender.max(dropped);
+                let explained = report.losses.explain(LossLocation::Sender, at_sender);
+                lost_at_sender = lost_at_sender.saturating_sub(explained);
                 report
             })
             .collect();
@@ -117,7 +141,7 @@ impl StreamReport {
         let verification =
             Verification::new(account.histogram(), account.counters().packets_counted, &expected);
         mismatches.extend(received.alarms.iter().cloned());
-        Self { received, sent, verification, mismatches, places: StreamPlaces::default() }
+        Self { received, sent, verification, mismatches, losses: LossBreakdown::default() }
     }
 
     /// True if no check failed, no jump was reported, no packet was of no use, and there were packets.
@@ -137,6 +161,16 @@ impl StreamReport {
         with_report(self.received.account.sequence(), self.sent.as_ref().map(|sent| sent.packets))
     }
 
+    /// Where its packets were lost, as far as its own socket knows.
+    fn own_losses(&self) -> LossBreakdown {
+        losses::join(&LossCounts {
+            sequence: self.packets().lost,
+            receiver: ReceiveLosses { socket: self.received.losses.socket, ..ReceiveLosses::default() },
+            numbered: true,
+            ..LossCounts::default()
+        })
+    }
+
     /// UDP datagrams per second between the first packet and the last; 0 before the second.
     pub fn packets_per_second(&self) -> f64 {
         self.per_second(self.received.account.counters().packets_received)
@@ -153,8 +187,10 @@ impl StreamReport {
     }
 
     fn json(&self) -> Value {
-        let ReceivedStream { address, way, account, drops, buffer, .. } = &self.received;
+        let ReceivedStream { address, way, account, losses, buffer, .. } = &self.received;
         let (jumps, packets) = (account.jumps(), self.packets());
+        let mut packets_with_losses = packets_json(&packets);
+        losses::add_to_json(&self.losses, &mut packets_with_losses);
         let snapshot = CounterSnapshot::of(account.counters());
         let counters: Map<String, Value> =
             snapshot.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect();
@@ -188,18 +224,13 @@ impl StreamReport {
                 "lost_unexplained": saturated(jumps.lost_unexplained()),
                 "additional_unexplained": saturated(jumps.additional_unexplained()),
             },
-            "packets": packets_json(&packets),
-            "places": {
-                "socket buffer": {"packets": self.places.socket, "inferred": self.places.socket_is_inferred},
-                "AF_XDP": {"packets": self.places.rings, "inferred": true},
-                "sender": {"packets": self.places.sender, "inferred": true},
-                "unlocated": self.places.unlocated,
-            },
+            "packets": packets_with_losses,
+            "places": self.former_places(),
             "loss_bound_next_packet": next_packet_bound(&packets),
             "loss_upper_bound": packets.loss_upper_bound(),
             "socket": {
-                "dropped": drops.count,
-                "is_lower_bound": drops.is_lower_bound,
+                "dropped": losses.socket.count,
+                "is_lower_bound": losses.socket.is_lower_bound,
                 "buffer_requested": buffer.map(|buffer| buffer.requested),
                 "buffer_granted": buffer.map(|buffer| buffer.granted),
             },
@@ -218,6 +249,20 @@ impl StreamReport {
             "sent": self.sent,
         })
     }
+
+    /// The losses as reports had them before `packets` had them: for those who still read that, until the next release.
+    fn former_places(&self) -> Value {
+        let socket = self.received.losses.socket;
+        let sender = self.losses.at(LossLocation::Sender);
+        // By AF_XDP, what the sockets beside it dropped was counted as its own.
+        let by_xdp = self.losses.placed() - sender - socket.count;
+        json!({
+            "socket buffer": {"packets": socket.count, "inferred": socket.is_lower_bound && socket.count > 0},
+            "AF_XDP": {"packets": by_xdp, "inferred": true},
+            "sender": {"packets": sender, "inferred": true},
+            "unlocated": self.losses.unlocated,
+        })
+    }
 }
 
 fn area(area: &Area) -> Value {
@@ -226,4 +271,98 @@ fn area(area: &Area) -> Value {
 
 fn saturated(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drop::{StreamAccount, StreamLosses};
+    use crate::numbered::SentLosses;
+    use evforge_net::socket::SocketDrops;
+    use evforge_wire::drop::DropLayout;
+
+    /// A stream of which nothing has come.
+    fn received(port: u16, losses: StreamLosses) -> ReceivedStream {
+        ReceivedStream {
+            address: ([127, 0, 0, 1], port).into(),
+            way: "by hand".into(),
+            account: StreamAccount::new(DropLayout::P1, Order::Counting),
+            losses,
+            buffer: None,
+            alarms: Vec::new(),
+            before_start: 0,
+        }
+    }
+
+    /// The streams to ports 1 and 2, of 10 packets each; the sender's host has lost so many packets of both.
+    fn sent(lost: u64) -> SentReport {
+        let stream = |port: u16| -> SentStream {
+            serde_json::from_value(json!({
+                "destination": format!("127.0.0.1:{port}"), "source": "127.0.0.1:5", "layout": "P1",
+                "order": "counting", "pattern": "counting", "first_identifier": 0, "generators": [],
+                "packets": 10, "payload_bytes": 0, "datagrams": 10, "datagram_bytes": 0, "faults": [],
+                "asked_rate": null, "seconds": 1.0, "packets_per_second": 10.0, "bits_per_second": 0.0,
+                "refused": 0, "mean_lateness_ns": null, "largest_lateness_ns": null,
+            }))
+            .expect("a stream")
+        };
+        let losses = SentLosses { send_buffer_errors: lost, ..SentLosses::default() };
+        SentReport { streams: vec![stream(1), stream(2)], losses }
+    }
+
+    /// The losses of both streams.
+    fn packets(losses: [StreamLosses; 2], lost_at_sender: u64) -> [(Value, Value); 2] {
+        let [one, two] = losses;
+        let received = vec![received(1, one), received(2, two)];
+        let report = ReceiveReport::new(received, Order::Counting, 1, Some(&sent(lost_at_sender)));
+        let json = report.json();
+        [0, 1].map(|index| {
+            let stream = &json["streams"][index];
+            let mut packets = stream["packets"].clone();
+            for other in ["sent", "received", "lost", "reordered", "duplicated", "unconfirmed", "restarts"] {
+                packets.as_object_mut().expect("counts").remove(other);
+            }
+            (packets, stream["places"].clone())
+        })
+    }
+
+    #[test]
+    fn a_stream_has_what_its_socket_dropped_and_a_part_of_what_all_share() {
+        let socket = |count| StreamLosses {
+            socket: SocketDrops { count, is_lower_bound: false },
+            ..Default::default()
+        };
+        let [(one, former), (two, _)] = packets([socket(4), socket(12)], 7);
+        let expected =
+            json!({ "places": {"socket buffer": 4}, "inferred_places": {"sender": 6}, "unlocated": 0 });
+        assert_eq!(one, expected);
+        // One packet is left of what the sender's host lost, and nothing that it could explain.
+        let expected = json!({
+            "places": {"socket buffer": 12}, "inferred_places": {}, "unlocated": 0, "lost_after_the_last": 2,
+        });
+        assert_eq!(two, expected);
+        let expected = json!({
+            "socket buffer": {"packets": 4, "inferred": false}, "AF_XDP": {"packets": 0, "inferred": true},
+            "sender": {"packets": 6, "inferred": true}, "unlocated": 0,
+        });
+        assert_eq!(former, expected);
+    }
+
+    #[test]
+    fn losses_that_all_streams_share_are_shared_out_once() {
+        let beside = SocketDrops { count: 2, is_lower_bound: false };
+        let shared = ReceiveLosses { socket: beside, xdp_ring: 6, xdp_memory: 5, frame_checks: 1 };
+        let all = StreamLosses { shared, ..StreamLosses::default() };
+        let [(one, former), (two, _)] = packets([all, all], 3);
+        let expected = json!({
+            "places": {}, "inferred_places": {"AF_XDP ring": 6, "AF_XDP memory": 4}, "unlocated": 0,
+        });
+        assert_eq!(one, expected);
+        let expected = json!({
+            "places": {}, "unlocated": 3,
+            "inferred_places": {"AF_XDP memory": 1, "frame checks": 1, "socket buffer": 2, "sender": 3},
+        });
+        assert_eq!(two, expected);
+        assert_eq!(former["AF_XDP"]["packets"], 10);
+    }
 }

@@ -1,23 +1,20 @@
 //! Numbered packets received over UDP, in one thread, with a stated work for each of them.
 
 use super::account::Account;
-use crate::receive_error::ReceiveRunError;
+use crate::receive_error::{ReceiveRunError, whole};
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::host_counters::{CountersRead, HostCounterReader, HostCounters};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveLosses};
+use evforge_net::session::{
+    Attend, PacketHandler, PacketReceiver, ReceivingThread, SessionClock, SessionLimits, receive_with_threads,
+};
 use evforge_net::socket::ReceiverCounters;
 use evforge_net::thread_time::processor_time;
 use evforge_net::xdp::XdpCounters;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// How often the receiving thread and the one that watches look at each other.
-const INTERVAL: Duration = Duration::from_millis(50);
-
-/// How long the buffer is emptied at the end, if a sender goes on.
-const DRAIN: Duration = Duration::from_secs(1);
 
 /// How to receive, and how long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +46,7 @@ impl Default for ReceiveSettings {
     }
 }
 
-/// How receiving goes, some 20 times per second.
+/// How receiving goes, some 50 times per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveProgress {
     /// Time since the start.
@@ -89,16 +86,8 @@ pub struct Received {
     pub busy: Duration,
 }
 
-/// What the receiving thread tells while it runs.
-#[derive(Debug, Default)]
-struct Telling {
-    packets: AtomicU64,
-    bytes: AtomicU64,
-    lost: AtomicU64,
-}
-
 /// Receives until the time is over, nothing has come for long enough or `stop` is set. `watch` is called in this thread some
-/// 20 times per second; another one receives.
+/// 50 times per second; another one receives.
 ///
 /// # Errors
 /// If the core cannot be had, or the kernel fails to receive.
@@ -108,50 +97,97 @@ pub fn receive(
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&ReceiveProgress),
 ) -> Result<Received, ReceiveRunError> {
-    let telling = Telling::default();
-    let over = AtomicBool::new(false);
+    let told = Told::default();
     let host = HostCounterReader::start(settings.counters, vec![receiver.interfaces_in_use()])
         .map_err(ReceiveRunError::NoThread)?;
-    let mut received = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let outcome = work(receiver, settings, &telling, &over);
-            over.store(true, Ordering::Relaxed);
-            outcome
+    let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
+    let threads = vec![ReceivingThread {
+        name: "receive".to_owned(),
+        receiver,
+        handler: Accounting::new(settings, &told),
+    }];
+    let place = |_| settings.core.map_or(Ok(()), pin_current_thread);
+    let received = receive_with_threads(SessionClock::start(limits), threads, &place, |progress| {
+        watch(&ReceiveProgress {
+            elapsed: progress.elapsed,
+            packets: progress.packets,
+            bytes: told.bytes.load(Ordering::Relaxed),
+            lost: told.lost.load(Ordering::Relaxed),
         });
-        attend(settings, &telling, stop, &over, watch);
-        over.store(true, Ordering::Relaxed);
-        thread.join().unwrap_or(Err(ReceiveRunError::Thread))
+        Attend::Pause
     })?;
-    received.host = host.now();
-    Ok(received)
+    let mut received = whole(received)?;
+    // One thread has received.
+    let thread =
+        received.pop().ok_or_else(|| ReceiveRunError::NoThread(std::io::Error::other("none has begun")))?;
+    let Accounting { account, begun, ended, .. } = thread.handler;
+    let (processor, at) = begun.unwrap_or(ended);
+    Ok(Received {
+        address: thread.receiver.local_address(),
+        way: thread.receiver.description().to_owned(),
+        account,
+        losses: thread.state.losses,
+        receiver: thread.state.counters,
+        xdp: thread.state.xdp,
+        alarms: thread.state.alarms,
+        host: host.now(),
+        work: settings.work,
+        processor: ended.0.saturating_sub(processor),
+        busy: ended.1.saturating_duration_since(at),
+    })
 }
 
-/// Waits for the end.
-fn attend(
-    settings: &ReceiveSettings,
-    telling: &Telling,
-    stop: &AtomicBool,
-    over: &AtomicBool,
-    watch: &mut dyn FnMut(&ReceiveProgress),
-) {
-    let start = Instant::now();
-    let (mut last_packets, mut last_change) = (0, start);
-    while !stop.load(Ordering::Relaxed) && !over.load(Ordering::Relaxed) {
-        let progress = ReceiveProgress {
-            elapsed: start.elapsed(),
-            packets: telling.packets.load(Ordering::Relaxed),
-            bytes: telling.bytes.load(Ordering::Relaxed),
-            lost: telling.lost.load(Ordering::Relaxed),
-        };
-        if progress.packets != last_packets {
-            (last_packets, last_change) = (progress.packets, Instant::now());
+/// What the receiving thread tells while it runs.
+#[derive(Debug, Default)]
+struct Told {
+    bytes: AtomicU64,
+    lost: AtomicU64,
+}
+
+/// Accounts for packets, and for the processor time that they take.
+struct Accounting<'a> {
+    slab: PacketSlab,
+    account: Account,
+    work: Duration,
+    /// Processor time, and the time it is of, when the first packet was waited for.
+    begun: Option<(Duration, Instant)>,
+    /// The same behind the last packet.
+    ended: (Duration, Instant),
+    told: &'a Told,
+}
+
+impl<'a> Accounting<'a> {
+    fn new(settings: &ReceiveSettings, told: &'a Told) -> Self {
+        Self {
+            slab: PacketSlab::new(settings.batch, 8 << 20),
+            account: Account::default(),
+            work: settings.work,
+            begun: None,
+            ended: (Duration::ZERO, Instant::now()),
+            told,
         }
-        let is_idle = progress.packets > 0 && settings.idle.is_some_and(|idle| last_change.elapsed() >= idle);
-        if is_idle || settings.duration.is_some_and(|most| progress.elapsed >= most) {
-            return;
+    }
+}
+
+impl PacketHandler for Accounting<'_> {
+    fn slab_to_fill(&mut self) -> &mut PacketSlab {
+        if self.account.counters().packets_received == 0 {
+            self.begun = Some((processor_time(), Instant::now()));
         }
-        watch(&progress);
-        std::thread::sleep(INTERVAL);
+        &mut self.slab
+    }
+
+    fn received(&mut self, packets: usize, _receiver: &dyn PacketReceiver) {
+        for packet in self.slab.batch().iter() {
+            self.account.take(&packet);
+            work_for(self.work);
+        }
+        self.slab.clear();
+        if packets > 0 {
+            self.ended = (processor_time(), Instant::now());
+            self.told.bytes.store(self.account.counters().bytes_received, Ordering::Relaxed);
+            self.told.lost.store(self.account.lost(), Ordering::Relaxed);
+        }
     }
 }
 
@@ -164,59 +200,4 @@ pub fn work_for(time: Duration) {
             std::hint::spin_loop();
         }
     }
-}
-
-/// Receives until it is over, and then what is still waiting.
-fn work(
-    mut receiver: LiveReceiver,
-    settings: &ReceiveSettings,
-    telling: &Telling,
-    over: &AtomicBool,
-) -> Result<Received, ReceiveRunError> {
-    if let Some(core) = settings.core {
-        pin_current_thread(core).map_err(ReceiveRunError::Pin)?;
-    }
-    let mut account = Account::default();
-    let mut slab = PacketSlab::new(settings.batch, 8 << 20);
-    let mut drained_by = None;
-    let (mut begun, mut ended) = (None, (Duration::ZERO, Instant::now()));
-    loop {
-        // Read before the packets are fetched: what was in the buffer by then is still taken.
-        let is_over = over.load(Ordering::Relaxed);
-        let now = Instant::now();
-        if account.counters().packets_received == 0 {
-            begun = Some((processor_time(), now));
-        }
-        let deadline = if is_over { now } else { now + INTERVAL };
-        let received = receiver.receive(&mut slab, deadline).map_err(ReceiveRunError::Receive)?;
-        for packet in slab.batch().iter() {
-            account.take(&packet);
-            work_for(settings.work);
-        }
-        slab.clear();
-        if received > 0 {
-            ended = (processor_time(), Instant::now());
-            let counters = account.counters();
-            telling.packets.store(counters.packets_received, Ordering::Relaxed);
-            telling.bytes.store(counters.bytes_received, Ordering::Relaxed);
-            telling.lost.store(account.lost(), Ordering::Relaxed);
-        }
-        if is_over && (received == 0 || now >= *drained_by.get_or_insert(now + DRAIN)) {
-            break;
-        }
-    }
-    let (processor, at) = begun.unwrap_or(ended);
-    Ok(Received {
-        address: receiver.local_address(),
-        way: receiver.description().to_owned(),
-        account,
-        losses: receiver.losses(),
-        receiver: receiver.counters(),
-        xdp: receiver.xdp_counters(),
-        alarms: receiver.alarms(),
-        host: HostCounters::default(),
-        work: settings.work,
-        processor: ended.0.saturating_sub(processor),
-        busy: ended.1.saturating_duration_since(at),
-    })
 }

@@ -4,6 +4,7 @@ use super::receive::Received;
 use super::sent::{SentFlow, SentReport};
 use crate::loss::with_report;
 use evforge_core::ledger::PacketLedger;
+use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation};
 use std::net::SocketAddr;
 
 /// One flow.
@@ -105,6 +106,20 @@ impl ReceiveReport {
     pub fn processor_ns(&self) -> Option<f64> {
         let packets = self.received.account.counters().packets_received;
         (packets > 0).then(|| self.received.processor.as_nanos() as f64 / packets as f64)
+    }
+
+    /// Where packets were lost. The counters of a sender's host are the host's, with other traffic: they explain no more than
+    /// is missing.
+    pub fn losses(&self) -> LossBreakdown {
+        let mut losses = losses::join(&LossCounts {
+            sequence: self.packets().lost,
+            receiver: self.received.losses,
+            host: self.received.host,
+            numbered: true,
+            ..LossCounts::default()
+        });
+        losses.explain(LossLocation::Sender, self.lost_at_senders());
+        losses
     }
 
     /// What the senders' hosts say they lost of all they sent meanwhile.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use evforge_core::counter::{CounterSet, Law};
 
 /// The name of the place where packets are lost when the disk is slower than the wire.
-pub const RECORD_QUEUE: &str = "record queue";
+pub const RECORD_QUEUE: &str = evforge_core::losses::LossLocation::RecordQueue.name();
 
 evforge_core::counters! {
     /// Counters of a recording. At its end, `received = written + dropped + not_written`.
