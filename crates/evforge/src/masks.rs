@@ -41,6 +41,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
         input: open_until(&arguments.input, arguments.port, &config, &stop)?,
         outputs: Vec::new(),
         clock: Arc::new(SystemClock::start()),
+        on_waiting: Arc::new(|_| {}),
         samples: None,
         stop: &stop,
         monitor: monitor.clone(),

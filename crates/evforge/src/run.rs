@@ -210,6 +210,7 @@ fn run_capture(
         input: open_until(input, arguments.port, config, stop)?,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
+        on_waiting: Arc::new(|text| eprintln!("evforge: {text}. It goes on by itself; Ctrl-C ends the run.")),
         samples: outputs.samples.take(),
         stop,
     };

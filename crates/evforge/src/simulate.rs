@@ -278,6 +278,7 @@ fn form(
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
+        on_waiting: Arc::new(|text| eprintln!("evforge: {text}. It goes on by itself; Ctrl-C ends the run.")),
         samples: outputs.samples.take(),
         stop,
     };

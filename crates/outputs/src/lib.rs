@@ -35,5 +35,6 @@ mod settings;
 pub use context::{MonitorControl, Notes, OutputContext};
 pub use plan::{OutputPlan, PlannedOutput};
 pub use registry::Registry;
+pub use service::OnWaiting;
 pub use set::{OutputOutcome, OutputSet};
 pub use settings::{QueueSettings, WhenFull};

@@ -245,14 +245,16 @@ impl Queue {
         self.state().about.counters.retries += 1;
     }
 
-    /// The output waits for a cause to pass; none if it does not any more.
-    pub(crate) fn waits(&self, reason: Option<&str>) {
+    /// The output waits for a cause to pass; none if it does not any more. True if it has just begun to wait.
+    pub(crate) fn waits(&self, reason: Option<&str>) -> bool {
         let about = &mut self.state().about;
-        if let (None, Some(reason)) = (&about.waiting, reason) {
+        let begins = about.waiting.is_none() && reason.is_some();
+        if let (true, Some(reason)) = (begins, reason) {
             about.counters.interruptions += 1;
             about.interruption.get_or_insert_with(|| reason.to_owned());
         }
         about.waiting = reason.map(str::to_owned);
+        begins
     }
 
     /// Nothing will be taken any more: all that waits, and what was taken and is not where it belongs, is missed.

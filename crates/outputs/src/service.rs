@@ -47,18 +47,28 @@ struct Retry {
     pause: Duration,
 }
 
+/// Is told in a sentence that an output waits, and for what.
+pub type OnWaiting = Arc<dyn Fn(&str) + Send + Sync>;
+
 pub(crate) struct Service {
     output: Box<dyn Output>,
     queue: Arc<Queue>,
     clock: Arc<dyn Clock>,
     polled: Duration,
     retry: Option<Retry>,
+    /// Told when the output begins to wait for a cause to pass.
+    on_waiting: OnWaiting,
 }
 
 impl Service {
-    pub(crate) fn new(output: Box<dyn Output>, queue: Arc<Queue>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        output: Box<dyn Output>,
+        queue: Arc<Queue>,
+        clock: Arc<dyn Clock>,
+        on_waiting: OnWaiting,
+    ) -> Self {
         let polled = clock.elapsed();
-        Self { output, queue, clock, polled, retry: None }
+        Self { output, queue, clock, polled, retry: None, on_waiting }
     }
 
     /// Serves until it is over.
@@ -79,7 +89,7 @@ impl Service {
             return match self.output.observe(&state) {
                 Err(OutputError::Final(reason)) => self.fail(reason),
                 Err(OutputError::Retry(reason)) => {
-                    self.queue.waits(Some(&reason));
+                    self.waits(&reason);
                     Step::Worked
                 }
                 Ok(()) => {
@@ -185,9 +195,16 @@ impl Service {
         let pause = before.map_or(FIRST_PAUSE, |before| (2 * before).min(LONGEST_PAUSE));
         self.retry = Some(Retry { call, at: self.clock.elapsed() + pause, pause });
         self.queue.retries();
-        self.queue.waits(Some(&reason));
+        self.waits(&reason);
         self.note_progress(false);
         Step::Worked
+    }
+
+    /// The output waits for a cause to pass.
+    fn waits(&self, reason: &str) {
+        if self.queue.waits(Some(reason)) {
+            (self.on_waiting)(&format!("{} is waiting: {reason}", self.output.name()));
+        }
     }
 
     /// The output cannot go on.

@@ -1,7 +1,7 @@
 //! All outputs of a run.
 
 use crate::queue::{End, Queue};
-use crate::service::Service;
+use crate::service::{OnWaiting, Service};
 use crate::settings::{QueueSettings, WhenFull};
 use evforge_core::output::Output;
 use evforge_core::pulsed::PulsedBatch;
@@ -40,17 +40,21 @@ impl OutputSet {
     /// Starts a thread for each output, given with its name in the configuration and its queue. With input that `is_live`
     /// the policies of the queues hold; from a file every queue waits, unless its policy is to stop the run.
     ///
+    /// `on_waiting` is told in a sentence when one of them begins to wait for a cause to pass.
+    ///
     /// # Errors
     /// If the system gives no more threads.
     pub fn start(
         outputs: Vec<(String, Box<dyn Output>, QueueSettings)>,
         is_live: bool,
         clock: &Arc<dyn Clock>,
+        on_waiting: &OnWaiting,
     ) -> io::Result<Self> {
         let mut set = Self { outputs: Vec::new(), is_live, clock: Arc::clone(clock), wants_stop: None };
         for (id, output, settings) in outputs {
             let queue = Arc::new(Queue::new(id, output.name(), output.counters(), settings));
-            let mut service = Service::new(output, Arc::clone(&queue), Arc::clone(clock));
+            let mut service =
+                Service::new(output, Arc::clone(&queue), Arc::clone(clock), Arc::clone(on_waiting));
             let served = Arc::clone(&queue);
             let thread = std::thread::Builder::new().name("output".into()).spawn(move || {
                 // The output may be in any state then, and is not used again.

@@ -15,7 +15,7 @@ use evforge_core::pulsed::CalendarRule;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_detect::settings::SettingsError;
-use evforge_outputs::{OutputSet, QueueSettings};
+use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -85,6 +85,8 @@ pub struct CaptureRun<'a> {
     pub monitor: MonitorTap,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
+    /// Is told in a sentence when an output begins to wait for a cause to pass, and the run with it.
+    pub on_waiting: OnWaiting,
 }
 
 impl CaptureRun<'_> {
@@ -101,7 +103,7 @@ impl CaptureRun<'_> {
         let detector = self.config.build_detector_with(queue)?;
         let pulses =
             self.config.pulse_stage(detector.as_ref(), CalendarRule::Capture(Arc::clone(&self.clock)));
-        let outputs = OutputSet::start(self.outputs, false, &self.clock)?;
+        let outputs = OutputSet::start(self.outputs, false, &self.clock, &self.on_waiting)?;
         let forming = Forming::new(
             detector,
             outputs,

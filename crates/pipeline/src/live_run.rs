@@ -32,7 +32,7 @@ use evforge_net::session::{
     Attend, PacketHandler, PacketReceiver, ReceiveState, ReceiverSummary, ReceivingThread, SessionClock,
     SessionEnd, SessionLimits, receive_in_turn, receive_with_threads,
 };
-use evforge_outputs::{OutputSet, QueueSettings};
+use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -190,7 +190,9 @@ impl LiveRun<'_> {
         let (queue, writing) = samples.unzip();
         let detector = config.build_detector_with(queue)?;
         let pulses = config.pulse_stage(detector.as_ref(), CalendarRule::Live(Arc::clone(&self.clock)));
-        let outputs = OutputSet::start(self.outputs, true, &self.clock)?;
+        // Whoever watches is told with the next state.
+        let silent: OnWaiting = Arc::new(|_| {});
+        let outputs = OutputSet::start(self.outputs, true, &self.clock, &silent)?;
         let mut forming =
             Forming::new(detector, outputs, config.input.events_per_batch, pulses, self.monitor, self.stop);
         if let Some((writer, queue)) = self.record {

@@ -1,4 +1,5 @@
-//! A full disk: what was written of text files stays, in whole lines, and is said to be incomplete.
+//! A full disk: an output waits for space and goes on when there is some; where none comes, what was written of text files
+//! stays, in whole lines, and is said to be incomplete.
 
 use crate::program::{PROGRAM, config, path_text, simulated, text};
 use evforge_testkit::{shared_file, skip};
@@ -7,16 +8,47 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program with a folder that is a file system of 64 kB, which only this shell and its children see; what is
-/// left there is copied out.
-fn on_a_small_disk(test: &str, folder: &Path, arguments: &[&str]) -> Option<Output> {
+/// What happens while the program waits for space.
+#[derive(Clone, Copy)]
+enum Meanwhile {
+    /// It does not wait.
+    Nothing,
+    /// Somebody ends it.
+    Interrupt,
+    /// Somebody makes room.
+    Free,
+}
+
+impl Meanwhile {
+    fn script(self) -> String {
+        let then = match self {
+            Self::Nothing => return "true".to_owned(),
+            Self::Interrupt => "kill -INT $id",
+            Self::Free => "rm disk/filler",
+        };
+        format!("until grep -q 'is waiting: .*No space left' said; do sleep 0.05; done; {then}")
+    }
+}
+
+/// Runs the program with a folder that is a file system of 4 MB, of which 64 kB are free, and which only this shell and its
+/// children see; what is left there is copied out.
+fn on_a_small_disk(
+    test: &str,
+    folder: &Path,
+    meanwhile: Meanwhile,
+    arguments: &[&str],
+) -> Option<Output> {
     for name in ["disk", "left"] {
         fs::create_dir(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    let script =
-        "mount -t tmpfs -o size=64k none disk || exit 77; \"$@\"; status=$?; cp disk/* left/; exit $status";
+    let script = format!(
+        "mount -t tmpfs -o size=4096k none disk || exit 77; head -c 4128768 /dev/zero > disk/filler; \
+         timeout 60 \"$@\" 2> said & id=$!; {}; wait $id; status=$?; cat said >&2; rm -f disk/filler; \
+         cp disk/* left/; exit $status",
+        meanwhile.script()
+    );
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", script, "sh", PROGRAM]).args(arguments).current_dir(folder);
+    command.args(["--mount", "sh", "-c", &script, "sh", PROGRAM]).args(arguments).current_dir(folder);
     let Ok(output) = command.output() else {
         skip(test, "the program unshare is not there");
         return None;
@@ -32,14 +64,14 @@ fn on_a_small_disk(test: &str, folder: &Path, arguments: &[&str]) -> Option<Outp
 fn check(folder: &Path, output: &Output, name: &str, sink: usize) -> String {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("FAILED SINK") && error.contains("No space left"), "{error}");
+    assert!(error.contains("FAILED OUTPUT") && error.contains("No space left"), "{error}");
     let left =
         fs::read_to_string(folder.join("left").join(format!("{name}.partial"))).expect("what was written");
     assert!(left.ends_with('\n') && left.len() > 60_000, "{} bytes are left", left.len());
     assert!(!folder.join("left").join(name).exists(), "it looks whole");
     let report = fs::read(folder.join("report.json")).expect("a report");
     let report: Value = serde_json::from_slice(&report).expect("JSON");
-    let note = report["sinks"][sink]["note"].as_str().expect("a note");
+    let note = report["outputs"][sink]["note"].as_str().expect("a note");
     let digits = (left.lines().count() - 1).to_string();
     assert!(note.replace(' ', "").starts_with(&digits), "{note}, but {digits} are there");
     assert!(note.contains(&format!("{name}.partial")) && note.contains("incomplete"), "{note}");
@@ -58,9 +90,34 @@ fn events_that_were_written_before_the_disk_was_full_stay() {
     let all = ["run", "--quiet", "--config", &config, "--input", input, "--events"];
     assert!(Command::new(PROGRAM).args(all).arg(&whole).status().unwrap().success());
     let limited = [&all[..], &["disk/events.csv", "--report", "report.json"]].concat();
-    let Some(output) = on_a_small_disk(test, folder.path(), &limited) else { return };
+    let Some(output) = on_a_small_disk(test, folder.path(), Meanwhile::Interrupt, &limited) else { return };
     let left = check(folder.path(), &output, "events.csv", 0);
     assert!(fs::read_to_string(whole).unwrap().starts_with(&left), "other lines than in the whole file");
+}
+
+#[test]
+fn a_run_waits_for_space_and_goes_on_with_every_event() {
+    let test = "a_run_waits_for_space_and_goes_on_with_every_event";
+    let folder = tempfile::tempdir().unwrap();
+    let input = simulated(folder.path(), "simulated.pkts", "14");
+    let config = config("gdgem-srs.toml");
+    let input = path_text(&input);
+    let whole = folder.path().join("whole.csv");
+    let all = ["run", "--quiet", "--config", &config, "--input", input, "--events"];
+    assert!(Command::new(PROGRAM).args(all).arg(&whole).status().unwrap().success());
+    let limited = [&all[..], &["disk/events.csv", "--report", "report.json"]].concat();
+    let Some(output) = on_a_small_disk(test, folder.path(), Meanwhile::Free, &limited) else { return };
+    let error = text(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let written = fs::read_to_string(folder.path().join("left/events.csv")).expect("the file has its name");
+    assert!(written == fs::read_to_string(whole).unwrap(), "other lines than without a full disk");
+    let report = fs::read(folder.path().join("report.json")).expect("a report");
+    let report: Value = serde_json::from_slice(&report).expect("JSON");
+    let csv = &report["outputs"][0];
+    let events = written.lines().count() as u64 - 1;
+    assert_eq!((csv["events"]["committed"].as_u64(), csv["unaccounted"].as_u64()), (Some(events), Some(0)));
+    assert!(csv["interruption"].as_str().is_some_and(|why| why.contains("No space left")), "{csv:#}");
+    assert!(csv["events"]["retries"].as_u64() >= Some(1));
 }
 
 #[test]
@@ -74,6 +131,7 @@ fn mean_values_that_were_written_before_the_disk_was_full_stay() {
     let output = on_a_small_disk(
         test,
         folder.path(),
+        Meanwhile::Nothing,
         &[
             "run",
             "--quiet",

@@ -44,15 +44,15 @@ fn a_file_that_is_removed_or_replaced_during_a_run_is_told_within_seconds() {
             fs::write(&file, "another file").unwrap();
         }
         // While the run goes on, and without any further packet.
-        program.await_said(&format!("FAILED SINK: {sink}"));
+        program.await_said(&format!("FAILED OUTPUT: {sink}"));
         let told = program.said();
         assert!(told.contains("was removed") || told.contains("was replaced"), "{told}");
         program.signal("INT");
         let (success, printed, said) = program.end();
         assert!(!success, "{said}");
-        assert!(printed.contains("FAILED SINK") && printed.contains("stopped on request"), "{printed}");
+        assert!(printed.contains("FAILED OUTPUT") && printed.contains("stopped on request"), "{printed}");
         let json: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
-        assert!(json["sinks"][0]["failure"].is_string(), "{json:#}");
+        assert!(json["outputs"][0]["failure"].is_string(), "{json:#}");
         if is_replaced {
             assert_eq!(fs::read(&file).unwrap(), b"another file");
             fs::remove_file(&file).unwrap();

@@ -8,7 +8,7 @@ use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings, PulsedB
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
-use evforge_outputs::{OutputSet, QueueSettings, WhenFull};
+use evforge_outputs::{OnWaiting, OutputSet, QueueSettings, WhenFull};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -120,7 +120,8 @@ pub(crate) fn start(outputs: &[(&Scripted, QueueSettings)], is_live: bool) -> Ou
         (format!("output_{index}"), Box::new((*output).clone()) as Box<dyn Output>, *queue)
     };
     let outputs = outputs.iter().enumerate().map(output).collect();
-    OutputSet::start(outputs, is_live, &clock()).expect("threads")
+    let silent: OnWaiting = Arc::new(|_| {});
+    OutputSet::start(outputs, is_live, &clock(), &silent).expect("threads")
 }
 
 /// Batches of `size` events with the times `range`.
