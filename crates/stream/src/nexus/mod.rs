@@ -112,27 +112,36 @@
 //!
 //! # Example
 //! ```
+//! use std::sync::Arc;
+//!
 //! use evforge_core::event::{Event, EventBatch};
 //! use evforge_core::geometry::LogicalGeometry;
-//! use evforge_core::ledger::DetectorLedger;
-//! use evforge_core::sink::EventSink;
-//! use evforge_stream::nexus::{NexusOptions, NexusWriter};
+//! use evforge_core::output::{Output, Taken};
+//! use evforge_core::pulse::PulseTrain;
+//! use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
+//! use evforge_core::run_state::RunState;
+//! use evforge_core::time::ManualClock;
+//! use evforge_stream::nexus::{NexusOptions, NexusOutput};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let options = NexusOptions::new(folder.path().join("run.nxs"), "demo", LogicalGeometry::flat(64, 32)?);
-//! let mut writer = NexusWriter::create(&options)?;
+//! let mut output = NexusOutput::new(options, Arc::new(ManualClock::default()))?;
 //! let mut events = EventBatch::new(10);
 //! assert!(events.push(Event { time_ns: 1_000, pixel_id: 17 }));
-//! writer.take(&events)?;
-//! writer.finish(&DetectorLedger::default())?;
-//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! let mut stage = PulseStage::new(PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout));
+//! stage.hand_on(&events, None, &mut |batch| {
+//!     assert_eq!(output.take(&Arc::new(batch)), Ok(Taken::Yes));
+//! });
+//! output.finish(&Arc::new(RunState::default()))?;
+//! assert_eq!(output.progress().committed, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod column;
 mod counters;
 mod error;
 mod event_group;
-mod grouping;
+mod kept;
 mod layout;
 mod live_table;
 mod mending;
@@ -140,18 +149,24 @@ mod moment;
 mod monitor_group;
 mod open_file;
 mod options;
+mod output;
+mod parts;
 mod place;
+mod records;
 mod recovery;
 mod report;
 mod reservation;
 mod series;
+mod space;
 mod superblock;
 mod text;
 mod writer;
 
 pub use counters::NexusCounters;
 pub use error::NexusError;
-pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions, PulseOrigin};
+pub use options::{Compression, ExistingFile, NexusOptions, PulseOrigin};
+pub use output::NexusOutput;
 pub use recovery::{Recovered, needs_recovery, recover, replace_report};
 pub use reservation::Reservation;
+pub use space::{DiskSpace, FileSystemSpace, Shortage};
 pub use writer::NexusWriter;

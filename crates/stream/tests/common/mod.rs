@@ -3,20 +3,23 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::ledger::DetectorLedger;
 use evforge_core::pulse::PulseTrain;
-use evforge_stream::nexus::NexusOptions;
+use evforge_core::pulsed::{Calendar, CalendarRule, PulseStage, PulseStageSettings, PulsedBatch};
+use evforge_core::run_state::RunState;
+use evforge_core::time::Clock;
+use evforge_stream::nexus::{NexusError, NexusOptions, NexusWriter};
 use hdf5_metno::types::FixedUnicode;
 use hdf5_metno::{File, Group, H5Type};
 
-/// A detector of 8 x 6 pixels, 10 pulses per second, and flushes only when asked for.
+/// A detector of 8 x 6 pixels, and commits only when asked for.
 pub(crate) fn flat_options(path: &Path) -> NexusOptions {
     let mut options = NexusOptions::new(path, "demo", LogicalGeometry::flat(8, 6).unwrap());
-    options.pulses = PulseTrain::european_xfel();
     options.flush_interval = Duration::from_secs(3600);
     options
 }
@@ -27,6 +30,122 @@ pub(crate) fn batch(events: &[(u64, u32)]) -> EventBatch {
         assert!(batch.push(Event { time_ns, pixel_id }));
     }
     batch
+}
+
+/// The clock of the computer.
+#[derive(Debug)]
+pub(crate) struct WallClock(Instant);
+
+impl WallClock {
+    pub(crate) fn shared() -> Arc<dyn Clock> {
+        Arc::new(Self(Instant::now()))
+    }
+}
+
+impl Clock for WallClock {
+    fn unix_ns(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// A stage that gives events their pulses.
+#[derive(Debug)]
+pub(crate) struct Feed(PulseStage);
+
+impl Feed {
+    /// With 10 pulses per second where the readout tells none; the readout carries the date.
+    pub(crate) fn new() -> Self {
+        let settings = PulseStageSettings::new(PulseTrain::european_xfel(), CalendarRule::Readout);
+        Self(PulseStage::new(settings))
+    }
+
+    /// With these pulses, and `anchor_ns` to add to times of which the first is `first_ns`.
+    pub(crate) fn anchored(train: PulseTrain, anchor_ns: u64, first_ns: u64) -> Self {
+        let settings = PulseStageSettings::new(train, CalendarRule::Capture(WallClock::shared()));
+        let mut stage = PulseStage::new(settings);
+        stage.packets_arrived(anchor_ns + first_ns, anchor_ns + first_ns);
+        Self(stage)
+    }
+
+    pub(crate) fn with(settings: PulseStageSettings) -> Self {
+        Self(PulseStage::new(settings))
+    }
+
+    pub(crate) fn batches(&mut self, events: &EventBatch) -> Vec<Arc<PulsedBatch>> {
+        let mut batches = Vec::new();
+        self.0.hand_on(events, None, &mut |batch| batches.push(Arc::new(batch)));
+        batches
+    }
+}
+
+/// A writer that gets its events as a run gives them to it.
+#[derive(Debug)]
+pub(crate) struct Run {
+    feed: Feed,
+    options: NexusOptions,
+    writer: Option<NexusWriter>,
+}
+
+impl Run {
+    pub(crate) fn begin(options: &NexusOptions) -> Result<Self, NexusError> {
+        let mut run = Self::fed_by(Feed::new(), options);
+        run.create(Calendar::default())?;
+        Ok(run)
+    }
+
+    /// The file is made with the first events.
+    pub(crate) fn fed_by(feed: Feed, options: &NexusOptions) -> Self {
+        Self { feed, options: options.clone(), writer: None }
+    }
+
+    fn create(&mut self, calendar: Calendar) -> Result<(), NexusError> {
+        self.writer = Some(NexusWriter::create(&self.options, calendar, WallClock::shared())?);
+        Ok(())
+    }
+
+    pub(crate) fn writer(&mut self) -> &mut NexusWriter {
+        self.writer.as_mut().expect("a file")
+    }
+
+    /// Takes events, and commits when that is due.
+    pub(crate) fn take(&mut self, events: &EventBatch) -> Result<(), NexusError> {
+        for batch in self.feed.batches(events) {
+            if self.writer.is_none() {
+                self.create(batch.calendar())?;
+            }
+            self.writer().take_events(&batch)?;
+            if self.writer().is_due() {
+                self.writer().commit()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn commit(&mut self) -> Result<(), NexusError> {
+        self.writer().commit()
+    }
+
+    pub(crate) fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), NexusError> {
+        self.writer().observe(&state(ledger))?;
+        if self.writer().is_due() { self.commit() } else { Ok(()) }
+    }
+
+    pub(crate) fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), NexusError> {
+        self.writer().finish(&state(ledger))
+    }
+}
+
+/// The state of a run of which nothing is known but its ledger.
+pub(crate) fn state(ledger: &DetectorLedger) -> RunState {
+    RunState { ledger: ledger.clone(), ..RunState::default() }
 }
 
 pub(crate) fn read<T: H5Type>(group: &Group, name: &str) -> Vec<T> {
