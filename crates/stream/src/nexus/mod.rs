@@ -139,6 +139,7 @@
 
 mod column;
 mod counters;
+mod diversion;
 mod error;
 mod event_group;
 mod kept;

@@ -6,12 +6,13 @@ use std::path::Path;
 use hdf5_metno::File;
 use hdf5_metno::file::LibraryVersion;
 
+use super::diversion::divert;
 use super::error::NexusError;
 use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::options::NexusOptions;
 use super::records::Extent;
 use super::reservation::identity;
-use super::space::DiskSpace;
+use super::space::{DiskSpace, try_out};
 use super::text::write_text;
 use super::{moment, place};
 
@@ -51,21 +52,26 @@ impl OpenFile {
         beginning: &Beginning,
         space: &dyn DiskSpace,
     ) -> Result<Self, NexusError> {
+        let room = length_at_the_beginning(options) + BEYOND;
+        try_out(path, room)?;
         let file = File::with_options()
             // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
             .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
             .create_excl(path)
-            .map_err(|error| NexusError::hdf5("begin the writing", path, &error))?;
+            .map_err(|error| {
+                // On a full disk HDF5 leaves an empty file. Another one than ours is the reason why there is none of ours.
+                if !error.to_string().contains("exists") {
+                    let _ = fs::remove_file(path);
+                }
+                NexusError::hdf5("begin the writing", path, &error)
+            })?;
         let opened = fs::OpenOptions::new()
             .write(true)
             .open(path)
             .map_err(|cause| NexusError::io("open", path, cause))
-            .and_then(|handle| {
-                let reserved = length_at_the_beginning(options) + BEYOND;
-                match space.reserve(&handle, 0..reserved) {
-                    Ok(()) => Ok((handle, reserved)),
-                    Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
-                }
+            .and_then(|handle| match space.reserve(&handle, 0..room) {
+                Ok(()) => Ok((handle, room)),
+                Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
             });
         let layout = opened.and_then(|(handle, reserved)| {
             let layout = Layout::create(&file, options, beginning).and_then(|layout| {
@@ -84,6 +90,7 @@ impl OpenFile {
                 Ok(Self { layout, file, handle, reserved, identity, _lock: place::hold(path)? })
             }
             Err(error) => {
+                let _ = divert(&file);
                 drop(file);
                 // Nothing in it yet, and it was not there before: better gone than half a file.
                 let _ = fs::remove_file(path);
@@ -141,6 +148,12 @@ impl OpenFile {
             layout.committed.flush()?;
         }
         self.file.flush()
+    }
+
+    /// Lets go of the file after an error of HDF5, as it is on the disk.
+    pub(crate) fn let_go(self) {
+        // Without that HDF5 writes what it can; the repair cuts it away.
+        let _ = divert(&self.file);
     }
 
     /// Closes the file, which clears the mark of a writer, and gives back what was reserved for it.

@@ -9,10 +9,13 @@ use super::open_file::Committed;
 use super::options::ExistingFile;
 use super::recovery::{Wish, recover_to};
 use super::reservation::Reservation;
-use super::space::DiskSpace;
+use super::space::{DiskSpace, try_out};
 
 /// Files at most: a disk that damages as many is not written to any more.
 pub(super) const MOST_PARTS: usize = 100;
+
+/// Bytes that must be there before a run goes on after damage.
+const ROOM_TO_GO_ON: u64 = 4 << 20;
 
 /// A file that a failed write has damaged, and that is to be brought back to its last commit.
 #[derive(Debug)]
@@ -63,7 +66,8 @@ impl DamagedFile {
     /// If there is no room for that now, or it is not possible.
     pub(super) fn bring_back(&self, space: &dyn DiskSpace) -> Result<u64, NexusError> {
         let wish = Wish { keep: Some(&self.committed.counts), note: Some(&self.note) };
-        match recover_to(&self.path, &wish, space) {
+        // The disk has been promised to have room before.
+        match try_out(&self.path, ROOM_TO_GO_ON).and_then(|()| recover_to(&self.path, &wish, space)) {
             Ok(recovered) => Ok(recovered.events),
             Err(error) if is_lack_of_space(&error) => Err(match error {
                 NexusError::NoSpace { .. } => error,

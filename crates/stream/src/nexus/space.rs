@@ -11,12 +11,14 @@
 
 use std::fmt::Debug;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, StatVfs, fallocate, fstatvfs, statvfs};
+use rustix::fs::{FallocateFlags, Mode, OFlags, StatVfs, fallocate, fstatvfs, open, statvfs};
 use rustix::io::Errno;
+
+use super::error::NexusError;
 
 /// What stays free on a file system beside what is reserved: for its own books, and for those of copy-on-write.
 const MARGIN: u64 = 4 << 20;
@@ -89,6 +91,35 @@ impl DiskSpace for FileSystemSpace {
     fn has_room(&self, folder: &Path, bytes: u64) -> Result<(), Shortage> {
         // Where it cannot be asked, making the file says why.
         statvfs(folder).map_or(Ok(()), |about| enough(free(&about), bytes))
+    }
+}
+
+/// Writes `bytes` bytes into a file without a name beside the one at `path`, which is gone again at once. What has been
+/// possible a moment ago is more than what a file system says: a file is begun with hundreds of small writes, and HDF5 hides
+/// that some of them have failed.
+///
+/// # Errors
+/// If they could not be written.
+pub(crate) fn try_out(path: &Path, bytes: u64) -> Result<(), NexusError> {
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    // File systems without such files are believed.
+    let Ok(file) = open(folder_of(path), flags, Mode::RUSR | Mode::WUSR) else { return Ok(()) };
+    let mut file = File::from(file);
+    let block = [0x55; 64 << 10];
+    let mut left = bytes;
+    while left > 0 {
+        let length = usize::try_from(left).unwrap_or(block.len()).min(block.len());
+        file.write_all(&block[..length]).map_err(|cause| NexusError::io("make room for", path, cause))?;
+        left -= length as u64;
+    }
+    Ok(())
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 

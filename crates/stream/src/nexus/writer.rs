@@ -15,7 +15,7 @@ use super::layout::{Beginning, length_at_the_beginning};
 use super::open_file::{Committed, OpenFile};
 use super::options::{ExistingFile, NexusOptions};
 use super::records::Records;
-use super::space::{DiskSpace, FileSystemSpace};
+use super::space::{DiskSpace, FileSystemSpace, folder_of};
 use super::text::{room, write_text};
 use super::{moment, place, report};
 
@@ -241,7 +241,7 @@ impl NexusWriter {
             open.file.flush()
         };
         if let Err(error) = write() {
-            drop(open);
+            open.let_go();
             return Err(self.fail("write the report", &error));
         }
         open.close(&*self.space)
@@ -269,9 +269,10 @@ impl NexusWriter {
 
     /// Gives the file up after an error of HDF5 and says what is safe.
     fn fail(&mut self, attempt: &'static str, error: &hdf5_metno::Error) -> NexusError {
-        // Closing fails, too, if the disk is full; either way the file is brought back to its last commit by
-        // the recovery, because its state still says that it is being written.
-        self.open = None;
+        // The recovery brings it back to its last commit, as one whose writer was killed.
+        if let Some(open) = self.open.take() {
+            open.let_go();
+        }
         NexusError::Write {
             path: self.path.clone(),
             attempt,
@@ -308,12 +309,8 @@ fn check_room(options: &NexusOptions, space: &dyn DiskSpace) -> Result<(), Nexus
         let old = std::fs::symlink_metadata(&options.path).map_or(0, |about| about.blocks() * 512);
         needed = needed.saturating_sub(old);
     }
-    let folder = match options.path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     space
-        .has_room(folder, needed)
+        .has_room(folder_of(&options.path), needed)
         .map_err(|shortage| NexusError::NoSpace { path: options.path.clone(), shortage })
 }
 

@@ -193,3 +193,60 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// In the environment of a test that runs on a small disk: the folder that is one.
+const SMALL_DISK: &str = "EVFORGE_TEST_SMALL_DISK";
+
+/// Runs the test `child` of this program again, with a folder that is a file system of `size` (as `mount` takes it),
+/// which only it can see. Reports `test` as skipped where none can be mounted.
+pub(crate) fn on_small_disk(test: &str, child: &str, size: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "mount -t tmpfs -o size=$1 none \"$2\" || exit 77; shift 2; exec \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh", size])
+        .arg(folder.path())
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", child, "--nocapture", "--test-threads=1"])
+        .env(SMALL_DISK, folder.path())
+        .output();
+    let Ok(output) = output else {
+        evforge_testkit::skip(test, "the program unshare is not there");
+        return;
+    };
+    let said =
+        format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(77) || said.contains("unshare failed") {
+        evforge_testkit::skip(test, "a file system cannot be mounted without root");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{child} was not run: {said}");
+}
+
+/// The small disk that this process is to test on; none if it is not the child.
+pub(crate) fn small_disk() -> Option<PathBuf> {
+    std::env::var_os(SMALL_DISK).map(PathBuf::from)
+}
+
+/// What fills a disk.
+#[derive(Debug)]
+pub(crate) struct Ballast(PathBuf);
+
+impl Ballast {
+    /// Takes all the room there is on the file system of `folder`.
+    pub(crate) fn fill(folder: &Path) -> Self {
+        let path = folder.join("ballast");
+        let mut file = std::fs::File::create(&path).expect("a file on a disk that is not full");
+        let block = vec![0x5a; 64 << 10];
+        for length in [block.len(), 4096] {
+            while std::io::Write::write_all(&mut file, &block[..length]).is_ok() {}
+        }
+        Self(path)
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).expect("the ballast");
+    }
+}
