@@ -270,7 +270,7 @@ fn child_that_waits() {
         assert!(finished.is_err(), "it has finished on a full disk");
         drop(ballast);
         run.finish();
-        assert_eq!(run.paths(), [path.clone()], "no second file was needed");
+        assert_eq!(run.paths(), std::slice::from_ref(&path), "no second file was needed");
         check_blocks(&path);
         check_events(&run.paths(), run.sent);
         check_with_python(&path, 0..run.sent, "complete", "a_full_disk_is_waited_for_and_no_value_is_lost");

@@ -105,12 +105,27 @@ impl EventGroups {
     #[inline]
     pub(crate) fn push(&mut self, group: usize, pixel: PixelId, offset: i32, mark: u8) {
         let Some(group) = self.groups.get_mut(group) else { return };
-        // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
-        group.event_id.pending.push(i32::try_from(pixel).unwrap_or(0));
+        group.event_id.pending.push(id(pixel));
         group.event_time_offset.pending.push(offset);
         if let Some(veto) = &mut group.event_veto {
             veto.pending.push(mark);
         }
+    }
+
+    /// Appends events that all go to the first group. Without marks there are as many zeros.
+    pub(crate) fn push_all(&mut self, pixels: &[PixelId], offsets: &[i32], marks: &[u8]) {
+        let Some(group) = self.groups.first_mut() else { return };
+        group.event_id.pending.extend(pixels.iter().map(|&pixel| id(pixel)));
+        group.event_time_offset.pending.extend_from_slice(offsets);
+        if let Some(veto) = &mut group.event_veto {
+            veto.pending.extend_from_slice(marks);
+            veto.pending.resize(group.event_id.pending.len(), 0);
+        }
+    }
+
+    /// True if all events go to the first group, whatever their pixel.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.takes_all
     }
 
     /// Notes where the newest pulse begins, if one has begun since the last commit, and brings everything that waits
@@ -168,6 +183,12 @@ impl EventGroups {
     pub(crate) fn event_counts(&self) -> impl Iterator<Item = u64> + '_ {
         self.groups.iter().map(|group| group.event_id.len() as u64)
     }
+}
+
+/// A pixel as the file has it. The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
+#[inline]
+fn id(pixel: PixelId) -> i32 {
+    i32::try_from(pixel).unwrap_or(0)
 }
 
 /// Memory at most of the groups that `options` ask for, if `events` events and `pulses` pulse records wait: what waits,

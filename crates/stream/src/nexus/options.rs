@@ -82,7 +82,8 @@ pub struct NexusOptions {
     pub pitch_z: f64,
     /// Distance from the sample to the detector along the beam, in metres. 0 by default.
     pub sample_distance: f64,
-    /// Where the pulses come from, for the reader of a file without any. Else the first batch says.
+    /// Where the pulses come from, for the reader of the file. It is the readout in any case if the first batch has pulses
+    /// that the readout told.
     pub pulse_origin: PulseOrigin,
     /// Beam monitors, if that is what the stream is from: the file then has a histogram and events for each of them and
     /// no detector. See [`NexusOptions::with_beam_monitors`].

@@ -383,12 +383,10 @@ impl Output for NexusOutput {
     }
 }
 
-/// What a batch says of where its pulses come from.
+/// The readout, if the batch shows that it tells the pulses.
 fn origin(batch: &PulsedBatch) -> Option<PulseOrigin> {
-    batch.pulses().first().map(|pulse| match pulse.origin {
-        Origin::Readout => PulseOrigin::Readout,
-        Origin::Train | Origin::None => PulseOrigin::ConfiguredTrain,
-    })
+    let is_told = batch.pulses().iter().any(|pulse| pulse.origin == Origin::Readout);
+    is_told.then_some(PulseOrigin::Readout)
 }
 
 fn file_name(path: &Path) -> String {

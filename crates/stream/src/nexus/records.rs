@@ -3,6 +3,7 @@
 //! A *pulse record* is one entry of `event_time_zero` and `event_index`. Which pulse an event belongs to, and how long after
 //! it, was decided before ([`evforge_core::pulsed`]); this is only about what the file can say of it.
 
+use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulsed::{Pulse, PulseOrigin, PulsedBatch};
 
@@ -48,28 +49,20 @@ impl Records {
         let (pixels, offsets) = (batch.pixel_ids(), batch.offsets_ns());
         for (pulse, range) in batch.by_pulse() {
             let start = self.begin(pulse, events, counters);
-            let mut longest = 0;
+            let (pixels, offsets) = (&pixels[range.clone()], &offsets[range.clone()]);
             // Without vetoes there are no marks, and none is needed.
-            let marks = batch.marks().get(range.clone()).unwrap_or_default();
-            let marks = marks.iter().copied().chain(std::iter::repeat(0));
-            for ((&pixel, &offset), mark) in pixels[range.clone()].iter().zip(&offsets[range]).zip(marks) {
-                let Some(group) = events.of_pixel(pixel) else {
-                    counters.events_outside_monitors += 1;
-                    continue;
-                };
-                if start.is_none() {
-                    counters.events_outside_epoch += 1;
-                    continue;
+            let marks = batch.marks().get(range).unwrap_or_default();
+            let longest = match start {
+                // Nearly always: all events at once.
+                Some(_) if events.takes_all() && offsets.iter().all(|&offset| offset >= 0) => {
+                    let without = pixels.iter().filter(|&&pixel| !geometry.is_valid(pixel)).count();
+                    counters.events_without_pixel += without as u64;
+                    counters.events += pixels.len() as u64;
+                    events.push_all(pixels, offsets, marks);
+                    offsets.iter().copied().max().unwrap_or(0)
                 }
-                if offset < 0 {
-                    counters.events_outside_pulse += 1;
-                    continue;
-                }
-                counters.events_without_pixel += u64::from(!geometry.is_valid(pixel));
-                events.push(group, pixel, offset, mark);
-                counters.events += 1;
-                longest = longest.max(offset);
-            }
+                _ => take_some(start.is_some(), pixels, offsets, marks, geometry, events, counters),
+            };
             if let (Some(extent), Some(start)) = (&mut self.extent, start) {
                 extent.end = extent.end.max(start + u64::from(longest.unsigned_abs()));
             }
@@ -114,4 +107,35 @@ impl Records {
             open.is_closed = true;
         }
     }
+}
+
+/// Appends those events of a record that have a place there, and counts the others. The time of the latest after the pulse.
+fn take_some(
+    has_record: bool,
+    pixels: &[PixelId],
+    offsets: &[i32],
+    marks: &[u8],
+    geometry: LogicalGeometry,
+    events: &mut EventGroups,
+    counters: &mut NexusCounters,
+) -> i32 {
+    let mut longest = 0;
+    let marks = marks.iter().copied().chain(std::iter::repeat(0));
+    for ((&pixel, &offset), mark) in pixels.iter().zip(offsets).zip(marks) {
+        let Some(group) = events.of_pixel(pixel) else {
+            counters.events_outside_monitors += 1;
+            continue;
+        };
+        if !has_record {
+            counters.events_outside_epoch += 1;
+        } else if offset < 0 {
+            counters.events_outside_pulse += 1;
+        } else {
+            counters.events_without_pixel += u64::from(!geometry.is_valid(pixel));
+            events.push(group, pixel, offset, mark);
+            counters.events += 1;
+            longest = longest.max(offset);
+        }
+    }
+    longest
 }
