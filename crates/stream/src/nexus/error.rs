@@ -208,18 +208,14 @@ impl fmt::Display for NexusError {
             ),
             NexusError::NoSpace { path, shortage } => write!(
                 f,
-                "there is no room for {}: {} more are needed on its file system, where {} are free. It goes on when there is \
-                 room, and loses nothing by waiting",
+                "there is no room for {}: {} more are needed on its file system, where {} are free",
                 path.display(),
                 size(shortage.missing),
                 size(shortage.free)
             ),
-            NexusError::WaitsForRoom { path, cause } => write!(
-                f,
-                "there is no room for {} on its file system ({cause}). It goes on when there is room, and loses nothing by \
-                 waiting",
-                path.display()
-            ),
+            NexusError::WaitsForRoom { path, cause } => {
+                write!(f, "there is no room for {} on its file system ({cause})", path.display())
+            }
             NexusError::NameTaken(path) => write!(
                 f,
                 "the file {} exists already: choose another name, or say --if-exists overwrite or number",

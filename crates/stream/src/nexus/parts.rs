@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::counters::NexusCounters;
 use super::error::{NexusError, is_lack_of_space};
 use super::layout::STATE_ROOM;
 use super::open_file::Committed;
@@ -124,14 +123,6 @@ fn part(first: &Path, number: usize) -> PathBuf {
         None => format!("{stem}.part{number}"),
     };
     first.with_file_name(name)
-}
-
-/// What is left out by reason, of all files.
-pub(super) fn left_out(counters: &NexusCounters) -> u64 {
-    counters.events_outside_epoch
-        + counters.events_outside_pulse
-        + counters.events_outside_monitors
-        + counters.events_lost
 }
 
 #[cfg(test)]
