@@ -4,10 +4,8 @@
 //! |---|---|
 //! | write NeXus (HDF5) event files, follow them, mend one that a killed writer left | [`nexus`] |
 //!
-//! A sink is created from its options and then driven as an
-//! [`EventSink`](evforge_core::sink::EventSink): `take` batches of events, `observe` the ledger about once a
-//! second, `finish` at the end of the input. A sink that fails says what is safe and what is lost, and leaves
-//! the others alone.
+//! An output is created from its options and then driven as an [`Output`](evforge_core::output::Output), which says what
+//! it must and may do. One that fails says what is safe and what is lost, and leaves the others alone.
 //!
 //! Start with [`nexus`]: it draws the layout of a file as a tree and has an example.
 

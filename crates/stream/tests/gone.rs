@@ -2,10 +2,9 @@
 
 mod common;
 
-use common::{batch, flat_options};
+use common::{Run, batch, flat_options};
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{ExistingFile, NexusError, NexusWriter, Reservation, needs_recovery, recover};
+use evforge_stream::nexus::{ExistingFile, NexusError, Reservation, needs_recovery, recover};
 
 #[test]
 fn a_file_that_is_removed_or_replaced_is_noticed_by_every_way_that_writes() {
@@ -14,7 +13,7 @@ fn a_file_that_is_removed_or_replaced_is_noticed_by_every_way_that_writes() {
     let path = folder.path().join("run.nxs");
     let elsewhere = folder.path().join("moved.nxs");
     let ledger = DetectorLedger::default();
-    type Way = fn(&mut NexusWriter, &DetectorLedger) -> bool;
+    type Way = fn(&mut Run, &DetectorLedger) -> bool;
     let ways: [Way; 3] = [
         |writer, ledger| writer.observe(ledger).is_err_and(|error| error.to_string().contains("was removed")),
         |writer, _| matches!(writer.commit(), Err(NexusError::Gone { lost: 2, .. })),
@@ -22,7 +21,7 @@ fn a_file_that_is_removed_or_replaced_is_noticed_by_every_way_that_writes() {
     ];
     for is_replaced in [false, true] {
         for notices in ways {
-            let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+            let mut writer = Run::begin(&flat_options(&path)).unwrap();
             writer.take(&batch(&[(1000, 1), (2000, 2)])).unwrap();
             writer.observe(&ledger).unwrap();
             writer.commit().unwrap();
@@ -44,7 +43,7 @@ fn what_another_run_holds_is_neither_mended_nor_reported_on() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
     let held = Reservation::take(&path, ExistingFile::Overwrite).unwrap();
     assert!(matches!(recover(&path), Err(NexusError::InUse(_))));

@@ -10,11 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{flat_options, read};
+use common::{Run, flat_options, read};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{Compression, ExistingFile, NexusError, NexusWriter, needs_recovery, recover};
+use evforge_stream::nexus::{Compression, ExistingFile, NexusError, needs_recovery, recover};
 use hdf5_metno::{File, OpenMode};
 
 const EVENTS: &str = "/entry/instrument/detector/detector_events";
@@ -50,7 +49,7 @@ fn child_writer() {
     options.chunk_events = 4096;
     options.flush_interval = Duration::from_millis(3);
     options.compression = if lzf == "1" { Compression::Lzf } else { Compression::None };
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     let mut batch = EventBatch::new(777);
     let mut index = 0;
     let (mut safe, mut rows) = (0, 0);
@@ -69,8 +68,8 @@ fn child_writer() {
             drop(writer);
             return;
         }
-        if writer.committed_events() != safe {
-            safe = writer.committed_events();
+        if writer.writer().committed_events() != safe {
+            safe = writer.writer().committed_events();
             println!("\ncommitted {safe}");
         }
     }
@@ -149,7 +148,7 @@ fn a_killed_writer_costs_nothing_that_was_committed() {
         }
         assert!(needs_recovery(&path).unwrap());
         // The next run does not destroy it by accident.
-        let refusal = NexusWriter::create(&flat_options(&path)).unwrap_err().to_string();
+        let refusal = Run::begin(&flat_options(&path)).unwrap_err().to_string();
         assert!(refusal.contains("evforge write --recover"), "{refusal}");
 
         let recovered = recover(&path).unwrap();
@@ -205,15 +204,15 @@ fn a_killed_writers_file_can_be_overwritten_or_left_beside() {
     }
     let mut options = flat_options(&path);
     options.existing = ExistingFile::Overwrite;
-    assert!(matches!(NexusWriter::create(&options), Err(NexusError::InUse(_))));
+    assert!(matches!(Run::begin(&options), Err(NexusError::InUse(_))));
     child.kill().unwrap();
     child.wait().unwrap();
     options.existing = ExistingFile::Number;
-    let beside = NexusWriter::create(&options).unwrap();
-    assert_eq!(beside.path(), folder.path().join("run-1.nxs"));
+    let mut beside = Run::begin(&options).unwrap();
+    assert_eq!(beside.writer().path(), folder.path().join("run-1.nxs"));
     drop(beside);
     options.existing = ExistingFile::Overwrite;
-    let mut over = NexusWriter::create(&options).unwrap();
+    let mut over = Run::begin(&options).unwrap();
     over.finish(&DetectorLedger::default()).unwrap();
     assert_eq!(check_events(&File::open(&path).unwrap()), 0);
 }

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{batch, flat_options, read};
+use common::{Feed, Run, batch, flat_options, read};
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::pulse::PulseTrain;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, replace_report};
+use evforge_core::pulsed::{CalendarRule, PulseStageSettings, Veto, VetoRange};
+use evforge_stream::nexus::{Compression, NexusOptions, replace_report};
 use hdf5_metno::File;
 
 evforge_core::counters! {
@@ -30,8 +30,8 @@ fn events_pulses_and_empty_pulses_are_where_readers_look() {
         let path = folder.path().join(format!("{compression:?}.nxs"));
         let mut options = flat_options(&path);
         options.compression = compression;
-        options.anchor = EpochAnchor { nanoseconds: 1_000 * SECOND as i64, clock: "a test".into() };
-        let mut writer = NexusWriter::create(&options).unwrap();
+        let feed = Feed::anchored(PulseTrain::european_xfel(), 1_000 * SECOND, 5);
+        let mut writer = Run::fed_by(feed, &options);
         // Pulse 0: two events; 1 and 2: none; 3: one. Split over batches in mid-pulse.
         writer.take(&batch(&[(5, 1)])).unwrap();
         writer.commit().unwrap();
@@ -50,7 +50,8 @@ fn events_pulses_and_empty_pulses_are_where_readers_look() {
         assert_eq!(common::text(&file, "/entry/start_time"), "1970-01-01T00:16:40Z");
         assert_eq!(common::text(&file, "/entry/end_time"), "1970-01-01T00:16:40.300000007Z");
         assert_eq!(common::text(&file, "/entry/recording/state"), "complete");
-        assert_eq!(common::text(&file, "/entry/recording/clock"), "a test");
+        let clock = "arrival stamp of the first packet in the capture";
+        assert_eq!(common::text(&file, "/entry/recording/clock"), clock);
         let report: serde_json::Value =
             serde_json::from_str(&common::text(&file, "/entry/recording/report")).unwrap();
         assert_eq!(report["file"]["events"], 3);
@@ -70,7 +71,7 @@ fn the_pixel_grid_has_as_many_dimensions_as_the_detector() {
         let [nx, ny, nz, panels] = sides;
         let path = folder.path().join(format!("{}.nxs", shape.len() * 10 + shape[0]));
         let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
-        let mut writer = NexusWriter::create(&NexusOptions::new(&path, "demo", geometry)).unwrap();
+        let mut writer = Run::begin(&NexusOptions::new(&path, "demo", geometry)).unwrap();
         writer.finish(&DetectorLedger::default()).unwrap();
         let file = File::open(&path).unwrap();
         let detector = file.group("/entry/instrument/detector").unwrap();
@@ -95,10 +96,13 @@ fn marks_of_vetoes_stand_beside_the_events_and_layers_have_a_depth() {
     options.geometry = LogicalGeometry::new(3, 2, 4, 1).unwrap();
     options.pitch_z = 0.5;
     options.vetoes = vec!["prompt pulse".into(), "shutter".into()];
-    let mut writer = NexusWriter::create(&options).unwrap();
-    let mut events = batch(&[(5, 1), (6, 24)]);
-    events.mark(|_, time| (time % 4) as u8);
-    writer.take(&events).unwrap();
+    let veto = |name: &str, from| Veto { name: name.into(), range: VetoRange::TimeOfFlight(from, from + 1) };
+    let settings = PulseStageSettings {
+        vetoes: vec![veto("prompt pulse", 5), veto("shutter", 6)],
+        ..PulseStageSettings::new(PulseTrain::european_xfel(), CalendarRule::Readout)
+    };
+    let mut writer = Run::fed_by(Feed::with(settings), &options);
+    writer.take(&batch(&[(5, 1), (6, 24)])).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
 
     let file = File::open(&path).unwrap();
@@ -125,7 +129,7 @@ fn the_ledger_is_a_time_series() {
         ..Default::default()
     };
     let options = flat_options(&path).with_counters(&CounterSnapshot::of(&ToyCounters::default()));
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     writer.observe(&ledger(1, 1, None)).unwrap();
     writer.finish(&ledger(5, 4, Some(10))).unwrap();
     assert_eq!(ToyCounters::STAGE, "toy");
@@ -151,12 +155,12 @@ fn the_ledger_is_a_time_series() {
 fn clocks_that_jump_do_not_write_millions_of_empty_pulses() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
     writer.take(&batch(&[(1, 1), (SECOND * 1_000_000_000, 1), (7, 1), (100_000_007, 1)])).unwrap();
     writer.take(&batch(&[(u64::MAX, 1), (100_000_008, 0), (100_000_009, u32::MAX)])).unwrap();
-    let counters = writer.counters();
+    let counters = writer.writer().counters();
     writer.finish(&DetectorLedger::default()).unwrap();
-    assert_eq!((counters.gaps_not_filled, counters.clock_restarts, counters.pulses), (1, 1, 4));
+    assert_eq!((counters.pulses, counters.empty_pulses), (4, 0));
     assert_eq!((counters.events_outside_epoch, counters.events_without_pixel), (1, 2));
     assert_eq!((counters.events_taken, counters.events), (7, 6));
     let file = File::open(&path).unwrap();
@@ -172,13 +176,15 @@ fn options_that_make_no_sense_are_refused_by_name() {
     let refusal = |change: &dyn Fn(&mut NexusOptions)| {
         let mut options = good.clone();
         change(&mut options);
-        NexusWriter::create(&options).unwrap_err().to_string()
+        Run::begin(&options).unwrap_err().to_string()
     };
     assert!(refusal(&|o| o.detector = "a/b".into()).contains("`a/b`"));
     assert!(refusal(&|o| o.title = "a\0b".into()).contains("zero byte"));
     assert!(refusal(&|o| o.pitch_x = 0.0).contains("pitch in x"));
     assert!(refusal(&|o| o.compression = Compression::Deflate(10)).contains("level 10"));
-    assert!(refusal(&|o| o.pulses = PulseTrain::from_millihertz(400, 0).unwrap()).contains("too long"));
+    let output = |id: &str| (id.to_owned(), Vec::new());
+    assert!(refusal(&|o| o.outputs = vec![output("a/b")]).contains("`a/b` cannot be the id"));
+    assert!(refusal(&|o| o.outputs = vec![output("csv"), output("csv")]).contains("two outputs"));
     assert!(refusal(&|o| o.path = "/nonexistent-folder/run.nxs".into()).contains("No such file"));
     assert!(!good.path.exists());
 }
@@ -189,7 +195,7 @@ fn a_report_without_room_is_said_and_costs_no_events() {
     let path = folder.path().join("run.nxs");
     let mut options = flat_options(&path);
     options.report_space = 10;
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     writer.take(&batch(&[(1, 1)])).unwrap();
     let error = writer.finish(&DetectorLedger::default()).unwrap_err().to_string();
     assert!(error.contains("the events are complete"), "{error}");
@@ -198,32 +204,26 @@ fn a_report_without_room_is_said_and_costs_no_events() {
 }
 
 #[test]
-fn a_writer_that_is_abandoned_or_dropped_keeps_its_events_and_says_so() {
+fn a_writer_that_is_dropped_keeps_its_events_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for abandon in [true, false] {
-        let path = folder.path().join(format!("{abandon}.nxs"));
-        let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
-        writer.take(&batch(&[(1, 1)])).unwrap();
-        if abandon {
-            assert!(writer.abandon().unwrap().contains("1 events"));
-            assert!(writer.take(&batch(&[(2, 1)])).is_err());
-        }
-        drop(writer);
-        let file = File::open(&path).unwrap();
-        assert_eq!(read::<i32>(&file.group(EVENTS).unwrap(), "event_id"), [1]);
-        assert!(common::text(&file, "/entry/recording/state").starts_with("incomplete"));
-    }
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.take(&batch(&[(1, 1)])).unwrap();
+    drop(writer);
+    let file = File::open(&path).unwrap();
+    assert_eq!(read::<i32>(&file.group(EVENTS).unwrap(), "event_id"), [1]);
+    assert!(common::text(&file, "/entry/recording/state").starts_with("incomplete"));
 }
 
 #[test]
 fn big_batches_are_committed_before_the_interval() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
     let mut events = evforge_core::event::EventBatch::new(1 << 20);
     for time_ns in 0..1 << 20 {
         assert!(events.push(Event { time_ns, pixel_id: 1 }));
     }
     writer.take(&events).unwrap();
-    assert_eq!(writer.committed_events(), 1 << 20);
+    assert_eq!(writer.writer().committed_events(), 1 << 20);
 }

@@ -6,13 +6,12 @@ mod common;
 use std::path::Path;
 use std::str::FromStr;
 
-use common::{flat_options, python, read};
+use common::{Run, flat_options, python, read};
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{NexusOptions, NexusWriter, PulseOrigin, recover};
+use evforge_stream::nexus::{NexusOptions, PulseOrigin, recover};
 use hdf5_metno::File;
 use hdf5_metno::types::FixedUnicode;
 use serde_json::{Value, json};
@@ -118,13 +117,13 @@ fn h5py_and_scippnexus_see_every_beam_monitor() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&options(&path)).unwrap();
+    let mut writer = Run::begin(&options(&path)).unwrap();
     let mut monitors = Monitors::new();
     for number in 0..40 {
         writer.take(&monitors.pulse(number)).unwrap();
     }
     writer.finish(&monitors.ledger()).unwrap();
-    let counters = writer.counters();
+    let counters = writer.writer().counters();
     assert!(counters.events > 300 && counters.events == counters.events_taken, "{counters:?}");
     let expected = monitors.expected();
     assert!(expected[..3].iter().all(|monitor| monitor["above"] != json!(0)), "the test tests something");
@@ -140,7 +139,7 @@ fn a_killed_writer_leaves_the_beam_monitors_of_the_last_commit() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
-    let mut writer = NexusWriter::create(&options(&path)).unwrap();
+    let mut writer = Run::begin(&options(&path)).unwrap();
     let mut monitors = Monitors::new();
     for number in 0..15 {
         writer.take(&monitors.pulse(number)).unwrap();
@@ -167,7 +166,7 @@ fn events_of_a_commit_that_was_not_finished_are_cut_away_in_every_group() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&options(&path)).unwrap();
+    let mut writer = Run::begin(&options(&path)).unwrap();
     let mut monitors = Monitors::new();
     for number in 0..40 {
         writer.take(&monitors.pulse(number)).unwrap();
@@ -202,7 +201,7 @@ fn events_of_no_monitor_are_counted_and_left_out() {
     let path = folder.path().join("run.nxs");
     let mut options = options(&path);
     options.beam_monitors.truncate(3);
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     let mut batch = EventBatch::new(4);
     assert!(batch.begin_pulse(EPOCH));
     for pixel_id in [13, 14, 0, 1] {
@@ -210,7 +209,7 @@ fn events_of_no_monitor_are_counted_and_left_out() {
     }
     writer.take(&batch).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
-    let counters = writer.counters();
+    let counters = writer.writer().counters();
     assert_eq!((counters.events, counters.events_outside_monitors, counters.events_taken), (2, 2, 4));
 }
 
@@ -222,7 +221,7 @@ fn monitors_that_cannot_be_told_apart_are_refused() {
     let refusal = |change: &dyn Fn(&mut Vec<BeamMonitorPlan>)| {
         let mut options = options(&path);
         change(&mut options.beam_monitors);
-        NexusWriter::create(&options).unwrap_err().to_string()
+        Run::begin(&options).unwrap_err().to_string()
     };
     assert!(refusal(&|plans| plans[1].name = "monitor_0d".into()).contains("another group `monitor_0d`"));
     assert!(refusal(&|plans| plans[1].name = "dark_events".into()).contains("`dark_events`"));

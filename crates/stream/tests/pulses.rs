@@ -5,12 +5,11 @@ mod common;
 
 use std::path::Path;
 
-use common::{batch, flat_options, read};
+use common::{Run, batch, flat_options, read};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{EpochAnchor, NexusOptions, NexusWriter, PulseOrigin, recover};
+use evforge_stream::nexus::{NexusOptions, PulseOrigin, recover};
 use hdf5_metno::File;
 use proptest::prelude::*;
 
@@ -22,7 +21,6 @@ const EPOCH: u64 = 1_600_000_000 * SECOND;
 fn options(path: &Path) -> NexusOptions {
     let mut options = flat_options(path);
     options.pulse_origin = PulseOrigin::Readout;
-    options.anchor = EpochAnchor { nanoseconds: 0, clock: "the readout carries the epoch".into() };
     options
 }
 
@@ -101,7 +99,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
-        let mut writer = NexusWriter::create(&options(&path)).unwrap();
+        let mut writer = Run::begin(&options(&path)).unwrap();
         let (mut all, mut safe) = (EventLog::default(), EventLog::default());
         let mut batches = 0;
         hand_over(&pulses, capacity, &cuts, |batch| {
@@ -115,7 +113,7 @@ proptest! {
         });
         std::fs::copy(&path, &copy).unwrap();
         writer.finish(&DetectorLedger::default()).unwrap();
-        let counters = writer.counters();
+        let counters = writer.writer().counters();
         prop_assert_eq!(counters.events_taken, counters.events + counters.events_outside_pulse);
         prop_assert_eq!(counters.pulses, counters.pulses_told);
         let empty = all.pulses().iter().filter(|pulse| pulse.events.is_empty()).count();
@@ -130,7 +128,7 @@ proptest! {
 fn the_file_says_where_its_pulses_come_from_and_when_the_last_one_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut writer = NexusWriter::create(&options(&path)).unwrap();
+    let mut writer = Run::begin(&options(&path)).unwrap();
     let mut events = EventBatch::new(1);
     // A monitor in the dark: nothing but pulses.
     assert!(events.begin_pulse(EPOCH) && events.begin_pulse(EPOCH + SECOND));
@@ -139,7 +137,7 @@ fn the_file_says_where_its_pulses_come_from_and_when_the_last_one_was() {
     let copy = folder.path().join("copy.nxs");
     std::fs::copy(&path, &copy).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
-    assert_eq!((writer.counters().pulses, writer.counters().empty_pulses), (2, 2));
+    assert_eq!((writer.writer().counters().pulses, writer.writer().counters().empty_pulses), (2, 2));
     recover(&copy).unwrap();
     for path in [&path, &copy] {
         let file = File::open(path).unwrap();
@@ -149,7 +147,7 @@ fn the_file_says_where_its_pulses_come_from_and_when_the_last_one_was() {
     }
 
     let path = folder.path().join("train.nxs");
-    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
     writer.take(&batch(&[(5, 1)])).unwrap();
     writer.finish(&DetectorLedger::default()).unwrap();
     let file = File::open(&path).unwrap();

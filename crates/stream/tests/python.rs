@@ -6,15 +6,14 @@ mod common;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{batch, python};
+use common::{Feed, Run, batch, python};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::live_time::LiveTime;
 use evforge_core::pulse::PulseTrain;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{Compression, EpochAnchor, NexusOptions, NexusWriter, PulseOrigin, recover};
+use evforge_stream::nexus::{Compression, NexusOptions, PulseOrigin, recover};
 use serde_json::json;
 
 evforge_core::counters! {
@@ -96,10 +95,9 @@ fn h5py_and_scippnexus_see_what_was_written() {
         options.title = "Bananen: ½ reif".into();
         options.configuration = "[detector]\nname = \"banana\"\n".into();
         (options.pitch_x, options.pitch_y, options.sample_distance) = (2e-3, 3e-3, 4.5);
-        options.anchor = EpochAnchor { nanoseconds: ANCHOR as i64, clock: "a test".into() };
         options.compression = compression;
-        let mut writer = NexusWriter::create(&options).unwrap();
         let events = events(geometry.pixel_count());
+        let mut writer = Run::fed_by(Feed::anchored(PulseTrain::ess(), ANCHOR, events[0].0), &options);
         for (step, events) in events.chunks(100).enumerate() {
             writer.take(&batch(events)).unwrap();
             if step < 3 {
@@ -158,7 +156,7 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
     let mut options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
     (options.pitch_x, options.pitch_y) = (2e-3, 3e-3);
     options.pulse_origin = PulseOrigin::Readout;
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     let (mut pulses, mut times, mut pixels) = (Vec::new(), Vec::new(), Vec::new());
     let mut events = EventBatch::new(7);
     for number in 0..30_u64 {
@@ -199,7 +197,7 @@ fn h5py_follows_a_file_that_grows() {
     let mut options = common::flat_options(&path);
     options.flush_interval = Duration::from_millis(20);
     options.chunk_events = 4096;
-    let mut writer = NexusWriter::create(&options).unwrap();
+    let mut writer = Run::begin(&options).unwrap();
     command.arg("follow").arg(&path).args(["--events", "200000"]);
     let mut follower = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();

@@ -5,17 +5,16 @@ mod common;
 
 use std::path::Path;
 
-use common::{batch, flat_options};
+use common::{Run, batch, flat_options};
 use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::EventSink;
-use evforge_stream::nexus::{NexusError, NexusWriter, needs_recovery, recover};
+use evforge_stream::nexus::{NexusError, needs_recovery, recover};
 use hdf5_metno::File;
 use proptest::prelude::*;
 
 /// A file as a killed writer leaves it: copied while it was being written.
 fn killed(folder: &Path) -> Vec<u8> {
     let path = folder.join("alive.nxs");
-    let mut writer = NexusWriter::create(&flat_options(&path)).unwrap();
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
     writer.take(&batch(&[(5, 1), (6, 2), (300_000_007, 48)])).unwrap();
     writer.commit().unwrap();
     writer.take(&batch(&[(300_000_008, 1)])).unwrap();
@@ -42,7 +41,7 @@ fn a_copy_of_a_growing_file_recovers_to_its_last_commit() {
 fn whole_files_are_not_touched_even_while_they_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    NexusWriter::create(&flat_options(&path)).unwrap().finish(&DetectorLedger::default()).unwrap();
+    Run::begin(&flat_options(&path)).unwrap().finish(&DetectorLedger::default()).unwrap();
     let before = std::fs::read(&path).unwrap();
     let reader = File::open(&path).unwrap();
     assert!(!needs_recovery(&path).unwrap());
@@ -92,7 +91,7 @@ fn a_file_that_was_cut_is_said_to_be_cut() {
     let path = folder.path().join("cut.nxs");
     let bytes = killed(folder.path());
     let whole = folder.path().join("whole.nxs");
-    NexusWriter::create(&flat_options(&whole)).unwrap().finish(&DetectorLedger::default()).unwrap();
+    Run::begin(&flat_options(&whole)).unwrap().finish(&DetectorLedger::default()).unwrap();
     let half = std::fs::metadata(&whole).unwrap().len() / 2;
     std::fs::OpenOptions::new().write(true).open(&whole).unwrap().set_len(half).unwrap();
     assert!(recover(&whole).unwrap_err().to_string().contains("it was cut"));

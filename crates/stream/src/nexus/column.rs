@@ -9,6 +9,9 @@ use super::options::Compression;
 #[derive(Debug)]
 pub(crate) struct Column<T> {
     dataset: Dataset,
+    /// Values per chunk.
+    chunk: usize,
+    is_compressed: bool,
     written: usize,
     /// Values that are not in the file yet.
     pub(crate) pending: Vec<T>,
@@ -22,8 +25,7 @@ impl<T: H5Type> Column<T> {
             Compression::Lzf => &[Filter::Shuffle, Filter::LZF],
             Compression::Deflate(level) => &[Filter::Shuffle, Filter::Deflate(level)],
         };
-        // The chunk being filled has to stay in the cache, or each append reads it back (and decompresses it).
-        let cache = 4 * chunk * size_of::<T>();
+        let cache = cache_of::<T>(chunk);
         let dataset = group
             .new_dataset_builder()
             .set_filters(filters)
@@ -32,7 +34,7 @@ impl<T: H5Type> Column<T> {
             .chunk(chunk)
             .shape(0..)
             .create(name)?;
-        Ok(Self { dataset, written: 0, pending: Vec::new() })
+        Ok(Self { dataset, chunk, is_compressed: !filters.is_empty(), written: 0, pending: Vec::new() })
     }
 
     /// The dataset, to give it attributes.
@@ -43,6 +45,26 @@ impl<T: H5Type> Column<T> {
     /// Number of values in the file and waiting.
     pub(crate) fn len(&self) -> usize {
         self.written + self.pending.len()
+    }
+
+    /// Bytes by which the file grows at most when what is waiting, and `more` values, are appended.
+    pub(crate) fn growth(&self, more: usize) -> u64 {
+        let waiting = self.pending.len() + more;
+        if waiting == 0 {
+            return 0;
+        }
+        let end = (self.written + waiting).div_ceil(self.chunk) as u64;
+        let bytes = (self.chunk * size_of::<T>()) as u64;
+        let (first, bytes) = if self.is_compressed {
+            // The chunk that is not full goes to a new place, and what cannot be compressed may grow a little.
+            (self.written / self.chunk, bytes + bytes / 64 + 64)
+        } else {
+            (self.written.div_ceil(self.chunk), bytes)
+        };
+        match end - first as u64 {
+            0 => 0,
+            chunks => chunks * bytes + index_growth(end, chunks),
+        }
     }
 
     /// Appends what is waiting and brings it to the file. True if there was something.
@@ -61,4 +83,19 @@ impl<T: H5Type> Column<T> {
         self.pending.clear();
         Ok(true)
     }
+}
+
+/// Bytes of the cache for the chunks of a dataset: the chunk that is being filled has to stay in it, or each append reads
+/// it back (and decompresses it).
+pub(crate) fn cache_of<T>(chunk: usize) -> usize {
+    4 * chunk * size_of::<T>()
+}
+
+/// Bytes at most by which the index of a dataset of `chunks` chunks has grown when `new` of them are.
+///
+/// The index is an extensible array (HDF5 File Format Specification, version 3.0, section VII.D): entries of at most 20
+/// bytes in blocks, of which there are about as many as each has entries. So the blocks are up to some multiple of the
+/// root of the number of chunks long, and one more of each kind may be begun.
+fn index_growth(chunks: u64, new: u64) -> u64 {
+    2048 + 24 * new + 24 * 16 * (chunks.isqrt() + 8)
 }

@@ -1,9 +1,14 @@
 //! What can go wrong with an event file, in words for a person.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use evforge_core::geometry::LogicalGeometry;
+
+use rustix::io::Errno;
+
+use super::space::Shortage;
 
 /// Why an event file could not be written, read or repaired.
 #[derive(Debug)]
@@ -55,6 +60,22 @@ pub enum NexusError {
         /// Events that were taken and are lost.
         lost: u64,
     },
+    /// There is no room on the disk. Nothing was changed, and it can be tried again.
+    NoSpace {
+        /// The file.
+        path: PathBuf,
+        /// How much is missing, and how much there is.
+        shortage: Shortage,
+    },
+    /// The operating system or HDF5 has found no room. It can be tried again.
+    WaitsForRoom {
+        /// The file.
+        path: PathBuf,
+        /// What they say.
+        cause: String,
+    },
+    /// There is a file at the path of an output already.
+    NameTaken(PathBuf),
     /// The writer has failed before and takes no more events.
     Stopped {
         /// The file.
@@ -100,6 +121,33 @@ impl NexusError {
 
     pub(crate) fn hdf5(attempt: &'static str, path: &Path, cause: &hdf5_metno::Error) -> Self {
         NexusError::Hdf5 { attempt, path: path.to_owned(), cause: saying(cause) }
+    }
+}
+
+/// True if this is what the operating system says of a disk that is full.
+pub(crate) fn is_lack_of_space(error: &NexusError) -> bool {
+    match error {
+        NexusError::Io { cause, .. } => {
+            matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        }
+        NexusError::Hdf5 { cause, .. } | NexusError::Write { cause, .. } => {
+            [Errno::NOSPC, Errno::DQUOT].iter().any(|&errno| {
+                let text = std::io::Error::from(errno).to_string();
+                text.split(" (os").next().is_some_and(|text| cause.contains(text))
+            })
+        }
+        NexusError::NoSpace { .. } | NexusError::WaitsForRoom { .. } => true,
+        _ => false,
+    }
+}
+
+/// Bytes as people say them.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        1_000_000..10_000_000_000 => format!("{:.1} MB", bytes as f64 * 1e-6),
+        _ => format!("{:.1} GB", bytes as f64 * 1e-9),
     }
 }
 
@@ -156,6 +204,21 @@ impl fmt::Display for NexusError {
                 f,
                 "{} was removed, renamed or replaced by another file while it was written: what it held is not there \
                  under that name any more ({lost} events), and no more events are taken",
+                path.display()
+            ),
+            NexusError::NoSpace { path, shortage } => write!(
+                f,
+                "there is no room for {}: {} more are needed on its file system, where {} are free",
+                path.display(),
+                size(shortage.missing),
+                size(shortage.free)
+            ),
+            NexusError::WaitsForRoom { path, cause } => {
+                write!(f, "there is no room for {} on its file system ({cause})", path.display())
+            }
+            NexusError::NameTaken(path) => write!(
+                f,
+                "the file {} exists already: choose another name, or say --if-exists overwrite or number",
                 path.display()
             ),
             NexusError::Stopped { path, safe } => write!(

@@ -6,7 +6,7 @@ use std::ops::Range;
 use evforge_core::event::PixelId;
 use hdf5_metno::{Dataset, Group, Result};
 
-use super::column::Column;
+use super::column::{Column, cache_of};
 use super::layout::{class, mark_as_time, scalar};
 use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
@@ -105,12 +105,27 @@ impl EventGroups {
     #[inline]
     pub(crate) fn push(&mut self, group: usize, pixel: PixelId, offset: i32, mark: u8) {
         let Some(group) = self.groups.get_mut(group) else { return };
-        // The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
-        group.event_id.pending.push(i32::try_from(pixel).unwrap_or(0));
+        group.event_id.pending.push(id(pixel));
         group.event_time_offset.pending.push(offset);
         if let Some(veto) = &mut group.event_veto {
             veto.pending.push(mark);
         }
+    }
+
+    /// Appends events that all go to the first group. Without marks there are as many zeros.
+    pub(crate) fn push_all(&mut self, pixels: &[PixelId], offsets: &[i32], marks: &[u8]) {
+        let Some(group) = self.groups.first_mut() else { return };
+        group.event_id.pending.extend(pixels.iter().map(|&pixel| id(pixel)));
+        group.event_time_offset.pending.extend_from_slice(offsets);
+        if let Some(veto) = &mut group.event_veto {
+            veto.pending.extend_from_slice(marks);
+            veto.pending.resize(group.event_id.pending.len(), 0);
+        }
+    }
+
+    /// True if all events go to the first group, whatever their pixel.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.takes_all
     }
 
     /// Notes where the newest pulse begins, if one has begun since the last commit, and brings everything that waits
@@ -141,6 +156,20 @@ impl EventGroups {
         Ok(())
     }
 
+    /// Bytes by which the file grows at most with the next [`EventGroups::flush`].
+    pub(crate) fn growth(&self) -> u64 {
+        let Some(pulses) = &self.pulses else { return 0 };
+        let groups = self.groups.iter().map(|group| {
+            group.event_id.growth(0)
+                + group.event_time_offset.growth(0)
+                + group.event_veto.as_ref().map_or(0, |veto| veto.growth(0))
+                + group.event_index.growth(0)
+                // One cue with each commit.
+                + group.cue_index.growth(1)
+        });
+        pulses.event_time_zero.growth(0) + pulses.cue_timestamp_zero.growth(1) + groups.sum::<u64>()
+    }
+
     /// Says in every group how many events there are.
     pub(crate) fn write_totals(&self) -> Result<()> {
         for group in &self.groups {
@@ -154,6 +183,26 @@ impl EventGroups {
     pub(crate) fn event_counts(&self) -> impl Iterator<Item = u64> + '_ {
         self.groups.iter().map(|group| group.event_id.len() as u64)
     }
+}
+
+/// A pixel as the file has it. The grid ends within 31 bits; what lies beyond is no pixel, which is 0.
+#[inline]
+fn id(pixel: PixelId) -> i32 {
+    i32::try_from(pixel).unwrap_or(0)
+}
+
+/// Memory at most of the groups that `options` ask for, if `events` events and `pulses` pulse records wait: what waits,
+/// and what HDF5 keeps of each array.
+pub(crate) fn memory_bound(options: &NexusOptions, events: usize, pulses: usize) -> usize {
+    let groups = options.beam_monitors.len().max(1);
+    let veto = usize::from(!options.vetoes.is_empty());
+    let chunk = (options.chunk_events / groups).max(FEWEST_CHUNK_EVENTS);
+    let caches = groups * (2 * cache_of::<i32>(chunk) + veto * cache_of::<u8>(chunk));
+    let pulse_arrays = 2 * (groups + 1);
+    caches
+        + pulse_arrays * cache_of::<i64>(CHUNK_PULSES)
+        + events * (2 * size_of::<i32>() + veto)
+        + pulses * (groups + 1) * size_of::<i64>()
 }
 
 impl PulseTimes {

@@ -4,6 +4,8 @@
 //! follow the file (streaming-and-nexus.md, section 4). The tree is drawn in the documentation of
 //! [`nexus`](super).
 
+use evforge_core::counter::CounterInfo;
+use evforge_core::pulsed::Calendar;
 use hdf5_metno::dataset::AllocTime;
 use hdf5_metno::{Dataset, File, Group, H5Type, Location, Result};
 
@@ -12,7 +14,7 @@ use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, events_name, has_events};
 use super::options::NexusOptions;
-use super::series::LedgerSeries;
+use super::series::{LedgerSeries, series_bound};
 use super::text::{create_text, set_attribute};
 
 /// Begins the root attribute `creator` of every file that evforge writes.
@@ -49,10 +51,20 @@ pub(crate) struct Layout {
     pub(crate) live: LiveTable,
 }
 
+/// What a file says of its run, beside the options.
+#[derive(Clone, Debug)]
+pub(crate) struct Beginning {
+    /// Nanoseconds since the Unix epoch by the wall clock.
+    pub(crate) now_ns: u64,
+    pub(crate) calendar: Calendar,
+    /// The name of the file that this one continues.
+    pub(crate) continues: Option<String>,
+}
+
 impl Layout {
     /// Creates the whole tree in an empty file.
-    pub(crate) fn create(file: &File, options: &NexusOptions) -> Result<Self> {
-        let created = moment::iso_8601(moment::now());
+    pub(crate) fn create(file: &File, options: &NexusOptions, beginning: &Beginning) -> Result<Self> {
+        let created = moment::iso_8601(beginning.now_ns);
         set_attribute(file, "NX_class", "NXroot")?;
         set_attribute(file, "default", "entry")?;
         set_attribute(file, "file_name", &options.path.to_string_lossy())?;
@@ -111,19 +123,54 @@ impl Layout {
         // The version once more, as text of fixed length: reading an attribute of variable length from a damaged
         // file can keep HDF5 1.10 busy for ever, so recovery must not.
         create_text(&recording, "layout_version", LAYOUT_VERSION, 0)?;
-        create_text(&recording, "clock", &options.anchor.clock, 0)?;
-        let anchor = scalar(&recording, "clock_anchor", options.anchor.nanoseconds)?;
+        if let Some(continued) = &beginning.continues {
+            create_text(&recording, "continues", continued, 0)?;
+        }
+        create_text(&recording, "clock", beginning.calendar.origin.text(), 0)?;
+        let anchor = scalar(&recording, "clock_anchor", beginning.calendar.anchor_ns)?;
         set_attribute(&anchor, "units", "ns")?;
         create_text(&recording, "pulses", options.pulse_origin.text(), 0)?;
         create_text(&recording, EVENT_GROUPS, &paths.join("\n"), 0)?;
         let committed = preallocated::<u64>(&recording, "committed", paths.len() + 1)?;
         committed.write_raw(&vec![0_u64; paths.len() + 1])?;
         let report = create_text(&recording, "report", "{}", options.report_space)?;
-        let ledger = LedgerSeries::create(&class(&entry, "ledger", "NXcollection")?, &options.counters)?;
+        let ledger = class(&entry, "ledger", "NXcollection")?;
+        let ledger = LedgerSeries::create(&ledger, &options.counters, &entry, &options.outputs)?;
 
         let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
         Ok(Self { events, monitors, committed, state, start_time, end_time, duration, report, ledger, live })
     }
+
+    /// Bytes by which the file grows at most when everything that waits is brought to it.
+    pub(crate) fn growth(&self) -> u64 {
+        BETWEEN + self.events.growth() + self.ledger.growth() + self.live.growth()
+    }
+}
+
+/// What HDF5 may take beside arrays and their indices: it cuts small things from blocks of its own, and rounds.
+const BETWEEN: u64 = 128 << 10;
+
+/// Length at most of a file with these options and nothing in it yet.
+pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
+    /// A group or dataset with its attributes.
+    const OBJECT: u64 = 2048;
+    let pixels = u64::from(options.geometry.pixel_count());
+    let grids = 2 + u64::from(options.geometry.nz() > 1);
+    let detector = if options.beam_monitors.is_empty() { pixels * (4 + 8 * grids) } else { 0 };
+    let texts = [&options.title, &options.instrument, &options.configuration].map(|text| text.len());
+    let vetoes: usize = options.vetoes.iter().map(String::len).sum();
+    let help = |infos: &[CounterInfo]| infos.iter().map(|info| info.help.len()).sum::<usize>();
+    let helps = help(&options.counters) + options.outputs.iter().map(|(_, own)| help(own)).sum::<usize>();
+    let monitors: u64 =
+        options.beam_monitors.iter().map(|plan| 24 * OBJECT + 16 * plan.histogram.bins() as u64 + 8).sum();
+    let series = (series_bound(options) + options.outputs.len()) as u64;
+    BETWEEN
+        + 64 * OBJECT
+        + detector
+        + (texts.iter().sum::<usize>() + vetoes + 2 * helps + options.report_space) as u64
+        + monitors
+        // An NXlog is a group and an array.
+        + series * 2 * OBJECT
 }
 
 /// Creates a group with its NeXus class.

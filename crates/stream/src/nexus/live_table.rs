@@ -55,11 +55,8 @@ impl LiveTable {
         Ok(table)
     }
 
-    /// Writes what the ledger knows, all rows equally long.
-    ///
-    /// # Errors
-    /// If HDF5 refuses.
-    pub(crate) fn write(&mut self, ledger: &DetectorLedger) -> Result<()> {
+    /// Takes note of what the ledger knows in the end, all rows equally long.
+    pub(crate) fn observe(&mut self, ledger: &DetectorLedger) {
         let sources = ledger.sources.iter().filter(|source| !source.live_time.bins().is_empty());
         let width = sources.clone().map(|source| source.live_time.width_ns()).max().unwrap_or(0);
         for (index, source) in sources.enumerate() {
@@ -74,6 +71,22 @@ impl LiveTable {
                 self.live_fraction.pending.push(bin.live_fraction().unwrap_or(f64::NAN));
             }
         }
+    }
+
+    /// Bytes by which the file grows at most with the next [`LiveTable::flush`].
+    pub(crate) fn growth(&self) -> u64 {
+        let numbers = [&self.time, &self.duration, &self.packets_received, &self.packets_lost];
+        self.source_name.growth(0)
+            + self.source.growth(0)
+            + numbers.iter().map(|column| column.growth(0)).sum::<u64>()
+            + self.live_fraction.growth(0)
+    }
+
+    /// Brings what was observed to the file.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.source_name.flush()?;
         self.source.flush()?;
         for column in [&mut self.time, &mut self.duration, &mut self.packets_received, &mut self.packets_lost]

@@ -6,7 +6,8 @@ use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
 use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM};
 use super::moment;
-use super::recovery::Recovered;
+use super::recovery::{Recovered, Wish};
+use super::series::OUTPUTS;
 use super::text::{read_text, write_text};
 
 /// True if all data of the last commit lie within the first `length` bytes. A disk that was full can leave a
@@ -132,9 +133,12 @@ impl EventGroup {
 }
 
 /// Cuts all arrays back to the last commit and says so in the file.
-pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
+pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Recovered> {
     let recording = file.group(RECORDING)?;
-    let (groups, committed) = groups_of(file)?;
+    let (groups, mut committed) = groups_of(file)?;
+    for (count, &keep) in committed.iter_mut().zip(wish.keep.unwrap_or_default()) {
+        *count = keep.min(*count);
+    }
     let (&pulses_committed, events_committed) = committed.split_last().unwrap_or((&0, &[]));
     let mut all = Vec::with_capacity(groups.len());
     for (group, &events) in groups.iter().zip(events_committed) {
@@ -158,7 +162,7 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
     for group in &all {
         group.cut(pulses, cues)?;
     }
-    mend_ledger(&file.group("/entry/ledger")?)?;
+    mend_series(&file.group("/entry")?)?;
 
     let end_time = match whole {
         Some((start, end)) => {
@@ -182,12 +186,15 @@ pub(super) fn mend(path: &Path, file: &File) -> Hdf5Result<Recovered> {
         pulses_cut: (pulses_seen - pulses) as u64,
         end_time,
     };
-    let note = format!(
-        "recovered: on {} from a writer that was killed; {} events and {} pulses after the last commit cut away",
-        moment::iso_8601(moment::now()),
-        recovered.events_cut,
-        recovered.pulses_cut
-    );
+    let note = match wish.note {
+        Some(note) => note.to_owned(),
+        None => format!(
+            "recovered: on {} from a writer that was killed; {} events and {} pulses after the last commit cut away",
+            moment::iso_8601(moment::now()),
+            recovered.events_cut,
+            recovered.pulses_cut
+        ),
+    };
     debug_assert!(note.len() <= STATE_ROOM);
     write_text(&recording.dataset("state")?, &note)?;
     Ok(recovered)
@@ -203,11 +210,18 @@ fn cut(datasets: &[&Dataset], length: usize) -> Hdf5Result<()> {
     Ok(())
 }
 
-/// Cuts all series of the ledger to the shortest.
-fn mend_ledger(ledger: &Group) -> Hdf5Result<()> {
+/// Cuts all series of the ledger and of the outputs to the shortest.
+fn mend_series(entry: &Group) -> Hdf5Result<()> {
+    let ledger = entry.group("ledger")?;
     let mut series = vec![ledger.dataset("time")?];
-    for group in ledger.groups()? {
-        series.push(group.dataset("value")?);
+    let mut collections = vec![ledger];
+    if entry.link_exists(OUTPUTS) {
+        collections.extend(entry.group(OUTPUTS)?.groups()?);
+    }
+    for collection in &collections {
+        for log in collection.groups()? {
+            series.push(log.dataset("value")?);
+        }
     }
     let rows = series.iter().map(|dataset| dataset.size()).min().unwrap_or(0);
     cut(&series.iter().collect::<Vec<_>>(), rows)

@@ -3,7 +3,8 @@
 //!
 //! | you want to | use |
 //! |---|---|
-//! | write events into a file | [`NexusWriter`], from [`NexusOptions`] |
+//! | write the events of a run | [`NexusOutput`], from [`NexusOptions`] |
+//! | write a single file, and decide when it is committed | [`NexusWriter`] |
 //! | know whether a killed writer left a file, and mend it | [`needs_recovery`], [`recover`] |
 //! | hold the name of a file before there is one | [`Reservation`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
@@ -40,7 +41,10 @@
 //!   │ ├ time                        i64 ns [row]     since 1970 (attribute start), about one row per second
 //!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
 //!   │ │ packets_unconfirmed, packet_restarts, unaccounted   NXlog {value i64 [row], time}   -1: not known
-//!   │ └ one NXlog for each counter of the detector
+//!   │ └ one NXlog for each counter of the detector and of the stage that assigns pulses
+//!   ├ outputs                       NXcollection  only with [`NexusOptions::with_outputs`]
+//!   │ └ <id>                        NXcollection  an output of the run
+//!   │   └ one NXlog for each of its counters      with the times of the ledger
 //!   ├ live_time                     NXcollection  at the end of the run: what corrects counts for lost packets
 //!   │ ├ source_name                 text [source]    sources whose packets have numbers
 //!   │ ├ source                      i32 [row]        a row for each source and second (or 2, 4, … in long runs)
@@ -50,7 +54,8 @@
 //!   ├ configuration/toml            text        the configuration of the run
 //!   └ recording                     NXcollection
 //!     ├ layout_version              text        "1": the version of this layout
-//!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …"
+//!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …", "damaged: …"
+//!     ├ continues                   text        the name of the file that this one continues, if it does
 //!     ├ event_groups                text        the paths of the groups of events, a line each
 //!     ├ committed                   u64 [group + 1]  events of each group, and pulses, that are there for certain
 //!     ├ clock, clock_anchor         text, i64 ns     what was added to the detector's times, from which clock
@@ -76,25 +81,39 @@
 //! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
 //!
 //! # Pulses
-//! Where the readout tells the pulses, each of them has a record, with its time as it was told (plus
-//! `clock_anchor`), also those without events; a pulse that goes on in the next batch is one record. The offset of
-//! an event counts from its own pulse and can be longer than the time to the next one. Nothing is filled in.
-//! `event_time_zero` rises except where the readout's clock went back (`backward_steps`, `clock_restarts`).
+//! Batches say which pulse an event belongs to, how long after it, and when that was
+//! ([`evforge_core::pulsed`]); the file repeats it. Every pulse has a record, also those without events; one that goes on
+//! in the next batch is one record. So `event_time_zero` rises except where the clock of the detector did not; the ledger
+//! has the counters of that (`pulse_steps_back`, `pulse_clock_restarts`, `gaps_not_filled`). The offset of an event can be
+//! longer than the time to the next pulse.
 //!
-//! Elsewhere events are grouped by [`PulseTrain`](evforge_core::pulse::PulseTrain). Every pulse has a record, also
-//! the empty ones, up to [`NexusOptions::longest_gap`]; a longer jump ahead becomes one new record and is counted
-//! (`gaps_not_filled`, `empty_pulses_left_out`), and a clock that starts over goes on in a new record with an
-//! earlier time (`clock_restarts`). So `event_time_zero` rises except where the clock did not.
-//!
-//! The law of both: every event taken is in the file or counted,
-//! `events_taken = events + events_outside_epoch + events_outside_pulse + events_outside_monitors`, and every pulse told is a record or
-//! counted in `pulses_outside_epoch`.
+//! The law: every event taken is in the file or counted, `events_taken = events + events_outside_epoch +
+//! events_outside_pulse + events_outside_monitors + events_lost`, and every pulse told is a record or counted in
+//! `pulses_outside_epoch`.
 //!
 //! # What a kill costs
 //! Everything taken is committed at the flush interval: events first, then the records that point at them,
-//! then `committed`. After a kill (or a full disk) the file opens for followers only (`swmr=True`), and
+//! then `committed`. After a kill the file opens for followers only (`swmr=True`), and
 //! holds at least all events of the last commit; [`recover`] makes it an ordinary file again, cut back to that
 //! commit. A loss of power is another matter: nothing here waits for the disk.
+//!
+//! # What a full disk costs
+//! Nothing, as long as the queue before the output can wait. Before anything is given to HDF5, room is reserved for all that
+//! it can need ([`DiskSpace`]): as blocks behind the end of the file, which go back to the file system when it is closed.
+//! Where there is no room, what has been taken stays in memory, which is bounded, further batches are refused
+//! ([`OutputError::Retry`](evforge_core::output::OutputError)), and the file stays as it is, open and whole up to its last
+//! commit. It goes on as soon as there is room.
+//!
+//! If the disk refuses a write all the same, nobody knows what HDF5 has written, so the file is let go without another byte,
+//! brought back to its last commit as after a kill, and says so (`damaged: …; it goes on in run.part2.nxs`). The batches
+//! since then were kept: the next file, `run.part2.nxs`, begins with them. Together the files have every event once. A pulse
+//! that goes on has a record in both; histograms of beam monitors count from the start of the run in both.
+//!
+//! | kept in memory at most | |
+//! |---|---|
+//! | batches since the last commit | 32 MiB, 2^21 events, 2^17 pulses (or a single batch with more) |
+//! | what of them waits for the file | 8 or 9 bytes for each of these events, 16 for each pulse |
+//! | observations of the ledger | 4096; later ones are counted in `ledger_rows_left_out` |
 //!
 //! # Following
 //! ```python
@@ -108,31 +127,41 @@
 //! Take no more than `total` events: what lies behind belongs to a commit that is under way. The writer holds a
 //! shared advisory lock (`flock`), which readers do not notice; it makes [`recover`] and overwriting refuse a
 //! file that is being written. A file that somebody removes or replaces while it is written is noticed by the writer
-//! with its next commit or row of the ledger.
+//! with its next commit or row of the ledger, and ends the output.
 //!
 //! # Example
 //! ```
+//! use std::sync::Arc;
+//!
 //! use evforge_core::event::{Event, EventBatch};
 //! use evforge_core::geometry::LogicalGeometry;
-//! use evforge_core::ledger::DetectorLedger;
-//! use evforge_core::sink::EventSink;
-//! use evforge_stream::nexus::{NexusOptions, NexusWriter};
+//! use evforge_core::output::{Output, Taken};
+//! use evforge_core::pulse::PulseTrain;
+//! use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
+//! use evforge_core::run_state::RunState;
+//! use evforge_core::time::ManualClock;
+//! use evforge_stream::nexus::{NexusOptions, NexusOutput};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let options = NexusOptions::new(folder.path().join("run.nxs"), "demo", LogicalGeometry::flat(64, 32)?);
-//! let mut writer = NexusWriter::create(&options)?;
+//! let mut output = NexusOutput::new(options, Arc::new(ManualClock::default()))?;
 //! let mut events = EventBatch::new(10);
 //! assert!(events.push(Event { time_ns: 1_000, pixel_id: 17 }));
-//! writer.take(&events)?;
-//! writer.finish(&DetectorLedger::default())?;
-//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! let mut stage = PulseStage::new(PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout));
+//! stage.hand_on(&events, None, &mut |batch| {
+//!     assert_eq!(output.take(&Arc::new(batch)), Ok(Taken::Yes));
+//! });
+//! output.finish(&Arc::new(RunState::default()))?;
+//! assert_eq!(output.progress().committed, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod column;
 mod counters;
+mod diversion;
 mod error;
 mod event_group;
-mod grouping;
+mod kept;
 mod layout;
 mod live_table;
 mod mending;
@@ -140,18 +169,25 @@ mod moment;
 mod monitor_group;
 mod open_file;
 mod options;
+mod output;
+mod parts;
 mod place;
+mod records;
 mod recovery;
 mod report;
 mod reservation;
+mod run_files;
 mod series;
+mod space;
 mod superblock;
 mod text;
 mod writer;
 
 pub use counters::NexusCounters;
 pub use error::NexusError;
-pub use options::{Compression, EpochAnchor, ExistingFile, NexusOptions, PulseOrigin};
+pub use options::{Compression, ExistingFile, NexusOptions, PulseOrigin};
+pub use output::NexusOutput;
 pub use recovery::{Recovered, needs_recovery, recover, replace_report};
 pub use reservation::Reservation;
+pub use space::{DiskSpace, FileSystemSpace, Shortage};
 pub use writer::NexusWriter;

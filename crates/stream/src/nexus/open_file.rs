@@ -6,18 +6,28 @@ use std::path::Path;
 use hdf5_metno::File;
 use hdf5_metno::file::LibraryVersion;
 
+use super::diversion::divert;
 use super::error::NexusError;
-use super::layout::Layout;
+use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::options::NexusOptions;
+use super::records::Extent;
 use super::reservation::identity;
+use super::space::{DiskSpace, try_out};
 use super::text::write_text;
 use super::{moment, place};
+
+/// What is reserved beyond what the bound says that an append can need.
+const BEYOND: u64 = 64 << 10;
 
 /// The open file. The fields are dropped in this order: HDF5 wants its datasets closed before the file.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(crate) layout: Layout,
     pub(crate) file: File,
+    /// The same file, to reserve room for it.
+    handle: fs::File,
+    /// Room is reserved up to here.
+    reserved: u64,
     /// Device and number, by which another file of the same name is told from it.
     identity: (u64, u64),
     /// Held to say that somebody is writing; see [`place`].
@@ -25,44 +35,66 @@ pub(crate) struct OpenFile {
 }
 
 /// What is safe in the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Committed {
     pub(crate) events: u64,
     pub(crate) pulses: u64,
-}
-
-/// First pulse and last pulse or event, in nanoseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    /// Events of each group, then the pulse records, as the file says it.
+    pub(crate) counts: Vec<u64>,
 }
 
 impl OpenFile {
     /// Creates the file at `path`, where there is none, with all its groups and datasets, ready to be
     /// followed.
-    pub(crate) fn create(path: &Path, options: &NexusOptions) -> Result<Self, NexusError> {
+    pub(crate) fn create(
+        path: &Path,
+        options: &NexusOptions,
+        beginning: &Beginning,
+        space: &dyn DiskSpace,
+    ) -> Result<Self, NexusError> {
+        let room = length_at_the_beginning(options) + BEYOND;
+        try_out(path, room)?;
         let file = File::with_options()
             // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
             .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
             .create_excl(path)
-            .map_err(|error| NexusError::hdf5("begin the writing", path, &error))?;
-        let layout = Layout::create(&file, options).and_then(|layout| {
-            file.flush()?;
-            file.start_swmr()?;
-            Ok(layout)
+            .map_err(|error| {
+                // On a full disk HDF5 leaves an empty file. Another one than ours is the reason why there is none of ours.
+                if !error.to_string().contains("exists") {
+                    let _ = fs::remove_file(path);
+                }
+                NexusError::hdf5("begin the writing", path, &error)
+            })?;
+        let opened = fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|cause| NexusError::io("open", path, cause))
+            .and_then(|handle| match space.reserve(&handle, 0..room) {
+                Ok(()) => Ok((handle, room)),
+                Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
+            });
+        let layout = opened.and_then(|(handle, reserved)| {
+            let layout = Layout::create(&file, options, beginning).and_then(|layout| {
+                file.flush()?;
+                file.start_swmr()?;
+                Ok(layout)
+            });
+            let layout = layout.map_err(|error| NexusError::hdf5("create the layout", path, &error))?;
+            Ok((layout, handle, reserved))
         });
         match layout {
-            Ok(layout) => {
+            Ok((layout, handle, reserved)) => {
                 let about =
                     fs::symlink_metadata(path).map_err(|cause| NexusError::io("look at", path, cause))?;
-                Ok(Self { layout, file, identity: identity(&about), _lock: place::hold(path)? })
+                let identity = identity(&about);
+                Ok(Self { layout, file, handle, reserved, identity, _lock: place::hold(path)? })
             }
             Err(error) => {
+                let _ = divert(&file);
                 drop(file);
                 // Nothing in it yet, and it was not there before: better gone than half a file.
                 let _ = fs::remove_file(path);
-                Err(NexusError::hdf5("create the layout", path, &error))
+                Err(error)
             }
         }
     }
@@ -72,12 +104,31 @@ impl OpenFile {
         fs::symlink_metadata(path).is_ok_and(|about| identity(&about) == self.identity)
     }
 
+    /// Makes sure that everything that waits can be brought to the file.
+    pub(crate) fn reserve(&mut self, path: &Path, space: &dyn DiskSpace) -> Result<(), NexusError> {
+        let length = self.handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?.len();
+        // What HDF5 has given out, and not written yet, counts.
+        let end = length.max(self.file.size()) + self.layout.growth() + BEYOND;
+        // What lies within the file was reserved before it was written.
+        let from = self.reserved.min(length);
+        match space.reserve(&self.handle, from..end) {
+            Ok(()) => {
+                self.reserved = end;
+                Ok(())
+            }
+            Err(shortage) => {
+                self.reserved = from;
+                Err(NexusError::NoSpace { path: path.to_owned(), shortage })
+            }
+        }
+    }
+
     /// Brings what is waiting to the file, in the order in which a reader may need it: events before the
-    /// records that point at them, and the word that all is there last.
+    /// records that point at them, and the word that all is there last. There is room for it.
     pub(crate) fn commit(
         &mut self,
-        from: Committed,
-        to: Committed,
+        from: &Committed,
+        to: &mut Committed,
         extent: Option<Extent>,
     ) -> hdf5_metno::Result<()> {
         let layout = &mut self.layout;
@@ -86,23 +137,32 @@ impl OpenFile {
         for monitor in &mut layout.monitors {
             monitor.flush()?;
         }
+        to.counts = layout.events.event_counts().chain([to.pulses]).collect();
         if let Some(extent) = extent.filter(|_| to.events > from.events || to.pulses > from.pulses) {
             layout.events.write_totals()?;
             write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
             write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
             layout.duration.flush()?;
-            let committed: Vec<u64> = layout.events.event_counts().chain([to.pulses]).collect();
-            layout.committed.write_raw(&committed)?;
+            layout.committed.write_raw(&to.counts)?;
             layout.committed.flush()?;
         }
         self.file.flush()
     }
 
-    /// Closes the file, which clears the mark of a writer.
-    pub(crate) fn close(self) -> hdf5_metno::Result<()> {
-        let OpenFile { layout, file, .. } = self;
+    /// Lets go of the file after an error of HDF5, as it is on the disk.
+    pub(crate) fn let_go(self) {
+        // Without that HDF5 writes what it can; the repair cuts it away.
+        let _ = divert(&self.file);
+    }
+
+    /// Closes the file, which clears the mark of a writer, and gives back what was reserved for it.
+    pub(crate) fn close(self, space: &dyn DiskSpace) -> hdf5_metno::Result<()> {
+        let OpenFile { layout, file, handle, .. } = self;
         drop(layout);
-        file.close()
+        file.close()?;
+        // Nothing is lost if that fails: the blocks belong to a file that somebody will copy or remove.
+        let _ = space.give_back(&handle);
+        Ok(())
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::pulse::PulseTrain;
 
 use super::error::NexusError;
 use super::monitor_group::events_name;
@@ -39,21 +38,10 @@ pub enum ExistingFile {
     Number,
 }
 
-/// How the detector's clock relates to the Unix epoch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EpochAnchor {
-    /// Nanoseconds to add to a detector time to get nanoseconds since 1970-01-01T00:00:00Z. 0 where the
-    /// readout carries the epoch itself.
-    pub nanoseconds: i64,
-    /// Which clock gave it: "wall clock at the first packet", "capture stamp of the first packet",
-    /// "the readout carries the epoch".
-    pub clock: String,
-}
-
 /// Where the pulses of a file come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PulseOrigin {
-    /// From the configuration, because the readout tells none: [`NexusOptions::pulses`].
+    /// From the configuration, because the readout tells none.
     #[default]
     ConfiguredTrain,
     /// From the readout: the batches of events carry them.
@@ -94,28 +82,22 @@ pub struct NexusOptions {
     pub pitch_z: f64,
     /// Distance from the sample to the detector along the beam, in metres. 0 by default.
     pub sample_distance: f64,
-    /// The pulses by which events are grouped where their batch has none, on the detector's clock. Their period
-    /// must fit into `event_time_offset`: at most 2.147 s.
-    pub pulses: PulseTrain,
-    /// Whether the detector tells the pulses, for the reader of the file. What a batch has decides how its events
-    /// are grouped; this is only what the file says of it, before the first batch.
+    /// Where the pulses come from, for the reader of the file. It is the readout in any case if the first batch has pulses
+    /// that the readout told.
     pub pulse_origin: PulseOrigin,
     /// Beam monitors, if that is what the stream is from: the file then has a histogram and events for each of them and
     /// no detector. See [`NexusOptions::with_beam_monitors`].
     pub beam_monitors: Vec<BeamMonitorPlan>,
     /// Names of the vetoes, in the order of the bits of an event's mark. With any, the file has `event_veto`.
     pub vetoes: Vec<String>,
-    /// Longest stretch of data time without events that is filled with empty pulses; what is longer (a jump
-    /// of the clock) becomes one new pulse and is counted. A clock that goes back by more has started over. Pulses
-    /// that the readout tells are never filled in. 10 s by default.
-    pub longest_gap: Duration,
-    /// From the detector's clock to the Unix epoch.
-    pub anchor: EpochAnchor,
     /// The configuration of the run as text (TOML), to be stored with the data. May be empty.
     pub configuration: String,
     /// The counters of the detector: each gets a time series in the file. Only those known when the file is
     /// created can have one; see [`NexusOptions::with_counters`].
     pub counters: Vec<CounterInfo>,
+    /// The outputs of the run by their ids, each with the counters of its own: these, and those of any output, get a
+    /// time series in the file. See [`NexusOptions::with_outputs`].
+    pub outputs: Vec<(String, Vec<CounterInfo>)>,
     /// How often what has been taken goes to the file. What a kill can cost is bounded by it. 2 s by default.
     pub flush_interval: Duration,
     /// Compression of the event arrays. None by default.
@@ -128,8 +110,7 @@ pub struct NexusOptions {
 }
 
 impl NexusOptions {
-    /// Options with defaults for all that has one. The pitch is 1 mm in both directions, the pulses those of
-    /// the ESS.
+    /// Options with defaults for all that has one. The pitch is 1 mm in all directions.
     pub fn new(path: impl Into<PathBuf>, instrument: impl Into<String>, geometry: LogicalGeometry) -> Self {
         Self {
             path: path.into(),
@@ -142,14 +123,12 @@ impl NexusOptions {
             pitch_y: 1e-3,
             pitch_z: 1e-3,
             sample_distance: 0.0,
-            pulses: PulseTrain::ess(),
             pulse_origin: PulseOrigin::default(),
             beam_monitors: Vec::new(),
             vetoes: Vec::new(),
-            longest_gap: Duration::from_secs(10),
-            anchor: EpochAnchor::default(),
             configuration: String::new(),
             counters: Vec::new(),
+            outputs: Vec::new(),
             flush_interval: Duration::from_secs(2),
             compression: Compression::None,
             chunk_events: 256 << 10,
@@ -171,9 +150,12 @@ impl NexusOptions {
         self
     }
 
-    /// Length of a pulse in nanoseconds, rounded up.
-    pub(crate) fn pulse_length(&self) -> Option<u64> {
-        Some(self.pulses.start_ns(1)? - self.pulses.start_ns(0)?)
+    /// Gives each of the outputs of the run a collection with the time series of its counters: of those of any output, and
+    /// of those of its own that are named here. This output may be one of them ([`NexusCounters`](super::NexusCounters)).
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: &[(String, Vec<CounterInfo>)]) -> Self {
+        self.outputs = outputs.to_vec();
+        self
     }
 
     /// # Errors
@@ -204,7 +186,6 @@ impl NexusOptions {
             ("instrument", &self.instrument),
             ("detector", &self.detector),
             ("configuration", &self.configuration),
-            ("clock", &self.anchor.clock),
         ] {
             if text.contains('\0') {
                 return complain(format!(
@@ -213,6 +194,7 @@ impl NexusOptions {
             }
         }
         self.check_beam_monitors()?;
+        self.check_outputs()?;
         for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y), ("z", self.pitch_z)] {
             if !(pitch.is_finite() && pitch > 0.0) {
                 return complain(format!(
@@ -226,18 +208,28 @@ impl NexusOptions {
                 self.sample_distance
             ));
         }
-        if self.pulse_length().is_none_or(|length| length > i32::MAX as u64) {
-            return complain(format!(
-                "the pulse period is too long: the time of an event after its pulse must fit into 32 bits, so \
-                 the period must be at most {} ns (0.466 Hz or more)",
-                i32::MAX
-            ));
-        }
         if self.chunk_events < 1024 {
             return complain(format!("chunks of {} events are too small: at least 1024", self.chunk_events));
         }
         if let Compression::Deflate(level @ 10..) = self.compression {
             return complain(format!("deflate has no level {level}: 0 to 9"));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// If an output has no possible id, or shares it with another.
+    fn check_outputs(&self) -> Result<(), NexusError> {
+        for (index, (id, _)) in self.outputs.iter().enumerate() {
+            if id.is_empty() || id.contains(['/', '\n', '\0']) || id == "." {
+                return Err(NexusError::Option(format!(
+                    "`{id}` cannot be the id of an output: it names a group in the file, so it must not be empty and \
+                     must not contain `/`, the end of a line or a zero byte"
+                )));
+            }
+            if self.outputs[..index].iter().any(|(other, _)| other == id) {
+                return Err(NexusError::Option(format!("there are two outputs with the id `{id}`")));
+            }
         }
         Ok(())
     }
@@ -284,7 +276,7 @@ impl NexusOptions {
 }
 
 /// What the entry of a file contains besides beam monitors.
-const ENTRY_MEMBERS: [&str; 10] = [
+const ENTRY_MEMBERS: [&str; 12] = [
     "definition",
     "title",
     "start_time",
@@ -295,4 +287,6 @@ const ENTRY_MEMBERS: [&str; 10] = [
     "ledger",
     "configuration",
     "recording",
+    "live_time",
+    "outputs",
 ];

@@ -11,9 +11,13 @@ use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORD
 use super::mending::{committed_data_lies_within, groups_of, mend};
 use super::place::{is_in_use, superblock_of};
 use super::reservation::Lock;
+use super::space::{DiskSpace, FileSystemSpace};
 use super::superblock::Superblock;
 use super::text::{create_text, read_text, room, write_text};
 use super::writer::STATE_WRITING;
+
+/// Bytes by which a file grows at most while it is repaired.
+const FOR_REPAIR: u64 = 256 << 10;
 
 /// What [`recover`] found and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,15 +83,33 @@ pub fn needs_recovery(path: &Path) -> Result<bool, NexusError> {
 ///
 /// # Errors
 /// If the file cannot be read or written, is not an HDF5 file of evforge, is damaged, or is being written at
-/// this moment. The file is then as it was, unless the disk failed in the middle of the repair.
+/// this moment, or if there is no room for the repair. The file is then as it was, unless the disk failed in the middle of the repair.
 pub fn recover(path: &Path) -> Result<Recovered, NexusError> {
     superblock_of(path)?;
     let _lock = Lock::take_if_possible(path)?;
     recover_held(path)
 }
 
+/// What whoever knows more of a file than the file itself wants of its repair.
+#[derive(Debug, Default)]
+pub(super) struct Wish<'a> {
+    /// Events of each group, then pulse records, that are kept at most.
+    pub(super) keep: Option<&'a [u64]>,
+    /// What the file is to say of it.
+    pub(super) note: Option<&'a str>,
+}
+
 /// The same for a file whose name is held already.
 pub(crate) fn recover_held(path: &Path) -> Result<Recovered, NexusError> {
+    recover_to(path, &Wish::default(), &FileSystemSpace)
+}
+
+/// The same, cut back to what `wish` says.
+pub(super) fn recover_to(
+    path: &Path,
+    wish: &Wish<'_>,
+    space: &dyn DiskSpace,
+) -> Result<Recovered, NexusError> {
     let needed = needs_recovery(path)?;
     let superblock = superblock_of(path)?;
     if !needed {
@@ -95,7 +117,8 @@ pub(crate) fn recover_held(path: &Path) -> Result<Recovered, NexusError> {
         return summary(&file).map_err(|error| NexusError::hdf5("read the events", path, &error));
     }
     let length = length_of(path)?;
-    let mended = prepare(path, &superblock, length).and_then(|()| mend_prepared(path, &superblock, length));
+    let mended = prepare(path, &superblock, length)
+        .and_then(|()| mend_prepared(path, &superblock, length, wish, space));
     if mended.is_err() {
         // As it was, so that the next attempt sees what this one saw. If that fails, too, the first error is
         // the one that matters.
@@ -110,7 +133,13 @@ fn prepare(path: &Path, superblock: &Superblock, length: u64) -> Result<(), Nexu
     patch(path, &closed, closed.end_of_file())
 }
 
-fn mend_prepared(path: &Path, superblock: &Superblock, length: u64) -> Result<Recovered, NexusError> {
+fn mend_prepared(
+    path: &Path,
+    superblock: &Superblock,
+    length: u64,
+    wish: &Wish<'_>,
+    space: &dyn DiskSpace,
+) -> Result<Recovered, NexusError> {
     let hdf5 = |error: hdf5_metno::Error| NexusError::hdf5("recover the events", path, &error);
     let whole_length = length >= superblock.end_of_file();
     let mend = || -> Result<Recovered, NexusError> {
@@ -120,13 +149,25 @@ fn mend_prepared(path: &Path, superblock: &Superblock, length: u64) -> Result<Re
             return Err(cut_short(path, superblock, length));
         }
         file.close().map_err(hdf5)?;
+        let handle =
+            OpenOptions::new().write(true).open(path).map_err(|cause| NexusError::io("open", path, cause))?;
+        // Little is added. But what lies in a hole needs room, too, if it is written.
+        let end = superblock.end_of_file().max(length) + FOR_REPAIR;
+        space
+            .reserve(&handle, 0..end)
+            .map_err(|shortage| NexusError::NoSpace { path: path.to_owned(), shortage })?;
         let file = File::open_rw(path).map_err(hdf5)?;
-        let recovered = mend(path, &file).map_err(hdf5)?;
+        let recovered = mend(path, &file, wish).map_err(hdf5)?;
         file.close().map_err(hdf5)?;
+        let _ = space.give_back(&handle);
         Ok(recovered)
     };
     // Where a part of the file is missing, that is the reason for whatever else goes wrong.
-    mend().map_err(|error| if whole_length { error } else { cut_short(path, superblock, length) })
+    mend().map_err(|error| match error {
+        error @ NexusError::NoSpace { .. } => error,
+        error if whole_length => error,
+        _ => cut_short(path, superblock, length),
+    })
 }
 
 /// Replaces the report in a finished file by `report` (JSON), of any length.

@@ -3,10 +3,10 @@
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::{DetectorLedger, PacketLedger};
+use evforge_core::pulsed::Calendar;
 use serde_json::{Map, Value, json};
 
 use super::counters::NexusCounters;
-use super::options::EpochAnchor;
 
 /// The report: what became of the events in this file, and the last state of the ledger.
 ///
@@ -14,14 +14,14 @@ use super::options::EpochAnchor;
 /// sources; the report says so.
 pub(crate) fn compose(
     counters: &NexusCounters,
-    anchor: &EpochAnchor,
+    calendar: Calendar,
     ledger: &DetectorLedger,
     room: usize,
 ) -> String {
     let mut report = Map::new();
     report.insert("file".into(), values(&CounterSnapshot::of(counters)));
     report.insert("stage".into(), json!(NexusCounters::STAGE));
-    report.insert("clock".into(), json!({"anchor_ns": anchor.nanoseconds, "clock": anchor.clock}));
+    report.insert("clock".into(), json!({"anchor_ns": calendar.anchor_ns, "clock": calendar.origin.text()}));
     report.insert("packets".into(), packets(&ledger.packets()));
     report.insert("counters".into(), values(&ledger.counters));
     report.insert("unaccounted".into(), json!(ledger.unaccounted()));
@@ -109,7 +109,7 @@ mod tests {
         };
         let ledger = DetectorLedger { sources: vec![source; 20], ..Default::default() };
         let compose = |room| {
-            let text = compose(&NexusCounters::default(), &EpochAnchor::default(), &ledger, room);
+            let text = compose(&NexusCounters::default(), Calendar::default(), &ledger, room);
             serde_json::from_str::<Value>(&text).unwrap()
         };
         let full = compose(1 << 20);

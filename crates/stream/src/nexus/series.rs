@@ -1,12 +1,12 @@
-//! The ledger over time: one NXlog per counter, all with the same times.
+//! The ledger and the outputs over time: one NXlog per counter, all with the same times.
 
-use evforge_core::counter::CounterInfo;
-use evforge_core::ledger::DetectorLedger;
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use hdf5_metno::{Group, Result};
 
-use super::column::Column;
+use super::column::{Column, cache_of};
 use super::layout::{class, mark_as_time};
-use super::options::Compression;
+use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
 
 /// Observations per chunk.
@@ -27,49 +27,68 @@ const PACKETS: [(&str, &str); 8] = [
     ("unaccounted", "What the laws of the ledger leave over: 0 unless something vanished unseen."),
 ];
 
-/// The time series of the ledger.
+/// Where the outputs have their series, a collection for each.
+pub(crate) const OUTPUTS: &str = "outputs";
+
+/// Observations that wait at most: more than an hour of them.
+pub(crate) const WAITING_ROWS: usize = 4096;
+
+/// The time series of the ledger and of the outputs.
 #[derive(Debug)]
 pub(crate) struct LedgerSeries {
     time: Column<i64>,
     packets: [Column<i64>; PACKETS.len()],
     counters: Vec<(&'static str, Column<i64>)>,
+    outputs: Vec<OutputSeries>,
+}
+
+/// The time series of one output.
+#[derive(Debug)]
+struct OutputSeries {
+    id: String,
+    counters: Vec<(&'static str, Column<i64>)>,
 }
 
 impl LedgerSeries {
-    /// Creates the series of the packets and of each counter in `group`. A counter that has the name of one
-    /// of the packet series, or of one before it, has no series of its own.
-    pub(crate) fn create(group: &Group, counters: &[CounterInfo]) -> Result<Self> {
-        let time = Column::create(group, "time", CHUNK_ROWS, Compression::None)?;
+    /// Creates the series of the packets and of each counter in the group `ledger`, and those of the outputs beside it, in
+    /// `entry`. A counter that has the name of one of the packet series, or of one before it, has no series of its own.
+    pub(crate) fn create(
+        ledger: &Group,
+        counters: &[CounterInfo],
+        entry: &Group,
+        outputs: &[(String, Vec<CounterInfo>)],
+    ) -> Result<Self> {
+        let time = Column::create(ledger, "time", CHUNK_ROWS, Compression::None)?;
         mark_as_time(time.dataset(), "start")?;
-        let create = |name: &str, unit: &str, help: &str| -> Result<Column<i64>> {
-            let log = class(group, name, "NXlog")?;
-            set_attribute(&log, "description", help)?;
-            // One array of times for all: a hard link, so that each series is an NXlog of its own.
-            group.link_hard("time", &format!("{name}/time"))?;
-            let column = Column::create(&log, "value", CHUNK_ROWS, Compression::None)?;
-            set_attribute(column.dataset(), "units", unit)?;
-            Ok(column)
-        };
+        let times = format!("{}/time", ledger.name());
         let mut packets = Vec::with_capacity(PACKETS.len());
         for (name, help) in PACKETS {
-            packets.push(create(name, "counts", help)?);
+            packets.push(create_log(ledger, name, help, &times)?);
         }
         let packets = packets
             .try_into()
             .map_err(|_| hdf5_metno::Error::from("the series of the packets are not complete"))?;
-        let mut columns: Vec<(&'static str, Column<i64>)> = Vec::with_capacity(counters.len());
-        for info in counters {
-            let taken = group.link_exists(info.name);
-            if !taken {
-                let help = format!("{} [{}]", info.help, info.unit.name());
-                columns.push((info.name, create(info.name, "counts", &help)?));
+        let counters = create_logs(ledger, counters, &times)?;
+        let mut all = Vec::with_capacity(outputs.len());
+        if !outputs.is_empty() {
+            let parent = class(entry, OUTPUTS, "NXcollection")?;
+            for (id, own) in outputs {
+                let group = class(&parent, id, "NXcollection")?;
+                let infos = [OutputCounters::infos(), own].concat();
+                let counters = create_logs(&group, &infos, &times)?;
+                all.push(OutputSeries { id: id.clone(), counters });
             }
         }
-        Ok(Self { time, packets, counters: columns })
+        Ok(Self { time, packets, counters, outputs: all })
     }
 
-    /// Takes note of the ledger at `time` nanoseconds since the Unix epoch.
-    pub(crate) fn observe(&mut self, time: u64, ledger: &DetectorLedger) {
+    /// Takes note of the ledger and the outputs at `time` nanoseconds since the Unix epoch. Returns false, and takes no
+    /// note, if too much is waiting already.
+    pub(crate) fn observe(&mut self, time: u64, state: &RunState) -> bool {
+        if self.time.pending.len() >= WAITING_ROWS {
+            return false;
+        }
+        let ledger = &state.ledger;
         let packets = ledger.packets();
         let values = [
             packets.sent.map_or(-1, whole),
@@ -85,10 +104,28 @@ impl LedgerSeries {
         for (column, value) in self.packets.iter_mut().zip(values) {
             column.pending.push(value);
         }
+        // -1 where there is no such counter, so that all series stay equally long.
         for (name, column) in &mut self.counters {
-            // -1 where the ledger has no such counter, so that all series stay equally long.
             column.pending.push(ledger.counters.value(name).map_or(-1, whole));
         }
+        for output in &mut self.outputs {
+            let counters = state.outputs.iter().find(|state| state.id == output.id);
+            let counters = counters.map(OutputState::all_counters).unwrap_or_default();
+            for (name, column) in &mut output.counters {
+                column.pending.push(counters.value(name).map_or(-1, whole));
+            }
+        }
+        true
+    }
+
+    /// Observations that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.time.pending.len()
+    }
+
+    /// Bytes by which the file grows at most with the next [`LedgerSeries::flush`].
+    pub(crate) fn growth(&self) -> u64 {
+        self.time.growth(0) + self.values().map(|column| column.growth(0)).sum::<u64>()
     }
 
     /// Brings what is waiting to the file: the values first, the times that announce them last.
@@ -96,12 +133,57 @@ impl LedgerSeries {
     /// # Errors
     /// If HDF5 refuses.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        for column in self.packets.iter_mut().chain(self.counters.iter_mut().map(|(_, column)| column)) {
+        let outputs = self.outputs.iter_mut().flat_map(|output| &mut output.counters);
+        let counters = self.counters.iter_mut().chain(outputs).map(|(_, column)| column);
+        for column in self.packets.iter_mut().chain(counters) {
             column.flush()?;
         }
         self.time.flush()?;
         Ok(())
     }
+
+    fn values(&self) -> impl Iterator<Item = &Column<i64>> {
+        let outputs = self.outputs.iter().flat_map(|output| &output.counters);
+        self.packets.iter().chain(self.counters.iter().chain(outputs).map(|(_, column)| column))
+    }
+}
+
+/// Series at most that a file has for these options.
+pub(crate) fn series_bound(options: &NexusOptions) -> usize {
+    let outputs = options.outputs.iter().map(|(_, own)| OutputCounters::infos().len() + own.len());
+    1 + PACKETS.len() + options.counters.len() + outputs.sum::<usize>()
+}
+
+/// Memory at most of the series for these options: what waits, and what HDF5 keeps of each.
+pub(crate) fn memory_bound(options: &NexusOptions) -> usize {
+    series_bound(options) * (WAITING_ROWS * size_of::<i64>() + cache_of::<i64>(CHUNK_ROWS))
+}
+
+/// Creates a series for each counter; none for one whose name is taken in `group`.
+fn create_logs(
+    group: &Group,
+    counters: &[CounterInfo],
+    times: &str,
+) -> Result<Vec<(&'static str, Column<i64>)>> {
+    let mut columns: Vec<(&'static str, Column<i64>)> = Vec::with_capacity(counters.len());
+    for info in counters {
+        if !group.link_exists(info.name) {
+            let help = format!("{} [{}]", info.help, info.unit.name());
+            columns.push((info.name, create_log(group, info.name, &help, times)?));
+        }
+    }
+    Ok(columns)
+}
+
+/// Creates the series called `name` in `group`, with the array of times that is at `times`.
+fn create_log(group: &Group, name: &str, help: &str, times: &str) -> Result<Column<i64>> {
+    let log = class(group, name, "NXlog")?;
+    set_attribute(&log, "description", help)?;
+    // One array of times for all: a hard link, so that each series is an NXlog of its own.
+    log.link_hard(times, "time")?;
+    let column = Column::create(&log, "value", CHUNK_ROWS, Compression::None)?;
+    set_attribute(column.dataset(), "units", "counts")?;
+    Ok(column)
 }
 
 fn whole(value: u64) -> i64 {

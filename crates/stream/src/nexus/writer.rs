@@ -1,99 +1,100 @@
-//! The writer of event files.
+//! The writer of one event file.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use evforge_core::event::EventBatch;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_core::ledger::DetectorLedger;
-use evforge_core::sink::{EventSink, SinkError};
+use evforge_core::pulsed::{Calendar, PulsedBatch};
+use evforge_core::run_state::RunState;
+use evforge_core::time::Clock;
 
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
-use super::event_group::EventGroups;
-use super::grouping::{Place, PulseGrouping};
-use super::open_file::{Committed, Extent, OpenFile};
-use super::options::{EpochAnchor, NexusOptions};
+use super::layout::{Beginning, length_at_the_beginning};
+use super::open_file::{Committed, OpenFile};
+use super::options::{ExistingFile, NexusOptions};
+use super::records::Records;
+use super::space::{DiskSpace, FileSystemSpace, folder_of};
 use super::text::{room, write_text};
 use super::{moment, place, report};
 
 /// Events that wait in memory at most before they are committed, whatever the flush interval (8 bytes each).
-const WAITING_EVENTS: u64 = 1 << 20;
+pub(crate) const WAITING_EVENTS: u64 = 1 << 20;
 /// Pulse records that wait in memory at most before they are committed.
-const WAITING_PULSES: u64 = 1 << 16;
+pub(crate) const WAITING_PULSES: u64 = 1 << 16;
 
 /// The state of a file that ended as it should.
 pub(crate) const STATE_COMPLETE: &str = "complete";
 /// The state of a file while it is written, and of one whose writer was killed.
 pub(crate) const STATE_WRITING: &str = "writing";
 
-/// Writes events into a NeXus file that can be followed while it grows and survives a kill; see
-/// [`nexus`](super) for the layout and its guarantees.
+/// Writes one NeXus file that can be followed while it grows and survives a kill; see [`nexus`](super) for the layout and
+/// its guarantees. [`NexusOutput`](super::NexusOutput) is what a run uses: it begins a file with the first events, and
+/// another one where the disk refuses a write.
 ///
-/// Dropping the writer without [`EventSink::finish`] keeps what was taken and marks the file as incomplete.
+/// What is taken waits in memory until [`NexusWriter::commit`]. Dropping the writer without [`NexusWriter::finish`] keeps
+/// what was taken, if there is room for it, and marks the file as incomplete.
 #[derive(Debug)]
 pub struct NexusWriter {
     path: PathBuf,
     open: Option<OpenFile>,
     geometry: LogicalGeometry,
-    grouping: PulseGrouping,
+    calendar: Calendar,
+    records: Records,
     counters: NexusCounters,
-    anchor: EpochAnchor,
+    clock: Arc<dyn Clock>,
+    space: Arc<dyn DiskSpace>,
     flush_interval: Duration,
-    last_commit: Instant,
+    last_commit: Duration,
     committed: Committed,
-    timeline: Timeline,
-}
-
-/// The pulse record that is open and the times of all, in nanoseconds since the Unix epoch.
-#[derive(Debug, Default)]
-struct Timeline {
-    /// First and last of all pulses and events; none before the first pulse record.
-    extent: Option<Extent>,
-    /// Start of the record that is open.
-    record_start: u64,
-}
-
-impl Timeline {
-    /// A pulse record begins.
-    fn begin_record(&mut self, events: &mut EventGroups, start: u64) {
-        events.begin_record(start);
-        self.record_start = start;
-        let extent = self.extent.get_or_insert(Extent { start, end: start });
-        *extent = Extent { start: extent.start.min(start), end: extent.end.max(start) };
-    }
-
-    /// An event so many nanoseconds after the start of the record that is open.
-    #[inline]
-    fn take_event(&mut self, offset: i32) {
-        if let Some(extent) = &mut self.extent {
-            extent.end = extent.end.max(self.record_start + offset as u64);
-        }
-    }
+    /// The counters of the last commit.
+    committed_counters: NexusCounters,
+    /// True if the last row of the ledger has been observed.
+    has_ended: bool,
 }
 
 impl NexusWriter {
     /// Creates the file with all its groups and datasets, ready to be followed.
     ///
     /// # Errors
-    /// If an option makes no sense, the file exists and the options do not say what to do about it, or the
-    /// file cannot be created.
-    pub fn create(options: &NexusOptions) -> Result<Self, NexusError> {
+    /// If an option makes no sense, the file exists and the options do not say what to do about it, there is no room for
+    /// it, or it cannot be created.
+    pub fn create(
+        options: &NexusOptions,
+        calendar: Calendar,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, NexusError> {
+        Self::create_part(options, calendar, clock, Arc::new(FileSystemSpace), None)
+    }
+
+    /// The same for the file that continues the one called `continues`.
+    pub(crate) fn create_part(
+        options: &NexusOptions,
+        calendar: Calendar,
+        clock: Arc<dyn Clock>,
+        space: Arc<dyn DiskSpace>,
+        continues: Option<String>,
+    ) -> Result<Self, NexusError> {
         options.check()?;
+        check_room(options, &*space)?;
         let path = place::make_room(&options.path, options.existing)?;
-        let open = OpenFile::create(&path, options)?;
-        let longest_gap = u64::try_from(options.longest_gap.as_nanos()).unwrap_or(u64::MAX);
+        let beginning = Beginning { now_ns: clock.unix_ns(), calendar, continues };
+        let open = OpenFile::create(&path, options, &beginning, &*space)?;
         Ok(Self {
             path,
             open: Some(open),
             geometry: options.geometry,
-            grouping: PulseGrouping::new(options.pulses, longest_gap, options.anchor.nanoseconds),
+            calendar,
+            records: Records::default(),
             counters: NexusCounters::default(),
-            anchor: options.anchor.clone(),
             flush_interval: options.flush_interval,
-            last_commit: Instant::now(),
+            last_commit: clock.elapsed(),
+            clock,
+            space,
             committed: Committed::default(),
-            timeline: Timeline::default(),
+            committed_counters: NexusCounters::default(),
+            has_ended: false,
         })
     }
 
@@ -112,108 +113,139 @@ impl NexusWriter {
         self.committed.events
     }
 
-    /// Takes a batch of events; what [`EventSink::take`] does, with an error of a known type.
+    /// What was safe after the last commit.
+    pub(crate) fn committed(&self) -> (&Committed, NexusCounters) {
+        (&self.committed, self.committed_counters)
+    }
+
+    /// Takes the events and pulses of a batch; they wait until they are committed.
     ///
     /// # Errors
-    /// If the file cannot be written. All later calls then fail, too.
-    pub fn take_events(&mut self, batch: &EventBatch) -> Result<(), NexusError> {
+    /// If writing has failed before.
+    pub fn take_events(&mut self, batch: &PulsedBatch) -> Result<(), NexusError> {
         let Some(OpenFile { layout, .. }) = &mut self.open else {
             return Err(self.stopped());
         };
-        let counters = &mut self.counters;
-        counters.events_taken += batch.len() as u64;
-        let events = &mut layout.events;
-        let (times, pixels, marks) = (batch.times_ns(), batch.pixel_ids(), batch.marks());
-        for (pulse, range) in batch.by_pulse() {
-            match pulse {
-                Some(pulse) => self.grouping.begin_told(pulse, counters, |start| {
-                    self.timeline.begin_record(events, start);
-                }),
-                None => self.grouping.end_told(counters),
-            }
-            // Without vetoes there are no marks, and none is needed.
-            let marks =
-                marks.get(range.clone()).unwrap_or_default().iter().copied().chain(std::iter::repeat(0));
-            let columns = times[range.clone()].iter().zip(&pixels[range]).zip(marks);
-            for ((&time, &pixel), mark) in columns {
-                let Some(group) = events.of_pixel(pixel) else {
-                    counters.events_outside_monitors += 1;
-                    continue;
-                };
-                let place = self.grouping.place(time, counters, |start| {
-                    self.timeline.begin_record(events, start);
-                });
-                let Place::Offset(offset) = place else { continue };
-                if !self.geometry.is_valid(pixel) {
-                    counters.events_without_pixel += 1;
-                }
-                events.push(group, pixel, offset, mark);
-                counters.events += 1;
-                self.timeline.take_event(offset);
-            }
-        }
-        let full = counters.events - self.committed.events >= WAITING_EVENTS
-            || counters.pulses - self.committed.pulses >= WAITING_PULSES;
-        if full || self.last_commit.elapsed() >= self.flush_interval { self.commit() } else { Ok(()) }
+        self.records.take(batch, self.geometry, &mut layout.events, &mut self.counters);
+        Ok(())
+    }
+
+    /// True if as much is waiting as may wait, or it has waited for the flush interval.
+    pub fn is_due(&self) -> bool {
+        let events = self.counters.events - self.committed.events;
+        let pulses = self.counters.pulses - self.committed.pulses;
+        let rows = self.open.as_ref().map_or(0, |open| open.layout.ledger.waiting());
+        let is_late = self.clock.elapsed().saturating_sub(self.last_commit) >= self.flush_interval;
+        events >= WAITING_EVENTS
+            || pulses >= WAITING_PULSES
+            || (is_late && (events > 0 || pulses > 0 || rows > 0))
     }
 
     /// Brings everything taken to the file now.
     ///
     /// # Errors
-    /// If the file cannot be written, or is not there any more under its name.
+    /// If there is no room for it ([`NexusError::NoSpace`]: nothing has changed, it can be tried again), the file cannot be
+    /// written, or is not there any more under its name.
     pub fn commit(&mut self) -> Result<(), NexusError> {
+        self.check_in_place()?;
         let Some(open) = &mut self.open else {
             return Err(self.stopped());
         };
-        if !open.is_in_place(&self.path) {
-            return Err(self.gone());
-        }
-        self.last_commit = Instant::now();
-        let target = Committed { events: self.counters.events, pulses: self.counters.pulses };
-        match open.commit(self.committed, target, self.timeline.extent) {
+        open.reserve(&self.path, &*self.space)?;
+        self.last_commit = self.clock.elapsed();
+        let Self { counters, committed, records, .. } = self;
+        let mut target = Committed { events: counters.events, pulses: counters.pulses, counts: Vec::new() };
+        match open.commit(committed, &mut target, records.extent) {
             Ok(()) => {
+                counters.commits += 1;
                 self.committed = target;
-                self.counters.commits += 1;
+                self.committed_counters = self.counters;
                 Ok(())
             }
             Err(error) => Err(self.fail("write events", &error)),
         }
     }
 
-    /// Ends the file: everything taken, the report and the final state.
-    fn end(&mut self, state: &str, ledger: Option<&DetectorLedger>) -> Result<(), NexusError> {
-        if let Some(ledger) = ledger {
-            self.observe_ledger(ledger);
+    /// Adds a row to the time series of the ledger and of the outputs, with the wall clock's time.
+    ///
+    /// # Errors
+    /// If the file is not there any more under its name, or writing has failed before.
+    pub fn observe(&mut self, state: &RunState) -> Result<(), NexusError> {
+        self.check_in_place()?;
+        self.observe_row(state);
+        Ok(())
+    }
+
+    /// Ends the file: everything taken, the last row of the ledger, the report and the final state.
+    ///
+    /// # Errors
+    /// As [`NexusWriter::commit`]; without room it can be called again.
+    pub fn finish(&mut self, state: &RunState) -> Result<(), NexusError> {
+        self.end(STATE_COMPLETE, Some(state))
+    }
+
+    /// Ends the file with everything taken, if there is room for it, and `state`, which says that it is not complete.
+    pub(crate) fn give_up(&mut self, state: &str) -> Result<(), NexusError> {
+        match self.end(state, None) {
+            Err(error @ NexusError::NoSpace { .. }) => {
+                // What was committed has its place, and so has the text.
+                self.close(state, None)?;
+                Err(error)
+            }
+            ended => ended,
         }
-        self.grouping.end_told(&mut self.counters);
+    }
+
+    /// True as long as the file is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    fn end(&mut self, state: &str, run: Option<&RunState>) -> Result<(), NexusError> {
+        self.check_in_place()?;
+        if let Some(run) = run.filter(|_| !self.has_ended) {
+            self.observe_row(run);
+            if let Some(open) = &mut self.open {
+                open.layout.live.observe(&run.ledger);
+            }
+            self.has_ended = true;
+        }
+        self.records.close(&mut self.counters);
+        // With the room for all that follows.
         self.commit()?;
+        self.close(state, run)
+    }
+
+    /// Writes what stands at the end of a file, for which there is room, and closes it.
+    fn close(&mut self, state: &str, run: Option<&RunState>) -> Result<(), NexusError> {
         let Some(mut open) = self.open.take() else {
             return Err(self.stopped());
         };
         let mut too_long = None;
         let mut write = || -> hdf5_metno::Result<()> {
-            if let Some(ledger) = ledger {
-                open.layout.live.write(ledger)?;
+            if let Some(run) = run {
+                open.layout.live.flush()?;
                 let reserved = room(&open.layout.report)?;
-                let text = report::compose(&self.counters, &self.anchor, ledger, reserved);
+                let text = report::compose(&self.counters, self.calendar, &run.ledger, reserved);
                 if text.len() <= reserved {
                     write_text(&open.layout.report, &text)?;
                 } else {
                     too_long = Some((text.len(), reserved));
                 }
             }
-            if self.timeline.extent.is_none() {
-                write_text(&open.layout.end_time, &moment::iso_8601(moment::now()))?;
+            if self.committed.pulses == 0 {
+                write_text(&open.layout.end_time, &moment::iso_8601(self.clock.unix_ns()))?;
             }
             open.file.flush()?;
             write_text(&open.layout.state, state)?;
             open.file.flush()
         };
         if let Err(error) = write() {
-            self.open = Some(open);
+            open.let_go();
             return Err(self.fail("write the report", &error));
         }
-        open.close().map_err(|error| NexusError::hdf5("finish the writing", &self.path, &error))?;
+        open.close(&*self.space)
+            .map_err(|error| NexusError::hdf5("finish the writing", &self.path, &error))?;
         match too_long {
             None => Ok(()),
             Some((length, reserved)) => {
@@ -222,21 +254,25 @@ impl NexusWriter {
         }
     }
 
-    fn observe_ledger(&mut self, ledger: &DetectorLedger) {
+    fn observe_row(&mut self, state: &RunState) {
         if let Some(open) = &mut self.open {
-            open.layout.ledger.observe(moment::now(), ledger);
-            for (group, data) in open.layout.monitors.iter_mut().zip(&ledger.beam_monitors) {
+            if open.layout.ledger.observe(self.clock.unix_ns(), state) {
+                self.counters.ledger_rows += 1;
+            } else {
+                self.counters.ledger_rows_left_out += 1;
+            }
+            for (group, data) in open.layout.monitors.iter_mut().zip(&state.ledger.beam_monitors) {
                 group.observe(data);
             }
-            self.counters.ledger_rows += 1;
         }
     }
 
     /// Gives the file up after an error of HDF5 and says what is safe.
     fn fail(&mut self, attempt: &'static str, error: &hdf5_metno::Error) -> NexusError {
-        // Closing fails, too, if the disk is full; either way the file is brought back to its last commit by
-        // the recovery, because its state still says that it is being written.
-        self.open = None;
+        // The recovery brings it back to its last commit, as one whose writer was killed.
+        if let Some(open) = self.open.take() {
+            open.let_go();
+        }
         NexusError::Write {
             path: self.path.clone(),
             attempt,
@@ -246,10 +282,16 @@ impl NexusWriter {
         }
     }
 
-    /// Gives the file up because it is not there any more.
-    fn gone(&mut self) -> NexusError {
-        self.open = None;
-        NexusError::Gone { path: self.path.clone(), lost: self.counters.events }
+    /// Gives the file up if it is not there any more.
+    fn check_in_place(&mut self) -> Result<(), NexusError> {
+        match &self.open {
+            None => Err(self.stopped()),
+            Some(open) if open.is_in_place(&self.path) => Ok(()),
+            Some(_) => {
+                self.open = None;
+                Err(NexusError::Gone { path: self.path.clone(), lost: self.counters.events })
+            }
+        }
     }
 
     fn stopped(&self) -> NexusError {
@@ -257,50 +299,26 @@ impl NexusWriter {
     }
 }
 
-impl EventSink for NexusWriter {
-    fn name(&self) -> String {
-        format!("events in {}", self.path.display())
-    }
+/// Whether a file can be begun, before anything is made or removed for it.
+fn check_room(options: &NexusOptions, space: &dyn DiskSpace) -> Result<(), NexusError> {
+    use std::os::unix::fs::MetadataExt;
 
-    fn take(&mut self, events: &EventBatch) -> Result<(), SinkError> {
-        Ok(self.take_events(events)?)
+    let mut needed = length_at_the_beginning(options);
+    if options.existing == ExistingFile::Overwrite {
+        // Its room becomes free.
+        let old = std::fs::symlink_metadata(&options.path).map_or(0, |about| about.blocks() * 512);
+        needed = needed.saturating_sub(old);
     }
-
-    /// Adds a row to the time series of the ledger, with the wall clock's time.
-    fn observe(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
-        match &self.open {
-            None => return Err(self.stopped().into()),
-            Some(open) if !open.is_in_place(&self.path) => return Err(self.gone().into()),
-            Some(_) => {}
-        }
-        self.observe_ledger(ledger);
-        if self.last_commit.elapsed() >= self.flush_interval {
-            self.commit()?;
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, ledger: &DetectorLedger) -> Result<(), SinkError> {
-        Ok(self.end(STATE_COMPLETE, Some(ledger))?)
-    }
-
-    /// Keeps what was taken: a run that failed has measured, too. The file says that it is incomplete.
-    fn abandon(&mut self) -> Option<String> {
-        self.open.as_ref()?;
-        let kept = self.end("incomplete: the input failed before its end", None);
-        let path = self.path.display();
-        Some(match kept {
-            Ok(()) => format!("{} events in {path}, marked as incomplete", self.committed.events),
-            Err(error) => error.to_string(),
-        })
-    }
+    space
+        .has_room(folder_of(&options.path), needed)
+        .map_err(|shortage| NexusError::NoSpace { path: options.path.clone(), shortage })
 }
 
 impl Drop for NexusWriter {
     fn drop(&mut self) {
         if self.open.is_some() {
             // Nobody is left to tell; the state in the file says what happened.
-            let _ = self.end("incomplete: the writer ended before the input", None);
+            let _ = self.give_up("incomplete: the writer ended before the input");
         }
     }
 }

@@ -1,0 +1,260 @@
+//! The files of a run, one after the other, and what is safe in them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use evforge_core::counter::CounterSet;
+use evforge_core::output::{OutputError, OutputProgress};
+use evforge_core::pulsed::{Calendar, PulseOrigin as Origin, PulsedBatch};
+use evforge_core::time::Clock;
+
+use super::counters::NexusCounters;
+use super::error::{NexusError, is_lack_of_space};
+use super::kept::KeptBatches;
+use super::options::{ExistingFile, NexusOptions, PulseOrigin};
+use super::parts::{DamagedFile, MOST_PARTS};
+use super::reservation::Reservation;
+use super::space::DiskSpace;
+use super::writer::NexusWriter;
+
+/// The files of a run: one, unless the disk refuses a write.
+#[derive(Debug)]
+pub(super) struct RunFiles {
+    pub(super) options: NexusOptions,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) space: Arc<dyn DiskSpace>,
+    /// The file that is written; none before the first events, and after damage.
+    pub(super) writer: Option<NexusWriter>,
+    /// What has been taken since its last commit.
+    pub(super) kept: KeptBatches,
+    /// The file before, if it is to be brought back to its last commit.
+    pub(super) damaged: Option<DamagedFile>,
+    /// What the last commits of the files before have counted.
+    before: NexusCounters,
+    /// Losses that nobody can make good, in words.
+    pub(super) losses: Vec<String>,
+    /// True once the file that was written is not there any more.
+    pub(super) is_gone: bool,
+    /// The names of all files of the run, the current one last. They are held from before a file is there until after it
+    /// is closed.
+    names: Vec<Reservation>,
+}
+
+impl RunFiles {
+    pub(super) fn new(
+        options: NexusOptions,
+        name: Reservation,
+        clock: Arc<dyn Clock>,
+        space: Arc<dyn DiskSpace>,
+    ) -> Self {
+        Self {
+            options,
+            clock,
+            space,
+            writer: None,
+            kept: KeptBatches::default(),
+            damaged: None,
+            before: NexusCounters::default(),
+            losses: Vec::new(),
+            is_gone: false,
+            names: vec![name],
+        }
+    }
+
+    /// The names, the current one last.
+    pub(super) fn names(&self) -> &[Reservation] {
+        &self.names
+    }
+
+    /// What has been counted, in all files together.
+    pub(super) fn counts(&self) -> NexusCounters {
+        let mut counters = self.before;
+        match &self.writer {
+            Some(writer) => counters.accumulate(&writer.counters()),
+            None => counters.events_taken += self.kept.events(),
+        }
+        counters
+    }
+
+    /// How far they are.
+    pub(super) fn progress(&self) -> OutputProgress {
+        let counters = self.counts();
+        let left_out = counters.events_outside_epoch
+            + counters.events_outside_pulse
+            + counters.events_outside_monitors
+            + counters.events_lost;
+        let committed = match &self.writer {
+            // What was in the file is not there any more.
+            _ if self.is_gone => 0,
+            Some(writer) => self.before.events + writer.committed_events(),
+            None => self.before.events,
+        };
+        OutputProgress { committed, pending: counters.events_taken - left_out - committed, left_out }
+    }
+
+    /// Begins the current file for a batch, if it is not there yet.
+    pub(super) fn begin_for(&mut self, batch: &PulsedBatch) -> Result<(), OutputError> {
+        if self.writer.is_some() { Ok(()) } else { self.begin(batch.calendar(), origin(batch)) }
+    }
+
+    /// Brings back a damaged file and begins the next one, or begins the first if something is waiting for it.
+    pub(super) fn resume(&mut self) -> Result<(), OutputError> {
+        if let Some(damaged) = &self.damaged {
+            let kept = match damaged.bring_back(&*self.space) {
+                Ok(events) => events,
+                Err(error) if is_lack_of_space(&error) => return Err(waiting(&error)),
+                Err(error) => {
+                    self.losses.push(error.to_string());
+                    0
+                }
+            };
+            let lost = damaged.events().saturating_sub(kept);
+            if lost > 0 {
+                self.losses.push(format!(
+                    "{lost} of the {} events that were safe in {} are not there any more",
+                    damaged.events(),
+                    damaged.path().display()
+                ));
+            }
+            self.before.events -= lost;
+            self.before.events_lost += lost;
+            self.names.extend(self.damaged.take().map(DamagedFile::into_next));
+        }
+        if self.writer.is_none()
+            && let Some(first) = self.kept.batches().first().cloned()
+        {
+            self.begin(first.calendar(), origin(&first))?;
+            self.take_again()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the current file.
+    pub(super) fn begin(
+        &mut self,
+        calendar: Calendar,
+        pulses: Option<PulseOrigin>,
+    ) -> Result<(), OutputError> {
+        let mut options = self.options.clone();
+        let mut names = self.names.iter().rev().map(|name| name.path().to_owned());
+        options.path = names.next().unwrap_or_default();
+        if options.existing == ExistingFile::Number {
+            // The number is settled.
+            options.existing = ExistingFile::Refuse;
+        }
+        options.pulse_origin = pulses.unwrap_or(options.pulse_origin);
+        let continues = names.next().as_deref().map(file_name);
+        let (clock, space) = (Arc::clone(&self.clock), Arc::clone(&self.space));
+        let path = options.path.clone();
+        match NexusWriter::create_part(&options, calendar, clock, space, continues) {
+            Ok(writer) => {
+                self.writer = Some(writer);
+                Ok(())
+            }
+            Err(error @ NexusError::NoSpace { .. }) => Err(waiting(&error)),
+            // The disk was filled at the same moment.
+            Err(error) if is_lack_of_space(&error) => {
+                Err(waiting(&NexusError::WaitsForRoom { path, cause: error.to_string() }))
+            }
+            Err(error) => Err(last(&error)),
+        }
+    }
+
+    /// Gives the current file what is kept from the one before.
+    fn take_again(&mut self) -> Result<(), OutputError> {
+        if let Some(writer) = &mut self.writer {
+            for batch in self.kept.batches() {
+                writer.take_events(batch).map_err(|error| last(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings everything taken to the file.
+    pub(super) fn commit(&mut self) -> Result<(), OutputError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let committed = writer.commit();
+        self.done(committed)?;
+        self.kept.forget();
+        Ok(())
+    }
+
+    /// What an attempt of the writer means for the run.
+    pub(super) fn done(&mut self, attempt: Result<(), NexusError>) -> Result<(), OutputError> {
+        match attempt {
+            Ok(()) => Ok(()),
+            Err(error @ NexusError::NoSpace { .. }) => Err(waiting(&error)),
+            Err(error @ NexusError::Write { .. }) => Err(self.damage(&error)),
+            Err(error) => {
+                self.is_gone |= matches!(error, NexusError::Gone { .. });
+                Err(last(&error))
+            }
+        }
+    }
+
+    /// The disk has refused a write: another file goes on from the last commit.
+    pub(super) fn damage(&mut self, error: &NexusError) -> OutputError {
+        let NexusError::Write { path, attempt, cause, .. } = error else { return last(error) };
+        let Some(writer) = self.writer.take() else { return last(error) };
+        let cause = format!("cannot {attempt}: HDF5 says: {cause}");
+        let (committed, counters) = writer.committed();
+        let committed = committed.clone();
+        let rows = writer.counters().ledger_rows - counters.ledger_rows;
+        self.before.files_damaged += 1;
+        self.before.ledger_rows_left_out += rows;
+        self.before.accumulate(&counters);
+        if committed.events == 0 && committed.pulses == 0 {
+            self.before.ledger_rows -= counters.ledger_rows;
+            self.before.ledger_rows_left_out += counters.ledger_rows;
+            // Nothing in it is worth keeping, and it is certainly ours.
+            drop(writer);
+            let _ = std::fs::remove_file(path);
+            if !is_lack_of_space(error) {
+                return OutputError::Final(format!("{}: {cause}. Nothing could be written", path.display()));
+            }
+            return OutputError::Retry(format!(
+                "{}: {cause}. It is begun again when there is room; nothing is lost so far",
+                path.display()
+            ));
+        }
+        drop(writer);
+        if self.names.len() >= MOST_PARTS {
+            return last(error);
+        }
+        let first = self.names.first().map_or(path.as_path(), Reservation::path);
+        match DamagedFile::new(path, first, committed, &cause, self.options.existing) {
+            Ok(damaged) => {
+                let said = OutputError::Retry(format!(
+                    "{} is damaged: {cause}. Its {} events up to the last commit are safe, and it goes on in {} from there \
+                     when there is room",
+                    path.display(),
+                    damaged.events(),
+                    damaged.next_path().display()
+                ));
+                self.damaged = Some(damaged);
+                said
+            }
+            Err(name) => OutputError::Final(format!("{error}. It cannot go on in another file: {name}")),
+        }
+    }
+}
+
+/// The readout, if the batch shows that it tells the pulses.
+fn origin(batch: &PulsedBatch) -> Option<PulseOrigin> {
+    let is_told = batch.pulses().iter().any(|pulse| pulse.origin == Origin::Readout);
+    is_told.then_some(PulseOrigin::Readout)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The cause may pass.
+fn waiting(error: &NexusError) -> OutputError {
+    OutputError::Retry(format!("{error}; it goes on when there is room"))
+}
+
+/// The cause will not pass.
+pub(super) fn last(error: &NexusError) -> OutputError {
+    OutputError::Final(error.to_string())
+}
