@@ -54,7 +54,7 @@ mod signals;
 mod simulate;
 mod status_line;
 mod truth_files;
-//NX mod write;
+mod write;
 
 pub use outputs::shipped_outputs;
 
@@ -90,7 +90,7 @@ impl Command {
             Self::Score(_)
             | Self::Accuracy(_)
             | Self::Overlay(_)
-            //NX | Self::Write(_)
+            | Self::Write(_)
             | Self::Inspect(_)
             | Self::Dump(_)
             | Self::Bench(_)
@@ -126,7 +126,7 @@ enum Command {
     /// Send and receive streams of test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
     /// Care for NeXus files: --recover what a killed run has left
-    //NX Write(write::WriteArguments),
+    Write(write::WriteArguments),
     /// Decode a capture and print or count what is in it
     Inspect(inspect::InspectArguments),
     /// Write the raw readouts of a capture into an HDF5 file
@@ -164,7 +164,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Send(arguments) => numbered::send(&arguments),
         Command::Receive(arguments) => numbered::receive(&arguments),
         Command::Drop(arguments) => drop::drop_streams(&arguments),
-        //NX Command::Write(arguments) => write::write(&arguments),
+        Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),

@@ -3,14 +3,14 @@
 use super::image::ImageSettings;
 use evforge_outputs::Registry;
 use evforge_outputs::csv::CsvSettings;
-//NX use evforge_stream::nexus::NexusSettings;
+use evforge_stream::nexus::NexusSettings;
 use evforge_view::ViewSettings;
 
 /// The kinds of outputs that evforge comes with. Others are added with [`Registry::with`] and given to
 /// [`main_with`](crate::main_with).
 pub fn shipped_outputs() -> Registry {
     Registry::default()
-        //NX .with::<NexusSettings>("nexus", "events in a NeXus file")
+        .with::<NexusSettings>("nexus", "events in a NeXus file")
         .with::<CsvSettings>("csv", "events as text, a line for each")
         .with::<ViewSettings>("view", "pictures, rates and the ledger in the browser")
         .with::<ImageSettings>("image", "the detector image as PNG, at the end")

@@ -32,12 +32,7 @@ impl Meanwhile {
 
 /// Runs the program with a folder that is a file system of 4 MB, of which 64 kB are free, and which only this shell and its
 /// children see; what is left there is copied out.
-fn on_a_small_disk(
-    test: &str,
-    folder: &Path,
-    meanwhile: Meanwhile,
-    arguments: &[&str],
-) -> Option<Output> {
+fn on_a_small_disk(test: &str, folder: &Path, meanwhile: Meanwhile, arguments: &[&str]) -> Option<Output> {
     for name in ["disk", "left"] {
         fs::create_dir(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }

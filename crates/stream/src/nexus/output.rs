@@ -191,12 +191,16 @@ impl Output for NexusOutput {
     }
 
     fn memory_bound(&self) -> usize {
-        // The arrays of what waits grow by doubling, so half of them may be empty.
-        let [events, pulses] =
-            [KeptBatches::MOST_EVENTS, KeptBatches::MOST_PULSES].map(|most| 2 * most as usize);
-        KeptBatches::memory_bound()
-            + event_group::memory_bound(&self.files.options, events, pulses)
-            + series::memory_bound(&self.files.options)
-            + self.files.options.report_space
+        memory_of(&self.files.options)
     }
+}
+
+/// Most memory that an output for a file with these options holds.
+pub(crate) fn memory_of(options: &NexusOptions) -> usize {
+    // The arrays of what waits grow by doubling, so half of them may be empty.
+    let [events, pulses] = [KeptBatches::MOST_EVENTS, KeptBatches::MOST_PULSES].map(|most| 2 * most as usize);
+    KeptBatches::memory_bound()
+        + event_group::memory_bound(options, events, pulses)
+        + series::memory_bound(options)
+        + options.report_space
 }

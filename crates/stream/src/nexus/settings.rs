@@ -1,0 +1,120 @@
+//! `[outputs.nexus]`: an event file as an output of a run.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::output::Output;
+use evforge_core::quantity;
+use evforge_outputs::{OutputContext, OutputPlan};
+use serde::Deserialize;
+
+use super::counters::NexusCounters;
+use super::options::{Compression, ExistingFile, NexusOptions, PulseOrigin};
+use super::output::{NexusOutput, memory_of};
+
+/// The keys of `[outputs.nexus]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NexusSettings {
+    /// The file.
+    pub file: PathBuf,
+    /// What to do if it exists.
+    #[serde(default)]
+    pub if_exists: IfExists,
+    /// Title of the run; "NAME run" without it.
+    pub title: Option<String>,
+    /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
+    pub flush_interval: Option<quantity::Duration>,
+    /// How the event arrays are compressed.
+    #[serde(default)]
+    pub compression: CompressionSetting,
+    /// Events per chunk of the event arrays, at least 1024.
+    pub chunk_events: Option<usize>,
+}
+
+/// What to do with a file that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfExists {
+    /// Do not begin.
+    #[default]
+    Refuse,
+    /// Replace it.
+    Overwrite,
+    /// Write `run-1.nxs` and so on instead.
+    Number,
+}
+
+/// How the event arrays are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompressionSetting {
+    /// Not at all.
+    #[default]
+    None,
+    /// Byte shuffle and LZF.
+    Lzf,
+    /// Byte shuffle and deflate, level 1.
+    Deflate,
+}
+
+impl NexusSettings {
+    /// What the writer has to know.
+    fn options(&self, context: &OutputContext) -> NexusOptions {
+        let options = NexusOptions::new(&self.file, &context.instrument, context.geometry);
+        let options = options
+            .with_counters(&context.ledger.counters)
+            .with_beam_monitors(&context.ledger.beam_monitors)
+            .with_outputs(&context.outputs);
+        NexusOptions {
+            title: self.title.clone().unwrap_or_else(|| format!("{} run", context.instrument)),
+            existing: match self.if_exists {
+                IfExists::Refuse => ExistingFile::Refuse,
+                IfExists::Overwrite => ExistingFile::Overwrite,
+                IfExists::Number => ExistingFile::Number,
+            },
+            pulse_origin: if context.tells_pulses {
+                PulseOrigin::Readout
+            } else {
+                PulseOrigin::ConfiguredTrain
+            },
+            vetoes: context.vetoes.clone(),
+            configuration: context.configuration.clone(),
+            flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::Duration::to_std),
+            compression: match self.compression {
+                CompressionSetting::None => Compression::None,
+                CompressionSetting::Lzf => Compression::Lzf,
+                CompressionSetting::Deflate => Compression::Deflate(1),
+            },
+            chunk_events: self.chunk_events.unwrap_or(options.chunk_events),
+            ..options
+        }
+    }
+}
+
+impl OutputPlan for NexusSettings {
+    fn name(&self) -> String {
+        format!("NeXus file {}", self.file.display())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.file.clone()]
+    }
+
+    fn counters(&self) -> Vec<CounterInfo> {
+        NexusCounters::infos().to_vec()
+    }
+
+    fn memory_bound(&self, context: &OutputContext) -> usize {
+        memory_of(&self.options(context))
+    }
+
+    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        let output = NexusOutput::new(self.options(context), std::sync::Arc::clone(&context.clock))?;
+        if let Some(recovered) = output.recovered() {
+            context.notes.add(recovered.to_string());
+        }
+        Ok(Box::new(output))
+    }
+}
