@@ -89,4 +89,4 @@ deny: ## Licences and advisories of the dependencies (needs cargo-deny)
 
 .PHONY: counters
 counters: ## Write docs/counters.md anew from the declarations
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-pipeline --test counter_table
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table

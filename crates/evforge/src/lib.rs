@@ -25,6 +25,7 @@ macro_rules! eprintln {
 
 mod accuracy;
 mod bench;
+mod counter_table;
 mod demo;
 mod doctor;
 mod drop;
@@ -56,6 +57,7 @@ mod status_line;
 mod truth_files;
 mod write;
 
+pub use counter_table::counter_table;
 pub use outputs::shipped_outputs;
 
 use clap::{Parser, Subcommand};

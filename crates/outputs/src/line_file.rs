@@ -2,6 +2,7 @@
 //! want of space it can be gone on with: no line is written twice, and none in part.
 
 use evforge_net::staged_file::StagedName;
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -9,17 +10,101 @@ use std::path::{Path, PathBuf};
 /// Bytes gathered before they are given to the system.
 pub(crate) const WRITE_BEHIND: usize = 1 << 20;
 
+/// What a file of lines is written into: a disk, or a test that wants to see what a slow or full one does.
+pub trait LineTarget: Write + Send + Debug {
+    /// Bytes that are in it.
+    ///
+    /// # Errors
+    /// If that cannot be known.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Cuts it to `length` bytes; what is written next comes behind them.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes sure that it is still there: nobody has removed or replaced it.
+    ///
+    /// # Errors
+    /// If it is not, in words.
+    fn check(&self) -> io::Result<()>;
+
+    /// Brings everything to the disk.
+    ///
+    /// # Errors
+    /// If that fails. What was written may be lost then.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Gives it its name: it is complete.
+    ///
+    /// # Errors
+    /// If that fails; it is then not there under its name.
+    fn finish(&mut self) -> io::Result<()>;
+
+    /// Keeps it under a name that says that it is not complete, and tells that name.
+    ///
+    /// # Errors
+    /// If it is not there any more.
+    fn keep_partial(&mut self) -> io::Result<PathBuf>;
+}
+
+/// A file on the disk, under a temporary name until it is complete.
+#[derive(Debug)]
+struct DiskTarget {
+    name: StagedName,
+    file: File,
+}
+
+impl Write for DiskTarget {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl LineTarget for DiskTarget {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.file.seek(SeekFrom::Start(length)).map(drop)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        self.name.check()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.name.finish()
+    }
+
+    fn keep_partial(&mut self) -> io::Result<PathBuf> {
+        self.name.keep_partial()
+    }
+}
+
 /// Lines on their way into a file, which gets its name when it is complete.
 #[derive(Debug)]
 pub struct LineFile {
-    name: StagedName,
-    file: File,
+    target: Box<dyn LineTarget>,
     /// Whole lines that have not been written yet.
     waiting: Vec<u8>,
     /// Bytes in the file. They end with a whole line.
     written: u64,
     /// Lines in the file.
     lines: u64,
+    /// Part of a line may be behind them.
+    has_part: bool,
 }
 
 /// What is left of a file that was not finished.
@@ -38,8 +123,13 @@ impl LineFile {
     /// If no file can be made there.
     pub fn create(target: &Path) -> io::Result<Self> {
         let (name, file) = StagedName::replacing(target)?;
+        Ok(Self::into_target(Box::new(DiskTarget { name, file })))
+    }
+
+    /// Lines into something else, which is empty.
+    pub fn into_target(target: Box<dyn LineTarget>) -> Self {
         let waiting = Vec::with_capacity(WRITE_BEHIND + 256);
-        Ok(Self { name, file, waiting, written: 0, lines: 0 })
+        Self { target, waiting, written: 0, lines: 0, has_part: false }
     }
 
     /// Appends a line, with its end, which `write` puts behind the bytes that are there; and gives what waits to the system
@@ -89,7 +179,7 @@ impl LineFile {
     /// # Errors
     /// If it is not, in words.
     pub fn check(&self) -> io::Result<()> {
-        self.name.check()
+        self.target.check()
     }
 
     /// Brings everything to the disk and gives the file its name.
@@ -98,8 +188,9 @@ impl LineFile {
     /// If that fails; the file is then not there under its name.
     pub fn finish(&mut self) -> io::Result<()> {
         self.write_out()?;
-        self.file.sync_all()?;
-        self.name.finish()
+        // Where that fails, nobody knows what is there: an error of another kind, so that it is not tried again.
+        self.target.sync().map_err(|error| io::Error::other(error.to_string()))?;
+        self.target.finish()
     }
 
     /// Keeps what can be written of the lines, cut to whole ones, under a name that says that the file is not complete.
@@ -109,16 +200,20 @@ impl LineFile {
     pub fn keep_partial(&mut self) -> io::Result<Kept> {
         // Whether everything fits is seen below.
         let _ = self.write_out();
-        self.file.set_len(self.written)?;
+        self.target.cut(self.written)?;
         // What the disk has not taken by now it will not take: the rest is kept all the same.
-        let _ = self.file.sync_all();
-        Ok(Kept { path: self.name.keep_partial()?, lines: self.lines })
+        let _ = self.target.sync();
+        Ok(Kept { path: self.target.keep_partial()?, lines: self.lines })
     }
 
     /// Gives what waits to the system. After an error, what has become part of the file as whole lines is counted, and
     /// the rest is still waiting.
     fn write_out(&mut self) -> io::Result<()> {
-        let result = self.file.write_all(&self.waiting);
+        if self.has_part {
+            self.target.cut(self.written)?;
+            self.has_part = false;
+        }
+        let result = self.target.write_all(&self.waiting);
         let taken = match &result {
             Ok(()) => self.waiting.len(),
             Err(_) => self.whole_lines_taken(),
@@ -126,20 +221,16 @@ impl LineFile {
         self.lines += self.waiting[..taken].iter().filter(|&&byte| byte == b'\n').count() as u64;
         self.waiting.drain(..taken);
         self.written += taken as u64;
+        // The part of a line behind them comes again with the next attempt.
+        self.has_part = result.is_err();
         result
     }
 
     /// Bytes of the whole lines that a write that failed has brought into the file.
-    fn whole_lines_taken(&mut self) -> usize {
-        let length = self.file.metadata().map_or(0, |about| about.len());
+    fn whole_lines_taken(&self) -> usize {
+        let length = self.target.length().unwrap_or(self.written);
         let taken = usize::try_from(length.saturating_sub(self.written)).unwrap_or(0).min(self.waiting.len());
-        let whole = self.waiting[..taken].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        // The part of a line behind them comes again with the next attempt.
-        let end = self.written + whole as u64;
-        if self.file.set_len(end).and_then(|()| self.file.seek(SeekFrom::Start(end))).is_err() {
-            return 0;
-        }
-        whole
+        self.waiting[..taken].iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1)
     }
 }
 
@@ -184,8 +275,85 @@ mod tests {
         let path = folder.path().join("numbers");
         let mut file = LineFile::create(&path).unwrap();
         assert!(file.check().is_ok());
-        std::fs::remove_file(file.name.temporary()).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            std::fs::remove_file(entry.unwrap().path()).unwrap();
+        }
         assert!(file.check().is_err() && file.finish().is_err() && file.keep_partial().is_err());
         assert!(!path.exists());
+    }
+
+    use proptest::prelude::*;
+    use std::sync::{Arc, Mutex};
+
+    /// A disk with so much room, which takes part of what does not fit.
+    #[derive(Clone, Debug, Default)]
+    struct SmallDisk(Arc<Mutex<(Vec<u8>, usize)>>);
+
+    impl Write for SmallDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let (content, room) = &mut *self.0.lock().expect("no panic");
+            let taken = bytes.len().min(room.saturating_sub(content.len()));
+            if taken == 0 && !bytes.is_empty() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            content.extend(&bytes[..taken]);
+            Ok(taken)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl LineTarget for SmallDisk {
+        fn length(&self) -> io::Result<u64> {
+            Ok(self.0.lock().expect("no panic").0.len() as u64)
+        }
+        fn cut(&mut self, length: u64) -> io::Result<()> {
+            self.0.lock().expect("no panic").0.truncate(length as usize);
+            Ok(())
+        }
+        fn check(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn finish(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn keep_partial(&mut self) -> io::Result<PathBuf> {
+            Ok("partial".into())
+        }
+    }
+
+    proptest! {
+        /// Whenever there is how much room: what is in the file are the first lines, whole, and counted; and all of them
+        /// once there is room for all.
+        #[test]
+        fn lines_are_whole_and_come_once_however_full_the_disk_is(
+            steps in proptest::collection::vec((0..40_usize, 0..600_usize), 1..20),
+        ) {
+            let disk = SmallDisk::default();
+            let mut file = LineFile::into_target(Box::new(disk.clone()));
+            let mut expected = String::new();
+            for (index, (lines, room)) in steps.into_iter().enumerate() {
+                disk.0.lock().expect("no panic").1 = room;
+                for line in 0..lines {
+                    let text = format!("{index} {line}\n");
+                    expected += &text;
+                    file.waiting().extend(text.bytes());
+                }
+                let flushed = file.flush();
+                prop_assert!(flushed.is_ok() || flushed.is_err_and(|error| error.kind() == io::ErrorKind::StorageFull));
+                let content = disk.0.lock().expect("no panic").0.clone();
+                let whole = &content[..file.bytes() as usize];
+                prop_assert!(expected.as_bytes().starts_with(whole));
+                prop_assert_eq!(file.lines() as usize, whole.iter().filter(|&&byte| byte == b'\n').count());
+                prop_assert!(whole.is_empty() || whole.ends_with(b"\n"));
+            }
+            disk.0.lock().expect("no panic").1 = usize::MAX;
+            file.finish().expect("there is room");
+            prop_assert_eq!(String::from_utf8(disk.0.lock().expect("no panic").0.clone()).expect("text"), expected);
+        }
     }
 }

@@ -15,7 +15,6 @@
 //! | which channels should be masked | [`mask_report`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
-//! | the table of counters for `docs/counters.md` | [`counter_table`] |
 //! | the simulation of the configured detector | [`simulation`] |
 //! | a simulation as a source of packets | [`simulated_source`] |
 //! | writing the mean values of sampled channels | [`samples`] |
@@ -32,7 +31,6 @@ pub mod accuracy;
 pub mod benchmark;
 pub mod capture_run;
 pub mod config;
-pub mod counter_table;
 mod forming;
 pub mod host_needs;
 pub mod latency;

@@ -5,6 +5,7 @@ mod image;
 mod plan;
 mod registry;
 
+pub(crate) use image::ImageCounters;
 pub(crate) use plan::OutputPlans;
 pub use registry::shipped_outputs;
 

@@ -1,7 +1,9 @@
 //! The table of counters in `docs/counters.md`, made from their declarations.
 
-use crate::simulated_source::SimulationCounters;
+use crate::outputs::ImageCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
+use evforge_core::pulsed::PulseCounters;
+use evforge_core::run_state::OutputCounters;
 use evforge_detect::adc_readout::AdcReadoutCounters;
 use evforge_detect::beam_monitors::{BeamMonitorCounters, NeutronCounters};
 use evforge_detect::ess::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
@@ -20,7 +22,11 @@ use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::record::RecordCounters;
 use evforge_net::socket::ReceiverCounters;
 use evforge_net::xdp::XdpCounters;
+use evforge_outputs::csv::CsvCounters;
+use evforge_pipeline::simulated_source::SimulationCounters;
 use evforge_plugin::PluginCounters;
+use evforge_stream::nexus::NexusCounters;
+use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
 /// Markdown: a section with a table for each stage.
@@ -55,6 +61,12 @@ pub fn counter_table() -> String {
     add_stage::<DropCounters>(&mut text, "Packets of a DROP stream");
     add_stage::<NumberedCounters>(&mut text, "Numbered packets");
     add_stage::<PluginCounters>(&mut text, "Forming events of a detector from outside");
+    add_stage::<PulseCounters>(&mut text, "Giving events their pulses and times of flight");
+    add_stage::<OutputCounters>(&mut text, "Any output");
+    add_stage::<NexusCounters>(&mut text, "A NeXus file");
+    add_stage::<CsvCounters>(&mut text, "A CSV file");
+    add_stage::<ViewCounters>(&mut text, "The live view");
+    add_stage::<ImageCounters>(&mut text, "The image of a detector");
     text
 }
 

@@ -1,6 +1,6 @@
 //! `docs/counters.md` says what the declarations of the counters say.
 
-use evforge_pipeline::counter_table::counter_table;
+use evforge::counter_table;
 use std::path::Path;
 
 /// The last line of the document that is written by hand.
