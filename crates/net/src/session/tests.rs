@@ -28,14 +28,22 @@ enum Step {
 }
 use Step::{Failure, Nothing, Packets};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Script {
+    born: Instant,
     steps: VecDeque<Step>,
     /// When the steps have been done: packets for ever, or nothing.
     for_ever: bool,
     counters: ReceiverCounters,
     /// Attempts that were not to wait.
     polls: usize,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        let (steps, counters) = (VecDeque::new(), ReceiverCounters::default());
+        Self { born: Instant::now(), steps, for_ever: false, counters, polls: 0 }
+    }
 }
 
 impl Script {
@@ -58,6 +66,7 @@ impl Script {
 
 impl PacketReceiver for Script {
     fn receive(&mut self, slab: &mut PacketSlab, deadline: Instant) -> Result<usize, LiveReceiveError> {
+        assert!(self.born.elapsed() < 2 * FAR, "the session does not end");
         let patience = deadline.saturating_duration_since(Instant::now());
         self.polls += usize::from(patience.is_zero());
         match self.steps.pop_front() {
