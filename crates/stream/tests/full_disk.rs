@@ -185,15 +185,11 @@ fn check_with_python(path: &Path, events: Range<u64>, rows: u64, state: &str, te
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// No block lies behind the end of the file.
+/// No block lies behind the end of the file; the file system may count some of its own to it.
 fn check_blocks(path: &Path) {
     let about = std::fs::metadata(path).unwrap();
-    assert!(
-        about.blocks() * 512 <= about.len().next_multiple_of(4096),
-        "{} blocks for {} bytes",
-        about.blocks(),
-        about.len()
-    );
+    let (taken, length) = (about.blocks() * 512, about.len());
+    assert!(taken <= length.next_multiple_of(4096) + (16 << 10), "{taken} bytes are taken for {length}");
 }
 
 #[test]
