@@ -66,7 +66,9 @@ impl DamagedFile {
     pub(super) fn bring_back(&self, space: &dyn DiskSpace) -> Result<u64, NexusError> {
         let wish = Wish { keep: Some(&self.committed.counts), note: Some(&self.note) };
         // The disk has been promised to have room before.
-        match try_out(&self.path, ROOM_TO_GO_ON).and_then(|()| recover_to(&self.path, &wish, space)) {
+        let tried = try_out(&self.path, ROOM_TO_GO_ON)
+            .map_err(|cause| NexusError::io("make room for", &self.path, cause));
+        match tried.and_then(|()| recover_to(&self.path, &wish, space)) {
             Ok(recovered) => Ok(recovered.events),
             Err(error) if is_lack_of_space(&error) => Err(match error {
                 NexusError::NoSpace { .. } => error,
