@@ -53,7 +53,7 @@ impl OpenFile {
         space: &dyn DiskSpace,
     ) -> Result<Self, NexusError> {
         let room = length_at_the_beginning(options) + BEYOND;
-        try_out(path, room)?;
+        try_out(path, room).map_err(|cause| NexusError::io("make room for", path, cause))?;
         let file = File::with_options()
             // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
             .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))

@@ -66,7 +66,9 @@ impl DamagedFile {
     pub(super) fn bring_back(&self, space: &dyn DiskSpace) -> Result<u64, NexusError> {
         let wish = Wish { keep: Some(&self.committed.counts), note: Some(&self.note) };
         // The disk has been promised to have room before.
-        match try_out(&self.path, ROOM_TO_GO_ON).and_then(|()| recover_to(&self.path, &wish, space)) {
+        let tried = try_out(&self.path, ROOM_TO_GO_ON)
+            .map_err(|cause| NexusError::io("make room for", &self.path, cause));
+        match tried.and_then(|()| recover_to(&self.path, &wish, space)) {
             Ok(recovered) => Ok(recovered.events),
             Err(error) if is_lack_of_space(&error) => Err(match error {
                 NexusError::NoSpace { .. } => error,
@@ -127,6 +129,17 @@ fn part(first: &Path, number: usize) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use evforge_core::event::{Event, EventBatch};
+    use evforge_core::geometry::LogicalGeometry;
+    use evforge_core::pulse::PulseTrain;
+    use evforge_core::pulsed::{Calendar, CalendarRule, PulseStage, PulseStageSettings};
+    use evforge_core::time::ManualClock;
+
+    use super::super::options::NexusOptions;
+    use super::super::space::FileSystemSpace;
+    use super::super::writer::NexusWriter;
     use super::*;
 
     #[test]
@@ -150,5 +163,35 @@ mod tests {
         assert_eq!(next.path(), part(&first, 3));
         let over = next_name(&first, ExistingFile::Overwrite).unwrap();
         assert_eq!(over.path(), part(&first, 2));
+    }
+
+    /// A commit can fail when the file already says that it has succeeded.
+    #[test]
+    fn a_file_is_brought_back_to_what_the_writer_knows_and_not_to_what_it_says_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("run.nxs"), folder.path().join("copy.nxs"));
+        let geometry = LogicalGeometry::flat(8, 6).unwrap();
+        let options = NexusOptions::new(&path, "demo", geometry);
+        let clock = Arc::new(ManualClock::default());
+        let mut writer = NexusWriter::create(&options, Calendar::default(), clock).unwrap();
+        let rule = CalendarRule::Readout;
+        let mut stage = PulseStage::new(PulseStageSettings::new(PulseTrain::ess(), rule));
+        let mut take = |events: std::ops::Range<u64>| {
+            let mut batch = EventBatch::new(100);
+            events.for_each(|time_ns| assert!(batch.push(Event { time_ns, pixel_id: 1 })));
+            stage.hand_on(&batch, None, &mut |batch| writer.take_events(&batch).unwrap());
+            writer.commit().unwrap();
+            writer.committed().0.clone()
+        };
+        let known = take(0..30);
+        assert_eq!((known.events, &known.counts[..]), (30, &[30, 1][..]));
+        assert_eq!(take(30..100).events, 100);
+        std::fs::copy(&path, &copy).unwrap();
+        let damaged = DamagedFile::new(&copy, &copy, known, "a test", ExistingFile::Refuse).unwrap();
+        assert_eq!(damaged.bring_back(&FileSystemSpace).unwrap(), 30);
+        let file = hdf5_metno::File::open(&copy).unwrap();
+        let events = file.group("/entry/instrument/detector/detector_events").unwrap();
+        assert_eq!(events.dataset("event_id").unwrap().size(), 30);
+        assert_eq!(events.dataset("total_counts").unwrap().read_scalar::<u64>().unwrap(), 30);
     }
 }

@@ -8,10 +8,13 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{NexusError, numbered};
-use super::options::ExistingFile;
+use super::layout::length_at_the_beginning;
+use super::options::{ExistingFile, NexusOptions};
+use super::space::{DiskSpace, folder_of};
 use super::superblock::{SUPERBLOCK_LENGTH, Superblock, SuperblockError};
 
 /// Files numbered higher than this are a mistake, not a habit.
@@ -51,6 +54,19 @@ pub(crate) fn make_room(path: &Path, existing: ExistingFile) -> Result<PathBuf, 
             )))
         }
     }
+}
+
+/// Whether a file can be begun, before anything is made or removed for it.
+pub(crate) fn check_room(options: &NexusOptions, space: &dyn DiskSpace) -> Result<(), NexusError> {
+    let mut needed = length_at_the_beginning(options);
+    if options.existing == ExistingFile::Overwrite {
+        // Its room becomes free.
+        let old = std::fs::symlink_metadata(&options.path).map_or(0, |about| about.blocks() * 512);
+        needed = needed.saturating_sub(old);
+    }
+    space
+        .has_room(folder_of(&options.path), needed)
+        .map_err(|shortage| NexusError::NoSpace { path: options.path.clone(), shortage })
 }
 
 /// Takes the shared lock of a writer. None on file systems without locks.

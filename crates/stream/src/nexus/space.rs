@@ -18,8 +18,6 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, Mode, OFlags, StatVfs, fallocate, fstatvfs, open, statvfs};
 use rustix::io::Errno;
 
-use super::error::NexusError;
-
 /// What stays free on a file system beside what is reserved: for its own books, and for those of copy-on-write.
 const MARGIN: u64 = 4 << 20;
 
@@ -100,7 +98,7 @@ impl DiskSpace for FileSystemSpace {
 ///
 /// # Errors
 /// If they could not be written.
-pub(crate) fn try_out(path: &Path, bytes: u64) -> Result<(), NexusError> {
+pub(crate) fn try_out(path: &Path, bytes: u64) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     // File systems without such files are believed.
     let Ok(file) = open(folder_of(path), flags, Mode::RUSR | Mode::WUSR) else { return Ok(()) };
@@ -109,7 +107,7 @@ pub(crate) fn try_out(path: &Path, bytes: u64) -> Result<(), NexusError> {
     let mut left = bytes;
     while left > 0 {
         let length = usize::try_from(left).unwrap_or(block.len()).min(block.len());
-        file.write_all(&block[..length]).map_err(|cause| NexusError::io("make room for", path, cause))?;
+        file.write_all(&block[..length])?;
         left -= length as u64;
     }
     Ok(())

@@ -11,11 +11,11 @@ use evforge_core::time::Clock;
 
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
-use super::layout::{Beginning, length_at_the_beginning};
+use super::layout::Beginning;
 use super::open_file::{Committed, OpenFile};
-use super::options::{ExistingFile, NexusOptions};
+use super::options::NexusOptions;
 use super::records::Records;
-use super::space::{DiskSpace, FileSystemSpace, folder_of};
+use super::space::{DiskSpace, FileSystemSpace};
 use super::text::{room, write_text};
 use super::{moment, place, report};
 
@@ -77,7 +77,7 @@ impl NexusWriter {
         continues: Option<String>,
     ) -> Result<Self, NexusError> {
         options.check()?;
-        check_room(options, &*space)?;
+        place::check_room(options, &*space)?;
         let path = place::make_room(&options.path, options.existing)?;
         let beginning = Beginning { now_ns: clock.unix_ns(), calendar, continues };
         let open = OpenFile::create(&path, options, &beginning, &*space)?;
@@ -297,21 +297,6 @@ impl NexusWriter {
     fn stopped(&self) -> NexusError {
         NexusError::Stopped { path: self.path.clone(), safe: self.committed.events }
     }
-}
-
-/// Whether a file can be begun, before anything is made or removed for it.
-fn check_room(options: &NexusOptions, space: &dyn DiskSpace) -> Result<(), NexusError> {
-    use std::os::unix::fs::MetadataExt;
-
-    let mut needed = length_at_the_beginning(options);
-    if options.existing == ExistingFile::Overwrite {
-        // Its room becomes free.
-        let old = std::fs::symlink_metadata(&options.path).map_or(0, |about| about.blocks() * 512);
-        needed = needed.saturating_sub(old);
-    }
-    space
-        .has_room(folder_of(&options.path), needed)
-        .map_err(|shortage| NexusError::NoSpace { path: options.path.clone(), shortage })
 }
 
 impl Drop for NexusWriter {
