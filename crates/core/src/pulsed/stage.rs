@@ -174,7 +174,7 @@ impl Assignment {
     fn begin_told(&mut self, time_ns: u64, first_event: usize, out: &mut Out<'_>) {
         if let Some(ToldPulse { pulse, .. }) = self.told {
             if pulse.time_ns == time_ns {
-                out.name_if_first(pulse, first_event);
+                out.go_on(pulse, first_event);
                 return;
             }
             if let Some(back) = pulse.time_ns.checked_sub(time_ns) {
@@ -234,7 +234,7 @@ impl Assignment {
             };
             match self.open.map(|open| (open, fits(&open))) {
                 Some((open, events @ 1..)) => {
-                    out.name_if_first(open.pulse, next);
+                    out.go_on(open.pulse, next);
                     // The end of a pulse is less than 31 bits of nanoseconds away.
                     let offset = |time: &u64| (time - open.pulse.time_ns) as i32;
                     out.scratch.offsets_ns.extend(times[..events].iter().map(offset));
@@ -265,8 +265,14 @@ impl Assignment {
     /// Opens the pulse of the train that `time_ns` belongs to, with the empty ones before it.
     #[cold]
     fn open_train(&mut self, time_ns: u64, first_event: usize, out: &mut Out<'_>) -> Pulse {
+        let found = self.train.locate(time_ns);
+        if !out.has_date(found.map_or(time_ns, |found| found.start_ns)) {
+            // One wild time, which no file can express, must not move the train.
+            let origin = if found.is_some() { PulseOrigin::Train } else { PulseOrigin::None };
+            return self.begin(found.map_or(time_ns, |found| found.start_ns), origin, first_event, out);
+        }
         let is_back = self.open.is_some_and(|open| time_ns < open.pulse.time_ns);
-        let Some(found) = self.train.locate(time_ns) else {
+        let Some(found) = found else {
             self.counters.references_before_first_pulse += 1;
             let pulse = self.begin(time_ns, PulseOrigin::None, first_event, out);
             // Up to the first pulse, or for as long as an offset can say.
@@ -316,9 +322,7 @@ impl Assignment {
     }
 
     fn begin(&mut self, time_ns: u64, origin: PulseOrigin, first_event: usize, out: &mut Out<'_>) -> Pulse {
-        let latest_event = time_ns.checked_add(i32::MAX as u64);
-        let is_dated = latest_event.is_some_and(|time| out.calendar.unix_ns(time).is_some());
-        let unix_ns = out.calendar.unix_ns(time_ns).filter(|_| is_dated);
+        let unix_ns = out.calendar.unix_ns(time_ns).filter(|_| out.has_date(time_ns));
         self.counters.pulses_handed_on += 1;
         self.counters.pulses_without_date += u64::from(unix_ns.is_none());
         let pulse = Pulse { time_ns, unix_ns, origin, first_event };
@@ -372,11 +376,18 @@ impl<'a> Out<'a> {
         self.scratch.pulses_begun += 1;
     }
 
-    /// Names a pulse that goes on from the batch before, unless this batch has a pulse already.
-    fn name_if_first(&mut self, pulse: Pulse, first_event: usize) {
-        if self.scratch.pulses.is_empty() {
+    /// Names a pulse that goes on, unless it is the last one that this batch has.
+    fn go_on(&mut self, pulse: Pulse, first_event: usize) {
+        if self.scratch.pulses.last().is_none_or(|last| !last.is_same(&pulse)) {
             self.scratch.pulses.push(Pulse { first_event, ..pulse });
         }
+    }
+
+    /// True if a pulse at this time, and any event that can belong to it, can be expressed since 1970.
+    fn has_date(&self, time_ns: u64) -> bool {
+        let latest_event = time_ns.checked_add(i32::MAX as u64);
+        self.calendar.unix_ns(time_ns).is_some()
+            && latest_event.is_some_and(|time| self.calendar.unix_ns(time).is_some())
     }
 
     /// Delivers the events before `end`, with their pulses.

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
+/// Some time in 2020, since 1970.
+const NOW: u64 = 1_600_000_000 * SECOND;
 
 /// Pulses with the offsets of their events, whatever batches they came in.
 type Records = Vec<(Pulse, Vec<i32>)>;
@@ -75,7 +77,7 @@ fn pulses_of_the_readout_go_on_from_batch_to_batch_and_may_be_empty() {
 #[test]
 fn pulses_of_the_readout_that_go_back_are_counted() {
     let batch = [100, 95, 2, 3].map(|second| (second * SECOND, vec![second * SECOND])).to_vec();
-    let (records, counters) = hand_on(&mut stage(0), &[batch]);
+    let (records, counters) = hand_on(&mut stage(NOW), &[batch]);
     assert_eq!((records.len(), counters.pulse_steps_back, counters.pulse_clock_restarts), (4, 2, 1));
 }
 
@@ -95,8 +97,21 @@ fn pulses_that_the_calendar_cannot_express_have_no_date() {
 }
 
 #[test]
+fn a_wild_time_does_not_move_the_train() {
+    let times = vec![SECOND + 1, u64::MAX, SECOND + 2, SECOND + 300_000_000];
+    let (records, counters) = hand_on(&mut stage(SECOND), &[vec![(0, times)]]);
+    let with_date: Vec<_> = records.iter().filter(|(pulse, _)| pulse.unix_ns.is_some()).collect();
+    assert_eq!(with_date.len(), 5, "{records:?}");
+    assert_eq!(
+        (counters.pulses_without_date, counters.pulse_steps_back, counters.gaps_not_filled),
+        (1, 0, 0)
+    );
+    assert_eq!((counters.pulses_handed_on, counters.pulses_without_events), (5, 2));
+}
+
+#[test]
 fn events_without_a_pulse_after_those_with_one_belong_to_the_train() {
-    let mut stage = stage(0);
+    let mut stage = stage(NOW);
     let (records, counters) = hand_on(&mut stage, &[vec![(SECOND + 7, vec![])], vec![(0, vec![SECOND + 8])]]);
     assert_eq!(starts(&records), [(SECOND + 7, vec![]), (SECOND, vec![8])]);
     assert_eq!(
@@ -110,7 +125,7 @@ fn events_without_a_pulse_after_those_with_one_belong_to_the_train() {
 fn empty_pulses_of_the_train_are_handed_on_up_to_the_longest_gap() {
     let events = |times: &[u64]| vec![(0, times.to_vec())];
     let (records, counters) =
-        hand_on(&mut stage(0), &[events(&[SECOND + 7, SECOND + 8]), events(&[SECOND + 300_000_001])]);
+        hand_on(&mut stage(NOW), &[events(&[SECOND + 7, SECOND + 8]), events(&[SECOND + 300_000_001])]);
     let expected = [
         (SECOND, vec![7, 8]),
         (SECOND + 100_000_000, vec![]),
@@ -119,14 +134,14 @@ fn empty_pulses_of_the_train_are_handed_on_up_to_the_longest_gap() {
     ];
     assert_eq!(starts(&records), expected);
     assert_eq!((counters.pulses_handed_on, counters.pulses_without_events), (4, 2));
-    let (records, counters) = hand_on(&mut stage(0), &[events(&[SECOND, 100 * SECOND])]);
+    let (records, counters) = hand_on(&mut stage(NOW), &[events(&[SECOND, 100 * SECOND])]);
     assert_eq!((records.len(), counters.gaps_not_filled, counters.empty_pulses_left_out), (2, 1, 989));
 }
 
 #[test]
 fn a_clock_that_goes_back_begins_the_earlier_pulse_again() {
     let times = vec![5 * SECOND, 3 * SECOND, 5 * SECOND, 30 * SECOND, 2 * SECOND];
-    let (records, counters) = hand_on(&mut stage(0), &[vec![(0, times)]]);
+    let (records, counters) = hand_on(&mut stage(NOW), &[vec![(0, times)]]);
     let with_events: Vec<u64> =
         records.iter().filter(|(_, offsets)| !offsets.is_empty()).map(|(pulse, _)| pulse.time_ns).collect();
     assert_eq!(with_events, [5 * SECOND, 3 * SECOND, 5 * SECOND, 30 * SECOND, 2 * SECOND]);
@@ -180,7 +195,7 @@ fn times_of_flight_for_vetoes_count_from_the_pulses_of_the_readout() {
 #[test]
 fn very_many_pulses_are_cut_into_several_batches() {
     let times: Vec<u64> = (0..200).map(|index| SECOND + 9 * SECOND * index).collect();
-    let mut stage = stage(0);
+    let mut stage = stage(NOW);
     let mut input = EventBatch::new(times.len());
     assert!(times.iter().all(|&time_ns| input.push(Event { time_ns, pixel_id: 1 })));
     let (mut batches, mut pulses, mut events) = (0, 0, Vec::new());
@@ -199,7 +214,7 @@ proptest! {
         times in proptest::collection::vec(0..1_u64 << 38, 1..200),
         cuts in proptest::collection::vec(1..20_usize, 1..20),
     ) {
-        let whole = hand_on(&mut stage(77), &[vec![(0, times.clone())]]);
+        let whole = hand_on(&mut stage(NOW), &[vec![(0, times.clone())]]);
         let mut batches = Vec::new();
         let (mut rest, mut cuts) = (&times[..], cuts.iter().cycle());
         while !rest.is_empty() {
@@ -207,7 +222,7 @@ proptest! {
             batches.push(vec![(0, batch.to_vec())]);
             rest = more;
         }
-        let mut other = stage(77);
+        let mut other = stage(NOW);
         let cut = hand_on(&mut other, &batches);
         prop_assert_eq!(&whole, &cut);
         let back: Vec<u64> = whole.0.iter()
