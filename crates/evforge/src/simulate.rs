@@ -271,7 +271,9 @@ fn form(
     };
     let mut config = config.clone();
     arguments.outputs.apply(&mut config)?;
-    let mut outputs = OutputPlans::read(&arguments.outputs, &config, registry)?.open(&config)?;
+    let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
+    plans.name(NamedFiles::default()).check()?;
+    let mut outputs = plans.open(&config)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         config: &config,

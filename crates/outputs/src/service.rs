@@ -56,6 +56,8 @@ pub(crate) struct Service {
     clock: Arc<dyn Clock>,
     polled: Duration,
     retry: Option<Retry>,
+    /// The last state could not be shown to it.
+    cannot_observe: bool,
     /// Told when the output begins to wait for a cause to pass.
     on_waiting: OnWaiting,
 }
@@ -68,7 +70,7 @@ impl Service {
         on_waiting: OnWaiting,
     ) -> Self {
         let polled = clock.elapsed();
-        Self { output, queue, clock, polled, retry: None, on_waiting }
+        Self { output, queue, clock, polled, retry: None, cannot_observe: false, on_waiting }
     }
 
     /// Serves until it is over.
@@ -88,11 +90,16 @@ impl Service {
         if let Some(state) = self.queue.observed() {
             return match self.output.observe(&state) {
                 Err(OutputError::Final(reason)) => self.fail(reason),
+                // The next state comes within a second: it is shown instead.
                 Err(OutputError::Retry(reason)) => {
+                    self.cannot_observe = true;
                     self.waits(&reason);
                     Step::Worked
                 }
                 Ok(()) => {
+                    if std::mem::take(&mut self.cannot_observe) && self.retry.is_none() {
+                        self.queue.waits(None);
+                    }
                     self.note_progress(true);
                     Step::Worked
                 }

@@ -1,15 +1,17 @@
 //! The image of the detector as PNG, written at the end of a run.
 
-use crate::output::{check_writable, write_file};
+use crate::output::check_writable;
 use crate::picture::png_of_counts;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::RunState;
+use evforge_net::staged_file::StagedFile;
 use evforge_outputs::{OutputContext, OutputPlan};
 use serde::Deserialize;
 use std::error::Error;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,7 +51,13 @@ impl OutputPlan for ImageSettings {
         check_writable("the image", &self.file)?;
         let counts = vec![0; context.geometry.pixel_count() as usize];
         let counters = ImageCounters::default();
-        Ok(Box::new(Image { file: self.file, geometry: context.geometry, counts, counters }))
+        Ok(Box::new(Image {
+            file: self.file,
+            geometry: context.geometry,
+            counts,
+            counters,
+            is_written: false,
+        }))
     }
 }
 
@@ -59,6 +67,7 @@ struct Image {
     geometry: LogicalGeometry,
     counts: Vec<u64>,
     counters: ImageCounters,
+    is_written: bool,
 }
 
 impl Output for Image {
@@ -81,11 +90,9 @@ impl Output for Image {
     }
 
     fn progress(&self) -> OutputProgress {
-        OutputProgress {
-            committed: self.counters.image_events,
-            left_out: self.counters.image_outside,
-            pending: 0,
-        }
+        let events = self.counters.image_events;
+        let (committed, pending) = if self.is_written { (events, 0) } else { (0, events) };
+        OutputProgress { committed, pending, left_out: self.counters.image_outside }
     }
 
     fn counters(&self) -> CounterSnapshot {
@@ -93,9 +100,19 @@ impl Output for Image {
     }
 
     fn finish(&mut self, _: &Arc<RunState>) -> Result<(), OutputError> {
-        let picture = png_of_counts(&self.geometry, &self.counts);
-        let written = picture.and_then(|picture| write_file("the image", &self.file, &picture));
-        written.map_err(|error| OutputError::Final(error.to_string()))
+        let picture = png_of_counts(&self.geometry, &self.counts)
+            .map_err(|error| OutputError::Final(error.to_string()))?;
+        let file = self.file.display();
+        let write = || {
+            let mut staged = StagedFile::create(&self.file)?;
+            staged.write_all(&picture)?;
+            staged.finish()
+        };
+        write().map_err(|error: std::io::Error| {
+            OutputError::from(error).explained(|why| format!("the image cannot be written to {file}: {why}"))
+        })?;
+        self.is_written = true;
+        Ok(())
     }
 
     fn abandon(&mut self) -> Option<String> {
