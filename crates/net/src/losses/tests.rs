@@ -18,7 +18,7 @@ fn counts(sequence: u64, socket: u64, pieces: bool) -> LossCounts {
 }
 
 /// Joins, checks the balance, and gives the places as (name, packets, inferred) and what is unlocated.
-fn join(counts: &LossCounts) -> (Vec<(&'static str, u64, bool)>, u64) {
+fn joined(counts: &LossCounts) -> (Vec<(&'static str, u64, bool)>, u64) {
     let places = join(counts);
     // Every packet missing in the sequence, and every one after its end, has one place.
     assert_eq!(places.placed() + places.unlocated, counts.sequence + places.after_the_last, "{counts:?}");
@@ -28,9 +28,9 @@ fn join(counts: &LossCounts) -> (Vec<(&'static str, u64, bool)>, u64) {
 
 #[test]
 fn exact_counts_place_exactly() {
-    assert_eq!(join(&counts(0, 0, false)), (vec![], 0));
+    assert_eq!(joined(&counts(0, 0, false)), (vec![], 0));
     let counts = LossCounts { own_queue: 10, ..counts(100, 80, false) };
-    assert_eq!(join(&counts), (vec![("own queue", 10, false), ("socket buffer", 80, false)], 10));
+    assert_eq!(joined(&counts), (vec![("own queue", 10, false), ("socket buffer", 80, false)], 10));
 }
 
 #[test]
@@ -55,20 +55,20 @@ fn each_place_of_af_xdp_has_its_own_count() {
     let places = join(&counts);
     assert_eq!((places.placed(), places.unlocated, places.after_the_last), (128, 0, 8));
     assert_eq!(places.places.len(), 5);
-    assert_eq!(join(&LossCounts { sequence: 130, ..counts }).1, 2);
+    assert_eq!(joined(&LossCounts { sequence: 130, ..counts }).1, 2);
 }
 
 #[test]
 fn a_counter_of_pieces_places_what_it_has_counted_and_no_more() {
     let lost = counts(5_875_782, 8_227, true);
-    assert_eq!(join(&lost), (vec![("socket buffer", 8_227, true)], 5_875_782 - 8_227));
+    assert_eq!(joined(&lost), (vec![("socket buffer", 8_227, true)], 5_875_782 - 8_227));
     // 63 packets more in each piece, if all were full.
     assert_eq!(join(&lost).unlocated_in_pieces, 8_227 * 63);
     let few = join(&counts(5_000, 80, true));
     assert_eq!((few.unlocated, few.unlocated_in_pieces), (4_920, 4_920));
     let single = join(&counts(5_000, 80, false));
     assert_eq!((single.unlocated, single.unlocated_in_pieces), (4_920, 0));
-    assert_eq!(join(&counts(5_000, 0, true)), (vec![], 5_000), "no counter moved: lost before this host");
+    assert_eq!(joined(&counts(5_000, 0, true)), (vec![], 5_000), "no counter moved: lost before this host");
 }
 
 fn host(kernel: KernelCounters, interfaces: InterfaceCounters) -> HostCounters {
@@ -87,31 +87,31 @@ fn backlog(drops: u64, dropped: u64) -> HostCounters {
 fn where_two_counters_of_pieces_move_each_has_its_count_and_the_rest_is_unlocated() {
     let both = LossCounts { host: backlog(30, 30), ..counts(5_000, 80, true) };
     let expected = vec![("socket buffer", 80, true), ("kernel backlog", 30, true)];
-    assert_eq!(join(&both), (expected, 4_890));
+    assert_eq!(joined(&both), (expected, 4_890));
     let backlog_only = LossCounts { host: backlog(30, 30), ..counts(5_000, 0, true) };
-    assert_eq!(join(&backlog_only), (vec![("kernel backlog", 30, true)], 4_970));
+    assert_eq!(joined(&backlog_only), (vec![("kernel backlog", 30, true)], 4_970));
     // Without UDP_GRO both count packets.
     let single = LossCounts { host: backlog(30, 30), ..counts(5_000, 80, false) };
     let expected = vec![("socket buffer", 80, false), ("kernel backlog", 30, true)];
-    assert_eq!(join(&single), (expected, 4_890));
+    assert_eq!(joined(&single), (expected, 4_890));
 }
 
 #[test]
 fn drops_of_other_interfaces_are_not_ours() {
     let elsewhere = LossCounts { host: backlog(30, 0), ..counts(10, 0, false) };
-    assert_eq!(join(&elsewhere), (vec![], 10));
+    assert_eq!(joined(&elsewhere), (vec![], 10));
     let unknown = HostCounters { interfaces: None, ..backlog(30, 0) };
     let cheap = LossCounts { host: unknown, ..counts(10, 0, false) };
-    assert_eq!(join(&cheap), (vec![("kernel backlog", 10, true)], 0));
+    assert_eq!(joined(&cheap), (vec![("kernel backlog", 10, true)], 0));
 }
 
 #[test]
 fn what_backlog_and_interface_both_count_is_counted_once_and_the_rest_is_the_drivers() {
     let counts = LossCounts { host: backlog(30, 50), ..counts(100, 0, false) };
-    assert_eq!(join(&counts), (vec![("kernel backlog", 30, true), ("driver ring", 20, true)], 50));
+    assert_eq!(joined(&counts), (vec![("kernel backlog", 30, true), ("driver ring", 20, true)], 50));
     // Frames of protocols that nobody knows are in it, too: never more than is missing.
     let counts = LossCounts { host: backlog(30, 5_000), ..counts };
-    assert_eq!(join(&counts), (vec![("kernel backlog", 30, true), ("driver ring", 70, true)], 0));
+    assert_eq!(joined(&counts), (vec![("kernel backlog", 30, true), ("driver ring", 70, true)], 0));
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn counters_of_all_traffic_place_no_more_than_is_missing() {
         ("checksum", 5, true),
         ("fragment reassembly", 40, true),
     ];
-    assert_eq!(join(&all), (expected, 7));
+    assert_eq!(joined(&all), (expected, 7));
     // 73 were counted, 60 are missing: of the 40 at least 27 must be ours, and of the 20 at least 7.
     let expected = vec![("link", 7, true), ("fragment reassembly", 27, true)];
-    assert_eq!(join(&LossCounts { sequence: 60, ..all }), (expected, 26));
+    assert_eq!(joined(&LossCounts { sequence: 60, ..all }), (expected, 26));
     // With pieces of unknown size beside, they may all belong to others.
     let pieces = LossCounts { host: all.host, ..counts(60, 2, true) };
-    assert_eq!(join(&pieces), (vec![("socket buffer", 2, true)], 58));
+    assert_eq!(joined(&pieces), (vec![("socket buffer", 2, true)], 58));
 }
 
 #[test]
@@ -145,13 +145,13 @@ fn what_a_socket_drops_is_split_by_reason() {
     };
     let buffer = |packets, inferred| ("socket buffer", packets, inferred);
     let wrong = |packets, inferred| ("checksum", packets, inferred);
-    assert_eq!(join(&of(0, 90, false)), (vec![buffer(50, false)], 50));
-    assert_eq!(join(&of(20, 30, false)), (vec![wrong(20, false), buffer(30, false)], 50));
-    assert_eq!(join(&of(50, 0, false)), (vec![wrong(50, false)], 50));
+    assert_eq!(joined(&of(0, 90, false)), (vec![buffer(50, false)], 50));
+    assert_eq!(joined(&of(20, 30, false)), (vec![wrong(20, false), buffer(30, false)], 50));
+    assert_eq!(joined(&of(50, 0, false)), (vec![wrong(50, false)], 50));
     // Other sockets have dropped as well.
-    assert_eq!(join(&of(20, 60, false)), (vec![wrong(20, true), buffer(30, true)], 50));
+    assert_eq!(joined(&of(20, 60, false)), (vec![wrong(20, true), buffer(30, true)], 50));
     // Packets with a wrong checksum are never put into pieces.
-    assert_eq!(join(&of(20, 30, true)), (vec![wrong(20, false), buffer(30, true)], 50));
+    assert_eq!(joined(&of(20, 30, true)), (vec![wrong(20, false), buffer(30, true)], 50));
 }
 
 proptest! {
@@ -174,7 +174,7 @@ proptest! {
             ReceiveLosses { socket, xdp_ring: ring, xdp_memory: memory, frame_checks: checks };
         let host = HostCounters { kernel, interfaces: known.then_some(interfaces) };
         let counts = LossCounts { sequence, own_queue, receiver, host, numbered: true };
-        join(&counts);
+        joined(&counts);
         let inferred: u64 = join(&counts)
             .places
             .iter()
@@ -231,7 +231,7 @@ fn two_counters_of_one_place_are_one_number_of_it() {
         ..Default::default()
     };
     let both = LossCounts { host: host(kernel, InterfaceCounters::default()), ..counts(100, 50, false) };
-    assert_eq!(join(&both), (vec![("checksum", 25, true), ("socket buffer", 30, true)], 45));
+    assert_eq!(joined(&both), (vec![("checksum", 25, true), ("socket buffer", 30, true)], 45));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn every_report_has_the_same_keys() {
     let mut packets = json!({ "received": 90 });
     let mut breakdown = join(&LossCounts { own_queue: 1, ..counts(10, 4, false) });
     breakdown.explain(LossLocation::Sender, 3);
-    breakdown.add_to_json(&mut packets);
+    add_to_json(&breakdown, &mut packets);
     let expected = json!({
         "received": 90,
         "places": { "own queue": 1, "socket buffer": 4 },
@@ -248,7 +248,7 @@ fn every_report_has_the_same_keys() {
     });
     assert_eq!(packets, expected);
     let mut packets = json!({});
-    join(&counts(1, 3, true)).add_to_json(&mut packets);
+    add_to_json(&join(&counts(1, 3, true)), &mut packets);
     let expected = json!({
         "places": {}, "inferred_places": { "socket buffer": 3 }, "unlocated": 0, "lost_after_the_last": 2,
     });
