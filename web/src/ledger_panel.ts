@@ -2,12 +2,15 @@
 
 import type { Model } from "./model";
 import { duration, grouped, scaled, share } from "./numbers";
+import { OutputTable } from "./output_table";
 import type { BeamMonitor, Ledger, Packets, Source } from "./protocol";
-
-type Tone = "" | "bad" | "good" | "minor";
+import { group, note, row, text } from "./rows";
 
 export class LedgerPanel {
-  private readonly holder = document.getElementById("ledger")!;
+  /** What goes above the outputs, and below: their table stays while the rows are made anew. */
+  private readonly above = document.getElementById("ledger-above")!;
+  private readonly below = document.getElementById("ledger-below")!;
+  private readonly outputs = new OutputTable();
   private readonly age = document.getElementById("ledger-age")!;
 
   constructor(private readonly model: Model) {}
@@ -23,17 +26,21 @@ export class LedgerPanel {
     const { status } = this.model;
     const ledger = status?.ledger;
     this.updateAge();
-    const rows = document.createDocumentFragment();
+    this.outputs.update(status?.outputs ?? []);
+    const above = document.createDocumentFragment();
+    const below = document.createDocumentFragment();
     if (ledger) {
-      packetRows(rows, ledger);
-      yieldRows(rows, ledger);
-      beamMonitorRows(rows, ledger.beam_monitors ?? []);
-      sourceRows(rows, ledger.sources);
+      packetRows(above, ledger);
+      yieldRows(above, ledger);
+      discardRows(below, ledger);
+      beamMonitorRows(below, ledger.beam_monitors ?? []);
+      sourceRows(below, ledger.sources);
     } else {
-      rows.append(text("p", "empty", status ? "No counters have come yet." : ""));
+      above.append(text("p", "empty", status ? "No counters have come yet." : ""));
     }
-    this.viewRows(rows);
-    this.holder.replaceChildren(rows);
+    this.viewRows(below);
+    this.above.replaceChildren(above);
+    this.below.replaceChildren(below);
   }
 
   /** What this page shows of it: the view drops what it cannot keep up with, and says so. */
@@ -88,6 +95,9 @@ function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
   row(table, "held", grouped(ledger.held), "minor");
   const unaccounted = ledger.unaccounted;
   row(table, "unaccounted", grouped(unaccounted), unaccounted > 0 ? "bad" : "good");
+}
+
+function discardRows(rows: DocumentFragment, ledger: Ledger): void {
   for (const kind of ["packets", "readouts", "hits"]) {
     const reasons = ledger.discarded.filter(({ of }) => of === kind).sort((a, b) => b.count - a.count);
     if (reasons.length === 0) continue;
@@ -132,33 +142,4 @@ function missing(source: Source): string {
   const gaps = source.gaps.map(([first, count]) => (count === 1 ? `${first}` : `${first} to ${first + count - 1}`));
   const more = source.gaps_not_listed > 0 ? ` and ${source.gaps_not_listed} more gaps` : "";
   return `missing packet numbers: ${gaps.join(", ")}${more}`;
-}
-
-function group(rows: DocumentFragment, title: string): HTMLElement {
-  rows.append(text("h3", "", title));
-  const table = document.createElement("dl");
-  rows.append(table);
-  return table;
-}
-
-function row(table: HTMLElement, name: string, value: string, tone: Tone = ""): HTMLElement {
-  const line = document.createElement("div");
-  line.className = tone;
-  line.append(text("dt", "", name), text("dd", "", value));
-  table.append(line);
-  return line;
-}
-
-function note(table: HTMLElement, content: string): void {
-  const line = document.createElement("div");
-  line.className = "note";
-  line.append(text("dd", "", content));
-  table.append(line);
-}
-
-function text(tag: string, className: string, content: string): HTMLElement {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.textContent = content;
-  return made;
 }

@@ -70,6 +70,37 @@ export interface BeamMonitor {
   pulses: number;
 }
 
+/** What became of the events that an output was offered: offered is the sum of the next six. */
+export interface OutputEvents {
+  offered: number;
+  committed: number;
+  left_out: number;
+  dropped: number;
+  missed: number;
+  queued: number;
+  pending: number;
+  accepted: number;
+  queued_bytes: number;
+  pulses_lost: number;
+  retries: number;
+  interruptions: number;
+}
+
+/** Where events go: a file, messages, a picture. */
+export interface Output {
+  /** Its name in the configuration. */
+  id: string;
+  name: string;
+  events: OutputEvents;
+  /** What it counts itself. */
+  counters: Record<string, number>;
+  /** Why it waits at this moment. */
+  waiting?: string;
+  failure?: string;
+  /** True if it only needs to be up to date, so that what it drops is no fault. */
+  may_drop: boolean;
+}
+
 export interface Status {
   type: "status";
   number: number;
@@ -88,6 +119,7 @@ export interface Status {
   beyond_spectrum: number;
   last_event_ms?: number;
   ledger?: Ledger;
+  outputs: Output[];
   alarms: string[];
   clients: number;
 }

@@ -100,6 +100,7 @@ pub(crate) fn outputs(states: &[(&str, &ObservedState)]) -> Vec<OutputView> {
             counters: counters(&output.own),
             waiting: output.waiting.clone(),
             failure: output.failure.clone(),
+            may_drop: output.may_drop,
         };
         outputs.map(view).collect::<Vec<_>>()
     };

@@ -187,6 +187,8 @@ pub struct OutputView {
     /// Why it has failed; absent if it has not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// True if it only needs to be up to date, so that what it drops is no fault.
+    pub may_drop: bool,
 }
 
 /// A ledger, as in the report at the end of a run.

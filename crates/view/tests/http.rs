@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{Browser, ask, feed, get, options, start};
+use common::{Browser, ask, feed, get, hand_on, options, start};
 use evforge_core::event::{Event, EventBatch};
-use evforge_core::sink::EventSink;
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewError, ViewOptions};
 use serde_json::json;
@@ -108,7 +107,7 @@ fn times_of_flight_count_from_the_pulses_that_the_readout_tells() {
             assert!(batch.push(Event { time_ns, pixel_id: 1 }));
         }
     }
-    sink.take(&batch).unwrap();
+    hand_on(&mut sink, &batch);
     let picture = Picture::decode(&get(view.address(), "/api/image.bin").body).unwrap();
     assert_eq!((picture.spectrum[0], picture.spectrum[1]), (1, 2));
     assert_eq!(picture.spectrum.iter().sum::<u64>(), 3);

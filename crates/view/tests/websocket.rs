@@ -4,9 +4,13 @@ mod common;
 
 use common::{Browser, PATIENCE, feed, options, start};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::losses::LossLocation;
+use evforge_core::output::Output;
+use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use evforge_core::sequence::SequenceTracker;
-use evforge_core::sink::EventSink;
-use evforge_view::{LiveView, LocatedLoss, ViewOptions};
+use evforge_view::{LiveView, ViewOptions};
+use serde_json::json;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
@@ -153,7 +157,7 @@ async fn a_shutdown_says_goodbye_and_the_sink_goes_on() {
     assert_eq!(browser.close_code().await, Some(1001));
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
     feed(&mut sink, &[(1, 1)]);
-    sink.finish(&DetectorLedger::default()).unwrap();
+    sink.finish(&Arc::default()).unwrap();
 }
 
 #[tokio::test]
@@ -168,14 +172,50 @@ async fn the_ledger_the_places_of_losses_and_alarms_reach_the_page() {
     }
     let sources = vec![SourceLedger::of_sequence("FEC 1".into(), &tracker)];
     let ledger = DetectorLedger { sources, ..DetectorLedger::default() };
-    sink.observe(&ledger).unwrap();
-    view.set_losses(vec![LocatedLoss { place: "NIC ring".into(), packets: 1, inferred: true }]);
-    view.set_alarms(vec!["the disk is full".into()]);
+    let mut state = RunState { ledger, ..RunState::default() };
+    state.losses.add(LossLocation::NetworkCard, 1, true);
+    state.losses.unlocated = 1;
+    state.alarms = vec!["the disk is full".into()];
+    sink.observe(&Arc::new(state)).unwrap();
     let status = browser.update_until(|status, _| status["alarms"][0] == "the disk is full").await;
     let shown = &status["ledger"];
     assert_eq!((&shown["packets"]["sent"], &shown["packets"]["lost"]), (&5.into(), &2.into()));
-    assert_eq!((&shown["places"][0]["place"], &shown["unlocated"]), (&"NIC ring".into(), &1.into()));
-    assert_eq!(shown["sources"][0]["gaps"][0], serde_json::json!([3, 2]));
+    assert_eq!((&shown["places"][0]["place"], &shown["unlocated"]), (&"network card".into(), &1.into()));
+    assert_eq!(shown["sources"][0]["gaps"][0], json!([3, 2]));
+    assert_eq!(status["outputs"], json!([]));
     sink.abandon();
     browser.update_until(|status, _| status["input"] == "failed").await;
+}
+
+#[tokio::test]
+async fn the_outputs_reach_the_page_and_their_failures_are_alarms() {
+    let (view, mut sink) = start(options(4, 4));
+    let mut browser = Browser::open(view.address()).await;
+    let counters = OutputCounters { offered: 10, committed: 4, pending: 1, queued: 5, ..Default::default() };
+    let csv = OutputState {
+        id: "csv".into(),
+        name: "events in a.csv".into(),
+        counters,
+        own: evforge_core::counter::CounterSnapshot::of(&counters),
+        waiting: Some("no space left".into()),
+        ..OutputState::default()
+    };
+    let broken = OutputState {
+        id: "nexus".into(),
+        failure: Some("gone".into()),
+        may_drop: true,
+        ..Default::default()
+    };
+    sink.observe(&Arc::new(RunState { outputs: vec![csv, broken], ..RunState::default() })).unwrap();
+    let status = browser.update_until(|status, _| status["outputs"][1]["id"] == "nexus").await;
+    let [csv, broken] = &status["outputs"].as_array().unwrap()[..] else { panic!("{status}") };
+    assert_eq!((&csv["id"], &csv["name"]), (&"csv".into(), &"events in a.csv".into()));
+    assert_eq!((&csv["events"]["committed"], &csv["events"]["queued"]), (&4.into(), &5.into()));
+    assert_eq!((&csv["counters"]["pending"], &csv["may_drop"]), (&1.into(), &false.into()));
+    assert_eq!((&csv["waiting"], csv.get("failure")), (&"no space left".into(), None));
+    assert_eq!((&broken["failure"], broken.get("waiting")), (&"gone".into(), None));
+    assert_eq!(broken["may_drop"], true);
+    let alarms = [&status["alarms"][0], &status["alarms"][1]].map(|alarm| alarm.as_str().unwrap());
+    assert!(alarms[0].contains("is waiting: no space left"), "{alarms:?}");
+    assert!(alarms[1].starts_with("FAILED OUTPUT"), "{alarms:?}");
 }

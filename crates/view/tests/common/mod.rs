@@ -4,14 +4,16 @@
 
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::output::{Output, Taken};
 use evforge_core::pulse::PulseTrain;
-use evforge_core::sink::EventSink;
+use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_view::frame::Picture;
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -43,7 +45,15 @@ pub(crate) fn feed(sink: &mut LiveSink, events: &[(u64, u32)]) {
     for &(time_ns, pixel_id) in events {
         assert!(batch.push(Event { time_ns, pixel_id }));
     }
-    sink.take(&batch).unwrap();
+    hand_on(sink, &batch);
+}
+
+/// Gives a batch of a detector to a sink, by way of the stage that assigns pulses.
+pub(crate) fn hand_on(sink: &mut LiveSink, events: &EventBatch) {
+    let settings = PulseStageSettings::new(PulseTrain::ess(), CalendarRule::Readout);
+    PulseStage::new(settings).hand_on(events, None, &mut |batch| {
+        assert_eq!(sink.take(&Arc::new(batch)), Ok(Taken::Yes));
+    });
 }
 
 /// An answer over HTTP.

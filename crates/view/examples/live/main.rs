@@ -1,24 +1,34 @@
-//! A live view of made-up events: an image without any symmetry, a spectrum with edges, a ledger with losses.
+//! A live view of made-up events: an image without any symmetry, a spectrum with edges, a ledger with losses, outputs of
+//! which one waits and one fails.
 //!
 //! ```text
 //! cargo run --release -p evforge-view --example live -- --rate 200000 --mask mask.json
 //! ```
 //!
 //! `--mask` writes the probability of each pixel as JSON (`{"nx":…,"ny":…,"values":[…]}`, row by row from
-//! y = 0); the browser test compares the page's image with it.
+//! y = 0); the browser test compares the page's image with it. `--outputs` feeds outputs beside the view.
+
+mod made_up;
+mod outputs;
 
 use clap::Parser;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::losses::LossLocation;
+use evforge_core::output::Output;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
+use evforge_core::run_state::RunState;
 use evforge_core::sequence::SequenceTracker;
-use evforge_core::sink::EventSink;
-use evforge_view::{LiveView, LocatedLoss, ViewOptions};
+use evforge_outputs::OutputSet;
+use evforge_view::{LiveView, ViewOptions};
+use made_up::{Dice, Lottery, MadeUpCounters, account, brightness};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Parser)]
@@ -51,90 +61,12 @@ struct Arguments {
     /// Readouts that vanish without a reason, to see the alarm.
     #[arg(long, default_value_t = 0)]
     swallow: u64,
+    /// Feed outputs beside the view: one that commits everything, one that waits, one that fails.
+    #[arg(long)]
+    outputs: bool,
     /// Write the expected image here.
     #[arg(long)]
     mask: Option<PathBuf>,
-}
-
-evforge_core::counters! {
-    /// Counters of the made-up detector.
-    struct MadeUpCounters: "made_up" {
-        packets_received: Enters(Packets), Packets, "Packets handed to the pipeline.";
-        packets_formed_from: Leaves(Packets), Packets, "Packets whose content was used.";
-        packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
-        readouts: Enters(Readouts), Readouts, "Readouts in the packets used.";
-        below_threshold: Discarded(Readouts), Readouts, "Readouts with too small an amplitude.";
-        unmapped_channel: Discarded(Readouts), Readouts, "Readouts of channels that no strip is wired to.";
-        hits: Joins(Readouts, Hits), Hits, "Readouts placed on the detector.";
-        only_x: Discarded(Hits), Hits, "Hits of clusters on x without a partner on y.";
-        hits_in_events: Leaves(Hits), Hits, "Hits of the events formed.";
-        held: Held(Hits), Hits, "Hits that wait at this moment.";
-        events: Information, Events, "Events formed.";
-    }
-}
-
-/// Numbers that look random (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (((self.roll() >> 32) * limit as u64) >> 32) as usize
-    }
-
-    fn share(&mut self) -> f64 {
-        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
-/// Brightness at a place of the unit square, y upwards: an F with strokes of different brightness, a spot at
-/// the lower right, a thin background.
-fn brightness(x: f64, y: f64) -> f64 {
-    let inside = |x0: f64, x1: f64, y0: f64, y1: f64| (x0..x1).contains(&x) && (y0..y1).contains(&y);
-    let mut value = 0.02;
-    if inside(0.12, 0.22, 0.42, 0.92) {
-        value += 1.0;
-    }
-    if inside(0.22, 0.62, 0.82, 0.92) {
-        value += 0.8;
-    }
-    if inside(0.22, 0.45, 0.62, 0.7) {
-        value += 0.6;
-    }
-    let (dx, dy) = ((x - 0.78) / 0.07, (y - 0.22) / 0.05);
-    value + 1.6 * (-dx * dx - dy * dy).exp()
-}
-
-/// Draws indices in proportion to weights: each slot of the table holds two indices and the share of the
-/// first (the alias method).
-struct Lottery(Vec<(f64, u32, u32)>);
-
-impl Lottery {
-    fn new(weights: &[f64]) -> Self {
-        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-        let mut shares: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        let mut slots: Vec<_> = (0..weights.len() as u32).map(|index| (1.0, index, index)).collect();
-        let (mut poor, mut rich): (Vec<usize>, Vec<usize>) =
-            (0..shares.len()).partition(|&index| shares[index] < 1.0);
-        // What a poor index leaves of its slot is filled by a rich one, which may be poor thereafter.
-        while let (Some(low), Some(high)) = (poor.pop(), rich.pop()) {
-            slots[low] = (shares[low], low as u32, high as u32);
-            shares[high] -= 1.0 - shares[low];
-            if shares[high] < 1.0 { poor.push(high) } else { rich.push(high) }
-        }
-        Self(slots)
-    }
-
-    fn draw(&self, dice: &mut Dice) -> u32 {
-        let (share, first, second) = self.0[dice.below(self.0.len())];
-        if dice.share() < share { first } else { second }
-    }
 }
 
 fn write_mask(path: &PathBuf, geometry: &LogicalGeometry, weights: &[f64]) -> Result<(), Box<dyn Error>> {
@@ -181,6 +113,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("live view at http://{}", view.address());
 
     let mut sink = view.sink();
+    let mut outputs = outputs::start(arguments.outputs)?;
+    let mut stage = PulseStage::new(PulseStageSettings::new(pulses, CalendarRule::Readout));
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let mut events = EventBatch::new(20_000);
     let mut trackers = [SequenceTracker::new(32), SequenceTracker::new(32), SequenceTracker::new(32)];
@@ -217,7 +151,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 counters.packets_received += 1;
                 counters.packets_formed_from += 1;
             }
-            sink.take(&events).map_err(|error| error.to_string())?;
+            let mut taken = Ok(());
+            stage.hand_on(&events, None, &mut |batch| {
+                outputs.offer(batch.clone(), OutputSet::never());
+                if let Err(error) = sink.take(&Arc::new(batch)) {
+                    taken = Err(error);
+                }
+            });
+            taken?;
             events.clear();
         }
         if observed.elapsed() >= Duration::from_secs(1) {
@@ -232,32 +173,18 @@ fn main() -> Result<(), Box<dyn Error>> {
                 counters: CounterSnapshot::of(&snapshot),
                 ..Default::default()
             };
-            sink.observe(&ledger).map_err(|error| error.to_string())?;
+            let mut state = RunState { elapsed: started.elapsed(), ledger, ..RunState::default() };
+            state.losses.add(LossLocation::SocketBuffer, lost - lost / 4, false);
+            state.losses.unlocated = lost / 4;
             if arguments.swallow > 0 {
-                view.set_alarms(vec![format!("{} readouts are unaccounted for", arguments.swallow)]);
+                state.alarms.push(format!("{} readouts are unaccounted for", arguments.swallow));
             }
-            view.set_losses(vec![LocatedLoss {
-                place: "socket buffer".into(),
-                packets: lost - lost / 4,
-                inferred: false,
-            }]);
+            state.outputs = outputs.states();
+            sink.observe(&Arc::new(state))?;
         }
     }
+    outputs.end(None, || false);
     sink.abandon();
     view.shutdown();
     Ok(())
-}
-
-/// Counters that a detector might have for so many events; the laws hold.
-fn account(counters: &mut MadeUpCounters, events: u64, dice: &mut Dice) {
-    let (lonely, weak, unmapped) = (events / 50, events / 20, events / 400);
-    counters.events += events;
-    counters.hits_in_events += 5 * events;
-    counters.only_x += lonely;
-    let held = dice.roll() % 200;
-    counters.hits = counters.hits_in_events + counters.only_x + held;
-    counters.held = held;
-    counters.below_threshold += weak;
-    counters.unmapped_channel += unmapped;
-    counters.readouts = counters.hits + counters.below_threshold + counters.unmapped_channel;
 }
