@@ -83,7 +83,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
         image: Some(folder.join("demo-image.png")),
         ..OutputArguments::default()
     };
-    targets.apply(&mut config)?;
+    targets.apply(&mut config);
     let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config)?;
     let geometry = *simulation.detector().geometry();
     write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;

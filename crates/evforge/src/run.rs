@@ -124,7 +124,7 @@ impl Method {
 /// Runs the command. True if everything went well.
 pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool, CommandError> {
     let mut config = read_config(arguments)?;
-    arguments.outputs.apply(&mut config)?;
+    arguments.outputs.apply(&mut config);
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
         return print(&summary(&config, &plans)?).map(|()| true);

@@ -270,7 +270,7 @@ fn form(
         return Err(problem.into());
     };
     let mut config = config.clone();
-    arguments.outputs.apply(&mut config)?;
+    arguments.outputs.apply(&mut config);
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     plans.name(NamedFiles::default()).check()?;
     let mut outputs = plans.open(&config)?;

@@ -161,7 +161,7 @@ fn report_page_and_file_say_the_same_of_every_detector() {
     let folder = tempfile::tempdir().unwrap();
     for name in SHIPPED {
         let config = workspace().join(format!("configs/{name}.toml"));
-        let capture = folder.path().join(format!("{name}.pkts"));
+        let capture = folder.path().join(format!("{name}.pcapng"));
         let (config_text, capture_text) = (config.display().to_string(), capture.display().to_string());
         evforge(&["simulate", "--config", &config_text, "--pulses", "5", "--output", &capture_text]);
         let config = Config::read(&config, &[]).unwrap_or_else(|error| panic!("{error}"));

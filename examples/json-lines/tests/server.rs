@@ -61,8 +61,8 @@ fn simulated(folder: &Path) -> (PathBuf, PathBuf) {
         "simulate",
         "--config",
         &config.display().to_string(),
-        "--duration",
-        "500ms",
+        "--pulses",
+        "10",
         "--output",
         &capture.display().to_string(),
     ]);

@@ -97,17 +97,14 @@ impl OutputArguments {
     }
 
     /// Puts what the options say into the tables of the configuration.
-    ///
-    /// # Errors
-    /// If `--if-exists` is given and there is no NeXus file.
-    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), CommandError> {
-        if self.if_exists.is_some() && self.nexus.is_none() && !config.outputs.contains_key("nexus") {
-            return Err("--if-exists is about a NeXus file: say with --nexus where it goes".into());
-        }
+    pub(crate) fn apply(&self, config: &mut Config) {
+        let has_nexus = self.nexus.is_some() || config.outputs.contains_key("nexus");
         for (_, id, key, value) in self.short_forms() {
-            config.set_output(id, key, value);
+            // What to do with a file that exists is no matter where there is none.
+            if key != "if_exists" || has_nexus {
+                config.set_output(id, key, value);
+            }
         }
-        Ok(())
     }
 
     /// Adds the files that the options name to those of a command.

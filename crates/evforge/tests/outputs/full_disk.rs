@@ -38,7 +38,7 @@ fn on_a_small_disk(test: &str, folder: &Path, meanwhile: Meanwhile, arguments: &
     }
     let script = format!(
         "mount -t tmpfs -o size=4096k none disk || exit 77; head -c 4128768 /dev/zero > disk/filler; \
-         timeout 60 \"$@\" 2> said & id=$!; {}; wait $id; status=$?; cat said >&2; rm -f disk/filler; \
+         timeout --foreground 60 \"$@\" 2> said & id=$!; {}; wait $id; status=$?; cat said >&2; rm -f disk/filler; \
          cp disk/* left/; exit $status",
         meanwhile.script()
     );
