@@ -51,7 +51,7 @@ impl QueueSettings {
         events: 1 << 21,
         memory: 36_000_000,
         when_full: WhenFull::DropNewest,
-        finish_within: std::time::Duration::from_secs(30),
+        finish_within: std::time::Duration::from_secs(10),
         may_drop: false,
     };
 

@@ -9,7 +9,6 @@ pub(crate) use image::ImageCounters;
 pub(crate) use plan::OutputPlans;
 pub use registry::shipped_outputs;
 
-use crate::CommandError;
 use crate::output::{Ending, write_file};
 use crate::same_file::NamedFiles;
 use clap::{Args, ValueEnum};

@@ -84,7 +84,11 @@ fn events_that_were_written_before_the_disk_was_full_stay() {
     let whole = folder.path().join("whole.csv");
     let all = ["run", "--quiet", "--config", &config, "--input", input, "--events"];
     assert!(Command::new(PROGRAM).args(all).arg(&whole).status().unwrap().success());
-    let limited = [&all[..], &["disk/events.csv", "--report", "report.json"]].concat();
+    let limited = [
+        &all[..],
+        &["disk/events.csv", "--report", "report.json", "--set", "outputs.csv.finish_within=500ms"],
+    ]
+    .concat();
     let Some(output) = on_a_small_disk(test, folder.path(), Meanwhile::Interrupt, &limited) else { return };
     let left = check(folder.path(), &output, "events.csv", 0);
     assert!(fs::read_to_string(whole).unwrap().starts_with(&left), "other lines than in the whole file");

@@ -98,5 +98,6 @@ pub(crate) fn start(wanted: bool) -> std::io::Result<OutputSet> {
             Tally { name: "events until a failure", fails_after: Some(500_000), ..Tally::default() },
         ),
     ];
-    OutputSet::start(if wanted { outputs } else { Vec::new() }, true, &clock)
+    let silent: evforge_outputs::OnWaiting = Arc::new(|_| {});
+    OutputSet::start(if wanted { outputs } else { Vec::new() }, true, &clock, &silent)
 }
