@@ -240,7 +240,7 @@ fn a_link_flap_in_fragmented_traffic_changes_no_order_and_is_told() {
     let live = wire.start(folder.path(), &BY_XDP);
     let address = live.address.clone();
     std::thread::scope(|scope| {
-        let replay = scope.spawn(|| wire.replay(&capture, &address, "300pps"));
+        let replay = scope.spawn(|| wire.replay_with_interruption(&capture, &address, "300pps"));
         std::thread::sleep(Duration::from_millis(500));
         ip(&["-n", &wire.receiver, "link", "set", INTERFACE, "down"]);
         std::thread::sleep(Duration::from_millis(200));

@@ -36,7 +36,7 @@ use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time between publications of what is closed.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
@@ -110,9 +110,10 @@ pub trait LiveObserver {
 
 /// Tells the state of a run.
 struct Watch<'a, O> {
-    started: Instant,
-    shown: Instant,
-    published: Instant,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    shown: Duration,
+    published: Duration,
     host: HostCounterReader,
     pulses: PulseTrain,
     samples: Option<&'a SampleWriting>,
@@ -124,18 +125,20 @@ struct Watch<'a, O> {
 impl<O: LiveObserver> Watch<'_, O> {
     /// Publishes what is closed, if it is time to.
     fn publish_in_time(&mut self, forming: &mut Forming<'_>) {
-        if self.published.elapsed() >= PUBLISH_INTERVAL {
-            self.published = Instant::now();
+        let now = self.clock.elapsed();
+        if now.saturating_sub(self.published) >= PUBLISH_INTERVAL {
+            self.published = now;
             forming.publish();
             self.wants_stop = forming.outputs().wants_stop().is_some();
         }
     }
 
     fn show_in_time(&mut self, forming: &Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
-        if self.shown.elapsed() < STATUS_INTERVAL {
+        let now = self.clock.elapsed();
+        if now.saturating_sub(self.shown) < STATUS_INTERVAL {
             return;
         }
-        self.shown = Instant::now();
+        self.shown = now;
         let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
         forming.outputs().show(&state);
         self.observer.status(&state);
@@ -146,7 +149,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         let ledger = forming.ledger();
         let losses = self.losses(&ledger, receiving, host);
         let around = Surroundings {
-            elapsed: self.started.elapsed(),
+            elapsed: self.clock.elapsed().saturating_sub(self.started),
             stages: stages(receiving, &host),
             hints: hints(&ledger, &losses, &self.pulses, receiving),
             losses,
@@ -208,13 +211,13 @@ impl LiveRun<'_> {
         // Before this thread is pinned: the counters are to be read on any other core.
         let host = HostCounterReader::start(config.receive.counters_read(), interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
-        let session = SessionClock::start(SessionLimits {
-            stop: self.stop,
-            ends_after: self.ends_after,
-            idle_limit: self.idle_limit,
-        });
-        let started = Instant::now();
+        let session = SessionClock::start_by(
+            SessionLimits { stop: self.stop, ends_after: self.ends_after, idle_limit: self.idle_limit },
+            Arc::clone(&self.clock),
+        );
+        let started = self.clock.elapsed();
         let mut watch = Watch {
+            clock: Arc::clone(&self.clock),
             started,
             shown: started,
             published: started,
@@ -260,7 +263,7 @@ impl LiveRun<'_> {
             latency,
             output_latencies: Vec::new(),
             clock: Some(clock),
-            state: RunState { elapsed: started.elapsed(), ..state },
+            state: RunState { elapsed: self.clock.elapsed().saturating_sub(started), ..state },
         }
         .with_outcomes(outcomes, samples))
     }

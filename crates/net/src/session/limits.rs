@@ -1,7 +1,12 @@
 //! When a session is over.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use evforge_core::time::Clock;
+
+use crate::clock::SystemClock;
 
 /// What ends a session in good order.
 #[derive(Clone, Copy, Debug)]
@@ -18,26 +23,33 @@ pub struct SessionLimits<'a> {
 #[derive(Clone, Debug)]
 pub struct SessionClock<'a> {
     limits: SessionLimits<'a>,
-    started: Instant,
+    clock: Arc<dyn Clock>,
+    started: Duration,
     packets: u64,
-    last_packet: Option<Instant>,
+    last_packet: Option<Duration>,
 }
 
 impl<'a> SessionClock<'a> {
     /// The session begins now.
     pub fn start(limits: SessionLimits<'a>) -> Self {
-        Self { limits, started: Instant::now(), packets: 0, last_packet: None }
+        Self::start_by(limits, Arc::new(SystemClock::start()))
+    }
+
+    /// The same, by the clock of a run.
+    pub fn start_by(limits: SessionLimits<'a>, clock: Arc<dyn Clock>) -> Self {
+        let started = clock.elapsed();
+        Self { limits, clock, started, packets: 0, last_packet: None }
     }
 
     /// Time since the beginning.
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.clock.elapsed().saturating_sub(self.started)
     }
 
     /// So many packets have come since the beginning: if it is another number than last time, some came just now.
     pub(super) fn note(&mut self, packets: u64) {
         if packets != self.packets {
-            (self.packets, self.last_packet) = (packets, Some(Instant::now()));
+            (self.packets, self.last_packet) = (packets, Some(self.clock.elapsed()));
         }
     }
 
@@ -46,6 +58,36 @@ impl<'a> SessionClock<'a> {
         let SessionLimits { stop, ends_after, idle_limit } = self.limits;
         stop.load(Ordering::Relaxed)
             || ends_after.is_some_and(|limit| self.elapsed() >= limit)
-            || idle_limit.zip(self.last_packet).is_some_and(|(limit, last)| last.elapsed() >= limit)
+            || idle_limit
+                .zip(self.last_packet)
+                .is_some_and(|(limit, last)| self.clock.elapsed().saturating_sub(last) >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::time::ManualClock;
+
+    #[test]
+    fn a_session_ends_by_the_clock_that_it_is_given() {
+        let stop = AtomicBool::new(false);
+        let clock = Arc::new(ManualClock::default());
+        let second = Duration::from_secs(1);
+        let limits =
+            SessionLimits { stop: &stop, ends_after: Some(10 * second), idle_limit: Some(3 * second) };
+        let mut session = SessionClock::start_by(limits, Arc::clone(&clock) as Arc<dyn Clock>);
+        clock.advance(4 * second);
+        assert!(!session.is_over(), "idle counts from the first packet");
+        session.note(1);
+        clock.advance(2 * second);
+        session.note(1);
+        assert!(!session.is_over());
+        clock.advance(second);
+        assert!(session.is_over(), "nothing has come for three seconds");
+        session.note(2);
+        assert!(!session.is_over());
+        clock.advance(3 * second);
+        assert_eq!((session.elapsed(), session.is_over()), (10 * second, true));
     }
 }
