@@ -6,7 +6,6 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::time::Clock;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What an output needs of a run to show its monitor data and to switch them.
@@ -71,6 +70,3 @@ impl Notes {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
-
-/// A file that an output will write, for whoever makes sure that no two are the same.
-pub(crate) type NamedFile = PathBuf;

@@ -4,7 +4,7 @@
 //! without events leave no line. The file gets its name when it is complete; a run that fails leaves what was written until
 //! then, in whole lines, as `<name>.partial`. While there is no space the output waits, and goes on when there is some.
 
-use crate::context::{NamedFile, OutputContext};
+use crate::context::OutputContext;
 use crate::line_file::{Kept, LineFile, WRITE_BEHIND};
 use crate::plan::OutputPlan;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
@@ -45,7 +45,7 @@ impl OutputPlan for CsvSettings {
         format!("events in {}", self.file.display())
     }
 
-    fn files(&self) -> Vec<NamedFile> {
+    fn files(&self) -> Vec<PathBuf> {
         vec![self.file.clone()]
     }
 

@@ -1,10 +1,11 @@
 //! An output before it is made: checked settings.
 
-use crate::context::{NamedFile, OutputContext};
+use crate::context::OutputContext;
 use crate::settings::QueueSettings;
 use evforge_core::counter::CounterInfo;
 use evforge_core::output::Output;
 use std::error::Error;
+use std::path::PathBuf;
 
 /// Settings of one kind of output, checked, from which it is made.
 pub trait OutputPlan: Send {
@@ -12,7 +13,7 @@ pub trait OutputPlan: Send {
     fn name(&self) -> String;
 
     /// The files that it will write.
-    fn files(&self) -> Vec<NamedFile> {
+    fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 

@@ -11,7 +11,7 @@ use evforge_net::lateness::Lateness;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -131,12 +131,5 @@ impl OutputSet {
             OutputOutcome { state: queue.about(), delays: queue.delays() }
         };
         self.outputs.into_iter().map(outcome).collect()
-    }
-
-    /// A switch that is never set, for whoever offers without one.
-    pub fn never() -> &'static AtomicBool {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        debug_assert!(!NEVER.load(Ordering::Relaxed), "nobody sets it");
-        &NEVER
     }
 }

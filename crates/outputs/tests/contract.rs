@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// Nobody ends the run.
 fn never() -> &'static AtomicBool {
-    OutputSet::never()
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    &NEVER
 }
 
 fn end(set: OutputSet) -> Vec<OutputOutcome> {

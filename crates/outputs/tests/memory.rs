@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Scripted, batches, start, until};
-use evforge_outputs::{OutputSet, QueueSettings, WhenFull};
+use evforge_outputs::{QueueSettings, WhenFull};
+use std::sync::atomic::AtomicBool;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -25,7 +26,7 @@ fn a_full_queue_takes_the_memory_that_was_promised() {
         let mut next = 0;
         while set.states()[0].counters.dropped == 0 {
             for batch in batches(next..next + size as u64, size) {
-                set.offer(batch, OutputSet::never());
+                set.offer(batch, &AtomicBool::new(false));
             }
             next += size as u64;
         }
