@@ -24,6 +24,8 @@ pub(crate) enum End {
     Finish(Arc<RunState>),
     /// It failed before its end.
     Abandon,
+    /// It never began: the output is dropped as it is.
+    Never,
 }
 
 /// What an output has to do next.

@@ -176,6 +176,10 @@ impl Service {
                 self.queue.is_over(None, note);
                 Step::Over
             }
+            Work::End(End::Never) => {
+                self.queue.is_over(None, None);
+                Step::Over
+            }
             Work::Nothing => Step::Idle(POLL_INTERVAL),
         }
     }

@@ -108,7 +108,7 @@ impl OutputSet {
     /// Ends all outputs and waits for them. `state` is the last one of a run that came to its end; without it they leave
     /// nothing behind that looks whole. As long as `patient` says so nobody is hurried; from then on each output has the
     /// time that its settings give it.
-    pub fn end(self, state: Option<&Arc<RunState>>, patient: impl Fn() -> bool) -> Vec<OutputOutcome> {
+    pub fn end(mut self, state: Option<&Arc<RunState>>, patient: impl Fn() -> bool) -> Vec<OutputOutcome> {
         for (queue, _) in &self.outputs {
             queue.end(state.map_or(End::Abandon, |state| End::Finish(Arc::clone(state))));
         }
@@ -130,6 +130,19 @@ impl OutputSet {
             let _ = thread.join();
             OutputOutcome { state: queue.about(), delays: queue.delays() }
         };
-        self.outputs.into_iter().map(outcome).collect()
+        std::mem::take(&mut self.outputs).into_iter().map(outcome).collect()
+    }
+}
+
+impl Drop for OutputSet {
+    /// A run that could not begin leaves nothing; one that broke off leaves nothing that looks whole.
+    fn drop(&mut self) {
+        for (queue, thread) in std::mem::take(&mut self.outputs) {
+            let has_begun = queue.about().counters.offered > 0;
+            queue.end(if has_begun { End::Abandon } else { End::Never });
+            queue.give_up();
+            // Panics are caught inside.
+            let _ = thread.join();
+        }
     }
 }

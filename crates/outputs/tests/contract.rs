@@ -266,3 +266,15 @@ fn an_output_that_hangs_at_the_end_does_not_keep_the_others_from_ending() {
     assert_eq!(outcomes[1].state.counters.committed, 10);
     assert_eq!((outcomes[0].state.counters.missed, outcomes[0].state.counters.committed), (10, 0));
 }
+
+#[test]
+fn outputs_of_a_run_that_could_not_begin_or_broke_off_are_let_go() {
+    let (idle, begun) = (Scripted::default(), Scripted::default());
+    drop(start(&[(&idle, QueueSettings::COMPLETE)], true));
+    assert!(idle.script().calls.is_empty());
+    let mut set = start(&[(&begun, QueueSettings::COMPLETE)], true);
+    batches(0..4, 2).into_iter().for_each(|batch| set.offer(batch, never()));
+    drop(set);
+    let calls = begun.script().calls.clone();
+    assert_eq!(calls, ["take", "take", "abandon"]);
+}
