@@ -22,13 +22,13 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_core::sequence::SequenceTracker;
-use evforge_outputs::OutputSet;
 use evforge_view::{LiveView, ViewOptions};
 use made_up::{Dice, Lottery, MadeUpCounters, account, brightness};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Parser)]
@@ -153,7 +153,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let mut taken = Ok(());
             stage.hand_on(&events, None, &mut |batch| {
-                outputs.offer(batch.clone(), OutputSet::never());
+                outputs.offer(batch.clone(), &AtomicBool::new(false));
                 if let Err(error) = sink.take(&Arc::new(batch)) {
                     taken = Err(error);
                 }
