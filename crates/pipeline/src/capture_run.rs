@@ -7,6 +7,7 @@ use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::losses::LossBreakdown;
 use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
@@ -128,20 +129,10 @@ impl CaptureRun<'_> {
         } else {
             run_side_by_side(reader.as_mut(), &mut run, input)
         };
-        let Run { mut forming, clock, stop, .. } = run;
-        forming.close();
+        run.forming.close();
         let complete = !matches!(ending, Ending::InputFailed(_));
-        let losses = LossBreakdown::in_the_input(forming.ledger().packets().lost);
-        let ledger = forming.ledger();
-        let around = Surroundings {
-            elapsed: clock.elapsed().saturating_sub(started),
-            stages: vec![(reader.stage(), reader.counters())],
-            hints: loss_hints(&ledger, &losses, &self.config.pulses),
-            losses,
-            samples: writing.as_ref().map(SampleWriting::state),
-            ..Surroundings::default()
-        };
-        let mut state = compose(&forming, ledger, around);
+        let mut state = run.state(vec![(reader.stage(), reader.counters())]);
+        let Run { mut forming, clock, stop, .. } = run;
         state.calendar = Some(forming.calendar());
         let shared = Arc::new(state);
         let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
@@ -192,16 +183,22 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
             return;
         }
         self.shown = now;
+        self.forming.outputs().show(&Arc::new(self.state(Vec::new())));
+    }
+
+    /// Everything that is known now, with the counters of these stages.
+    fn state(&self, stages: Vec<(&'static str, CounterSnapshot)>) -> RunState {
         let ledger = self.forming.ledger();
         let losses = LossBreakdown::in_the_input(ledger.packets().lost);
         let around = Surroundings {
-            elapsed: now.saturating_sub(self.started),
+            elapsed: self.clock.elapsed().saturating_sub(self.started),
+            stages,
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
             losses,
             samples: self.samples.map(SampleWriting::state),
             ..Surroundings::default()
         };
-        self.forming.outputs().show(&Arc::new(compose(&self.forming, ledger, around)));
+        compose(&self.forming, ledger, around)
     }
 
     fn is_over(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::program::{PROGRAM, config, path_text, simulated, text};
 use evforge_testkit::{shared_file, skip};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What happens while the program waits for space.
@@ -74,16 +74,22 @@ fn check(folder: &Path, output: &Output, name: &str, sink: usize) -> String {
     left
 }
 
+/// A run that had all the room: its arguments, to which the file of the events is to be added, and what it wrote.
+fn whole_run(folder: &Path) -> (Vec<String>, PathBuf) {
+    let input = simulated(folder, "simulated.pkts", "14");
+    let config = config("gdgem-srs.toml");
+    let whole = folder.join("whole.csv");
+    let all = ["run", "--quiet", "--config", &config, "--input", path_text(&input), "--events"];
+    assert!(Command::new(PROGRAM).args(all).arg(&whole).status().expect("it starts").success());
+    (all.map(str::to_owned).to_vec(), whole)
+}
+
 #[test]
 fn events_that_were_written_before_the_disk_was_full_stay() {
     let test = "events_that_were_written_before_the_disk_was_full_stay";
     let folder = tempfile::tempdir().unwrap();
-    let input = simulated(folder.path(), "simulated.pkts", "14");
-    let config = config("gdgem-srs.toml");
-    let input = path_text(&input);
-    let whole = folder.path().join("whole.csv");
-    let all = ["run", "--quiet", "--config", &config, "--input", input, "--events"];
-    assert!(Command::new(PROGRAM).args(all).arg(&whole).status().unwrap().success());
+    let (arguments, whole) = whole_run(folder.path());
+    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let limited = [
         &all[..],
         &["disk/events.csv", "--report", "report.json", "--set", "outputs.csv.finish_within=500ms"],
@@ -98,12 +104,8 @@ fn events_that_were_written_before_the_disk_was_full_stay() {
 fn a_run_waits_for_space_and_goes_on_with_every_event() {
     let test = "a_run_waits_for_space_and_goes_on_with_every_event";
     let folder = tempfile::tempdir().unwrap();
-    let input = simulated(folder.path(), "simulated.pkts", "14");
-    let config = config("gdgem-srs.toml");
-    let input = path_text(&input);
-    let whole = folder.path().join("whole.csv");
-    let all = ["run", "--quiet", "--config", &config, "--input", input, "--events"];
-    assert!(Command::new(PROGRAM).args(all).arg(&whole).status().unwrap().success());
+    let (arguments, whole) = whole_run(folder.path());
+    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let limited = [&all[..], &["disk/events.csv", "--report", "report.json"]].concat();
     let Some(output) = on_a_small_disk(test, folder.path(), Meanwhile::Free, &limited) else { return };
     let error = text(&output.stderr);
