@@ -5,7 +5,7 @@
 //! the clocks of 2018 (EFU formats of 2018, section 4.4), 1/68 ns with those of VMM3a (section 4.3). All
 //! sums are exact; a time is rounded (down, to nanoseconds) only when an event leaves.
 
-use super::settings::{GdGemSettings, ReadoutFormat, TimeConvention};
+use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use crate::calibration::{IntegerLine, Line, MILLION};
 use crate::settings::{Picoseconds, SettingsError};
 use evforge_wire::srs_vmm::{BUNCH_CROSSINGS, VmmReadout};
@@ -58,13 +58,12 @@ impl HitTime {
     ///
     /// # Errors
     /// If the clocks have so odd a ratio that their common unit is too fine for 64-bit times.
-    pub fn new(settings: &GdGemSettings) -> Result<Self, SettingsError> {
-        let time = &settings.time;
+    pub fn new(time: &TimeSettings, format: ReadoutFormat) -> Result<Self, SettingsError> {
         let subtracted = time.convention == TimeConvention::SignedOffset;
         // In nanoseconds: clocks / 1000, TDC step / (255 × 1000), and 3/2 of a crossing where it is used.
         let mut fractions =
             vec![(u128::from(time.bunch_crossing), 1000), (u128::from(time.tac_range), TDC_STEPS * 1000)];
-        match settings.format {
+        match format {
             ReadoutFormat::Vmm2 => fractions.push((u128::from(time.trigger_tick), 1000)),
             ReadoutFormat::Vmm3Of2018 | ReadoutFormat::Vmm3a | ReadoutFormat::Vmm3aTriggered => {
                 fractions.push((u128::from(time.marker_tick), 1000));
@@ -77,7 +76,7 @@ impl HitTime {
             .iter()
             .map(|&(numerator, denominator)| reduced_denominator(numerator, denominator))
             .fold(1, |unit, denominator| unit / gcd(unit, denominator) * denominator);
-        let base_tick = match settings.format {
+        let base_tick = match format {
             ReadoutFormat::Vmm2 => u128::from(time.trigger_tick) << 32,
             _ => u128::from(time.marker_tick) << 42,
         };

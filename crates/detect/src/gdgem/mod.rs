@@ -13,6 +13,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | [`settings`] | everything that can be configured, and its checks |
+//! | `electronics` | the format of the packets and the clocks, as configured |
 //! | [`hit_time`] | ticks: the exact time unit and the two time conventions |
 //! | [`digital_geometry`] | (FEC, chip, channel) to (plane, strip) |
 //! | [`counters`] | what is counted, with the laws |
@@ -27,6 +28,7 @@
 
 pub mod counters;
 pub mod digital_geometry;
+mod electronics;
 pub mod ess;
 pub mod hit_time;
 mod monitor_channels;

@@ -85,7 +85,7 @@ impl<F: ReadoutFilter> GdGem<F> {
         executor: &Arc<dyn RegionExecutor>,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
-        let time = HitTime::new(settings)?;
+        let time = HitTime::new(&settings.time, settings.format)?;
         let mut numbers: Vec<u16> = settings.mapping.iter().map(|entry| entry.fec).collect();
         numbers.sort_unstable();
         numbers.dedup();

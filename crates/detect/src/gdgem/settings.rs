@@ -1,5 +1,6 @@
 //! Everything about a Gd-GEM that can be configured, and its checks.
 
+pub use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use super::hit_time::HitTime;
 pub use super::track_settings::{
     ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
@@ -7,7 +8,7 @@ pub use super::track_settings::{
 };
 use crate::calibration::ChannelCalibration;
 use crate::hit::STRIP_LIMIT;
-use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use crate::settings::{SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
 
@@ -25,50 +26,6 @@ impl Plane {
     pub fn index(self) -> usize {
         self as usize
     }
-}
-
-/// Format of the packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadoutFormat {
-    /// VMM2 (section 4.1).
-    Vmm2,
-    /// VMM3 in the layout of 2018 (section 4.2).
-    Vmm3Of2018,
-    /// VMM3a (section 4.3).
-    Vmm3a,
-    /// VMM3a in triggered mode (section 4.3, "TRG").
-    Vmm3aTriggered,
-}
-
-impl ReadoutFormat {
-    /// True for the two modes of VMM3a.
-    pub fn is_vmm3a(self) -> bool {
-        matches!(self, Self::Vmm3a | Self::Vmm3aTriggered)
-    }
-}
-
-/// How a readout's fields make its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeConvention {
-    /// The EFU of 2018 (section 4.4): trigger time + unsigned offset × 4095 crossings + crossing + TDC.
-    TriggerPeriod2018,
-    /// Today's (section 4.3): marker + signed offset × 4096 crossings + crossing + 1.5 crossings − TDC.
-    SignedOffset,
-}
-
-/// The clocks of the electronics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeSettings {
-    /// How the fields are combined.
-    pub convention: TimeConvention,
-    /// Period of the bunch-crossing clock: 50 ns (2018), 22.5 ns (VMM3a).
-    pub bunch_crossing: Picoseconds,
-    /// Time that the 255 steps of the TDC span: 60 ns.
-    pub tac_range: Picoseconds,
-    /// Tick of a VMM3 or VMM3a time marker: 25 ns (2018), 22.5 ns.
-    pub marker_tick: Picoseconds,
-    /// Tick of the VMM2 trigger stamp: 3.125 ns.
-    pub trigger_tick: Picoseconds,
 }
 
 /// The strips of a chip's channels.
@@ -197,7 +154,7 @@ impl GdGemSettings {
     /// The first setting that cannot be.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.check_each()?;
-        let time = HitTime::new(self)?;
+        let time = HitTime::new(&self.time, self.format)?;
         self.tracks().check_group_span(|duration| time.ticks(duration))
     }
 
@@ -275,7 +232,7 @@ impl GdGemSettings {
                 return refuse(format!("chip {} of FEC {} is calibrated twice", chip.chip, chip.fec));
             }
         }
-        let time = HitTime::new(self)?;
+        let time = HitTime::new(&self.time, self.format)?;
         for chip in &self.calibration {
             for channel in &chip.channels {
                 time.calibrated(channel.time)?;

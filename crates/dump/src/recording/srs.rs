@@ -44,7 +44,11 @@ impl SrsRecorder {
                 "a dump has one time stamp for each hit, the triggered mode two: it cannot be dumped";
             return SettingsError::refuse("readout", problem);
         }
-        Ok(Self { format: settings.format, time: HitTime::new(settings)?, cards: BTreeMap::new() })
+        Ok(Self {
+            format: settings.format,
+            time: HitTime::new(&settings.time, settings.format)?,
+            cards: BTreeMap::new(),
+        })
     }
 
     fn take_vmm2(&mut self, bytes: &[u8], rows: &mut Vec<SrsHit>, counters: &mut RecordingCounters) -> bool {

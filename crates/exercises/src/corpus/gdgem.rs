@@ -56,7 +56,8 @@ fn format(choice: u8) -> ReadoutFormat {
 }
 
 fn ticks_per_ns(choice: u8) -> u64 {
-    HitTime::new(&settings(choice)).expect("sound clocks").ticks_per_ns()
+    let settings = settings(choice);
+    HitTime::new(&settings.time, settings.format).expect("sound clocks").ticks_per_ns()
 }
 
 /// A neutron in each of the runs.

@@ -83,7 +83,7 @@ fn calibrate(settings: &mut GdGemSettings, lines: ChannelCalibration) {
 
 /// What the decoder makes of packets: plane, strip, picoseconds of the clock, amplitude; and markers.
 fn decoded(settings: &GdGemSettings, packets: &[SimulatedPacket]) -> (Vec<(u8, u16, f64, u16)>, usize) {
-    let time = HitTime::new(settings).expect("sound clocks");
+    let time = HitTime::new(&settings.time, settings.format).expect("sound clocks");
     let ps = |ticks: i64| ticks as f64 * 1000.0 / time.ticks_per_ns() as f64;
     let (mut found, mut markers) = (Vec::new(), 0);
     let place = |fec: u16, readout: &VmmReadout, base: i64| {

@@ -100,7 +100,8 @@ impl SrsVmmCapture {
         if settings.sorting.decimation > 0 {
             return refuse("sorting.decimation must be 0: times with fewer bits do not move exactly");
         }
-        let time = HitTime::new(settings).map_err(|error| OverlayError(error.to_string()))?;
+        let time =
+            HitTime::new(&settings.time, settings.format).map_err(|error| OverlayError(error.to_string()))?;
         let mut numbers: Vec<u16> = settings.mapping.iter().map(|chip| chip.fec).collect();
         numbers.sort_unstable();
         numbers.dedup();

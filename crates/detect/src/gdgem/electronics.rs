@@ -1,0 +1,47 @@
+//! The electronics of a Gd-GEM as configured: the format of its packets, and its clocks.
+
+use crate::settings::Picoseconds;
+
+/// Format of the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadoutFormat {
+    /// VMM2 (section 4.1).
+    Vmm2,
+    /// VMM3 in the layout of 2018 (section 4.2).
+    Vmm3Of2018,
+    /// VMM3a (section 4.3).
+    Vmm3a,
+    /// VMM3a in triggered mode (section 4.3, "TRG").
+    Vmm3aTriggered,
+}
+
+impl ReadoutFormat {
+    /// True for the two modes of VMM3a.
+    pub fn is_vmm3a(self) -> bool {
+        matches!(self, Self::Vmm3a | Self::Vmm3aTriggered)
+    }
+}
+
+/// How a readout's fields make its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeConvention {
+    /// The EFU of 2018 (section 4.4): trigger time + unsigned offset × 4095 crossings + crossing + TDC.
+    TriggerPeriod2018,
+    /// Today's (section 4.3): marker + signed offset × 4096 crossings + crossing + 1.5 crossings − TDC.
+    SignedOffset,
+}
+
+/// The clocks of the electronics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSettings {
+    /// How the fields are combined.
+    pub convention: TimeConvention,
+    /// Period of the bunch-crossing clock: 50 ns (2018), 22.5 ns (VMM3a).
+    pub bunch_crossing: Picoseconds,
+    /// Time that the 255 steps of the TDC span: 60 ns.
+    pub tac_range: Picoseconds,
+    /// Tick of a VMM3 or VMM3a time marker: 25 ns (2018), 22.5 ns.
+    pub marker_tick: Picoseconds,
+    /// Tick of the VMM2 trigger stamp: 3.125 ns.
+    pub trigger_tick: Picoseconds,
+}
