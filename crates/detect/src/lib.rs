@@ -41,6 +41,10 @@
 
 #![forbid(unsafe_code)]
 
+// The tests in here use helpers of the tests in `tests/`.
+#[cfg(test)]
+extern crate self as evforge_detect;
+
 pub mod adc_readout;
 pub mod beam_monitors;
 pub mod calibration;
@@ -51,6 +55,8 @@ pub mod event_order;
 pub mod gdgem;
 pub mod hit;
 pub mod joint_time;
+#[cfg(test)]
+mod ledger_tests;
 mod memory;
 pub mod module_windows;
 pub mod multiblade;

@@ -4,40 +4,15 @@
 mod multiblade_common;
 
 use evforge_core::detector::Detector;
+use evforge_detect::multiblade::MultiBlade;
 use evforge_detect::multiblade::caen::settings::{
     ChannelThreshold, HitOrder, MaskedChannels, ReadoutFormat, TimeBase,
 };
-use evforge_detect::multiblade::{MultiBlade, ReadoutFilter};
 use evforge_wire::caen::{Element, ElementType, JadaqEncoder, Record};
 use multiblade_common::{form, neutron, records, settings};
 
-/// Swallows one readout without saying so.
-#[derive(Debug)]
-struct SwallowOne(u32);
-
-impl ReadoutFilter for SwallowOne {
-    fn passes(&mut self, _: u32, _: u16) -> bool {
-        self.0 += 1;
-        self.0 != 5
-    }
-}
-
 fn value(detector: &dyn Detector, name: &str) -> u64 {
     detector.ledger().counters.value(name).unwrap_or_else(|| panic!("no counter {name}"))
-}
-
-#[test]
-fn a_stage_that_swallows_one_readout_shows_as_one_unaccounted() {
-    let packets: Vec<_> = (0..20).map(|n| records(&neutron(7, 1000 * n, 3, 9))).collect();
-    for order in [HitOrder::Arrival, HitOrder::Time] {
-        let settings = settings(order);
-        let mut honest = MultiBlade::new(&settings).unwrap();
-        assert_eq!(form(&mut honest, &packets).len(), 20);
-        assert_eq!((honest.ledger().unaccounted(), value(&honest, "held")), (0, 0));
-        let mut swallowing = MultiBlade::with_filter(&settings, SwallowOne(0)).unwrap();
-        form(&mut swallowing, &packets);
-        assert_eq!(swallowing.ledger().unaccounted(), 1);
-    }
 }
 
 #[test]

@@ -48,9 +48,9 @@ fn main() {
     for (name, sent) in STREAMS {
         // Wires of the second VMM of hybrid 0, grids of the second one of hybrid 1.
         let packet = |number| packet(number, *sent, detector_type::TREX, [1, 3]);
-        let centroid = || settings.detector_of::<Centroid, ()>(()).expect("sound settings");
+        let centroid = || settings.detector_of::<Centroid>().expect("sound settings");
         check(name, Growth::None, centroid, (0..300).map(packet));
-        let prioritized = || settings.detector_of::<Prioritized, ()>(()).expect("sound settings");
+        let prioritized = || settings.detector_of::<Prioritized>().expect("sound settings");
         check(name, Growth::None, prioritized, (0..300).map(packet));
     }
     println!("hostile streams stay within the bound and allocate nothing");

@@ -121,6 +121,10 @@ impl<S: SampleSink> AdcReadout<S> {
     /// Forms the event of a run, for which there is room.
     fn take_run(&mut self, run: &Module<'_>, events: &mut EventBatch) {
         self.counters.readouts += 1;
+        #[cfg(test)]
+        if crate::ledger_tests::vanishes() {
+            return;
+        }
         if run.channel >= self.settings.channels {
             self.counters.unknown_channel += 1;
             return;

@@ -211,6 +211,10 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
         }
         self.counters.readouts += payload.len() as u64;
         for readout in payload.readouts() {
+            #[cfg(test)]
+            if crate::ledger_tests::vanishes() {
+                continue;
+            }
             if !readout.is_sound(&self.rules) {
                 self.count_fault(readout);
                 continue;

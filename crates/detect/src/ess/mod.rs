@@ -49,4 +49,4 @@ pub use settings::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
 };
 pub use stage::ReadoutStage;
-pub use vmm_stage::{ReadoutFilter, VmmStage};
+pub use vmm_stage::VmmStage;

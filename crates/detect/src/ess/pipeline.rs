@@ -6,7 +6,7 @@ use super::pulse_line::PulseLine;
 use super::settings::{EssSettings, VmmSettings};
 use super::stage::ReadoutStage;
 use super::ticks;
-use super::vmm_stage::{ReadoutFilter, VmmStage};
+use super::vmm_stage::VmmStage;
 use crate::hit::Timed;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, TIME_SIGN};
@@ -41,7 +41,7 @@ pub struct EssPipeline<S, F: HitFormer> {
 }
 
 /// A detector with VMM3a readout.
-pub type EssVmm<F, R = ()> = EssPipeline<VmmStage<R>, F>;
+pub type EssVmm<F> = EssPipeline<VmmStage, F>;
 
 /// Where accepted hits and pulses go.
 struct Accepted<'a, F> {
@@ -75,28 +75,8 @@ where
         geometry: LogicalGeometry,
         former_memory: usize,
     ) -> Result<Self, SettingsError> {
-        EssVmm::with_filter(ess, vmm, former, geometry, former_memory, ())
-    }
-}
-
-impl<F: HitFormer, R: ReadoutFilter> EssVmm<F, R>
-where
-    F::Hit: Placed,
-{
-    /// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn with_filter(
-        ess: &EssSettings,
-        vmm: &VmmSettings,
-        former: F,
-        geometry: LogicalGeometry,
-        former_memory: usize,
-        filter: R,
-    ) -> Result<Self, SettingsError> {
         vmm.check()?;
-        Self::of_stages(ess, VmmStage::new(vmm, ess.records, filter), former, geometry, former_memory)
+        Self::of_stages(ess, VmmStage::new(vmm, ess.records), former, geometry, former_memory)
     }
 }
 

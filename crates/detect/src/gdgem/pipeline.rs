@@ -3,7 +3,7 @@
 use super::counters::GdGemCounters;
 use super::hit_time::HitTime;
 use super::monitor_channels::MonitorChannels;
-use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, PassAll, ReadoutFilter, ReadoutRules};
+use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, ReadoutRules};
 use super::settings::{GdGemSettings, ReadoutFormat};
 use super::tracks::Tracks;
 use crate::hit::Hit;
@@ -32,7 +32,7 @@ const ROOM_FOR_A_PACKET: usize = 2 * LARGEST_READOUT_COUNT;
 
 /// A Gd-GEM detector with VMM readout over SRS.
 #[derive(Debug)]
-pub struct GdGem<F = PassAll> {
+pub struct GdGem {
     format: ReadoutFormat,
     rules: ReadoutRules,
     geometry: LogicalGeometry,
@@ -42,7 +42,6 @@ pub struct GdGem<F = PassAll> {
     /// The clocks of the FECs, in the same order.
     line: TimeLine<Hit>,
     tracks: Tracks,
-    filter: F,
     gate: PacketGate,
     counters: GdGemCounters,
     memory_bound: usize,
@@ -55,7 +54,7 @@ impl GdGem {
     /// # Errors
     /// The first setting that cannot be.
     pub fn new(settings: &GdGemSettings) -> Result<Self, SettingsError> {
-        GdGem::with_filter(settings, PassAll)
+        Self::with_executor(settings, &(Arc::new(OneByOne) as Arc<dyn RegionExecutor>))
     }
 
     /// As [`GdGem::new`], with regions of a partition that `executor` runs. Without it they take turns.
@@ -64,24 +63,6 @@ impl GdGem {
     /// The first setting that cannot be.
     pub fn with_executor(
         settings: &GdGemSettings,
-        executor: &Arc<dyn RegionExecutor>,
-    ) -> Result<Self, SettingsError> {
-        GdGem::build(settings, PassAll, executor)
-    }
-}
-
-impl<F: ReadoutFilter> GdGem<F> {
-    /// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn with_filter(settings: &GdGemSettings, filter: F) -> Result<Self, SettingsError> {
-        Self::build(settings, filter, &(Arc::new(OneByOne) as Arc<dyn RegionExecutor>))
-    }
-
-    fn build(
-        settings: &GdGemSettings,
-        filter: F,
         executor: &Arc<dyn RegionExecutor>,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
@@ -115,7 +96,6 @@ impl<F: ReadoutFilter> GdGem<F> {
             fec_places,
             line: TimeLine::new(numbers.len(), &settings.sorting, ticks, LARGEST_READOUT_COUNT),
             tracks: Tracks::new(&tracks, tick, ticks, executor),
-            filter,
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),
             memory_bound,
@@ -174,7 +154,7 @@ impl<F: ReadoutFilter> GdGem<F> {
             Vmm2Content::EndOfFrame => self.counters.end_of_frame_packets += 1,
             Vmm2Content::NoData => self.counters.no_data_packets += 1,
             Vmm2Content::Readouts(readouts) => {
-                let Self { fecs, rules, filter, line, tracks, counters, channels, .. } = self;
+                let Self { fecs, rules, line, tracks, counters, channels, .. } = self;
                 let place = place.ok_or(UNMAPPED_FEC)?;
                 let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
                 if let Some(monitor) = tracks.monitor_mut() {
@@ -182,7 +162,7 @@ impl<F: ReadoutFilter> GdGem<F> {
                 }
                 let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
                 let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
-                fec.take_vmm2(&readouts, rules, filter, &mut judge, counters);
+                fec.take_vmm2(&readouts, rules, &mut judge, counters);
                 self.follow_time();
             }
         }
@@ -196,7 +176,7 @@ impl<F: ReadoutFilter> GdGem<F> {
         variant: Vmm3Variant,
     ) -> Result<(), OwnDiscard> {
         let readouts = Vmm3Packet::parse(packet.bytes, variant).map_err(reason)?;
-        let Self { fecs, rules, filter, line, tracks, counters, channels, .. } = self;
+        let Self { fecs, rules, line, tracks, counters, channels, .. } = self;
         let place = place.ok_or(UNMAPPED_FEC)?;
         let fec = fecs.get_mut(place).ok_or(UNMAPPED_FEC)?;
         if let Some(monitor) = tracks.monitor_mut() {
@@ -204,7 +184,7 @@ impl<F: ReadoutFilter> GdGem<F> {
         }
         let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
         let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
-        fec.take_vmm3(&readouts, rules, filter, &mut judge, counters);
+        fec.take_vmm3(&readouts, rules, &mut judge, counters);
         self.follow_time();
         Ok(())
     }
@@ -226,7 +206,7 @@ impl<F: ReadoutFilter> GdGem<F> {
     }
 }
 
-impl<F: ReadoutFilter> Detector for GdGem<F> {
+impl Detector for GdGem {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
         let mut taken = from;
         loop {

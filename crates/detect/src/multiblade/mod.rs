@@ -25,7 +25,7 @@ mod position;
 pub mod settings;
 mod window;
 
-pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings, PassAll, ReadoutFilter};
+pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings};
 pub use cassettes::{BladeHit, Cassettes};
 pub use counters::CassetteCounters;
 pub use ess::EssMultiBladeSettings;

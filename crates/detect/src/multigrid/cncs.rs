@@ -195,6 +195,10 @@ impl Former {
     fn form_group(&mut self, group: &Group, way: &mut impl TakeEvents) {
         let Self { geometry, counters, .. } = self;
         counters.readouts += 1;
+        #[cfg(test)]
+        if crate::ledger_tests::vanishes() {
+            return;
+        }
         // The clock follows whatever the group is good for.
         let ticks = match self.event_time {
             EventTime::Clock => self.clock.extend(u64::from(group.time)),

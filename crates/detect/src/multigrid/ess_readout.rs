@@ -5,8 +5,7 @@ use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstr
 use super::settings::Strategy;
 use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
 use crate::ess::{
-    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, ReadoutFilter,
-    VmmSettings, ticks,
+    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, VmmSettings, ticks,
 };
 use crate::module_windows::ModuleWindows;
 use crate::settings::{Picoseconds, SettingsError};
@@ -110,22 +109,11 @@ impl EssMultiGridSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
-        self.detector_with(())
-    }
-
-    /// As [`EssMultiGridSettings::detector`], with a step between decoding and mapping; see [`ReadoutFilter`].
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn detector_with<F: ReadoutFilter + 'static>(
-        &self,
-        filter: F,
-    ) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self.strategy {
-            Strategy::Maximum => Box::new(self.detector_of::<Maximum, F>(filter)?),
-            Strategy::CenterMass => Box::new(self.detector_of::<CenterMass, F>(filter)?),
-            Strategy::Prioritized => Box::new(self.detector_of::<Prioritized, F>(filter)?),
-            Strategy::Centroid => Box::new(self.detector_of::<Centroid, F>(filter)?),
+            Strategy::Maximum => Box::new(self.detector_of::<Maximum>()?),
+            Strategy::CenterMass => Box::new(self.detector_of::<CenterMass>()?),
+            Strategy::Prioritized => Box::new(self.detector_of::<Prioritized>()?),
+            Strategy::Centroid => Box::new(self.detector_of::<Centroid>()?),
         })
     }
 
@@ -133,10 +121,9 @@ impl EssMultiGridSettings {
     ///
     /// # Errors
     /// The first setting that cannot be.
-    pub fn detector_of<R: Reconstruction + Send, F: ReadoutFilter>(
+    pub fn detector_of<R: Reconstruction + Send>(
         &self,
-        filter: F,
-    ) -> Result<EssVmm<ModuleFormer<Columns<R>>, F>, SettingsError> {
+    ) -> Result<EssVmm<ModuleFormer<Columns<R>>>, SettingsError> {
         self.check()?;
         let sorting = &self.ess.sorting;
         let x_offsets = self.x_offsets();
@@ -151,6 +138,6 @@ impl EssMultiGridSettings {
         let memory = Columns::<R>::memory_bound(columns, events)
             + ModuleFormer::<Columns<R>>::memory_bound(columns, sorting.max_held_hits);
         let former = ModuleFormer::new(columns, sorting.max_held_hits, windows);
-        EssVmm::with_filter(&self.ess, &self.vmm()?, former, self.geometry, memory, filter)
+        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
     }
 }

@@ -5,10 +5,8 @@ mod common;
 
 use common::{PlainHit, at, events, nanoseconds, packet, pixel, record, settings};
 use evforge_core::detector::Detector;
-use evforge_detect::ess::ReadoutFilter;
 use evforge_detect::gdgem::ess::{self, EssGdGemSettings};
 use evforge_detect::gdgem::settings::Plane::{X, Y};
-use evforge_wire::ess::Vmm3aReadout;
 
 /// One packet with these hits, after a pulse at 0.
 fn packet_of(settings: &EssGdGemSettings, hits: &[PlainHit]) -> Vec<u8> {
@@ -160,31 +158,6 @@ fn events_span_packets_and_belong_to_their_pulses_whatever_the_batches() {
         assert_eq!(detector.ledger().unaccounted(), 0);
         assert_eq!((value(&detector, "events"), value(&detector, "events_filed")), (20, 20));
     }
-}
-
-/// Swallows one readout without saying so.
-#[derive(Debug)]
-struct SwallowOne(u32);
-
-impl ReadoutFilter for SwallowOne {
-    fn passes(&mut self, _: Vmm3aReadout) -> bool {
-        self.0 += 1;
-        self.0 != 5
-    }
-}
-
-#[test]
-fn a_stage_that_swallows_one_readout_shows_as_one_unaccounted() {
-    let settings = settings();
-    let packets: Vec<_> = (0..20)
-        .map(|number| packet(number, [0, 0], &neutron(&settings, 10, 20, 1000 + 1000 * number)))
-        .collect();
-    let mut honest = ess::new(&settings).unwrap();
-    assert_eq!(events(&mut honest, &packets, 64)[0].1.len(), 20);
-    assert_eq!(honest.ledger().unaccounted(), 0);
-    let mut swallowing = ess::with_filter(&settings, SwallowOne(0)).unwrap();
-    events(&mut swallowing, &packets, 64);
-    assert_eq!(swallowing.ledger().unaccounted(), 1);
 }
 
 #[test]

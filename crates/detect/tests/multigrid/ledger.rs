@@ -5,35 +5,11 @@ use evforge_core::detector::Detector;
 use evforge_core::event::EventBatch;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::multigrid::MultiGrid;
-use evforge_detect::multigrid::mesytec::ReadoutFilter;
-use evforge_wire::mesytec::{DataWord, Word};
-
-/// Swallows one readout without saying so.
-#[derive(Debug)]
-struct SwallowOne(u32);
-
-impl ReadoutFilter for SwallowOne {
-    fn passes(&mut self, word: DataWord) -> bool {
-        self.0 += u32::from(word.is_readout());
-        self.0 != 5 || !word.is_readout()
-    }
-}
+use evforge_wire::mesytec::Word;
 
 /// A neutron.
 fn neutron(time: u64) -> Vec<Word> {
     trigger(time, &[readout(1, 17, 900), readout(1, 95, 300), readout(1, 94, 200)])
-}
-
-#[test]
-fn a_stage_that_swallows_one_readout_shows_as_one_unaccounted() {
-    let packets = [packet(&(0..20).map(neutron).collect::<Vec<_>>())];
-    let mut honest = MultiGrid::new(&settings()).unwrap();
-    assert_eq!(form_all(&mut honest, &packets, 7).len(), 20);
-    let mut swallowing = MultiGrid::with_filter(&settings(), SwallowOne(0)).unwrap();
-    let mut slab = PacketSlab::new(1, 0);
-    assert!(slab.push(&packets[0], packets[0].len(), PacketOrigin::default()));
-    swallowing.ingest(&slab.batch(), 0, &mut EventBatch::new(100));
-    assert_eq!(swallowing.ledger().unaccounted(), 1);
 }
 
 #[test]

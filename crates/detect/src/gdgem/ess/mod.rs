@@ -29,31 +29,20 @@ pub mod settings;
 pub use former::TrackFormer;
 pub use settings::{EssGdGemSettings, StripHybrid};
 
-use crate::ess::{EssVmm, ReadoutFilter};
+use crate::ess::EssVmm;
 use crate::settings::SettingsError;
 
 /// A Gd-GEM in today's readout.
-pub type EssGdGem<R = ()> = EssVmm<TrackFormer, R>;
+pub type EssGdGem = EssVmm<TrackFormer>;
 
 /// A detector with these settings.
 ///
 /// # Errors
 /// The first setting that cannot be.
 pub fn new(settings: &EssGdGemSettings) -> Result<EssGdGem, SettingsError> {
-    with_filter(settings, ())
-}
-
-/// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
-///
-/// # Errors
-/// The first setting that cannot be.
-pub fn with_filter<R: ReadoutFilter>(
-    settings: &EssGdGemSettings,
-    filter: R,
-) -> Result<EssGdGem<R>, SettingsError> {
     settings.check()?;
     let tracks = settings.tracks();
     let memory = TrackFormer::memory_bound(&tracks);
     let former = TrackFormer::new(&tracks);
-    EssVmm::with_filter(&settings.ess, &settings.vmm()?, former, settings.geometry, memory, filter)
+    EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)
 }

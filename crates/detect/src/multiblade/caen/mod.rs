@@ -22,5 +22,4 @@ mod wiring;
 
 pub use counters::MultiBladeCounters;
 pub use pipeline::MultiBlade;
-pub use readout_stage::{PassAll, ReadoutFilter};
 pub use settings::MultiBladeSettings;

@@ -2,8 +2,8 @@
 
 use super::counters::MultiBladeCounters;
 use super::readout_stage::{
-    ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, PassAll, ReadoutFilter, ReadoutTally, TIME_LIMIT, TimeStamp,
-    take_elements, take_records,
+    ARRIVAL_TIME_MASK, ArrivalSink, OrderedSink, ReadoutTally, TIME_LIMIT, TimeStamp, take_elements,
+    take_records,
 };
 use super::settings::{HitOrder, LARGEST_READOUT_COUNT, MultiBladeSettings, ReadoutFormat, TimeBase};
 use super::wiring::Wiring;
@@ -103,7 +103,7 @@ impl TimeOrdered {
 
 /// A Multi-Blade detector with CAEN digitisers.
 #[derive(Debug)]
-pub struct MultiBlade<F = PassAll> {
+pub struct MultiBlade {
     format: ReadoutFormat,
     /// Ticks in a millisecond of global time, if times count from there.
     ticks_per_millisecond: Option<u64>,
@@ -115,7 +115,6 @@ pub struct MultiBlade<F = PassAll> {
     counters: MultiBladeCounters,
     cassettes: Cassettes,
     order: Order,
-    filter: F,
     gate: PacketGate,
     monitor: Option<Box<MonitorData>>,
     memory_bound: usize,
@@ -127,16 +126,6 @@ impl MultiBlade {
     /// # Errors
     /// The first setting that cannot be.
     pub fn new(settings: &MultiBladeSettings) -> Result<Self, SettingsError> {
-        MultiBlade::with_filter(settings, PassAll)
-    }
-}
-
-impl<F: ReadoutFilter> MultiBlade<F> {
-    /// A detector with a step between decoding and mapping; see [`ReadoutFilter`].
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn with_filter(settings: &MultiBladeSettings, filter: F) -> Result<Self, SettingsError> {
         settings.check()?;
         let tick = TickLength::of(settings.tick, "tick")?;
         let wiring = Wiring::new(settings);
@@ -175,7 +164,6 @@ impl<F: ReadoutFilter> MultiBlade<F> {
             counters: MultiBladeCounters::default(),
             cassettes,
             order,
-            filter,
             gate: PacketGate::new(LARGEST_PACKET),
             monitor: None,
             memory_bound,
@@ -242,9 +230,9 @@ impl<F: ReadoutFilter> MultiBlade<F> {
         match self.format {
             ReadoutFormat::Records => {
                 let records = RecordPacket::parse(packet.bytes).map_err(reason)?;
-                self.with_sink(watcher, TimeStamp::Wrapping, |wiring, filter, sink, tally| match sink {
-                    Sink::Arrival(mut sink) => take_records(&records, wiring, filter, &mut sink, tally),
-                    Sink::Ordered(mut sink) => take_records(&records, wiring, filter, &mut sink, tally),
+                self.with_sink(watcher, TimeStamp::Wrapping, |wiring, sink, tally| match sink {
+                    Sink::Arrival(mut sink) => take_records(&records, wiring, &mut sink, tally),
+                    Sink::Ordered(mut sink) => take_records(&records, wiring, &mut sink, tally),
                 });
             }
             ReadoutFormat::JadaqOfJune2018 => {
@@ -274,9 +262,9 @@ impl<F: ReadoutFilter> MultiBlade<F> {
         if let Some(digitizer) = self.digitizers.get_mut(index) {
             digitizer.packets += 1;
         }
-        self.with_sink(watcher, stamp, |wiring, filter, sink, tally| match sink {
-            Sink::Arrival(mut sink) => take_elements(&elements, index, wiring, filter, &mut sink, tally),
-            Sink::Ordered(mut sink) => take_elements(&elements, index, wiring, filter, &mut sink, tally),
+        self.with_sink(watcher, stamp, |wiring, sink, tally| match sink {
+            Sink::Arrival(mut sink) => take_elements(&elements, index, wiring, &mut sink, tally),
+            Sink::Ordered(mut sink) => take_elements(&elements, index, wiring, &mut sink, tally),
         });
         Ok(())
     }
@@ -287,20 +275,20 @@ impl<F: ReadoutFilter> MultiBlade<F> {
         &mut self,
         watcher: &mut W,
         stamp: TimeStamp,
-        take: impl FnOnce(&mut Wiring, &mut F, Sink<'_, W>, &mut ReadoutTally),
+        take: impl FnOnce(&mut Wiring, Sink<'_, W>, &mut ReadoutTally),
     ) {
-        let Self { wiring, filter, cassettes, order, .. } = self;
+        let Self { wiring, cassettes, order, .. } = self;
         let mut tally = ReadoutTally::default();
         match order {
             Order::Arrival { .. } => {
                 let sink = ArrivalSink { cassettes, watcher };
-                take(wiring, filter, Sink::Arrival(sink), &mut tally);
+                take(wiring, Sink::Arrival(sink), &mut tally);
             }
             Order::Time(ordered) => {
                 let TimeOrdered { windows, line, clocks, .. } = &mut **ordered;
                 let line = line.begin_packet_of_all();
                 let sink = OrderedSink { windows, line, clocks, stamp };
-                take(wiring, filter, Sink::Ordered(sink), &mut tally);
+                take(wiring, Sink::Ordered(sink), &mut tally);
                 ordered.end_packet();
             }
         }
@@ -339,7 +327,7 @@ enum Sink<'a, W> {
     Ordered(OrderedSink<'a>),
 }
 
-impl<F: ReadoutFilter> Detector for MultiBlade<F> {
+impl Detector for MultiBlade {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
         let mut taken = from;
         loop {

@@ -4,7 +4,7 @@ use super::layout::{CassetteLayout, STRIPS, WIRES};
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, PlaceRequest,
-    ReadoutFilter, VmmSettings,
+    VmmSettings,
 };
 use crate::module_windows::ModuleWindows;
 use crate::multiblade::cassettes::Cassettes;
@@ -144,17 +144,6 @@ impl EssMultiBladeSettings {
     /// # Errors
     /// The first setting that cannot be.
     pub fn detector(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
-        self.detector_with(())
-    }
-
-    /// As [`EssMultiBladeSettings::detector`], with a step between decoding and mapping; see [`ReadoutFilter`].
-    ///
-    /// # Errors
-    /// The first setting that cannot be.
-    pub fn detector_with<F: ReadoutFilter>(
-        &self,
-        filter: F,
-    ) -> Result<EssVmm<ModuleFormer<Cassettes>, F>, SettingsError> {
         self.check()?;
         let sorting = &self.ess.sorting;
         let count = self.cassettes.len();
@@ -165,6 +154,6 @@ impl EssMultiBladeSettings {
         let memory =
             cassettes.memory_bound() + ModuleFormer::<Cassettes>::memory_bound(count, sorting.max_held_hits);
         let former = ModuleFormer::new(count, sorting.max_held_hits, cassettes);
-        EssVmm::with_filter(&self.ess, &self.vmm()?, former, self.geometry, memory, filter)
+        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
     }
 }
