@@ -7,7 +7,7 @@ use crate::score::{DemandArguments, LimitArguments};
 use crate::score_plot::{RatePoint, svg};
 use clap::Args;
 use evforge_core::quantity::Frequency;
-use evforge_pipeline::accuracy::{AccuracyRun, accuracy as measure};
+use evforge_lab::accuracy::{AccuracyRun, accuracy as measure};
 use evforge_pipeline::config::Config;
 use evforge_sim::score::{markdown_table, run_table};
 use serde_json::{Value, json};

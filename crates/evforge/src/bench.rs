@@ -6,10 +6,10 @@ use crate::output::print;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::Fill;
+use evforge_lab::benchmark::{Measurement, made_packets, measure, reference_speed};
+use evforge_lab::simulation::slab_of;
 use evforge_net::affinity::allowed_cores;
-use evforge_pipeline::benchmark::{Measurement, made_packets, measure, reference_speed};
 use evforge_pipeline::config::Config;
-use evforge_pipeline::simulation::slab_of;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

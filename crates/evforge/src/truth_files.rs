@@ -3,8 +3,8 @@
 use crate::CommandError;
 use crate::output::write_file;
 use evforge_core::packet_source::SourceError;
+use evforge_lab::simulated_source::SimulationObserver;
 use evforge_net::staged_file::StagedFile;
-use evforge_pipeline::simulated_source::SimulationObserver;
 use evforge_sim::simulation::{SimulatedPulse, Simulation};
 use evforge_sim::truth;
 use std::fs::File;
