@@ -21,7 +21,9 @@ pub use yardstick::yardstick;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
+use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 use evforge_pipeline::config::Config;
+use std::fmt::Write as _;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -78,6 +80,62 @@ impl Measurement {
     /// Readouts formed in the time in which the yardstick sorts a key.
     pub fn readouts_per_key(&self) -> f64 {
         self.readouts_per_second() / self.keys_per_second
+    }
+
+    /// What was found with a configuration on the capture of this name, for people.
+    pub fn describe(&self, config: &Config, stem: &str) -> String {
+        let mut text = format!(
+            "{} on {stem}: {} packets, {} readouts, {} events, {} passes on {} {}\n",
+            config.name,
+            self.packets,
+            self.readouts,
+            self.events,
+            self.passes,
+            self.cores,
+            if self.cores == 1 { "core" } else { "cores" },
+        );
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "  {:.3} M packets/s  {:.1} M readouts/s  {:.3} M events/s  {:.2} GB/s  {:.2} ns per readout and core",
+            self.packets_per_second() / 1e6,
+            self.readouts_per_second() / 1e6,
+            self.events_per_second() / 1e6,
+            self.bytes_per_second() / 1e9,
+            self.nanoseconds_per_readout(),
+        );
+        let _ = write!(
+            text,
+            "  yardstick {:.1} M keys/s, {:.2} readouts per key",
+            self.keys_per_second / 1e6,
+            self.readouts_per_key(),
+        );
+        let reference = reference_speed(config.section, config.strategy(), stem, self.readouts);
+        let _ = match reference {
+            Some(reference) => writeln!(
+                text,
+                ", {:.1} x the reference of August 2018 on one core",
+                self.readouts_per_key() / reference.readouts_per_key()
+            ),
+            None => writeln!(text, " (the reference was not measured on this)"),
+        };
+        text
+    }
+}
+
+/// All packets of an input, in memory.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_all(mut input: Box<dyn PacketSource>) -> Result<Vec<PacketSlab>, SourceError> {
+    let mut slabs = Vec::new();
+    loop {
+        let mut slab = PacketSlab::new(4096, 32 << 20);
+        let fill = input.fill(&mut slab)?;
+        slabs.push(slab);
+        if fill == Fill::End {
+            return Ok(slabs);
+        }
     }
 }
 

@@ -1,11 +1,17 @@
 //! How right the events of a configured detector are: simulated with known truth, formed in memory, and scored.
 
 use crate::simulation::form_simulation_by;
+mod document;
+
+pub use document::Document;
+
 use evforge_core::counter::Role;
 use evforge_core::quantity::Frequency;
 use evforge_pipeline::config::Config;
 use evforge_sim::score::{Score, ScoreSettings, score};
 use evforge_sim::simulation::SimulationError;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// What was found at one rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +26,13 @@ pub struct AccuracyRun {
     pub discarded: Vec<(&'static str, u64)>,
     /// How right the events are.
     pub score: Score,
+}
+
+impl AccuracyRun {
+    /// The rate in hertz.
+    pub fn hertz(&self) -> f64 {
+        self.rate.millihertz as f64 / 1000.0
+    }
 }
 
 /// Simulates about `neutrons` neutrons at a rate, at least one pulse, forms their events by the configured detector, and
@@ -80,6 +93,23 @@ fn pulses(config: &Config, rate: Frequency, neutrons: u64) -> u64 {
     let in_a_pulse = rate.millihertz as f64 / 1000.0 * period_s;
     // Without neutrons a single pulse is as good as many.
     if in_a_pulse > 0.0 { (neutrons as f64 / in_a_pulse).ceil().max(1.0) as u64 } else { 1 }
+}
+
+/// Everything that was found, with histograms.
+pub fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
+    let runs: Vec<Value> = runs
+        .iter()
+        .map(|run| {
+            json!({
+                "neutrons_per_second": run.hertz(),
+                "pulses": run.pulses,
+                "readouts": run.readouts,
+                "discarded": run.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
+                "score": run.score,
+            })
+        })
+        .collect();
+    json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Scores as a picture: efficiency and ghosts against the rate, and the residuals of positions and times.
 
-use crate::CommandError;
+use crate::LabError;
 use evforge_sim::score::{Histogram, NeutronScore, RateBin, Score};
 use plotters::chart::SeriesLabelPosition;
 use plotters::coord::ranged1d::{Ranged, ValueFormatter};
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 /// One point of the curves against the rate: shares, if there is anything that they are of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RatePoint {
+pub struct RatePoint {
     rate: f64,
     /// Found of the resolvable neutrons, found of all, not resolvable, ghosts.
     shares: [Option<f64>; 4],
@@ -32,7 +32,7 @@ const TEXT: (&str, u32) = ("sans-serif", 13);
 
 impl RatePoint {
     /// Of the neutrons at moments of similar rate.
-    pub(crate) fn of_bin(bin: &RateBin) -> Self {
+    pub fn of_bin(bin: &RateBin) -> Self {
         let middle = match bin.to {
             _ if bin.from <= 0.0 => LOWEST_RATE,
             Some(to) => (bin.from * to).sqrt(),
@@ -44,7 +44,7 @@ impl RatePoint {
     }
 
     /// Of a whole run at a mean rate in hertz.
-    pub(crate) fn at_rate(rate: f64, score: &Score) -> Self {
+    pub fn at_rate(rate: f64, score: &Score) -> Self {
         let shares = [
             score.resolvable.efficiency,
             score.all.efficiency,
@@ -59,11 +59,7 @@ impl RatePoint {
 ///
 /// # Errors
 /// Does not fail: it draws into memory.
-pub(crate) fn svg(
-    title: &str,
-    points: &[RatePoint],
-    neutrons: &NeutronScore,
-) -> Result<String, CommandError> {
+pub fn svg(title: &str, points: &[RatePoint], neutrons: &NeutronScore) -> Result<String, LabError> {
     let mut text = String::new();
     {
         let root = SVGBackend::with_string(&mut text, (3 * PANEL.0, PANEL.1)).into_drawing_area();
@@ -88,7 +84,7 @@ pub(crate) fn svg(
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-fn draw_rates(area: &Area<'_>, title: &str, points: &[RatePoint]) -> Result<(), CommandError> {
+fn draw_rates(area: &Area<'_>, title: &str, points: &[RatePoint]) -> Result<(), LabError> {
     let rates = || points.iter().map(|point| point.rate);
     let lowest = rates().fold(f64::INFINITY, f64::min).min(1e6) * 0.7;
     let highest = rates().fold(lowest * 2.0, f64::max) * 1.4;
@@ -126,7 +122,7 @@ fn draw_histograms(
     area: &Area<'_>,
     description: &str,
     histograms: &[(&str, RGBColor, &Histogram)],
-) -> Result<(), CommandError> {
+) -> Result<(), LabError> {
     let filled = |histogram: &Histogram| {
         let first = histogram.counts.iter().position(|count| *count > 0)?;
         let last = histogram.counts.iter().rposition(|count| *count > 0)?;
@@ -171,7 +167,7 @@ fn key(colour: RGBColor) -> impl Fn((i32, i32)) -> PathElement<(i32, i32)> {
 fn draw_legend<'area, 'text: 'area, X, Y>(
     chart: &mut ChartContext<'area, SVGBackend<'text>, Cartesian2d<X, Y>>,
     position: SeriesLabelPosition,
-) -> Result<(), CommandError>
+) -> Result<(), LabError>
 where
     X: Ranged<ValueType = f64> + ValueFormatter<f64>,
     Y: Ranged<ValueType = f64> + ValueFormatter<f64>,

@@ -1,6 +1,6 @@
 //! The configurations that evforge comes with, part of the program.
 
-use crate::CommandError;
+use crate::LabError;
 use evforge_pipeline::config::Config;
 use std::path::Path;
 
@@ -38,7 +38,7 @@ const DETECTORS: &[(&str, &str)] = &[("gdgem", "gdgem-srs"), ("gd-gem", "gdgem-s
 ///
 /// # Errors
 /// If there is none, or an override does not fit it.
-pub(crate) fn configuration(name: &str, overrides: &[String]) -> Result<Config, CommandError> {
+pub fn configuration(name: &str, overrides: &[String]) -> Result<Config, LabError> {
     let (name, text) = text(name)?;
     Ok(Config::parse(Path::new(&format!("configs/{name}.toml")), text, overrides)?)
 }
@@ -47,13 +47,13 @@ pub(crate) fn configuration(name: &str, overrides: &[String]) -> Result<Config, 
 ///
 /// # Errors
 /// As [`configuration`].
-pub(crate) fn on_loopback(name: &str, overrides: &[String]) -> Result<Config, CommandError> {
+pub fn on_loopback(name: &str, overrides: &[String]) -> Result<Config, LabError> {
     let (name, text) = text(name)?;
     let text = text.replace("\"192.168.", "\"127.168.");
     Ok(Config::parse(Path::new(&format!("configs/{name}.toml")), &text, overrides)?)
 }
 
-fn text(name: &str) -> Result<(&'static str, &'static str), CommandError> {
+fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
     let named = DETECTORS.iter().find(|(detector, _)| *detector == name);
     let wanted = named.map_or(name, |(_, configuration)| configuration);
     SHIPPED.iter().find(|(shipped, _)| *shipped == wanted).copied().ok_or_else(|| {

@@ -1,10 +1,10 @@
 //! The files that a simulation writes beside its packets: the truth, and the faults that were injected.
 
-use crate::CommandError;
-use crate::output::write_file;
+use crate::LabError;
+use crate::simulated_source::SimulationObserver;
 use evforge_core::packet_source::SourceError;
-use evforge_lab::simulated_source::SimulationObserver;
 use evforge_net::staged_file::StagedFile;
+use evforge_sim::faults::log::FaultLog;
 use evforge_sim::simulation::{SimulatedPulse, Simulation};
 use evforge_sim::truth;
 use std::fs::File;
@@ -12,9 +12,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The files, as far as they are wanted.
-pub(crate) struct TruthFiles {
+pub struct TruthFiles {
     truth: Option<TruthFile>,
-    faults: Option<PathBuf>,
+    faults: Option<FaultFile>,
 }
 
 impl TruthFiles {
@@ -22,20 +22,39 @@ impl TruthFiles {
     ///
     /// # Errors
     /// If one cannot be written.
-    pub(crate) fn create(truth: Option<&Path>, faults: Option<&Path>) -> Result<Self, CommandError> {
-        let mut files = Self { truth: None, faults: faults.map(Path::to_owned) };
-        if let Some(path) = truth {
-            files.truth = Some(TruthFile::create(path).map_err(|error| cannot_write(path, &error))?);
-        }
-        if let Some(path) = faults {
-            crate::output::check_writable("the log of faults", path)?;
-        }
-        Ok(files)
+    pub fn create(truth: Option<&Path>, faults: Option<&Path>) -> Result<Self, LabError> {
+        let create_truth = |path| TruthFile::create(path).map_err(|error| cannot_write(path, &error));
+        Ok(Self {
+            truth: truth.map(create_truth).transpose()?,
+            faults: faults.map(FaultFile::create).transpose()?,
+        })
     }
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("the truth cannot be written to {}: {error}", path.display())
+}
+
+/// The log of faults, which is written at the end.
+struct FaultFile {
+    path: PathBuf,
+    file: StagedFile,
+}
+
+impl FaultFile {
+    fn create(path: &Path) -> Result<Self, String> {
+        let file = StagedFile::create(path).map_err(|error| {
+            let question = "does the folder exist, and may you write there?";
+            format!("the log of faults cannot be written to {}: {error} ({question})", path.display())
+        })?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    fn write(&mut self, log: &FaultLog) -> Result<(), String> {
+        log.write(&mut self.file).and_then(|()| self.file.finish()).map_err(|error| {
+            format!("the log of faults cannot be written to {}: {error}", self.path.display())
+        })
+    }
 }
 
 /// The truth on its way.
@@ -95,7 +114,8 @@ impl Drop for TruthFile {
         if self.is_under_way
             && let Err(error) = self.end()
         {
-            eprintln!("evforge: {error}");
+            // Nobody may be reading standard error any more.
+            let _ = writeln!(io::stderr(), "evforge: {error}");
         }
     }
 }
@@ -112,10 +132,8 @@ impl SimulationObserver for TruthFiles {
         if let Some(truth) = &mut self.truth {
             truth.end()?;
         }
-        if let Some(path) = &self.faults {
-            let mut bytes = Vec::new();
-            simulation.faults().log().write(&mut bytes)?;
-            write_file("the log of faults", path, &bytes)?;
+        if let Some(faults) = &mut self.faults {
+            faults.write(simulation.faults().log())?;
         }
         Ok(())
     }

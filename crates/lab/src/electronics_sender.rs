@@ -1,7 +1,7 @@
 //! Simulated electronics on the network: packets are sent when they are due, from the addresses that they come from
 //! where a detector tells its sources by them.
 
-use crate::CommandError;
+use crate::LabError;
 use evforge_core::packet::PacketSlab;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Sends simulated packets to one destination.
-pub(crate) struct ElectronicsSender {
+pub struct ElectronicsSender {
     destination: SocketAddr,
     pace: Pace,
     /// One sender for all, or one for each address.
@@ -31,13 +31,13 @@ const PACKETS: usize = 1024;
 impl ElectronicsSender {
     /// Sends to `destination` at this pace. With `own_addresses` every packet leaves from the address that it says it
     /// comes from, which must be one of this host's (all of 127.0.0.0/8 are).
-    pub(crate) fn new(destination: SocketAddr, pace: Pace, own_addresses: bool) -> Self {
+    pub fn new(destination: SocketAddr, pace: Pace, own_addresses: bool) -> Self {
         let slab = PacketSlab::new(PACKETS, 16 << 20);
         Self { destination, pace, own_addresses, xdp: None, senders: HashMap::new(), begun: None, slab }
     }
 
     /// Sends by AF_XDP through a network interface, if one is named.
-    pub(crate) fn by_xdp(self, interface: Option<String>) -> Self {
+    pub fn by_xdp(self, interface: Option<String>) -> Self {
         Self { xdp: interface, ..self }
     }
 
@@ -45,11 +45,7 @@ impl ElectronicsSender {
     ///
     /// # Errors
     /// If an address is not this host's, or the system refuses a packet.
-    pub(crate) fn send(
-        &mut self,
-        packets: &[SimulatedPacket],
-        stop: &AtomicBool,
-    ) -> Result<(), CommandError> {
+    pub fn send(&mut self, packets: &[SimulatedPacket], stop: &AtomicBool) -> Result<(), LabError> {
         let mut rest = packets;
         while let Some(first) = rest.first() {
             let source = self.own_addresses.then(|| first.origin.source.ip());
@@ -79,7 +75,7 @@ impl ElectronicsSender {
     }
 
     /// What has been sent.
-    pub(crate) fn report(&self) -> SendReport {
+    pub fn report(&self) -> SendReport {
         let mut all = SendReport::default();
         for report in self.senders.values().map(UdpSender::report) {
             all.packets += report.packets;
@@ -113,7 +109,7 @@ impl ElectronicsSender {
         }
     }
 
-    fn send_slab(&mut self, source: Option<IpAddr>, stop: &AtomicBool) -> Result<(), CommandError> {
+    fn send_slab(&mut self, source: Option<IpAddr>, stop: &AtomicBool) -> Result<(), LabError> {
         let sender = match self.senders.entry(source) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
@@ -124,6 +120,19 @@ impl ElectronicsSender {
                 entry.insert(UdpSender::open_by(&options, self.xdp.as_deref())?)
             }
         };
-        crate::replay::send_all(sender, &self.slab, stop)
+        send_all(sender, &self.slab, stop)
     }
+}
+
+/// Sends a slab, looking at `stop` now and then.
+///
+/// # Errors
+/// If the system refuses a packet.
+pub fn send_all(sender: &mut UdpSender, slab: &PacketSlab, stop: &AtomicBool) -> Result<(), LabError> {
+    let batch = slab.batch();
+    let mut next = 0;
+    while next < batch.len() && !stop.load(Ordering::Relaxed) {
+        next = sender.send(&batch, next, Instant::now() + Duration::from_millis(100))?;
+    }
+    Ok(())
 }
