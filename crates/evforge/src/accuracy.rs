@@ -3,16 +3,14 @@
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::same_file::NamedFiles;
-use crate::score::{DemandArguments, LimitArguments};
-use crate::score_plot::{RatePoint, svg};
+use crate::score::{DemandArguments, LimitArguments, are_met};
 use clap::Args;
 use evforge_core::quantity::Frequency;
-use evforge_pipeline::accuracy::{AccuracyRun, accuracy as measure};
+use evforge_lab::accuracy::{Document, accuracy as measure, json_of};
+use evforge_lab::score_plot::{RatePoint, svg};
 use evforge_pipeline::config::Config;
 use evforge_sim::score::{markdown_table, run_table};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `evforge accuracy`.
 #[derive(Args)]
@@ -72,60 +70,15 @@ pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandErr
     ending.write_json("the scores", arguments.json.as_deref(), &json_of(&config, &runs));
     if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> =
-            runs.iter().map(|run| RatePoint::at_rate(hertz(run.rate), &run.score)).collect();
+            runs.iter().map(|run| RatePoint::at_rate(run.hertz(), &run.score)).collect();
         let plot = svg(&config.name, &points, &low.score.resolvable);
         ending.attempt(plot.and_then(|plot| write_file("the plot", path, plot.as_bytes())));
     }
     if let Some(document) = document {
-        let table = markdown_table(runs.iter().map(|run| (hertz(run.rate), &run.score)));
-        ending.attempt(document.write(&table));
+        let table = markdown_table(runs.iter().map(|run| (run.hertz(), &run.score)));
+        ending.attempt(write_file("the table", document.path(), document.with(&table).as_bytes()));
     }
-    let is_met = runs.first().is_none_or(|low| arguments.demands.are_met_by(&config.name, &low.score));
+    let is_met =
+        runs.first().is_none_or(|low| are_met(&arguments.demands.demands(), &config.name, &low.score));
     Ok(is_met && ending.is_good())
-}
-
-fn hertz(rate: Frequency) -> f64 {
-    rate.millihertz as f64 / 1000.0
-}
-
-fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
-    let runs: Vec<Value> = runs
-        .iter()
-        .map(|run| {
-            json!({
-                "neutrons_per_second": hertz(run.rate),
-                "pulses": run.pulses,
-                "readouts": run.readouts,
-                "discarded": run.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
-                "score": run.score,
-            })
-        })
-        .collect();
-    json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs })
-}
-
-/// A document with a place for the table of an instrument.
-struct Document<'a> {
-    path: &'a Path,
-    before: String,
-    after: String,
-}
-
-const END: &str = "<!-- end -->";
-
-impl<'a> Document<'a> {
-    fn open(path: &'a Path, name: &str) -> Result<Self, CommandError> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let begin = format!("<!-- accuracy of {name} -->\n");
-        let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
-        let (before, (_, after)) = parts.ok_or_else(|| {
-            format!("{}: no line `{}` with a line `{END}` behind it", path.display(), begin.trim_end())
-        })?;
-        Ok(Self { path, before: before.to_owned() + &begin, after: END.to_owned() + after })
-    }
-
-    fn write(&self, table: &str) -> Result<(), CommandError> {
-        let text = format!("{}{table}{}", self.before, self.after);
-        write_file("the table", self.path, text.as_bytes())
-    }
 }

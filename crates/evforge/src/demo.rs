@@ -1,30 +1,24 @@
 //! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
-use crate::electronics_sender::ElectronicsSender;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::Observer;
-use crate::shipped;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
-use evforge_detect::sonde::settings::GroupAddress;
-use evforge_net::pace::Pace;
-use evforge_net::socket::SendReport;
+use evforge_lab::demonstration::{mask_json, send_pulses, tells_sources_by_address};
+use evforge_lab::shipped;
+use evforge_lab::simulation::simulation;
 use evforge_outputs::Registry;
-use evforge_pipeline::config::{Config, DetectorSettings, Duration, Frequency};
+use evforge_pipeline::config::{Duration, Frequency};
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
-use evforge_pipeline::simulation::simulation;
-use evforge_sim::beam::mask::Mask;
-use evforge_sim::simulation::Simulation;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::time::Instant;
 
 /// Arguments of `evforge demo`.
 #[derive(Args)]
@@ -56,12 +50,6 @@ pub(crate) struct DemoArguments {
     overrides: Vec<String>,
 }
 
-/// What the simulated electronics have sent.
-struct Sent {
-    report: SendReport,
-    neutrons: u64,
-}
-
 /// Runs the command.
 pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<bool, CommandError> {
     let folder = &arguments.output;
@@ -85,8 +73,8 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
     };
     targets.apply(&mut config);
     let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config)?;
-    let geometry = *simulation.detector().geometry();
-    write_mask(&Mask::new(&geometry), geometry.nx(), &folder.join("demo-mask.json"))?;
+    let mask = serde_json::to_vec(&mask_json(&simulation))?;
+    write_file("the mask", &folder.join("demo-mask.json"), &mask)?;
     if let Some(page) = outputs.page() {
         print(&format!(
             "A simulated detector ({}), over UDP on this machine.\n\
@@ -116,10 +104,10 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
     let (report, sent) = std::thread::scope(|scope| {
         let (all_sent, stop) = (&all_sent, &stop);
         let electronics = scope.spawn(move || {
-            let sent = told
-                .recv()
-                .map_err(|error| error.to_string())
-                .and_then(|address| send_pulses(simulation, address, own_addresses, stop, ends_after));
+            let sent = told.recv().map_err(|error| error.to_string()).and_then(|address| {
+                send_pulses(simulation, address, own_addresses, stop, ends_after)
+                    .map_err(|error| error.to_string())
+            });
             all_sent.store(true, Ordering::Relaxed);
             sent
         });
@@ -152,37 +140,4 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
         "demo.nxs (NeXus), demo-image.png, demo-report.json, demo-mask.json (the picture in the beam)"
     ));
     Ok(report.is_success() && ending.is_good())
-}
-
-/// Simulates pulse after pulse and sends the packets when they are due.
-fn send_pulses(
-    mut simulation: Simulation,
-    address: SocketAddr,
-    own_addresses: bool,
-    stop: &AtomicBool,
-    ends_after: Option<std::time::Duration>,
-) -> Result<Sent, String> {
-    let started = Instant::now();
-    let mut sender = ElectronicsSender::new(address, Pace::OwnTiming { speed: 1.0 }, own_addresses);
-    let mut neutrons = 0;
-    while !stop.load(Ordering::Relaxed) && ends_after.is_none_or(|limit| started.elapsed() < limit) {
-        let pulse = simulation.next_pulse();
-        neutrons += pulse.truth.len() as u64;
-        sender.send(&pulse.packets, stop).map_err(|error| error.to_string())?;
-    }
-    Ok(Sent { report: sender.report(), neutrons })
-}
-
-/// Writes the picture in the beam, row 0 at y = 0, for whoever wants to compare.
-fn write_mask(mask: &Mask, nx: u32, path: &Path) -> Result<(), CommandError> {
-    let values = mask.intensities();
-    let ny = values.len() as u32 / nx;
-    let json = serde_json::json!({ "nx": nx, "ny": ny, "values": values });
-    write_file("the mask", path, &serde_json::to_vec(&json)?)
-}
-
-/// Whether the detector knows which part of it a packet is of by the address that it comes from.
-fn tells_sources_by_address(config: &Config) -> bool {
-    let DetectorSettings::Sonde(settings) = &config.detector else { return false };
-    settings.groups.iter().any(|group| matches!(group.address, GroupAddress::Source(_)))
 }

@@ -8,6 +8,7 @@ use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_lab::electronics_sender::send_all;
 use evforge_net::capture::{FileSequence, MergedFiles};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
@@ -19,7 +20,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
 
 /// Slabs that are read ahead, so that a disk that hesitates holds nothing up.
 const SLABS: usize = 4;
@@ -167,20 +167,6 @@ fn read_ahead(
         if give_filled.send(slab).is_err() || fill == Fill::End {
             break;
         }
-    }
-    Ok(())
-}
-
-/// Sends a slab, looking at `stop` now and then.
-pub(crate) fn send_all(
-    sender: &mut UdpSender,
-    slab: &PacketSlab,
-    stop: &AtomicBool,
-) -> Result<(), CommandError> {
-    let batch = slab.batch();
-    let mut next = 0;
-    while next < batch.len() && !stop.load(Ordering::Relaxed) {
-        next = sender.send(&batch, next, Instant::now() + Duration::from_millis(100))?;
     }
     Ok(())
 }

@@ -3,15 +3,12 @@
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::same_file::NamedFiles;
-use crate::score_plot::{RatePoint, svg};
 use clap::Args;
+use evforge_lab::demands::Demands;
+use evforge_lab::scored_runs::{ScoredRun, json_of, plot_of, text_of};
 use evforge_pipeline::config::{Config, Duration};
-use evforge_sim::score::{Score, ScoreSettings, event_file, run_table, score as score_events};
-use evforge_sim::truth;
-use serde_json::{Value, json};
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use evforge_sim::score::{Score, ScoreSettings};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Arguments of `evforge score`.
@@ -89,55 +86,26 @@ pub(crate) struct DemandArguments {
 }
 
 impl DemandArguments {
-    /// Whether a score is as good as demanded; says on standard error what of the run of this name is not.
-    pub(crate) fn are_met_by(&self, name: &str, score: &Score) -> bool {
-        let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
-        let mut meets = true;
-        let mut complain = |problem: String| {
-            eprintln!("evforge: {name}: {problem}");
-            meets = false;
-        };
-        match (percent(score.resolvable.efficiency), self.min_efficiency) {
-            (Some(found), Some(Percent(least))) if found < least => {
-                complain(format!("{found:.3} % of the resolvable neutrons were found, less than {least} %"));
-            }
-            (None, Some(_)) => complain("there are no resolvable neutrons, so none were found".to_owned()),
-            _ => {}
+    /// The demands.
+    pub(crate) fn demands(&self) -> Demands {
+        let percent = |share: Option<Percent>| share.map(|Percent(percent)| percent);
+        Demands {
+            min_efficiency: percent(self.min_efficiency),
+            max_ghosts: percent(self.max_ghosts),
+            max_not_resolvable: percent(self.max_not_resolvable),
+            max_rms: self.max_rms.map(|PerAxis(pixels)| pixels),
+            max_time_residual_ns: self.max_time_residual.map(|most| most.picoseconds as f64 / 1000.0),
         }
-        for (share, most, what) in [
-            (score.ghost_share, self.max_ghosts, "of the events are ghosts"),
-            (score.not_resolvable_share, self.max_not_resolvable, "of the neutrons are not resolvable"),
-        ] {
-            match (percent(share), most) {
-                (Some(found), Some(Percent(most))) if found > most => {
-                    complain(format!("{found:.3} % {what}, more than {most} %"));
-                }
-                _ => {}
-            }
-        }
-        let axes = score.resolvable.position.iter().zip(["x", "y", "z"]);
-        for ((residual, axis), most) in axes.zip(self.max_rms.into_iter().flat_map(|of| of.0)) {
-            match residual.as_ref().and_then(|residual| residual.rms) {
-                Some(rms) if rms > most => {
-                    complain(format!("events are spread by {rms:.3} pixels along {axis}, more than {most}"));
-                }
-                _ => {}
-            }
-        }
-        let time = &score.resolvable.time_ns;
-        if let Some(most) = self.max_time_residual {
-            let most = most.picoseconds as f64 / 1000.0;
-            for (value, what) in [(time.mean, "late, on average,"), (time.rms, "spread in time")] {
-                match value {
-                    Some(value) if value.abs() > most => {
-                        complain(format!("events are {what} by {value:.1} ns, more than {most} ns"));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        meets
     }
+}
+
+/// Whether a score is as good as demanded; says on standard error what of the run of this name is not.
+pub(crate) fn are_met(demands: &Demands, name: &str, score: &Score) -> bool {
+    let problems = demands.problems(score);
+    for problem in &problems {
+        eprintln!("evforge: {name}: {problem}");
+    }
+    problems.is_empty()
 }
 
 /// A share in percent.
@@ -202,14 +170,6 @@ impl FromStr for Offset {
     }
 }
 
-/// A run that was scored.
-struct ScoredRun {
-    name: String,
-    truth: PathBuf,
-    events: PathBuf,
-    score: Score,
-}
-
 /// Runs the command. False if a score is not as good as it was demanded to be.
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
     let config = Config::read(&arguments.config, &arguments.overrides)?;
@@ -233,52 +193,21 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
     let geometry = config.build_detector()?.geometry();
     let settings = arguments.limits.settings();
     let mut runs = Vec::new();
-    for (truth_path, event_path) in arguments.truth.iter().zip(&arguments.events) {
-        let neutrons = truth::read(open(truth_path)?).map_err(|error| in_file(truth_path, &error))?;
-        let events = event_file::read(open(event_path)?).map_err(|error| in_file(event_path, &error))?;
-        let score = score_events(&geometry, &neutrons, &events, &settings)
-            .map_err(|error| format!("{} and {}: {error}", truth_path.display(), event_path.display()))?;
-        runs.push(ScoredRun {
-            name: event_path.display().to_string(),
-            truth: truth_path.clone(),
-            events: event_path.clone(),
-            score,
-        });
+    for (truth, events) in arguments.truth.iter().zip(&arguments.events) {
+        runs.push(ScoredRun::of(&geometry, truth, events, &settings)?);
     }
-    let text = match &runs[..] {
-        [only] => only.score.to_string(),
-        _ => run_table(runs.iter().map(|run| (run.name.as_str(), &run.score))),
-    };
     let mut ending = Ending::default();
-    ending.print(&text);
+    ending.print(&text_of(&runs));
     if arguments.json.is_some() {
-        let runs: Vec<Value> = runs
-            .iter()
-            .map(|run| json!({ "truth": run.truth, "events": run.events, "score": run.score }))
-            .collect();
-        let json = json!({ "configuration": config.name, "runs": runs });
-        ending.write_json("the score", arguments.json.as_deref(), &json);
+        ending.write_json("the score", arguments.json.as_deref(), &json_of(&config.name, &runs));
     }
-    if let (Some(path), Some(first)) = (&arguments.plot, runs.first()) {
-        let points: Vec<RatePoint> = match &runs[..] {
-            [only] => only.score.against_rate.iter().map(RatePoint::of_bin).collect(),
-            _ => runs
-                .iter()
-                .filter_map(|run| Some(RatePoint::at_rate(run.score.neutrons_per_second?, &run.score)))
-                .collect(),
-        };
-        let picture = svg(&config.name, &points, &first.score.resolvable);
-        ending.attempt(picture.and_then(|picture| write_file("the plot", path, picture.as_bytes())));
+    if let Some(path) = &arguments.plot
+        && let Some(plot) = plot_of(&config.name, &runs).transpose()
+    {
+        ending.attempt(plot.and_then(|plot| write_file("the plot", path, plot.as_bytes())));
     }
     // All are looked at, so that all that fail are named.
-    let missed = runs.iter().filter(|run| !arguments.demands.are_met_by(&run.name, &run.score)).count();
+    let demands = arguments.demands.demands();
+    let missed = runs.iter().filter(|run| !are_met(&demands, &run.name(), &run.score)).count();
     Ok(missed == 0 && ending.is_good())
-}
-
-fn open(path: &Path) -> Result<BufReader<File>, CommandError> {
-    File::open(path).map(BufReader::new).map_err(|error| in_file(path, &error))
-}
-
-fn in_file(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    format!("{}: {error}", path.display()).into()
 }

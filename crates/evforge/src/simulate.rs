@@ -1,29 +1,24 @@
 //! `evforge simulate`: a detector with known truth into a capture file, over UDP, or straight into its pipeline.
 
 use crate::CommandError;
-use crate::electronics_sender::ElectronicsSender;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
 use crate::same_file::NamedFiles;
-use crate::shipped;
 use crate::signals::stop_on_signals;
-use crate::truth_files::TruthFiles;
 use clap::Args;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
+use evforge_lab::electronics_sender::ElectronicsSender;
+use evforge_lab::simulated::{Choice, Simulated, Wishes, instrument_table};
+use evforge_lab::simulated_source::SimulatedSource;
+use evforge_lab::truth_files::TruthFiles;
 use evforge_net::capture::CaptureWriter;
 use evforge_net::pace::Pace;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, Frequency};
+use evforge_pipeline::config::Frequency;
 use evforge_pipeline::report::{grouped, scaled};
-use evforge_pipeline::simulated_source::{SimulatedSource, SimulationCounters};
-use evforge_pipeline::simulation::simulation;
-use evforge_sim::instruments::{self, INSTRUMENTS, Instrument, Load};
 use evforge_sim::packet::SimulatedPacket;
-use evforge_sim::pixel_stream;
-use evforge_sim::simulation::Simulation;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,7 +114,9 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
         return Err(format!("--scale {} is not a number above 0", arguments.scale).into());
     }
     if arguments.instruments {
-        return instrument_table(arguments);
+        let wishes = Wishes { overrides: &arguments.overrides, seed: arguments.seed, ..Wishes::default() };
+        print(&instrument_table(arguments.scale, arguments.pulses, &wishes)?)?;
+        return Ok(true);
     }
     let files = NamedFiles::default()
         .input("--config", &arguments.config)
@@ -127,7 +124,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
         .output("--truth", &arguments.truth)
         .output("--fault-log", &arguments.fault_log);
     arguments.outputs.name(files).check()?;
-    let simulated = Simulated::of(arguments)?;
+    let simulated = arguments.simulated()?;
     let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
     let simulation = simulated.simulation()?;
     let source = SimulatedSource::new(simulation, arguments.pulses, Box::new(truth));
@@ -144,117 +141,26 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
     Ok(true)
 }
 
-/// What is simulated.
-struct Simulated {
-    /// None for the generic readout.
-    config: Option<Config>,
-    instrument: Option<(&'static Instrument, &'static Load)>,
-    /// Of the generic readout.
-    settings: evforge_sim::simulation::SimulationSettings,
-    scale: f64,
-}
-
-/// Columns and rows of the generic detector.
-const GENERIC_SIDES: (u16, u16) = (512, 512);
-
-impl Simulated {
-    fn of(arguments: &SimulateArguments) -> Result<Self, CommandError> {
-        let overrides = &arguments.overrides;
-        let mut instrument = None;
-        let mut config = match (&arguments.detector, &arguments.config, &arguments.instrument) {
-            (Some(name), _, _) => Some(shipped::configuration(name, overrides)?),
-            (_, Some(path), _) => Some(Config::read(path, overrides)?),
-            (_, _, Some(name)) => {
-                let found = find_instrument(name, arguments.readout.as_deref())?;
-                instrument = Some(found);
-                found.1.configuration.map(|name| shipped::configuration(name, overrides)).transpose()?
-            }
+impl SimulateArguments {
+    fn simulated(&self) -> Result<Simulated, CommandError> {
+        let choice = match (&self.detector, &self.config, &self.instrument) {
+            (Some(name), _, _) => Choice::Shipped(name),
+            (_, Some(path), _) => Choice::File(path),
+            (_, _, Some(name)) => Choice::Instrument(name, self.readout.as_deref(), self.scale),
             (None, None, None) => {
                 return Err("say what to simulate: a detector, --config or --instrument".into());
             }
         };
-        let mut settings = config.as_ref().map(|config| config.simulation.clone()).unwrap_or_default();
-        if let Some((instrument, _)) = instrument {
-            let millihertz = (instrument.average as f64 * arguments.scale * 1000.0).round() as u64;
-            settings.beam.neutrons = Frequency { millihertz };
-        }
-        settings.beam.neutrons = arguments.neutrons.unwrap_or(settings.beam.neutrons);
-        settings.beam.gammas = arguments.gammas.unwrap_or(settings.beam.gammas);
-        settings.electronics.noise = arguments.noise.or(settings.electronics.noise);
-        settings.seed = arguments.seed.unwrap_or(settings.seed);
-        settings.fault.extend(arguments.faults.iter().cloned());
-        if let Some(config) = &mut config {
-            config.simulation = settings.clone();
-        }
-        Ok(Self { config, instrument, settings, scale: arguments.scale })
+        let wishes = Wishes {
+            overrides: &self.overrides,
+            neutrons: self.neutrons,
+            gammas: self.gammas,
+            noise: self.noise,
+            seed: self.seed,
+            faults: &self.faults,
+        };
+        Simulated::of(choice, &wishes)
     }
-
-    fn simulation(&self) -> Result<Simulation, CommandError> {
-        if let Some(config) = &self.config {
-            return Ok(simulation(config)?);
-        }
-        let model = pixel_stream::PixelModel::new(GENERIC_SIDES.0, GENERIC_SIDES.1)?;
-        let readout =
-            pixel_stream::PixelStream::new(evforge_sim::detector_model::DetectorModel::layout(&model));
-        let pulses = evforge_core::pulse::PulseTrain::ess();
-        Ok(Simulation::new(&self.settings, pulses, Box::new(model), Box::new(readout))?)
-    }
-
-    /// What was simulated, for people.
-    fn summary(&self, counters: &CounterSnapshot) -> String {
-        let value = |name| counters.value(name).unwrap_or(0);
-        let with_a_trace = value("neutrons_with_a_trace").max(1) as f64;
-        let seconds = value("pulses") as f64 / 14.0;
-        let mut text = format!(
-            "simulated     {} neutrons in {} pulses, {} with a trace; {} packets, {} bytes\n\
-             rate          {} neutrons/s on average; with a trace {}, in the busiest millisecond {}\n\
-             a trace       {:.2} readouts, {:.1} bytes; {}B/s\n",
-            grouped(value("neutrons")),
-            grouped(value("pulses")),
-            grouped(value("neutrons_with_a_trace")),
-            grouped(value("simulated_packets")),
-            grouped(value("simulated_bytes")),
-            scaled(value("neutrons") as f64 / seconds),
-            scaled(with_a_trace / seconds),
-            scaled(value("neutrons_in_busiest_millisecond") as f64 * 1000.0),
-            value("simulated_readouts") as f64 / with_a_trace,
-            value("simulated_bytes") as f64 / with_a_trace,
-            scaled(value("simulated_bytes") as f64 / seconds),
-        );
-        if let Some((instrument, load)) = self.instrument {
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "instrument    {} ({}) by {}: {} of {} neutrons/s; the paper's table has {}B/s for all",
-                instrument.name,
-                instrument.detector,
-                load.description,
-                self.scale,
-                scaled(instrument.average as f64),
-                scaled(instrument.data_rate as f64),
-            );
-        }
-        text
-    }
-}
-
-fn find_instrument(
-    name: &str,
-    readout: Option<&str>,
-) -> Result<(&'static Instrument, &'static Load), CommandError> {
-    let Some(instrument) = instruments::find(name) else {
-        let names: Vec<&str> = INSTRUMENTS.iter().map(|instrument| instrument.name).collect();
-        return Err(
-            format!("there is no instrument `{name}` in the table; it has {}", names.join(", ")).into()
-        );
-    };
-    let load = instrument.loads.iter().find(|load| readout.is_none_or(|wanted| load.readout == wanted));
-    let known: Vec<&str> = instrument.loads.iter().map(|load| load.readout).collect();
-    let load = load.ok_or_else(|| {
-        let wanted = readout.unwrap_or_default();
-        format!("--readout {wanted}: {} is simulated with {}", instrument.name, known.join(" or "))
-    })?;
-    Ok((instrument, load))
 }
 
 fn form(
@@ -264,7 +170,7 @@ fn form(
     stop: &AtomicBool,
     registry: &Registry,
 ) -> Result<bool, CommandError> {
-    let Some(config) = &simulated.config else {
+    let Some(config) = simulated.config() else {
         let problem = "evforge has no pipeline for the generic readout: send it to one with a detector from outside \
                        (evforge run --detector, docs/write-a-plugin.md)";
         return Err(problem.into());
@@ -352,65 +258,4 @@ fn send(
         print(&crate::replay::dropped(report.dropped))?;
     }
     Ok(counters)
-}
-
-/// Simulates every instrument of the table for a while and prints what it sends beside what the paper says.
-fn instrument_table(arguments: &SimulateArguments) -> Result<bool, CommandError> {
-    let mut text = String::from(
-        "| instrument | detector | readout | neutrons/s | simulated | with a trace | readouts per trace | bytes per trace | \
-         data rate | data rate in the paper | peak (1 ms) / average |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
-    );
-    for instrument in INSTRUMENTS {
-        for load in instrument.loads {
-            let of_load = SimulateOne { arguments, instrument, load };
-            of_load.add_row(&mut text)?;
-        }
-    }
-    print(&text)?;
-    Ok(true)
-}
-
-struct SimulateOne<'a> {
-    arguments: &'a SimulateArguments,
-    instrument: &'static Instrument,
-    load: &'static Load,
-}
-
-impl SimulateOne<'_> {
-    fn add_row(&self, text: &mut String) -> Result<(), CommandError> {
-        let Self { arguments, instrument, load } = self;
-        let config =
-            load.configuration.map(|name| shipped::configuration(name, &arguments.overrides)).transpose()?;
-        let mut settings = config.as_ref().map(|config| config.simulation.clone()).unwrap_or_default();
-        let asked = instrument.average as f64 * arguments.scale;
-        settings.beam.neutrons = Frequency { millihertz: (asked * 1000.0).round() as u64 };
-        settings.seed = arguments.seed.unwrap_or(settings.seed);
-        let config = config.map(|config| Config { simulation: settings.clone(), ..config });
-        let simulated =
-            Simulated { config, instrument: Some((instrument, load)), settings, scale: arguments.scale };
-        let truth = TruthFiles::create(None, None)?;
-        let mut source = SimulatedSource::new(simulated.simulation()?, arguments.pulses, Box::new(truth));
-        while source.next_packet()?.is_some() {}
-        let counters = source.simulated();
-        let SimulationCounters { pulses, neutrons, neutrons_with_a_trace: traces, .. } = *counters;
-        let (seconds, traces) = (pulses as f64 / 14.0, traces.max(1) as f64);
-        let peak = counters.neutrons_in_busiest_millisecond as f64 * 1000.0;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {:+.2} % | {:.0} % | {:.2} | {:.1} | {}B/s | {}B/s | {:.1} |",
-            instrument.name,
-            instrument.detector,
-            load.description,
-            scaled(instrument.average as f64),
-            (neutrons as f64 / seconds / asked - 1.0) * 100.0,
-            traces / neutrons.max(1) as f64 * 100.0,
-            counters.simulated_readouts as f64 / traces,
-            counters.simulated_bytes as f64 / traces,
-            scaled(counters.simulated_bytes as f64 / seconds / arguments.scale),
-            scaled(instrument.data_rate as f64),
-            peak / (traces / seconds),
-        );
-        Ok(())
-    }
 }

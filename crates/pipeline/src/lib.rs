@@ -13,10 +13,6 @@
 //! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
-//! | how fast events are formed, against the reference | [`benchmark`] |
-//! | how right events are, against the truth of a simulation | [`accuracy`] |
-//! | the simulation of the configured detector | [`simulation`] |
-//! | a simulation as a source of packets | [`simulated_source`] |
 //! | writing the mean values of sampled channels | [`samples`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
@@ -27,8 +23,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod accuracy;
-pub mod benchmark;
 pub mod capture_run;
 pub mod config;
 mod forming;
@@ -45,8 +39,6 @@ pub mod region_threads;
 pub mod report;
 mod run_state;
 pub mod samples;
-pub mod simulated_source;
-pub mod simulation;
 mod time_source;
 
 pub use run_state::ledger_at_start;

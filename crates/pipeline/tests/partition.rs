@@ -4,9 +4,9 @@
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
+use evforge_lab::simulation::{simulation, slab_of};
 use evforge_net::capture::{CaptureReader, Fill};
 use evforge_pipeline::config::Config;
-use evforge_pipeline::simulation::{simulation, slab_of};
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 

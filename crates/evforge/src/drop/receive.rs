@@ -9,7 +9,7 @@ use crate::run::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_measure::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
+use evforge_lab::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
 use evforge_pipeline::config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};

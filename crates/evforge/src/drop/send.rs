@@ -5,7 +5,7 @@ use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_measure::drop::{
+use evforge_lab::drop::{
     self, Fault, GeneratorSettings, SendSettings, SendTarget, StreamSettings, WordPattern,
 };
 use evforge_pipeline::config::{ByteSize, Duration, Rate};

@@ -1,7 +1,7 @@
 //! Reports of DROP streams for people.
 
-use evforge_measure::drop::{ReceiveReport, SentReport, StreamReport};
-use evforge_measure::loss::{next_packet_bound, rare_counts};
+use evforge_lab::drop::{ReceiveReport, SentReport, StreamReport};
+use evforge_lab::loss::{next_packet_bound, rare_counts};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! The report on numbered packets as JSON.
 
 use evforge_core::counter::{CounterSnapshot, Law};
-use evforge_measure::loss::{error_ratio, next_packet_bound, packets_json};
-use evforge_measure::numbered::ReceiveReport;
+use evforge_lab::loss::{error_ratio, next_packet_bound, packets_json};
+use evforge_lab::numbered::ReceiveReport;
 use evforge_net::losses::LossBreakdown;
 use evforge_net::losses::add_to_json;
 use serde_json::{Map, Value, json};

@@ -7,7 +7,7 @@ use crate::run::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_measure::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
+use evforge_lab::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::report::{grouped, scaled};

@@ -1,8 +1,8 @@
 //! Reports of numbered packets for people.
 
 use evforge_core::ledger::PacketLedger;
-use evforge_measure::loss::{error_ratio, next_packet_bound, rare_counts};
-use evforge_measure::numbered::{ReceiveReport, SentReport};
+use evforge_lab::loss::{error_ratio, next_packet_bound, rare_counts};
+use evforge_lab::numbered::{ReceiveReport, SentReport};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 

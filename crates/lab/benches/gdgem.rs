@@ -1,0 +1,41 @@
+//! Event formation of the Gd-GEM captures from memory, on one core.
+//!
+//! For each capture: the reference-2018 configuration, under the rules of `evforge_lab::benchmark`; the
+//! expected events are the oracle's.
+//!
+//! `cargo bench -p evforge-lab` (or `make bench`); EVFORGE_BENCH_SECONDS sets the time per line.
+
+#[path = "../../pipeline/tests/gdgem_oracle/captures.rs"]
+#[allow(dead_code)]
+mod captures;
+#[path = "../../pipeline/tests/gdgem_oracle/model/mod.rs"]
+#[allow(dead_code)]
+mod model;
+#[path = "../../pipeline/tests/gdgem_oracle/pcapng.rs"]
+mod pcapng;
+
+mod common;
+
+use captures::{reference_captures, vmm3a_physical};
+use common::{Row, print_header, print_row};
+use evforge_core::event::Event;
+use model::rules::Rules;
+
+fn main() {
+    let Some(mut captures) = reference_captures("the gdgem benchmark") else { return };
+    captures.extend(vmm3a_physical("the gdgem benchmark"));
+    print_header();
+    for capture in &captures {
+        let outcome = model::run(&capture.payloads, &capture.settings, &Rules::ours());
+        let event =
+            |event: &model::analysis::Event| Event { time_ns: event.time_ns, pixel_id: event.pixel as u32 };
+        let expected: Vec<Event> = outcome.events.iter().map(event).collect();
+        print_row(&Row {
+            capture: capture.name,
+            configuration: capture.configuration,
+            overrides: &[],
+            packets: &capture.payloads,
+            expected: Some(&expected),
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! How right the events of a configured detector are: simulated with known truth, formed in memory, and scored.
+
+use crate::simulation::form_simulation_by;
+mod document;
+
+pub use document::Document;
+
+use evforge_core::counter::Role;
+use evforge_core::quantity::Frequency;
+use evforge_pipeline::config::Config;
+use evforge_sim::score::{Score, ScoreSettings, score};
+use evforge_sim::simulation::SimulationError;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What was found at one rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccuracyRun {
+    /// Neutrons per second that reached the detector, on average over all time.
+    pub rate: Frequency,
+    /// Pulses that were simulated.
+    pub pulses: u64,
+    /// Hits that the electronics have digitised.
+    pub readouts: u64,
+    /// What the detector has discarded, by the names of the counters; what was not is not in it.
+    pub discarded: Vec<(&'static str, u64)>,
+    /// How right the events are.
+    pub score: Score,
+}
+
+impl AccuracyRun {
+    /// The rate in hertz.
+    pub fn hertz(&self) -> f64 {
+        self.rate.millihertz as f64 / 1000.0
+    }
+}
+
+/// Simulates about `neutrons` neutrons at a rate, at least one pulse, forms their events by the configured detector, and
+/// scores them. The same configuration gives the same run.
+///
+/// # Errors
+/// If the detector cannot be simulated or fails, packets, readouts or hits are unaccounted for, or the limits make no
+/// sense.
+pub fn accuracy(
+    config: &Config,
+    rate: Frequency,
+    neutrons: u64,
+    limits: &ScoreSettings,
+) -> Result<AccuracyRun, SimulationError> {
+    accuracy_by(config, config, rate, neutrons, limits)
+}
+
+/// As [`accuracy`], but events are formed as another configuration says than the simulated one: what a wrong parameter
+/// costs.
+///
+/// # Errors
+/// As [`accuracy`].
+pub fn accuracy_by(
+    simulated: &Config,
+    config: &Config,
+    rate: Frequency,
+    neutrons: u64,
+    limits: &ScoreSettings,
+) -> Result<AccuracyRun, SimulationError> {
+    let mut simulated = simulated.clone();
+    simulated.simulation.beam.neutrons = rate;
+    let pulses = pulses(&simulated, rate, neutrons);
+    let formed = form_simulation_by(&simulated, config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
+    if let Some(failure) = formed.detector.failure() {
+        return Err(SimulationError(failure.to_owned()));
+    }
+    let ledger = formed.detector.ledger();
+    let unaccounted = ledger.unaccounted();
+    if unaccounted != 0 {
+        return Err(SimulationError(format!("{unaccounted} packets, readouts or hits are unaccounted for")));
+    }
+    let events: Vec<_> = formed.events.events().collect();
+    let score = score(&formed.detector.geometry(), &formed.truth, &events, limits)
+        .map_err(|error| SimulationError(error.to_string()))?;
+    let discarded = ledger
+        .counters
+        .iter()
+        .filter(|(info, count)| matches!(info.role, Role::Discarded(_)) && *count > 0)
+        .map(|(info, count)| (info.name, count))
+        .collect();
+    Ok(AccuracyRun { rate, pulses, readouts: formed.readouts, discarded, score })
+}
+
+/// Pulses during which so many neutrons come.
+fn pulses(config: &Config, rate: Frequency, neutrons: u64) -> u64 {
+    let starts = [0, 1].map(|pulse| config.pulses.start_ns(pulse).unwrap_or_default());
+    let period_s = (starts[1] - starts[0]) as f64 / 1e9;
+    let in_a_pulse = rate.millihertz as f64 / 1000.0 * period_s;
+    // Without neutrons a single pulse is as good as many.
+    if in_a_pulse > 0.0 { (neutrons as f64 / in_a_pulse).ceil().max(1.0) as u64 } else { 1 }
+}
+
+/// Everything that was found, with histograms.
+pub fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
+    let runs: Vec<Value> = runs
+        .iter()
+        .map(|run| {
+            json!({
+                "neutrons_per_second": run.hertz(),
+                "pulses": run.pulses,
+                "readouts": run.readouts,
+                "discarded": run.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
+                "score": run.score,
+            })
+        })
+        .collect();
+    json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn config(overrides: &[&str]) -> Config {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/sonde-module.toml");
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        Config::read(&path, &overrides).expect("a shipped configuration")
+    }
+
+    fn run(config: &Config, rate: &str) -> AccuracyRun {
+        let limits = ScoreSettings::default();
+        accuracy(config, rate.parse().expect("a frequency"), 3000, &limits).expect("a SoNDe is simulated")
+    }
+
+    #[test]
+    fn more_neutrons_in_the_same_time_are_harder_to_tell_apart() {
+        let (slow, fast) = (run(&config(&[]), "1kHz"), run(&config(&[]), "3MHz"));
+        assert_eq!((slow.pulses, fast.pulses), (42, 1));
+        assert!((slow.score.all.neutrons as f64 - 3000.0).abs() < 300.0, "{}", slow.score.all.neutrons);
+        assert!(slow.score.resolvable.efficiency > Some(0.99), "{}", slow.score);
+        assert!(fast.score.not_resolvable_share > slow.score.not_resolvable_share, "{}", fast.score);
+        assert!(fast.score.all.efficiency < slow.score.all.efficiency, "{}", fast.score);
+        assert_eq!(run(&config(&[]), "1kHz"), slow);
+    }
+
+    #[test]
+    fn what_cannot_be_scored_is_told() {
+        let limits = ScoreSettings { largest_distance: [0.0; 3], ..ScoreSettings::default() };
+        let rate = "1kHz".parse().unwrap();
+        let error = accuracy(&config(&[]), rate, 10, &limits).unwrap_err().to_string();
+        assert!(error.contains("half a pixel"), "{error}");
+        let too_many = "2000MHz".parse().unwrap();
+        let error = accuracy(&config(&[]), too_many, 10, &ScoreSettings::default()).unwrap_err().to_string();
+        assert!(error.contains("neutrons"), "{error}");
+    }
+}

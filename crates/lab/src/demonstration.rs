@@ -1,0 +1,59 @@
+//! Simulated electronics that send pulse after pulse in time, for `evforge demo`.
+
+use crate::LabError;
+use crate::electronics_sender::ElectronicsSender;
+use evforge_detect::sonde::settings::GroupAddress;
+use evforge_net::pace::Pace;
+use evforge_net::socket::SendReport;
+use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_sim::beam::mask::Mask;
+use evforge_sim::simulation::Simulation;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What the simulated electronics have sent.
+pub struct Sent {
+    /// The packets.
+    pub report: SendReport,
+    /// Neutrons in them that left a trace in the detector.
+    pub neutrons: u64,
+}
+
+/// Simulates pulse after pulse and sends the packets when they are due, until `stop` is set or for so long. With
+/// `own_addresses` they leave from the addresses that they come from.
+///
+/// # Errors
+/// If an address is not this host's, or the system refuses a packet.
+pub fn send_pulses(
+    mut simulation: Simulation,
+    address: SocketAddr,
+    own_addresses: bool,
+    stop: &AtomicBool,
+    ends_after: Option<Duration>,
+) -> Result<Sent, LabError> {
+    let started = Instant::now();
+    let mut sender = ElectronicsSender::new(address, Pace::OwnTiming { speed: 1.0 }, own_addresses);
+    let mut neutrons = 0;
+    while !stop.load(Ordering::Relaxed) && ends_after.is_none_or(|limit| started.elapsed() < limit) {
+        let pulse = simulation.next_pulse();
+        neutrons += pulse.truth.len() as u64;
+        sender.send(&pulse.packets, stop)?;
+    }
+    Ok(Sent { report: sender.report(), neutrons })
+}
+
+/// The picture in the beam on a detector, row 0 at y = 0, for whoever wants to compare.
+pub fn mask_json(simulation: &Simulation) -> Value {
+    let geometry = simulation.detector().geometry();
+    let (mask, nx) = (Mask::new(geometry), geometry.nx());
+    let values = mask.intensities();
+    json!({ "nx": nx, "ny": values.len() as u32 / nx, "values": values })
+}
+
+/// Whether the detector knows which part of it a packet is of by the address that it comes from.
+pub fn tells_sources_by_address(config: &Config) -> bool {
+    let DetectorSettings::Sonde(settings) = &config.detector else { return false };
+    settings.groups.iter().any(|group| matches!(group.address, GroupAddress::Source(_)))
+}

@@ -1,0 +1,43 @@
+//! Simulations of configured detectors, how right and how fast their events are, and measurements of links and receivers.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | the simulation of the configured detector, and its events | [`simulation`] |
+//! | a simulation as a source of packets | [`simulated_source`] |
+//! | the configurations that evforge comes with | [`shipped`] |
+//! | what `evforge simulate` simulates, and the table of instruments | [`simulated`] |
+//! | the true neutrons and the faults of a simulation, in files | [`truth_files`] |
+//! | simulated packets on the network, and the demonstration | [`electronics_sender`], [`demonstration`] |
+//! | a capture laid over itself | [`overlay`] |
+//! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`score_plot`], [`demands`] |
+//! | how right events are, against the truth of a simulation | [`accuracy`] |
+//! | how fast events are formed, against the reference | [`benchmark`] |
+//! | numbered packets at a rate or in pulses: what is lost, reordered, repeated, how late, at what cost | [`numbered`] |
+//! | streams whose every packet and every 16-bit word is accounted for (DROP) | [`drop`](mod@drop) |
+
+#![forbid(unsafe_code)]
+
+pub mod accuracy;
+pub mod benchmark;
+pub mod demands;
+pub mod demonstration;
+pub mod drop;
+pub mod electronics_sender;
+mod fault;
+pub mod loss;
+pub mod numbered;
+pub mod overlay;
+mod receive_error;
+pub mod score_plot;
+pub mod scored_runs;
+pub mod shipped;
+pub mod simulated;
+pub mod simulated_source;
+pub mod simulation;
+pub mod truth_files;
+
+pub use fault::{Fault, FaultError};
+pub use receive_error::ReceiveRunError;
+
+/// Why something cannot be done here, in words for a person.
+pub type LabError = Box<dyn std::error::Error>;

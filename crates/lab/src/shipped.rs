@@ -1,0 +1,78 @@
+//! The configurations that evforge comes with, part of the program.
+
+use crate::LabError;
+use evforge_pipeline::config::Config;
+use std::path::Path;
+
+/// Name and text of each.
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        const SHIPPED: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../configs/", $name, ".toml")))),+
+        ];
+    };
+}
+
+shipped!(
+    "gdgem-srs",
+    "gdgem-nmx",
+    "nmx",
+    "multigrid",
+    "multigrid-cncs",
+    "trex",
+    "let",
+    "multiblade",
+    "multiblade-50",
+    "freia",
+    "estia",
+    "amor-ess",
+    "tblmb",
+    "sonde",
+    "sonde-module",
+);
+
+/// The detector of this name, as people call it, and the configuration that stands for it.
+const DETECTORS: &[(&str, &str)] = &[("gdgem", "gdgem-srs"), ("gd-gem", "gdgem-srs")];
+
+/// The shipped configuration of this name, or of the detector of this name, with overrides.
+///
+/// # Errors
+/// If there is none, or an override does not fit it.
+pub fn configuration(name: &str, overrides: &[String]) -> Result<Config, LabError> {
+    let (name, text) = text(name)?;
+    Ok(Config::parse(Path::new(&format!("configs/{name}.toml")), text, overrides)?)
+}
+
+/// As [`configuration`], with addresses of electronics that this host can send from: 192.168.x.y is 127.168.x.y.
+///
+/// # Errors
+/// As [`configuration`].
+pub fn on_loopback(name: &str, overrides: &[String]) -> Result<Config, LabError> {
+    let (name, text) = text(name)?;
+    let text = text.replace("\"192.168.", "\"127.168.");
+    Ok(Config::parse(Path::new(&format!("configs/{name}.toml")), &text, overrides)?)
+}
+
+fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
+    let named = DETECTORS.iter().find(|(detector, _)| *detector == name);
+    let wanted = named.map_or(name, |(_, configuration)| configuration);
+    SHIPPED.iter().find(|(shipped, _)| *shipped == wanted).copied().ok_or_else(|| {
+        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        format!("there is no detector `{name}`; known are gdgem, {}", names.join(", ")).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_configuration_is_valid() {
+        for (name, _) in SHIPPED {
+            assert!(configuration(name, &[]).is_ok(), "{name}");
+        }
+        assert_eq!(configuration("gdgem", &[]).unwrap().name, configuration("gdgem-srs", &[]).unwrap().name);
+        let error = configuration("jungfrau", &[]).unwrap_err().to_string();
+        assert!(error.contains("`jungfrau`") && error.contains("multiblade"), "{error}");
+    }
+}

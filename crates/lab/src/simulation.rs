@@ -1,0 +1,138 @@
+//! The simulation of the detector that a configuration describes.
+
+use evforge_core::detector::{Detector, form, form_rest};
+use evforge_core::event::EventBatch;
+use evforge_core::event_log::EventLog;
+use evforge_core::packet::PacketSlab;
+use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_sim::detector_model::DetectorModel;
+use evforge_sim::faults::log::{FaultLog, SenderReport};
+use evforge_sim::packet::SimulatedPacket;
+use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
+use evforge_sim::sonde::{SondeModel, SondeReadout};
+use evforge_sim::truth::Neutron;
+use evforge_sim::{gdgem, multiblade, multigrid};
+
+/// The simulation of the configured detector, with its own `[simulation]`.
+///
+/// # Errors
+/// If the detector cannot be simulated, or its simulation not be so configured.
+pub fn simulation(config: &Config) -> Result<Simulation, SimulationError> {
+    let settings = &config.simulation;
+    let (detector, readout) = simulated(config, settings)?;
+    Simulation::new(settings, config.pulses, detector, readout)
+}
+
+fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
+    Ok(match &config.detector {
+        DetectorSettings::GdGem(of) => gdgem::srs(of, settings.gdgem),
+        DetectorSettings::EssGdGem(of) => gdgem::ess(of, settings.gdgem, config.pulses)?,
+        DetectorSettings::Sonde(sonde) => {
+            let model = SondeModel::new(sonde, settings.sonde);
+            let readout = SondeReadout::new(sonde, model.layout());
+            (Box::new(model), Box::new(readout))
+        }
+        DetectorSettings::MultiGrid(of) => multigrid::prototype(of, settings.multigrid)?,
+        DetectorSettings::EssMultiGrid(of) => multigrid::ess(of, settings.multigrid, config.pulses)?,
+        DetectorSettings::MultiBlade(of) => multiblade::prototype(of, settings.multiblade, config.pulses)?,
+        DetectorSettings::EssMultiBlade(of) => multiblade::ess(of, settings.multiblade, config.pulses)?,
+        _ => {
+            let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
+            return Err(SimulationError(problem));
+        }
+    })
+}
+
+/// What a detector has made of a simulation.
+pub struct FormedSimulation {
+    /// The neutrons.
+    pub truth: Vec<Neutron>,
+    /// Neutrons that reached the detector, with those that left nothing.
+    pub arrived: u64,
+    /// Hits that the electronics have digitised.
+    pub readouts: u64,
+    /// Packets put on the wire.
+    pub packets: u64,
+    /// What has gone wrong on the way.
+    pub faults: FaultLog,
+    /// Packets that the electronics have made.
+    pub sent: SenderReport,
+    /// The events, in the order in which they were formed.
+    pub events: EventLog,
+    /// The detector, at its end.
+    pub detector: Box<dyn Detector>,
+}
+
+/// Simulates so many pulses and forms their events in memory, by the configured detector.
+///
+/// # Errors
+/// As [`simulation()`], or if the detector cannot be built.
+pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulation, SimulationError> {
+    form_simulation_by(config, config, pulses)
+}
+
+/// Simulates so many pulses of one configuration and forms their events as another one says.
+///
+/// # Errors
+/// As [`form_simulation`].
+pub fn form_simulation_by(
+    simulated: &Config,
+    config: &Config,
+    pulses: usize,
+) -> Result<FormedSimulation, SimulationError> {
+    let mut simulation = simulation(simulated)?;
+    let detector = config.build_detector().map_err(|error| SimulationError(error.to_string()))?;
+    let mut formed = FormedSimulation {
+        truth: Vec::new(),
+        arrived: 0,
+        readouts: 0,
+        packets: 0,
+        faults: FaultLog::default(),
+        sent: SenderReport::default(),
+        events: EventLog::default(),
+        detector,
+    };
+    let mut batch = EventBatch::new(config.input.events_per_batch);
+    let mut left = pulses;
+    while left > 0 {
+        // So many at a time that memory stays small and several threads have something to do.
+        let count = left.min(PULSES_AT_A_TIME);
+        left -= count;
+        for pulse in simulation.next_pulses(count) {
+            formed.take(&pulse.packets, &mut batch);
+            formed.arrived += pulse.arrived;
+            formed.readouts += pulse.readouts;
+            formed.truth.extend(pulse.truth);
+        }
+    }
+    formed.take(&simulation.finish(), &mut batch);
+    formed.faults = simulation.faults().log().clone();
+    formed.sent = simulation.faults().report();
+    form_rest(&mut *formed.detector, &mut batch, |events| {
+        formed.events.take(events);
+        events.clear();
+    });
+    Ok(formed)
+}
+
+impl FormedSimulation {
+    fn take(&mut self, packets: &[SimulatedPacket], batch: &mut EventBatch) {
+        self.packets += packets.len() as u64;
+        form(&mut *self.detector, &slab_of(packets).batch(), batch, |events| {
+            self.events.take(events);
+            events.clear();
+        });
+    }
+}
+
+const PULSES_AT_A_TIME: usize = 16;
+
+/// All packets in one piece of memory.
+pub fn slab_of(packets: &[SimulatedPacket]) -> PacketSlab {
+    let mut slab = PacketSlab::new(packets.len(), packets.iter().map(|packet| packet.bytes.len()).sum());
+    for packet in packets {
+        let has_room = slab.push(&packet.bytes, packet.bytes.len(), packet.origin);
+        debug_assert!(has_room, "the slab was made for them");
+    }
+    slab
+}

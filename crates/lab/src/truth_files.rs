@@ -1,0 +1,140 @@
+//! The files that a simulation writes beside its packets: the truth, and the faults that were injected.
+
+use crate::LabError;
+use crate::simulated_source::SimulationObserver;
+use evforge_core::packet_source::SourceError;
+use evforge_net::staged_file::StagedFile;
+use evforge_sim::faults::log::FaultLog;
+use evforge_sim::simulation::{SimulatedPulse, Simulation};
+use evforge_sim::truth;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The files, as far as they are wanted.
+pub struct TruthFiles {
+    truth: Option<TruthFile>,
+    faults: Option<FaultFile>,
+}
+
+impl TruthFiles {
+    /// Begins the files. They get their names at the end.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn create(truth: Option<&Path>, faults: Option<&Path>) -> Result<Self, LabError> {
+        let create_truth = |path| TruthFile::create(path).map_err(|error| cannot_write(path, &error));
+        Ok(Self {
+            truth: truth.map(create_truth).transpose()?,
+            faults: faults.map(FaultFile::create).transpose()?,
+        })
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!("the truth cannot be written to {}: {error}", path.display())
+}
+
+/// The log of faults, which is written at the end.
+struct FaultFile {
+    path: PathBuf,
+    file: StagedFile,
+}
+
+impl FaultFile {
+    fn create(path: &Path) -> Result<Self, String> {
+        let file = StagedFile::create(path).map_err(|error| {
+            let question = "does the folder exist, and may you write there?";
+            format!("the log of faults cannot be written to {}: {error} ({question})", path.display())
+        })?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    fn write(&mut self, log: &FaultLog) -> Result<(), String> {
+        log.write(&mut self.file).and_then(|()| self.file.finish()).map_err(|error| {
+            format!("the log of faults cannot be written to {}: {error}", self.path.display())
+        })
+    }
+}
+
+/// The truth on its way.
+struct TruthFile {
+    path: PathBuf,
+    writer: TruthWriter,
+    /// Neither ended nor failed, and with at least one pulse.
+    is_under_way: bool,
+}
+
+enum TruthWriter {
+    File(StagedFile),
+    /// A pipe or a device, which has no other name before its end.
+    Stream(BufWriter<File>),
+}
+
+impl TruthFile {
+    fn create(path: &Path) -> io::Result<Self> {
+        let is_stream = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let mut writer = if is_stream {
+            TruthWriter::Stream(BufWriter::new(File::options().write(true).open(path)?))
+        } else {
+            TruthWriter::File(StagedFile::create(path)?)
+        };
+        truth::write_header(&mut writer.output())?;
+        Ok(Self { path: path.to_owned(), writer, is_under_way: false })
+    }
+
+    fn write(&mut self, pulse: &SimulatedPulse) -> Result<(), String> {
+        let result = truth::write(&pulse.truth, &mut self.writer.output());
+        self.is_under_way = result.is_ok();
+        result.map_err(|error| cannot_write(&self.path, &error))
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.is_under_way = false;
+        let result = match &mut self.writer {
+            TruthWriter::File(file) => file.finish(),
+            TruthWriter::Stream(stream) => stream.flush(),
+        };
+        result.map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+impl TruthWriter {
+    fn output(&mut self) -> &mut dyn Write {
+        match self {
+            Self::File(file) => file,
+            Self::Stream(stream) => stream,
+        }
+    }
+}
+
+impl Drop for TruthFile {
+    /// A simulation that was stopped has its truth up to there.
+    fn drop(&mut self) {
+        if self.is_under_way
+            && let Err(error) = self.end()
+        {
+            // Nobody may be reading standard error any more.
+            let _ = writeln!(io::stderr(), "evforge: {error}");
+        }
+    }
+}
+
+impl SimulationObserver for TruthFiles {
+    fn pulse(&mut self, pulse: &SimulatedPulse) -> Result<(), SourceError> {
+        if let Some(truth) = &mut self.truth {
+            truth.write(pulse)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, simulation: &Simulation) -> Result<(), SourceError> {
+        if let Some(truth) = &mut self.truth {
+            truth.end()?;
+        }
+        if let Some(faults) = &mut self.faults {
+            faults.write(simulation.faults().log())?;
+        }
+        Ok(())
+    }
+}
