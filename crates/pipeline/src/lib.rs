@@ -31,6 +31,7 @@ pub mod accuracy;
 pub mod benchmark;
 pub mod capture_run;
 pub mod config;
+mod figures;
 mod forming;
 pub mod host_needs;
 pub mod latency;
