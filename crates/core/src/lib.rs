@@ -47,6 +47,7 @@ pub mod live_time;
 pub mod losses;
 pub mod monitor;
 pub mod output;
+mod output_state;
 pub mod packet;
 pub mod packet_source;
 pub mod pulse;

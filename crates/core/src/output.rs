@@ -18,6 +18,7 @@
 //! | O11 | MUST NOT hold more memory than [`memory_bound`](Output::memory_bound), the batches it keeps included | adds it to what `run --check` promises |
 
 use crate::counter::CounterSnapshot;
+pub use crate::output_state::OutputProgress;
 use crate::pulsed::PulsedBatch;
 use crate::run_state::RunState;
 use std::sync::Arc;
@@ -87,17 +88,6 @@ impl From<std::io::Error> for OutputError {
             _ => Self::Final(error.to_string()),
         }
     }
-}
-
-/// How far an output has come with the events that it has taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutputProgress {
-    /// Events that are where they belong.
-    pub committed: u64,
-    /// Events taken that are not yet.
-    pub pending: u64,
-    /// Events taken that have no place there; why is in the output's own counters.
-    pub left_out: u64,
 }
 
 /// A consumer of events; see the [module](self) for what it must and may do.

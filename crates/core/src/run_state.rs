@@ -3,7 +3,7 @@
 use crate::counter::{CounterSnapshot, Role, Unit};
 use crate::ledger::DetectorLedger;
 use crate::losses::LossBreakdown;
-use crate::output::OutputProgress;
+pub use crate::output_state::{OutputCounters, OutputState};
 use crate::pulsed::Calendar;
 use std::time::Duration;
 
@@ -51,82 +51,6 @@ impl RunState {
     /// A counter of a stage before the detector: `stage_value("receive", "bytes_received")`.
     pub fn stage_value(&self, stage: &str, counter: &str) -> Option<u64> {
         self.stages.iter().find(|(name, _)| *name == stage)?.1.value(counter)
-    }
-}
-
-crate::counters! {
-    /// Counters of any output: offered = committed + left out + dropped + missed + queued + pending, in every snapshot.
-    pub struct OutputCounters: "output" {
-        offered: Enters(Outputs), Events, "Events offered to the output.";
-        committed: Leaves(Outputs), Events, "Events that are where they belong.";
-        left_out: Discarded(Outputs), Events, "Events taken that have no place there; why is in the output's own counters.";
-        dropped: Discarded(Outputs), Events, "Events dropped because the queue of the output was full.";
-        missed: Discarded(Outputs), Events, "Events that the output did not get, or did not keep, because it had failed.";
-        queued: Held(Outputs), Events, "Events that wait for the output.";
-        pending: Held(Outputs), Events, "Events taken that are not yet where they belong.";
-        accepted: Information, Events, "Events taken.";
-        queued_bytes: Information, Bytes, "Memory of what waits for the output.";
-        pulses_lost: Information, Times, "Pulses that began in batches that were dropped or missed. One that goes on in a batch that was taken begins there for the output, so this is an upper bound.";
-        retries: Information, Times, "Times at which the output could not go on for a while, and tried again.";
-        interruptions: Information, Times, "Times at which the output began to wait for a cause to pass.";
-    }
-}
-
-impl OutputCounters {
-    /// Takes over what the output says of its progress.
-    pub fn set_progress(&mut self, progress: OutputProgress) {
-        (self.committed, self.pending, self.left_out) =
-            (progress.committed, progress.pending, progress.left_out);
-    }
-}
-
-/// One output at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutputState {
-    /// Its name in the configuration: "nexus".
-    pub id: String,
-    /// What it is, for people: "events in run.nxs".
-    pub name: String,
-    /// What became of the events that it was offered.
-    pub counters: OutputCounters,
-    /// What it counts itself.
-    pub own: CounterSnapshot,
-    /// Why it is waiting at this moment, if it is.
-    pub waiting: Option<String>,
-    /// The first cause that it had to wait for.
-    pub interruption: Option<String>,
-    /// Why it has failed, if it has.
-    pub failure: Option<String>,
-    /// What it left behind after it, or the input, had failed.
-    pub note: Option<String>,
-    /// True if it only needs to be up to date, so that what it drops is no fault: pictures.
-    pub may_drop: bool,
-}
-
-impl OutputState {
-    /// True if everything it was offered is, or will be, where it belongs.
-    pub fn is_whole(&self) -> bool {
-        self.failure.is_none() && (self.may_drop || self.counters.dropped + self.counters.missed == 0)
-    }
-
-    /// What is wrong with it, for people; none if nothing is.
-    pub fn alarm(&self) -> Option<String> {
-        if let Some(failure) = &self.failure {
-            return Some(format!("FAILED OUTPUT: {}: {failure}", self.name));
-        }
-        if let Some(waiting) = &self.waiting {
-            let dropped = self.counters.dropped;
-            let lost =
-                if dropped > 0 { format!(" {dropped} events were dropped so far.") } else { String::new() };
-            return Some(format!("{} is waiting: {waiting}.{lost}", self.name));
-        }
-        (self.counters.dropped > 0 && !self.may_drop)
-            .then(|| format!("{}: {} events were dropped, it is too slow", self.name, self.counters.dropped))
-    }
-
-    /// All counters: those of any output, then its own.
-    pub fn all_counters(&self) -> CounterSnapshot {
-        CounterSnapshot::of(&self.counters).join(&self.own)
     }
 }
 
@@ -194,34 +118,4 @@ pub fn discards(ledger: &DetectorLedger) -> Vec<Discard> {
         }
     }
     discards
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::counter::{CounterSet, Law};
-
-    #[test]
-    fn every_event_offered_to_an_output_is_somewhere() {
-        let mut counters =
-            OutputCounters { offered: 10, dropped: 1, missed: 2, queued: 3, ..Default::default() };
-        counters.set_progress(OutputProgress { committed: 2, pending: 1, left_out: 1 });
-        assert_eq!(counters.imbalance(Law::Outputs), 0);
-        counters.missed -= 1;
-        assert_eq!(counters.imbalance(Law::Outputs), 1);
-    }
-
-    #[test]
-    fn an_output_tells_the_worst_first() {
-        let mut state = OutputState { name: "events in a.csv".into(), ..Default::default() };
-        assert!(state.is_whole() && state.alarm().is_none());
-        state.counters.dropped = 7;
-        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("too slow")));
-        state.may_drop = true;
-        assert!(state.is_whole() && state.alarm().is_none());
-        state.waiting = Some("no space left".into());
-        assert!(state.alarm().is_some_and(|alarm| alarm.contains("is waiting: no space left. 7 events")));
-        state.failure = Some("gone".into());
-        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.starts_with("FAILED OUTPUT")));
-    }
 }

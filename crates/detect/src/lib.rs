@@ -13,7 +13,7 @@
 //! | whole events of several sources into order | [`event_order`] |
 //! | the hits of each module into windows, their events into order | [`module_windows`] |
 //! | cut the hits of a plane into time groups | [`plane_sorter`] |
-//! | split groups into clusters | [`cluster`] |
+//! | split groups into clusters | [`strip_clusterer`], [`cluster`] |
 //! | do that in regions of a panel, on several threads | [`partition`] |
 //! | match the clusters of two planes | [`plane_matching`] |
 //! | all of that for two planes of strips | [`strip_former`] |
@@ -69,7 +69,9 @@ pub mod plane_sorter;
 pub mod settings;
 pub mod sonde;
 pub mod source_clock;
+pub mod strip_clusterer;
 pub mod strip_former;
+mod strip_rules;
 pub mod tick;
 pub mod time_line;
 pub mod time_order;

@@ -9,24 +9,15 @@
 //!
 //! Time groups are found before, and clusters are matched after, by one thread, in the same order as always.
 
-use crate::cluster::{Cluster, ClusterChoice, StripClusterer};
+use crate::cluster::Cluster;
 use crate::hit::{Hit, STRIP_LIMIT, TimeKey};
 use crate::plane_matching::{MatchBy, PLANES};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
-use crate::strip_former::StripRules;
+use crate::strip_clusterer::{ClusterChoice, StripClusterer};
+pub use crate::strip_rules::PartitionRule;
+use crate::strip_rules::StripRules;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// How the planes of a panel are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartitionRule {
-    /// Regions of each plane, at least 1.
-    pub regions: usize,
-    /// Strips beyond its own that a region sees on the side of the higher strips.
-    pub overlap: u16,
-    /// Strips of each plane. The last region owns what lies above.
-    pub strips: [u16; PLANES],
-}
 
 /// Runs the regions of a step.
 pub trait RegionExecutor: Send + Sync + std::fmt::Debug {

@@ -12,42 +12,12 @@
 //! | [`Gap`](MatchBy::Gap) | their starts | the latest end |
 
 use crate::cluster::Cluster;
+pub use crate::cluster::MatchBy;
 use crate::memory::touched;
 use std::collections::VecDeque;
 
 /// Number of planes.
 pub const PLANES: usize = 2;
-
-/// Which times of clusters are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MatchBy {
-    /// The last hits: where the tracks begin in a micro-TPC, closest to the neutron.
-    #[default]
-    End,
-    /// The first hits.
-    Start,
-    /// The middles.
-    Centre,
-    /// Both must share some time.
-    Overlap,
-    /// The time between the end of one and the start of the next.
-    Gap,
-}
-
-impl MatchBy {
-    /// All ways.
-    pub const ALL: [Self; 5] = [Self::End, Self::Start, Self::Centre, Self::Overlap, Self::Gap];
-
-    /// The time that clusters are ordered by, in ticks: never before the first hit of the cluster.
-    #[inline]
-    pub fn key(self, cluster: &Cluster) -> u64 {
-        match self {
-            Self::End => cluster.time_end,
-            Self::Centre => cluster.time_start + (cluster.time_end - cluster.time_start) / 2,
-            Self::Start | Self::Overlap | Self::Gap => cluster.time_start,
-        }
-    }
-}
 
 /// When clusters belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,47 +4,17 @@
 //! sets how far time is closed; [`StripFormer::next_match`] then hands out, one by one, the clusters that
 //! belong together. It can be left off at any point, so that a full event batch never loses anything.
 
-use crate::cluster::{Cluster, ClusterRule, StripClusterer};
+use crate::cluster::Cluster;
 use crate::hit::Hit;
-use crate::joint_time::{Closing, DataTime, SMALLEST_STEP};
-use crate::partition::{OneByOne, Partition, PartitionRule, RegionExecutor};
-use crate::plane_matching::{MatchRule, MatchedClusters, PLANES, PlaneMatcher};
+use crate::joint_time::{Closing, DataTime};
+use crate::partition::{OneByOne, Partition, RegionExecutor};
+use crate::plane_matching::{MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
 use crate::source_clock::AcceptedHits;
+use crate::strip_clusterer::StripClusterer;
+pub use crate::strip_rules::StripRules;
 use crate::track_monitor::{Unwatched, Watch};
 use std::sync::Arc;
-
-/// How hits become clusters and clusters become events. Times in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StripRules {
-    /// Per plane: largest time between two hits that follow one another in a cluster.
-    pub max_time_gap: [u64; PLANES],
-    /// Per plane: what makes a cluster.
-    pub cluster: [ClusterRule; PLANES],
-    /// When clusters belong to one event.
-    pub matching: MatchRule,
-    /// Hits that a time group may have; larger groups are discarded.
-    pub max_group: usize,
-    /// Hits per plane that may wait for their time to close.
-    pub max_held_hits: usize,
-    /// Regions that the planes are clustered in, if they are cut.
-    pub partition: Option<PartitionRule>,
-    /// Low bits of times that are left out.
-    pub decimation: u32,
-}
-
-impl StripRules {
-    /// Hits that must have come in before more is closed: enough to be worth handing out to regions.
-    fn smallest_step(&self) -> usize {
-        match self.partition {
-            None => SMALLEST_STEP,
-            Some(_) => (self.max_held_hits / 8).clamp(SMALLEST_STEP, LARGEST_STEP),
-        }
-    }
-}
-
-/// No more hits are collected for the regions of a partition than a cache holds.
-const LARGEST_STEP: usize = 1 << 16;
 
 /// Counts of what has been left out on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

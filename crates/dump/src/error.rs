@@ -1,6 +1,6 @@
 //! What can go wrong with a dump, told to the person who named it.
 
-use crate::rows::TABLES;
+use crate::tables::TABLES;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,22 @@
 //! How a table lies in a file, recognised by what the file declares.
 
-use crate::rows::Row;
 use hdf5_metno::types::{CompoundType, H5Type, TypeDescriptor};
 use hdf5_metno::{Dataset, Result};
 use std::fmt::Write as _;
 use std::ops::Range;
+
+/// A row of one of the tables.
+pub trait Row: H5Type + Copy + Send + std::fmt::Debug + 'static {
+    /// Name of the table in the file.
+    const TABLE: &'static str;
+    /// The attribute `format_version` of the table, where it has one.
+    const FORMAT_VERSION: Option<u16>;
+
+    /// The layouts in which the table is found in files, the one that is written first.
+    fn layouts() -> Vec<Layout<Self>>
+    where
+        Self: Sized;
+}
 
 /// One way in which rows of a table lie in files.
 #[derive(Clone, Debug)]

@@ -34,3 +34,4 @@ pub mod recording;
 pub mod rows;
 pub mod table_reader;
 pub mod table_writer;
+pub mod tables;

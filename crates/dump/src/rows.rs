@@ -1,21 +1,6 @@
 //! The rows of the tables, as they lie in the files (EFU formats of 2018, section 12).
 
-use crate::august_2018::{AugustSrsHit, LAYOUT};
-use crate::layout::Layout;
 use hdf5_metno::H5Type;
-
-/// A row of one of the tables.
-pub trait Row: H5Type + Copy + Send + std::fmt::Debug + 'static {
-    /// Name of the table in the file.
-    const TABLE: &'static str;
-    /// The attribute `format_version` of the table, where it has one.
-    const FORMAT_VERSION: Option<u16>;
-
-    /// The layouts in which the table is found in files, the one that is written first.
-    fn layouts() -> Vec<Layout<Self>>
-    where
-        Self: Sized;
-}
 
 /// A hit of a VMM chip: table `srs_hits`, 23 bytes, packed, of October and November 2018.
 #[derive(Clone, Copy, Debug, Default, PartialEq, H5Type)]
@@ -42,19 +27,6 @@ pub struct SrsHit {
     pub chiptime: f32,
 }
 
-impl Row for SrsHit {
-    const TABLE: &'static str = "srs_hits";
-    const FORMAT_VERSION: Option<u16> = Some(1);
-
-    fn layouts() -> Vec<Layout<Self>> {
-        vec![
-            Layout::written::<Self>("of October 2018"),
-            Layout::raw::<AugustSrsHit<u8>>(LAYOUT),
-            Layout::raw::<AugustSrsHit<bool>>(LAYOUT),
-        ]
-    }
-}
-
 /// A readout of a CAEN digitizer: table `mbcaen_readouts`, 20 bytes, packed, of November 2018.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, H5Type)]
 #[repr(C, packed)]
@@ -69,15 +41,6 @@ pub struct CaenReadout {
     pub channel: u16,
     /// Amplitude.
     pub adc: u16,
-}
-
-impl Row for CaenReadout {
-    const TABLE: &'static str = "mbcaen_readouts";
-    const FORMAT_VERSION: Option<u16> = Some(0);
-
-    fn layouts() -> Vec<Layout<Self>> {
-        vec![Layout::written::<Self>("of November 2018")]
-    }
 }
 
 /// A hit of a Mesytec module: table `mgmesytec_hits`, 33 bytes, packed, of August 2018.
@@ -105,15 +68,3 @@ pub struct MesytecHit {
     /// Time since the trigger, as the module gives it.
     pub time_diff: u16,
 }
-
-impl Row for MesytecHit {
-    const TABLE: &'static str = "mgmesytec_hits";
-    const FORMAT_VERSION: Option<u16> = None;
-
-    fn layouts() -> Vec<Layout<Self>> {
-        vec![Layout::written::<Self>("of August 2018")]
-    }
-}
-
-/// The names of all tables that are dumps.
-pub const TABLES: [&str; 3] = [SrsHit::TABLE, CaenReadout::TABLE, MesytecHit::TABLE];

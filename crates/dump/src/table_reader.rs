@@ -1,8 +1,9 @@
 //! Reading a table, a stretch of rows at a time.
 
 use crate::error::DumpError;
+use crate::layout::Row;
 use crate::layout::{Layout, describe};
-use crate::rows::{Row, TABLES};
+use crate::tables::TABLES;
 use hdf5_metno::dataset::Layout as Storage;
 use hdf5_metno::{Dataset, File};
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! Writing a table.
 
 use crate::error::DumpError;
-use crate::rows::Row;
+use crate::layout::Row;
 use evforge_net::staged_file::StagedName;
 use hdf5_metno::types::VarLenUnicode;
 use hdf5_metno::{Dataset, Datatype, File};

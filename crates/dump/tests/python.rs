@@ -6,7 +6,8 @@
 
 mod shared;
 
-use evforge_dump::rows::{CaenReadout, MesytecHit, Row, SrsHit};
+use evforge_dump::layout::Row;
+use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
 use serde_json::{Value, json};
 use shared::{read, write};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::output::print;
-use crate::run::Method;
+use crate::receive_backend::Method;
 use clap::Args;
 use evforge_net::host_check::{Finding, Verdict, check_host};
 use evforge_pipeline::config::Config;

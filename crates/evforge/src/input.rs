@@ -3,8 +3,9 @@
 use crate::CommandError;
 use evforge_core::packet_source::PacketSource;
 use evforge_detect::multigrid::MultiGridSettings;
+use evforge_dump::layout::Row;
 use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
-use evforge_dump::rows::{CaenReadout, MesytecHit, Row};
+use evforge_dump::rows::{CaenReadout, MesytecHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_net::capture::CaptureReader;
 use evforge_pipeline::config::{Config, DetectorSettings};

@@ -2,7 +2,8 @@
 
 use crate::CommandError;
 use crate::output::print;
-use evforge_dump::rows::{CaenReadout, MesytecHit, Row, SrsHit};
+use evforge_dump::layout::Row;
+use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
 use evforge_dump::table_reader::{DumpFile, TableReader};
 use evforge_pipeline::report::grouped;
 use std::collections::BTreeMap;

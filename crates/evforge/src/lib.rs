@@ -25,6 +25,7 @@ macro_rules! eprintln {
 
 mod accuracy;
 mod bench;
+mod command_error;
 mod counter_table;
 mod demo;
 mod doctor;
@@ -43,6 +44,7 @@ mod overlay;
 mod picture;
 mod privileges;
 mod progress;
+mod receive_backend;
 mod record;
 mod replay;
 mod run;
@@ -53,6 +55,7 @@ mod simulate;
 mod status_line;
 mod write;
 
+pub(crate) use command_error::CommandError;
 pub use counter_table::counter_table;
 pub use outputs::shipped_outputs;
 
@@ -134,9 +137,6 @@ enum Command {
     /// Say which channels stand out in a capture and should be masked
     Masks(masks::MasksArguments),
 }
-
-/// Why a command failed, in words for a person.
-pub(crate) type CommandError = Box<dyn std::error::Error>;
 
 /// Runs the program with the arguments of the process. `[outputs.…]` may be of the kinds in `registry`.
 pub fn main_with(registry: Registry) -> ExitCode {

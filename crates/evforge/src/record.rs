@@ -3,7 +3,7 @@
 use crate::CommandError;
 use crate::left_over::tell_recordings;
 use crate::output::{Ending, check_writable};
-use crate::run::WayArguments;
+use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;

@@ -5,6 +5,7 @@ use crate::input::open_until;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans, Outputs};
 use crate::progress::ProgressDisplay;
+use crate::receive_backend::Method;
 use crate::record::RecordLimits;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -14,7 +15,7 @@ use evforge_core::packet::PacketSlab;
 use evforge_core::run_state::RunState;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, Duration, InputSettings, MethodSetting};
+use evforge_pipeline::config::{Config, Duration, InputSettings};
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
@@ -82,42 +83,6 @@ impl RunArguments {
     /// Whether packets come from the network.
     pub(crate) fn is_live(&self) -> bool {
         self.input.is_none() && !self.check
-    }
-}
-
-/// The way in, for commands that receive without a configuration.
-#[derive(Args)]
-pub(crate) struct WayArguments {
-    /// Receive at this local address
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
-    pub(crate) address: IpAddr,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
-    pub(crate) receive: Method,
-    /// Receive from this network interface by AF_XDP; one thread then takes all ports
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
-    pub(crate) interface: Option<String>,
-}
-
-/// Ways to receive, by the names of the configuration.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Method {
-    /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket
-    Auto,
-    /// Through a kernel socket, without privileges
-    Socket,
-    /// By AF_XDP, or not at all
-    Xdp,
-}
-
-impl Method {
-    /// The same in a configuration.
-    pub(crate) fn setting(self) -> MethodSetting {
-        match self {
-            Self::Auto => MethodSetting::Auto,
-            Self::Socket => MethodSetting::Socket,
-            Self::Xdp => MethodSetting::Xdp,
-        }
     }
 }
 

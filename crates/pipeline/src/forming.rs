@@ -2,12 +2,12 @@
 
 use crate::latency::{LatencyMeter, LatencySummary};
 use crate::monitor_tap::MonitorTap;
-use crate::run_state::with_pulses;
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
-use evforge_core::pulsed::{Calendar, PulseStage, PulseStageSettings};
+use evforge_core::pulsed::{Calendar, PulseCounters, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_net::record::{RecordInlet, Recorder, Recording};
 use evforge_outputs::{OutputOutcome, OutputSet};
@@ -200,4 +200,11 @@ fn deliver(
     let arrival_ns = latency.as_mut().and_then(|meter| meter.deliver(events));
     pulses.hand_on(events, arrival_ns, &mut |batch| outputs.offer(batch, stop));
     events.clear();
+}
+
+/// A detector's ledger with the counters of the stage that assigns pulses.
+pub(crate) fn with_pulses(mut ledger: DetectorLedger, pulses: &PulseCounters) -> DetectorLedger {
+    let counters = std::mem::take(&mut ledger.counters);
+    ledger.counters = counters.join(&CounterSnapshot::of(pulses));
+    ledger
 }

@@ -25,6 +25,7 @@
 
 pub mod capture_run;
 pub mod config;
+mod figures;
 mod forming;
 pub mod host_needs;
 pub mod latency;

@@ -7,11 +7,12 @@
 //! published. Events themselves depend on the packets alone.
 
 use crate::config::Config;
+use crate::figures::listed;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{new_slab, queues};
-use crate::report::{Ending, RunReport, listed};
+use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use evforge_core::counter::CounterSnapshot;

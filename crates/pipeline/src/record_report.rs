@@ -1,6 +1,6 @@
 //! What a recording reports at its end: as JSON for programs and as text for people.
 
-use crate::report::{counters_json, grouped, listed, scaled};
+use crate::figures::{counters_json, grouped, listed, scaled};
 use evforge_core::counter::CounterSnapshot;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::ReceiveLosses;

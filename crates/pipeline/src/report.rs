@@ -3,6 +3,8 @@
 //! The JSON has at least the fields of the design's section 6; `sent` is absent where the format has no
 //! sequence, and losses that were already in a capture have the place `input`.
 
+use crate::figures::counters_json;
+pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::time_source;
@@ -16,7 +18,6 @@ use evforge_net::record::Recording;
 use evforge_outputs::OutputOutcome;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,12 +279,6 @@ impl RunReport {
     }
 }
 
-/// Addresses as people read them.
-pub(crate) fn listed(addresses: &[SocketAddr]) -> String {
-    let names: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
-    names.join(", ")
-}
-
 fn packets_json(packets: &PacketLedger) -> Value {
     let mut json = json!({
         "received": packets.received,
@@ -400,11 +395,6 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
     })
 }
 
-/// Counters as JSON, by name.
-pub(crate) fn counters_json(counters: &CounterSnapshot) -> Value {
-    Value::Object(counters.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect())
-}
-
 fn packets_text(packets: &PacketLedger) -> String {
     let sent = packets.sent.map_or("sent not known".to_owned(), |sent| format!("sent {}", grouped(sent)));
     let lost = packets.sent.map_or("not known".to_owned(), |_| grouped(packets.lost));
@@ -448,37 +438,6 @@ fn source_text(source: &SourceLedger, place: &str) -> String {
         let _ = write!(text, ", live {:.3} % (in the worst {when} {:.1} %)", live * 100.0, worst * 100.0);
     }
     text
-}
-
-/// A count in groups of three digits.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number with three digits and a prefix: 12.3 M.
-pub fn scaled(value: f64) -> String {
-    let (value, prefix) = match value {
-        value if value >= 1e9 => (value / 1e9, " G"),
-        value if value >= 1e6 => (value / 1e6, " M"),
-        value if value >= 1e3 => (value / 1e3, " k"),
-        value => (value, ""),
-    };
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$}{prefix}")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Puts together what is known of a run at one moment: for outputs, page, status line and report alike.
 
-use crate::forming::Forming;
+use crate::forming::{Forming, with_pulses};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
 use evforge_core::ledger::DetectorLedger;
@@ -50,11 +50,4 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
 /// The ledger of a run with `detector` before its first packet: it has all counters that there will be.
 pub fn ledger_at_start(detector: &dyn Detector) -> DetectorLedger {
     with_pulses(detector.ledger(), &PulseCounters::default())
-}
-
-/// A detector's ledger with the counters of the stage that assigns pulses.
-pub(crate) fn with_pulses(mut ledger: DetectorLedger, pulses: &PulseCounters) -> DetectorLedger {
-    let counters = std::mem::take(&mut ledger.counters);
-    ledger.counters = counters.join(&CounterSnapshot::of(pulses));
-    ledger
 }

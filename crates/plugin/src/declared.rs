@@ -1,6 +1,6 @@
 //! Counters: those that a library declares, and those of the host.
 
-use crate::library::text;
+use crate::text::text;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role, Unit};
 use evforge_plugin_interface::layout::{Counter, law, role, unit};
 

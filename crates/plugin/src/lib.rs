@@ -25,6 +25,7 @@ pub mod library;
 mod accounts;
 mod outlet;
 mod packets;
+mod text;
 
 pub use declared::PluginCounters;
 pub use detector::{CreateError, PluginDetector};

@@ -1,6 +1,7 @@
 //! A shared library, loaded and checked.
 
 use crate::declared::declared_counters;
+use crate::text::text;
 use evforge_core::counter::CounterInfo;
 use evforge_plugin_interface::layout::{
     Counter, Counters, Create, Describe, Destroy, DetectorInterface, ENTRY_POINT, EntryPoint,
@@ -8,7 +9,6 @@ use evforge_plugin_interface::layout::{
 };
 use libloading::Library;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -200,17 +200,4 @@ fn functions(table: &DetectorInterface) -> Result<Functions, String> {
         sources: table.sources,
         destroy: table.destroy.ok_or_else(|| missing("destroy"))?,
     })
-}
-
-/// A text of the library; none if it is null, empty or not UTF-8.
-///
-/// # Safety
-/// `text` is null or points to bytes that end with 0.
-pub(crate) unsafe fn text(text: *const c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: not null, so it ends with 0.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().ok().filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -29,6 +29,7 @@
 mod accept;
 mod accumulator;
 mod client;
+mod client_counts;
 mod connections;
 mod error;
 pub mod frame;
@@ -48,9 +49,10 @@ mod shared;
 mod sink;
 pub mod spectrum;
 
+pub use client_counts::ClientCounts;
 pub use error::ViewError;
 pub use evforge_outputs::MonitorControl;
-pub use live_view::{ClientCounts, LiveView};
+pub use live_view::LiveView;
 pub use options::ViewOptions;
 pub use protocol::LocatedLoss;
 pub use settings::ViewSettings;

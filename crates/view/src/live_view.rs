@@ -1,11 +1,10 @@
 //! A live view: its server's life, and the handles to it.
 
+use crate::client_counts::ClientCounts;
 use crate::error::ViewError;
 use crate::options::ViewOptions;
 use crate::server;
 use crate::shared::Shared;
-use crate::sink::LiveSink;
-use serde::Serialize;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -39,32 +38,10 @@ use tokio::sync::watch;
 /// ```
 #[derive(Debug)]
 pub struct LiveView {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     address: SocketAddr,
     shutdown: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What the browsers have done since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ClientCounts {
-    /// Browsers watching now.
-    pub connected: u64,
-    /// Browsers dropped because they acknowledged nothing in time or broke the protocol.
-    pub dropped: u64,
-    /// Browsers turned away because there were too many.
-    pub refused: u64,
-    /// Updates sent to all browsers.
-    pub updates_sent: u64,
-    /// Updates that browsers missed because they were slow.
-    pub updates_skipped: u64,
-    /// Connections open now, those of browsers that watch among them.
-    pub connections: u64,
-    /// Connections turned away because too many were open: all together, from one address, or for the descriptors that the
-    /// process may have.
-    pub connections_refused: u64,
-    /// Connections cut because they asked for nothing, or took no part of an answer, for too long.
-    pub connections_timed_out: u64,
 }
 
 impl LiveView {
@@ -98,19 +75,6 @@ impl LiveView {
     /// Where the page is: `http://` and this. With port 0 in the options, the port that was taken.
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// A sink for the only stream.
-    pub fn sink(&self) -> LiveSink {
-        self.sink_for("")
-    }
-
-    /// A sink for one of several streams, whose sources the page shows with the stream's name in front. The
-    /// picture is the sum of all sinks; each takes 8 bytes per pixel.
-    pub fn sink_for(&self, stream: &str) -> LiveSink {
-        let counts = self.shared.add_stream(stream);
-        let name = format!("live view at http://{}", self.address);
-        LiveSink::new(counts, self.shared.bins, name)
     }
 
     /// What the browsers have done since the start.

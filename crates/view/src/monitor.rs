@@ -3,8 +3,7 @@
 //! The view knows nothing of what is in them: the run gives a [`MonitorControl`](evforge_outputs::MonitorControl), whose JSON goes to the page as
 //! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
 
-use crate::page;
-use crate::server::{Server, plain};
+use crate::page::{plain, with_type};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -13,20 +12,24 @@ use axum::routing::{get, post};
 use evforge_outputs::MonitorControl;
 use std::sync::Arc;
 
+/// What the run has given, if it has.
+type Control = Option<Arc<dyn MonitorControl>>;
+
 /// The paths of the monitor.
-pub(crate) fn routes() -> Router<Server> {
+pub(crate) fn routes<S>(control: Control) -> Router<S> {
     Router::new()
         .route("/monitor.json", get(data))
-        .route("/monitor/on", post(async |server: State<Server>| switch(server, true).await))
-        .route("/monitor/off", post(async |server: State<Server>| switch(server, false).await))
+        .route("/monitor/on", post(async |control: State<Control>| switch(control, true).await))
+        .route("/monitor/off", post(async |control: State<Control>| switch(control, false).await))
+        .with_state(control)
 }
 
-async fn data(State(server): State<Server>) -> Response<Body> {
-    with_control(&server, |control| answer(control)).await
+async fn data(State(control): State<Control>) -> Response<Body> {
+    with_control(control, |control| answer(control)).await
 }
 
-async fn switch(State(server): State<Server>, on: bool) -> Response<Body> {
-    with_control(&server, move |control| match control.switch(on) {
+async fn switch(State(control): State<Control>, on: bool) -> Response<Body> {
+    with_control(control, move |control| match control.switch(on) {
         Ok(()) => answer(control),
         Err(reason) => plain(StatusCode::CONFLICT, format!("{reason}\n")),
     })
@@ -35,10 +38,10 @@ async fn switch(State(server): State<Server>, on: bool) -> Response<Body> {
 
 /// Lets `answer` ask the control on a thread of its own: monitor data of many channels are megabytes.
 async fn with_control(
-    server: &Server,
+    control: Control,
     answer: impl FnOnce(&dyn MonitorControl) -> Response<Body> + Send + 'static,
 ) -> Response<Body> {
-    let Some(control) = server.monitor().map(Arc::clone) else {
+    let Some(control) = control else {
         let text = "this live view has no monitor data: it was started without a detector to monitor\n";
         return plain(StatusCode::NOT_FOUND, text.into());
     };
@@ -53,5 +56,5 @@ fn answer(control: &dyn MonitorControl) -> Response<Body> {
     } else {
         r#"{"on":false}"#.into()
     };
-    page::with_type(StatusCode::OK, "application/json", Body::from(text))
+    with_type(StatusCode::OK, "application/json", Body::from(text))
 }

@@ -46,6 +46,11 @@ pub(crate) fn answer(path: &str, request: &HeaderMap) -> Response<Body> {
     response
 }
 
+/// An answer in words.
+pub(crate) fn plain(status: StatusCode, text: String) -> Response<Body> {
+    with_type(status, "text/plain; charset=utf-8", Body::from(text))
+}
+
 /// A response with a type and the headers that all responses have.
 pub(crate) fn with_type(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);

@@ -4,7 +4,7 @@ use crate::accept;
 use crate::client::{self, Seat};
 use crate::guard::Guard;
 use crate::monitor;
-use crate::page;
+use crate::page::{self, plain};
 use crate::pictures::{Update, make_updates, picture_now};
 use crate::shared::Shared;
 use axum::Router;
@@ -15,7 +15,6 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use evforge_outputs::MonitorControl;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,13 +36,6 @@ pub(crate) struct Server {
     shutdown: watch::Receiver<bool>,
 }
 
-impl Server {
-    /// The control of the monitor data, if the run has given one.
-    pub(crate) fn monitor(&self) -> Option<&Arc<dyn MonitorControl>> {
-        self.shared.options.monitor.as_ref()
-    }
-}
-
 /// Serves until `shutdown` turns true.
 pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: watch::Receiver<bool>) {
     let (sender, updates) = watch::channel(Update::default());
@@ -57,7 +49,7 @@ pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: wa
         .route("/api/image.bin", get(image_bin))
         .route("/api/spectrum.json", get(spectrum))
         .route("/api/live", get(live))
-        .merge(monitor::routes())
+        .merge(monitor::routes(server.shared.options.monitor.clone()))
         .fallback(file)
         .layer(middleware::from_fn_with_state(server.clone(), admit))
         .with_state(server.clone());
@@ -140,8 +132,4 @@ fn json(answer: &impl Serialize) -> Response<Body> {
         Ok(bytes) => page::with_type(StatusCode::OK, "application/json", Body::from(bytes)),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
     }
-}
-
-pub(crate) fn plain(status: StatusCode, text: String) -> Response<Body> {
-    page::with_type(status, "text/plain; charset=utf-8", Body::from(text))
 }

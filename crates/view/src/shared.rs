@@ -1,15 +1,15 @@
 //! What the sinks, the server and the owner of a view share.
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
+use crate::client_counts::ClientCounters;
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
-use crate::live_view::ClientCounts;
 use crate::options::ViewOptions;
 use crate::projection::Image;
 use crate::protocol::{GeometryState, Hello, Now, SpectrumState, State, StreamState};
 use crate::spectrum::SpectrumBins;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,34 +23,6 @@ pub(crate) struct Shared {
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
     pub(crate) clients: ClientCounters,
-}
-
-/// Counters of the browsers, and of their connections.
-#[derive(Debug, Default)]
-pub(crate) struct ClientCounters {
-    pub(crate) connected: AtomicU64,
-    pub(crate) dropped: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) sent: AtomicU64,
-    pub(crate) skipped: AtomicU64,
-    pub(crate) connections: AtomicU64,
-    pub(crate) connections_refused: AtomicU64,
-    pub(crate) connections_timed_out: AtomicU64,
-}
-
-impl ClientCounters {
-    pub(crate) fn snapshot(&self) -> ClientCounts {
-        ClientCounts {
-            connected: self.connected.load(Relaxed),
-            dropped: self.dropped.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            updates_sent: self.sent.load(Relaxed),
-            updates_skipped: self.skipped.load(Relaxed),
-            connections: self.connections.load(Relaxed),
-            connections_refused: self.connections_refused.load(Relaxed),
-            connections_timed_out: self.connections_timed_out.load(Relaxed),
-        }
-    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -51,6 +51,21 @@ impl LiveSink {
     }
 }
 
+impl LiveView {
+    /// A sink for the only stream.
+    pub fn sink(&self) -> LiveSink {
+        self.sink_for("")
+    }
+
+    /// A sink for one of several streams, whose sources the page shows with the stream's name in front. The
+    /// picture is the sum of all sinks; each takes 8 bytes per pixel.
+    pub fn sink_for(&self, stream: &str) -> LiveSink {
+        let counts = self.shared.add_stream(stream);
+        let name = format!("live view at http://{}", self.address());
+        LiveSink::new(counts, self.shared.bins, name)
+    }
+}
+
 impl Output for LiveSink {
     fn name(&self) -> String {
         self.name.clone()

@@ -2,6 +2,9 @@
 
 use crate::settings::Picoseconds;
 
+/// Chips that a FEC has.
+pub(super) const CHIPS: usize = 16;
+
 /// Format of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadoutFormat {

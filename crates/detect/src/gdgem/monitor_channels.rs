@@ -1,6 +1,6 @@
 //! What a Gd-GEM shows of its channels while it is watched: readouts and amplitudes, before any threshold.
 
-use super::readout_stage::CHIPS;
+use super::electronics::CHIPS;
 use super::settings::ChipMapping;
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_wire::srs_vmm::{CHANNELS, VmmReadout};

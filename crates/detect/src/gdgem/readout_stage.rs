@@ -2,6 +2,7 @@
 
 use super::counters::GdGemCounters;
 use super::digital_geometry::{FecWiring, NoPlace};
+use super::electronics::CHIPS;
 use super::hit_time::{HitTime, OffsetProblem};
 use super::monitor_channels::MonitorChannels;
 use super::settings::{GdGemSettings, ReadoutFormat};
@@ -16,9 +17,6 @@ use evforge_wire::srs_vmm::{
     CHANNELS, FRAME_COUNTER_BITS, LARGEST_ADC, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm2Packet,
     Vmm3Packet, VmmReadout, Word,
 };
-
-/// Chips that a FEC has.
-pub const CHIPS: usize = 16;
 
 /// Readouts that the largest packet can hold.
 pub const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 6 + 1;

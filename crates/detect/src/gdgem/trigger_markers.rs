@@ -1,8 +1,8 @@
 //! Base times of the triggered mode (EFU formats of 2018, section 4.3, "TRG").
 
 use super::counters::GdGemCounters;
+use super::electronics::CHIPS;
 use super::hit_time::HitTime;
-use super::readout_stage::CHIPS;
 use evforge_core::clock::WrappingClock;
 use evforge_wire::srs_vmm::{RELATIVE_TIME_LIMIT, TriggerMarker};
 

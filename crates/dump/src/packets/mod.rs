@@ -17,7 +17,7 @@ pub use source::{PacketFormats, RowPackets, open};
 pub use srs::{SrsFormat, SrsPackets};
 
 use crate::counters::DumpCounters;
-use crate::rows::Row;
+use crate::layout::Row;
 
 /// Makes packets of the rows of one table.
 pub trait RowEncoder: Send {

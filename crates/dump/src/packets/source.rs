@@ -3,7 +3,8 @@
 use super::{CaenFormat, CaenPackets, MesytecPackets, PacketQueue, RowEncoder, SrsFormat, SrsPackets};
 use crate::counters::DumpCounters;
 use crate::error::DumpError;
-use crate::rows::{CaenReadout, MesytecHit, Row, SrsHit};
+use crate::layout::Row;
+use crate::rows::{CaenReadout, MesytecHit, SrsHit};
 use crate::table_reader::{DumpFile, TableReader};
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::packet::{PacketOrigin, PacketSlab};

@@ -10,7 +10,7 @@ pub use srs::SrsRecorder;
 
 use crate::counters::RecordingCounters;
 use crate::error::DumpError;
-use crate::rows::Row;
+use crate::layout::Row;
 use crate::table_writer::TableWriter;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet::{Packet, PacketSlab};

@@ -2,7 +2,7 @@
 
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
-use evforge_dump::rows::Row;
+use evforge_dump::layout::Row;
 use evforge_dump::table_reader::TableReader;
 use evforge_dump::table_writer::TableWriter;
 use std::path::{Path, PathBuf};

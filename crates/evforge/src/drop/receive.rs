@@ -5,7 +5,7 @@ use super::{stream_addresses, text};
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::picture::png_of_words;
-use crate::run::WayArguments;
+use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;

@@ -3,7 +3,7 @@
 use super::{json, text};
 use crate::CommandError;
 use crate::output::{Ending, check_writable};
-use crate::run::WayArguments;
+use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;

@@ -25,6 +25,7 @@ mod pcapng_writer;
 mod pipe;
 mod pkts;
 mod reader;
+mod record;
 mod window;
 mod writer;
 

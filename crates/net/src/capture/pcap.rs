@@ -5,7 +5,7 @@ use pcap_parser::{
     parse_pcap_header,
 };
 
-use super::format::{Fault, LARGEST_RECORD, Record, require_header, require_record};
+use super::record::{Fault, LARGEST_RECORD, Record, require_header, require_record};
 use super::window::Window;
 use crate::frame::Link;
 

@@ -2,7 +2,7 @@
 
 use pcap_parser::{Block, InterfaceDescriptionBlock, parse_block_be, parse_block_le};
 
-use super::format::{Fault, LARGEST_RECORD, Record, require_header, require_record};
+use super::record::{Fault, LARGEST_RECORD, Record, require_header, require_record};
 use super::window::Window;
 use crate::frame::{Link, Skip};
 

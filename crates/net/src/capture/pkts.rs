@@ -2,7 +2,7 @@
 
 use evforge_core::packet::{LARGEST_PAYLOAD, PacketOrigin};
 
-use super::format::{Fault, Record, require_header, require_record};
+use super::record::{Fault, Record, require_header, require_record};
 use super::window::Window;
 
 /// Bytes of a length.

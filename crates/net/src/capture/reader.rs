@@ -12,9 +12,10 @@ use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 
 use super::counters::CaptureCounters;
 use super::error::CaptureError;
-use super::format::{Fault, Format, Record};
+use super::format::Format;
 #[cfg(target_os = "linux")]
 use super::pipe::{Pipe, is_stop};
+use super::record::{Fault, Record};
 use super::window::Window;
 
 /// Reads the UDP packets of one capture file, in the order of the file.

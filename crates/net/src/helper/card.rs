@@ -5,7 +5,7 @@
 use std::io;
 use std::net::UdpSocket;
 
-use super::flow_rules::{Cards, FlowRule};
+use super::flow_rule::{Cards, FlowRule};
 use crate::xdp::interface::{ask, request};
 
 const COUNT_RULES: u32 = 0x2e;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::flow_rules::{Cards, FlowRule, remove_rule};
+use super::flow_rule::{Cards, FlowRule, remove_rule};
 
 /// Where the journals are: gone after a restart of the host, as the rules are.
 pub(super) const FOLDER: &str = "/run/evforge";
@@ -156,8 +156,9 @@ fn started_in(stat: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flow_rule::Cards;
+    use super::super::flow_rules::FlowRules;
     use super::super::flow_rules::tests::FakeCards;
-    use super::super::flow_rules::{Cards, FlowRules};
     use super::*;
 
     #[test]

@@ -25,6 +25,7 @@
 mod card;
 mod channel;
 mod client;
+mod flow_rule;
 mod flow_rules;
 mod journal;
 pub(crate) mod message;

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
-use super::flow_rules::{Cards, FlowRules};
+use super::flow_rule::Cards;
+use super::flow_rules::FlowRules;
 use super::journal::Journal;
 use super::message::{
     GrantAbout, MOST_QUEUES, ReceiverReply, ReceiverRequest, Reply, Request, SocketRequest,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::InterfacesInUse;
 use super::counters::InterfaceCounters;
+use super::in_use::InterfacesInUse;
 
 /// One network interface of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

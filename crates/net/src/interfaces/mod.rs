@@ -6,66 +6,20 @@
 //! not in the thread that receives.
 
 mod counters;
+mod in_use;
 mod links;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 pub(crate) mod next_hop;
 
-use std::fmt;
-use std::io;
-use std::net::IpAddr;
 use std::path::Path;
 
 pub use counters::InterfaceCounters;
+pub use in_use::{InterfacesError, InterfacesInUse};
 pub use links::InterfaceReading;
 #[cfg(target_os = "linux")]
 use links::used;
-
-/// Which interfaces packets come in by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InterfacesInUse {
-    /// The one with this name.
-    Named(String),
-    /// The one that has this address of the host; all that are up for `0.0.0.0`, `[::]`, and groups.
-    OfAddress(IpAddr),
-}
-
-/// The counters of interfaces could not be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum InterfacesError {
-    /// There is no such interface, or none with this address.
-    None(InterfacesInUse),
-    /// The kernel did not answer.
-    Unreadable(io::Error),
-}
-
-impl fmt::Display for InterfacesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None(InterfacesInUse::Named(name)) => {
-                write!(f, "there is no network interface {name:?}. See which there are: ip -brief link")
-            }
-            Self::None(InterfacesInUse::OfAddress(address)) => write!(
-                f,
-                "no network interface has the address {address}. See which they have: ip -brief address"
-            ),
-            Self::Unreadable(error) => {
-                write!(f, "the kernel does not tell the counters of network interfaces (rtnetlink): {error}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for InterfacesError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::None(_) => None,
-            Self::Unreadable(error) => Some(error),
-        }
-    }
-}
 
 impl InterfacesInUse {
     /// Reads the counters as they are now, in the network namespace of this thread.
@@ -89,7 +43,7 @@ impl InterfacesInUse {
     /// Always, on this operating system.
     #[cfg(not(target_os = "linux"))]
     pub fn read(&self) -> Result<InterfaceReading, InterfacesError> {
-        Err(InterfacesError::Unreadable(io::Error::from(io::ErrorKind::Unsupported)))
+        Err(InterfacesError::Unreadable(std::io::Error::from(std::io::ErrorKind::Unsupported)))
     }
 }
 

@@ -21,6 +21,7 @@ mod closing;
 mod disk_file;
 mod finish;
 mod full_disk;
+mod inlet;
 mod names;
 mod queue;
 mod recording_file;
@@ -32,8 +33,9 @@ mod writer;
 
 pub use disk_file::DiskFiles;
 pub use finish::{FinishError, FinishedRecording, finish_recording};
+pub use inlet::RecordInlet;
 pub use names::FileNames;
-pub use queue::{RecordInlet, RecordQueue, Recorder};
+pub use queue::{RecordQueue, Recorder};
 pub use recording_file::{RecordingFile, RecordingFiles};
 pub use report::{InletCounts, RECORD_QUEUE, RecordCounters, RecordedFile, Recording};
 pub use rotation::Rotation;

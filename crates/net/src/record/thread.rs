@@ -9,7 +9,7 @@ use std::time::Duration;
 use evforge_core::packet::PacketSlab;
 
 use super::full_disk::FullDisk;
-use super::queue::{Filled, SharedCounts};
+use super::inlet::{Filled, SharedCounts};
 use super::writer::{Finished, RecordingWriter};
 
 /// Longest wait for packets before the recording thread writes what it has.

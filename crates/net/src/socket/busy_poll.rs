@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use super::{descriptor, privileged};
+use super::option::set_number;
+use super::privileged;
 use crate::helper::Helper;
 use crate::helper::message::SocketRequest;
 
@@ -19,7 +20,7 @@ pub(super) fn request(socket: BorrowedFd<'_>, time: Duration) -> io::Result<Opti
     let request = SocketRequest { busy_poll: u32::try_from(microseconds).ok(), ..SocketRequest::default() };
     let Err(error) = privileged::request(socket, request) else { return Ok(None) };
     // Polling itself can be had without privileges, beside the interrupts.
-    descriptor::set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
+    set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
     Ok(Some(format!(
         "The kernel polls the network card for this socket, and takes its interrupts as well, because \
              SO_PREFER_BUSY_POLL was refused: {error}. evforge-helper can set it: {}",

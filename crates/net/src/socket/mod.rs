@@ -28,6 +28,8 @@ mod error;
 mod leftover;
 #[cfg(target_os = "linux")]
 mod multicast;
+#[cfg(target_os = "linux")]
+mod option;
 mod options;
 #[cfg(target_os = "linux")]
 pub(crate) mod privileged;

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use socket2::{InterfaceIndexOrAddress, SockRef};
 
-use super::descriptor;
+use super::option;
 
 /// Joins `group` on the interface with this name; without one, on that of the route to the group. The socket gets packets of
 /// the groups that it has joined itself, and not of those that other programs have joined.
@@ -16,11 +16,11 @@ pub(super) fn join(socket: &UdpSocket, group: IpAddr, interface: Option<&str>) -
     let reference = SockRef::from(socket);
     match group {
         IpAddr::V4(group) => {
-            descriptor::set_number(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
+            option::set_number(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, 0)?;
             reference.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Index(index))
         }
         IpAddr::V6(group) => {
-            descriptor::set_number(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL, 0)?;
+            option::set_number(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL, 0)?;
             reference.join_multicast_v6(&group, index)
         }
     }

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::net::SocketAddrAny;
 
-use super::descriptor::set_number;
+use super::option::set_number;
 use crate::helper::message::SocketRequest;
 
 /// Packets that the driver may hand over in one busy poll: the most that drivers take.

@@ -16,6 +16,7 @@ use super::descriptor;
 use super::error::ReceiveError;
 use super::leftover::{Leftover, Piece};
 use super::multicast;
+use super::option;
 use super::options::ReceiverOptions;
 use super::report::{ReceiveBuffer, ReceiverCounters, SocketDrops};
 use crate::clock::wall_clock_ns;
@@ -103,7 +104,7 @@ impl UdpReceiver {
                 .map_err(setting("busy polling (SO_BUSY_POLL)"))?,
         );
         if options.kernel_stamps {
-            descriptor::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+            option::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
                 .map_err(setting("kernel arrival stamps (SO_TIMESTAMPNS)"))?;
         }
         let leftover = if coalesces {

@@ -7,7 +7,7 @@ use evforge_core::event::PixelId;
 use hdf5_metno::{Dataset, Group, Result};
 
 use super::column::{Column, cache_of};
-use super::layout::{class, mark_as_time, scalar};
+use super::dataset::{class, mark_as_time, scalar};
 use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
 

@@ -6,9 +6,9 @@
 
 use evforge_core::counter::CounterInfo;
 use evforge_core::pulsed::Calendar;
-use hdf5_metno::dataset::AllocTime;
-use hdf5_metno::{Dataset, File, Group, H5Type, Location, Result};
+use hdf5_metno::{Dataset, File, Group, Result};
 
+use super::dataset::{class, preallocated, scalar, write_grid};
 use super::event_group::{EventGroups, EventPlace};
 use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
@@ -31,9 +31,10 @@ pub(crate) const DEFINITION_PATH: &str = "/entry/definition";
 /// In [`RECORDING`]: the paths of the groups of events, a line each, in the order of `committed`.
 pub(crate) const EVENT_GROUPS: &str = "event_groups";
 
+/// The state of a file while it is written, and of one whose writer was killed.
+pub(crate) const STATE_WRITING: &str = "writing";
 /// Room for the state of a recording.
 pub(crate) const STATE_ROOM: usize = 256;
-const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
 
 /// The datasets that are written while the file grows.
 #[derive(Debug)]
@@ -119,7 +120,7 @@ impl Layout {
         set_attribute(&configuration, "type", "text/toml")?;
 
         let recording = class(&entry, "recording", "NXcollection")?;
-        let state = create_text(&recording, "state", "writing", STATE_ROOM)?;
+        let state = create_text(&recording, "state", STATE_WRITING, STATE_ROOM)?;
         // The version once more, as text of fixed length: reading an attribute of variable length from a damaged
         // file can keep HDF5 1.10 busy for ever, so recovery must not.
         create_text(&recording, "layout_version", LAYOUT_VERSION, 0)?;
@@ -171,33 +172,6 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
         + monitors
         // An NXlog is a group and an array.
         + series * 2 * OBJECT
-}
-
-/// Creates a group with its NeXus class.
-pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Group> {
-    let group = parent.create_group(name)?;
-    set_attribute(&group, "NX_class", nexus_class)?;
-    Ok(group)
-}
-
-/// Says that a dataset holds nanoseconds since the Unix epoch; `origin` is the name of the attribute with the
-/// epoch: `offset` for `event_time_zero`, `start` for all else, as in the NeXus manual.
-///
-/// The ESS's file writer says `start` for `event_time_zero`, too. Writing both would please everybody, but
-/// scippnexus (26.1.1) makes instants of a dataset only if exactly one of its attributes is an instant.
-pub(crate) fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
-    set_attribute(dataset, "units", "ns")?;
-    set_attribute(dataset, origin, UNIX_EPOCH)
-}
-
-pub(crate) fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
-    let dataset = group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().create(name)?;
-    dataset.write_scalar(&value)?;
-    Ok(dataset)
-}
-
-pub(crate) fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
-    group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().shape(length).create(name)
 }
 
 /// Pixel ids, positions and shape of the pixels, and the place of the detector.
@@ -254,10 +228,4 @@ fn create_detector(detector: &Group, options: &NexusOptions) -> Result<()> {
     let path = format!("/entry/instrument/{}/transformations/location", options.detector);
     create_text(detector, "depends_on", &path, 0)?;
     Ok(())
-}
-
-fn write_grid<T: H5Type>(group: &Group, name: &str, shape: &[usize], values: &[T]) -> Result<Dataset> {
-    let dataset = group.new_dataset_builder().empty::<T>().shape(shape).create(name)?;
-    dataset.write_raw(values)?;
-    Ok(dataset)
 }

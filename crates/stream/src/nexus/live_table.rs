@@ -5,7 +5,7 @@ use hdf5_metno::types::FixedUnicode;
 use hdf5_metno::{Group, Result};
 
 use super::column::Column;
-use super::layout::mark_as_time;
+use super::dataset::mark_as_time;
 use super::options::Compression;
 use super::text::set_attribute;
 

@@ -6,7 +6,7 @@ use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
 use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM};
 use super::moment;
-use super::recovery::{Recovered, Wish};
+use super::recovered::{Recovered, Wish};
 use super::series::OUTPUTS;
 use super::text::{read_text, write_text};
 

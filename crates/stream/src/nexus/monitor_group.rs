@@ -7,7 +7,7 @@
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan};
 use hdf5_metno::{Dataset, Group, Result};
 
-use super::layout::{class, preallocated, scalar};
+use super::dataset::{class, preallocated, scalar};
 use super::text::{create_text, set_attribute, set_list_attribute};
 
 /// The group of one beam monitor.

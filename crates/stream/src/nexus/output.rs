@@ -13,7 +13,7 @@ use evforge_core::time::Clock;
 use super::error::NexusError;
 use super::kept::KeptBatches;
 use super::options::NexusOptions;
-use super::recovery::Recovered;
+use super::recovered::Recovered;
 use super::reservation::Reservation;
 use super::run_files::{RunFiles, last};
 use super::space::{DiskSpace, FileSystemSpace};

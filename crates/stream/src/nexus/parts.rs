@@ -6,7 +6,8 @@ use super::error::{NexusError, is_lack_of_space};
 use super::layout::STATE_ROOM;
 use super::open_file::Committed;
 use super::options::ExistingFile;
-use super::recovery::{Wish, recover_to};
+use super::recovered::Wish;
+use super::recovery::recover_to;
 use super::reservation::Reservation;
 use super::space::{DiskSpace, try_out};
 

@@ -7,57 +7,17 @@ use std::path::{Path, PathBuf};
 use hdf5_metno::{File, OpenMode, Result as Hdf5Result};
 
 use super::error::NexusError;
-use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING};
+use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING, STATE_WRITING};
+use super::lock::Lock;
 use super::mending::{committed_data_lies_within, groups_of, mend};
 use super::place::{is_in_use, superblock_of};
-use super::reservation::Lock;
+use super::recovered::{Recovered, Wish};
 use super::space::{DiskSpace, FileSystemSpace};
 use super::superblock::Superblock;
 use super::text::{create_text, read_text, room, write_text};
-use super::writer::STATE_WRITING;
 
 /// Bytes by which a file grows at most while it is repaired.
 const FOR_REPAIR: u64 = 256 << 10;
-
-/// What [`recover`] found and did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovered {
-    /// The file.
-    pub path: PathBuf,
-    /// True if there was nothing to mend, and the file was left untouched.
-    pub was_whole: bool,
-    /// Events in the file.
-    pub events: u64,
-    /// Pulse records in the file.
-    pub pulses: u64,
-    /// Events cut away because they belong to a commit that was not finished.
-    pub events_cut: u64,
-    /// Pulse records cut away, likewise.
-    pub pulses_cut: u64,
-    /// Time of the last event as ISO 8601 in UTC, as in `end_time`.
-    pub end_time: String,
-}
-
-impl std::fmt::Display for Recovered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Recovered { events, pulses, events_cut, pulses_cut, end_time, .. } = self;
-        let path = self.path.display();
-        if self.was_whole {
-            return write!(
-                f,
-                "{path} is whole: {events} events in {pulses} pulses, up to {end_time}; untouched"
-            );
-        }
-        write!(f, "{path} is recovered: {events} events in {pulses} pulses, up to {end_time}")?;
-        if *events_cut > 0 || *pulses_cut > 0 {
-            write!(
-                f,
-                "; {events_cut} events and {pulses_cut} pulses of a commit that was not finished are cut away"
-            )?;
-        }
-        Ok(())
-    }
-}
 
 /// True if the file at `path` is not whole: left by a writer that was killed or could not finish, or shorter
 /// than its header says. [`recover`] mends it or says why it cannot.
@@ -88,15 +48,6 @@ pub fn recover(path: &Path) -> Result<Recovered, NexusError> {
     superblock_of(path)?;
     let _lock = Lock::take_if_possible(path)?;
     recover_held(path)
-}
-
-/// What whoever knows more of a file than the file itself wants of its repair.
-#[derive(Debug, Default)]
-pub(super) struct Wish<'a> {
-    /// Events of each group, then pulse records, that are kept at most.
-    pub(super) keep: Option<&'a [u64]>,
-    /// What the file is to say of it.
-    pub(super) note: Option<&'a str>,
 }
 
 /// The same for a file whose name is held already.

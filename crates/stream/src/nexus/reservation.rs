@@ -4,21 +4,14 @@
 //! lock file beside it does: `run.nxs.lock`, locked (`flock`) by the run and removed at its end. The lock goes with the
 //! process, so the lock file that a killed one leaves holds nothing. On file systems without locks nobody is kept out.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::{NexusError, numbered};
+use super::lock::Lock;
 use super::options::ExistingFile;
 use super::place::{HIGHEST_NUMBER, occupied};
-use super::recovery::{Recovered, needs_recovery, recover_held};
-
-/// Lock files that are tried, each of which its owner has removed at the same moment.
-const ATTEMPTS: u32 = 100;
-/// For people who wonder about the file.
-const TEXT: &str = "evforge holds this file while it writes the event file of that name.\n\
-                    What a killed process has left of it holds nothing, and may be removed.\n";
+use super::recovered::Recovered;
+use super::recovery::{needs_recovery, recover_held};
 
 /// The name of an event file that nobody else is going to write, mend or reserve until this is dropped.
 #[derive(Debug)]
@@ -91,82 +84,10 @@ impl Reservation {
     }
 }
 
-/// The lock file of an event file, locked.
-#[derive(Debug)]
-pub(crate) struct Lock {
-    path: PathBuf,
-    file: File,
-}
-
-impl Lock {
-    /// Locks the event file `path` for whoever writes or mends it.
-    ///
-    /// # Errors
-    /// [`NexusError::InUse`] if somebody else has done so; else if there can be no lock file.
-    pub(crate) fn take(path: &Path) -> Result<Self, NexusError> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".lock");
-        let lock_path = path.with_file_name(name);
-        let failed = |cause| NexusError::io("hold", &lock_path, cause);
-        for _ in 0..ATTEMPTS {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-                .open(&lock_path)
-                .map_err(failed)?;
-            let about = file.metadata().map_err(failed)?;
-            if !about.is_file() {
-                return Err(failed(std::io::Error::new(ErrorKind::InvalidInput, "it is not a plain file")));
-            }
-            if let Err(TryLockError::WouldBlock) = file.try_lock() {
-                return Err(NexusError::InUse(path.to_owned()));
-            }
-            // Who held it before may have removed the name after we opened it: then it holds nothing.
-            if fs::symlink_metadata(&lock_path).is_ok_and(|now| identity(&now) == identity(&about)) {
-                if about.len() == 0 {
-                    // Its content is for people; a full disk is no reason to fail here.
-                    let _ = file.write_all(TEXT.as_bytes());
-                }
-                return Ok(Self { path: lock_path, file });
-            }
-        }
-        Err(NexusError::InUse(path.to_owned()))
-    }
-
-    /// The same for an event file that is there; none where the folder may not be written to.
-    pub(crate) fn take_if_possible(path: &Path) -> Result<Option<Self>, NexusError> {
-        match Self::take(path) {
-            Err(NexusError::Io { cause, .. })
-                if matches!(cause.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
-            {
-                Ok(None)
-            }
-            lock => lock.map(Some),
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Removed while it is still locked, so that it is certainly ours.
-        let is_ours = |now: &Metadata| self.file.metadata().is_ok_and(|own| identity(now) == identity(&own));
-        if fs::symlink_metadata(&self.path).is_ok_and(|now| is_ours(&now)) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Device and number of a file.
-pub(crate) fn identity(about: &Metadata) -> (u64, u64) {
-    (about.dev(), about.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, File};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();

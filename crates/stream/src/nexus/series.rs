@@ -5,7 +5,7 @@ use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use hdf5_metno::{Group, Result};
 
 use super::column::{Column, cache_of};
-use super::layout::{class, mark_as_time};
+use super::dataset::{class, mark_as_time};
 use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
 

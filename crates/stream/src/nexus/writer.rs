@@ -26,8 +26,6 @@ pub(crate) const WAITING_PULSES: u64 = 1 << 16;
 
 /// The state of a file that ended as it should.
 pub(crate) const STATE_COMPLETE: &str = "complete";
-/// The state of a file while it is written, and of one whose writer was killed.
-pub(crate) const STATE_WRITING: &str = "writing";
 
 /// Writes one NeXus file that can be followed while it grows and survives a kill; see [`nexus`](super) for the layout and
 /// its guarantees. [`NexusOutput`](super::NexusOutput) is what a run uses: it begins a file with the first events, and

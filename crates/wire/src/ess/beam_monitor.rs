@@ -9,45 +9,13 @@
 //! A record with a fault is skipped by its 20 bytes. The reference stays at such a record and counts it again
 //! and again in place of those behind it, which is not followed here.
 
+pub use super::monitor_kind::MonitorKind;
 use super::{
     LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RecordPayload, RecordRules, RecordWords,
 };
 
 /// A payload of beam-monitor records.
 pub type MonitorPayload<'a> = RecordPayload<'a, MonitorReadout>;
-
-/// What a monitor tells with a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MonitorKind {
-    /// A neutron, without a place.
-    Event0D,
-    /// A neutron and where it was.
-    Event2D,
-    /// The current over some time.
-    Integrating,
-}
-
-impl MonitorKind {
-    /// The byte on the wire.
-    pub const fn to_byte(self) -> u8 {
-        match self {
-            Self::Event0D => 1,
-            Self::Event2D => 2,
-            Self::Integrating => 3,
-        }
-    }
-
-    /// The kind of a byte, none if there is no such kind.
-    #[inline(always)]
-    pub const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::Event0D),
-            2 => Some(Self::Event2D),
-            3 => Some(Self::Integrating),
-            _ => None,
-        }
-    }
-}
 
 /// Why a record is of no use: the first check that fails. Which ring the monitors are on is configured, and no
 /// fault of a record.

@@ -1,8 +1,8 @@
 //! Encoders: headers and records to bytes. Every field can be given a value that the rules forbid, for tests of
 //! the rules; what is wider than its field is cut to it.
 
-use super::header::{COOKIE, HEADER_0, HEADER_1};
-use super::{EssTime, LENGTH, RECORD};
+use super::monitor_kind::MonitorKind;
+use super::{COOKIE, EssTime, HEADER_0, HEADER_1, LENGTH, RECORD};
 
 /// The fields of a packet header that are not fixed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Default for MonitorFields {
             fen: 0,
             length: LENGTH,
             time: EssTime::default(),
-            kind: super::beam_monitor::MonitorKind::Event0D.to_byte(),
+            kind: MonitorKind::Event0D.to_byte(),
             channel: 0,
             adc: 0,
             value: 0,

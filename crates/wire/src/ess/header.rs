@@ -1,13 +1,10 @@
 //! The common header of all packets (ESS readout formats, section 1).
 
-use super::{EssHeader, EssTime, HeaderRelaxations, LARGEST_PACKET, LARGEST_TICK, OUTPUT_QUEUES};
+use super::{
+    COOKIE, EssHeader, EssTime, HEADER_0, HEADER_1, HeaderRelaxations, LARGEST_PACKET, LARGEST_TICK,
+    OUTPUT_QUEUES,
+};
 
-/// Bytes of the header in version 0.
-pub(super) const HEADER_0: usize = 30;
-/// Bytes of the header in version 1: two unused bytes more, which align the payload.
-pub(super) const HEADER_1: usize = 32;
-/// The letters behind padding and version.
-pub(super) const COOKIE: [u8; 3] = *b"ESS";
 /// Bytes up to the end of the cookie: what the first rules look at.
 const SMALLEST: usize = 5;
 

@@ -22,6 +22,7 @@ pub mod detector_type;
 mod encode;
 mod encoder;
 mod header;
+mod monitor_kind;
 mod payload;
 mod record;
 mod relaxations;
@@ -48,6 +49,13 @@ pub const SEQUENCE_BITS: u32 = 32;
 
 /// Output queues of a readout master, each with sequence numbers of its own (section 1, rule 10).
 pub const OUTPUT_QUEUES: usize = 12;
+
+/// Bytes of the header in version 0.
+const HEADER_0: usize = 30;
+/// Bytes of the header in version 1: two unused bytes more, which align the payload.
+const HEADER_1: usize = 32;
+/// The letters behind padding and version.
+const COOKIE: [u8; 3] = *b"ESS";
 
 /// Bytes of a VMM3a or beam-monitor record (sections 2.1 and 2.4).
 pub const RECORD: usize = 20;

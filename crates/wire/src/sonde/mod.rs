@@ -16,11 +16,13 @@
 mod amplitudes;
 mod encode;
 mod packet;
+mod rejection;
 mod trigger_times;
 
 pub use amplitudes::{AmplitudeEvent, AmplitudeSample, MultiEvent, SingleEvent};
 pub use encode::SondeEncoder;
-pub use packet::{Content, Header, Numbering, Rejection, SondePacket};
+pub use packet::{Content, Header, Numbering, SondePacket};
+pub use rejection::Rejection;
 pub use trigger_times::{TriggerTime, TriggerTimes};
 
 /// Width of the packet count in bits (section 1.1).

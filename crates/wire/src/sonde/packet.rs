@@ -1,6 +1,6 @@
 //! The header of a packet and all checks (EFU formats of 2018, sections 1.1 and 1.2).
 
-use super::{MultiEvent, SingleEvent, TriggerTimes};
+use super::{MultiEvent, Rejection, SingleEvent, TriggerTimes};
 
 /// Bytes of the header.
 pub(super) const HEADER: usize = 10;
@@ -42,24 +42,6 @@ pub enum Content<'a> {
     SingleEvent(SingleEvent<'a>),
     /// Type 0xD4.
     MultiEvent(MultiEvent<'a>),
-}
-
-/// Why a packet is rejected as a whole, in the order of the checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejection {
-    /// Too short for the header and one byte of content. The reference returns EBADSIZE.
-    TooShort,
-    /// A version that is not 0. The reference returns EHEADER.
-    WrongVersion(u8),
-    /// The length in the header is not that of the datagram. The reference returns EHEADER.
-    WrongLength,
-    /// No type of readout; types of the control protocol come here as well. The reference returns EUNSUPP.
-    UnknownType(u8),
-    /// Type 0xD4 with a content shorter than one event with one sample. The reference returns EBADSIZE.
-    NoRoomForAnEvent,
-    /// The content does not hold as many entries, events or samples as it says. The reference returns
-    /// EHEADER.
-    WrongCount,
 }
 
 /// A checked packet.

@@ -1,0 +1,41 @@
+//! The receive backend, for commands that receive without a configuration.
+
+use clap::Args;
+use evforge_pipeline::config::MethodSetting;
+use std::net::IpAddr;
+
+/// The way in, for commands that receive without a configuration.
+#[derive(Args)]
+pub(crate) struct WayArguments {
+    /// Receive at this local address
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    pub(crate) address: IpAddr,
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    pub(crate) receive: Method,
+    /// Receive from this network interface by AF_XDP; one thread then takes all ports
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+}
+
+/// Ways to receive, by the names of the configuration.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Method {
+    /// By AF_XDP where an interface is named and its driver runs XDP programs itself, else through a socket
+    Auto,
+    /// Through a kernel socket, without privileges
+    Socket,
+    /// By AF_XDP, or not at all
+    Xdp,
+}
+
+impl Method {
+    /// The same in a configuration.
+    pub(crate) fn setting(self) -> MethodSetting {
+        match self {
+            Self::Auto => MethodSetting::Auto,
+            Self::Socket => MethodSetting::Socket,
+            Self::Xdp => MethodSetting::Xdp,
+        }
+    }
+}

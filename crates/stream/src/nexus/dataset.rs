@@ -1,0 +1,46 @@
+//! Groups and datasets as the files have many of.
+
+use hdf5_metno::dataset::AllocTime;
+use hdf5_metno::{Dataset, Group, H5Type, Location, Result};
+
+use super::text::set_attribute;
+
+const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
+
+/// Creates a group with its NeXus class.
+pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Group> {
+    let group = parent.create_group(name)?;
+    set_attribute(&group, "NX_class", nexus_class)?;
+    Ok(group)
+}
+
+/// Says that a dataset holds nanoseconds since the Unix epoch; `origin` is the name of the attribute with the
+/// epoch: `offset` for `event_time_zero`, `start` for all else, as in the NeXus manual.
+///
+/// The ESS's file writer says `start` for `event_time_zero`, too. Writing both would please everybody, but
+/// scippnexus (26.1.1) makes instants of a dataset only if exactly one of its attributes is an instant.
+pub(crate) fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
+    set_attribute(dataset, "units", "ns")?;
+    set_attribute(dataset, origin, UNIX_EPOCH)
+}
+
+pub(crate) fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
+    let dataset = group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().create(name)?;
+    dataset.write_scalar(&value)?;
+    Ok(dataset)
+}
+
+pub(crate) fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
+    group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().shape(length).create(name)
+}
+
+pub(crate) fn write_grid<T: H5Type>(
+    group: &Group,
+    name: &str,
+    shape: &[usize],
+    values: &[T],
+) -> Result<Dataset> {
+    let dataset = group.new_dataset_builder().empty::<T>().shape(shape).create(name)?;
+    dataset.write_raw(values)?;
+    Ok(dataset)
+}
