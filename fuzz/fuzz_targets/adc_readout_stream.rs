@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::adc_readout::adc_readout_stream(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_fuzz_harness::adc_readout::adc_readout_stream(bytes));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::cncs::cncs(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_fuzz_harness::cncs::cncs(bytes));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::configuration::configuration(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_fuzz_harness::configuration::configuration(bytes));

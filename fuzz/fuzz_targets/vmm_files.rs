@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_exercises::vmm_files::vmm_files(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| evforge_fuzz_harness::vmm_files::vmm_files(bytes));

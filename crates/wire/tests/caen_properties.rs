@@ -1,4 +1,4 @@
-//! Encode then decode is identity; arbitrary bytes never panic and every byte is accounted for.
+//! Encode then decode is identity. What holds for arbitrary bytes is in `fuzz/harness`.
 
 use evforge_wire::caen::*;
 use proptest::prelude::*;
@@ -87,37 +87,5 @@ proptest! {
         let length = encoder.packet().len();
         prop_assert!(length <= LARGEST_PACKET && length + TYPES[choice].size() > LARGEST_PACKET);
         prop_assert!(JadaqPacket::parse(encoder.packet(), version_of(TYPES[choice])).is_ok());
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(
-        mut bytes in proptest::collection::vec(any::<u8>(), 0..300), number in 0..5_u8, fits: bool,
-    ) {
-        // Most random bytes die at version, type or length: put right ones in.
-        if let Some(place) = bytes.get_mut(24..26) {
-            place.copy_from_slice(&[1, 3]);
-        }
-        if bytes.len() >= 32 {
-            bytes[20..22].copy_from_slice(&[number, 0]);
-            let size = if number == 2 { 14 } else { 8 };
-            if fits {
-                let elements = (bytes.len() - 32) / size;
-                bytes.truncate(32 + elements * size);
-                bytes[22..24].copy_from_slice(&(elements as u16).to_le_bytes());
-            }
-        }
-        match RecordPacket::parse(&bytes) {
-            Ok(packet) => prop_assert_eq!(packet.records().count() * 8, bytes.len()),
-            Err(rejection) => prop_assert!(bytes.len() % 8 != 0 || bytes.is_empty(), "{:?}", rejection),
-        }
-        for version in [JadaqVersion::OfJune2018, JadaqVersion::V1_3] {
-            JadaqPacket::numbering(&bytes, version);
-            if let Ok(packet) = JadaqPacket::parse(&bytes, version) {
-                prop_assert_eq!(packet.elements().count() * packet.element_type.size() + 32, bytes.len());
-            }
-        }
-        if fits && bytes.len() >= 32 && (1..=2).contains(&number) {
-            prop_assert!(JadaqPacket::parse(&bytes, JadaqVersion::V1_3).is_ok());
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Encode then decode is identity; arbitrary bytes never panic; the reports of jumps add up.
+//! Encode then decode is identity; late packets are told from lost ones. What holds for arbitrary bytes is in `fuzz/harness`.
 
 use evforge_wire::drop::*;
 use proptest::collection::vec;
@@ -39,46 +39,9 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic(layout in layout(), bytes in vec(any::<u8>(), 0..100), good_start: bool) {
-        let mut bytes = bytes;
-        if good_start && let Some(start) = bytes.first_chunk_mut::<3>() {
-            *start = [0xD7, 0x09, 1];
-        }
-        if let Ok(packet) = DropPacket::parse(&layout, &bytes) {
-            let all = layout.header_bytes() + packet.payload.len() + packet.padding;
-            prop_assert_eq!(all, bytes.len());
-            prop_assert_eq!(layout.identifier(&bytes), Some(packet.header.identifier));
-        }
-    }
-
-    #[test]
     fn arbitrary_text_is_a_layout_or_an_error(text in "[a-z0-9=, ]{0,40}") {
         let _ = text.parse::<DropLayout>();
         let _ = text.parse::<Order>();
-    }
-
-    #[test]
-    fn the_reports_add_up_for_any_identifiers(width in width(), identifiers in vec(any::<u64>(), 0..100)) {
-        let mut tracker = JumpTracker::new(width);
-        for identifier in identifiers {
-            tracker.observe(identifier);
-            let counts = tracker.counts();
-            prop_assert_eq!(counts.imbalance(), 0);
-            prop_assert!(counts.explained <= counts.lost && counts.explained <= counts.additional);
-        }
-    }
-
-    #[test]
-    fn the_reports_add_up_near_one_another(
-        width in width(), start: u64, steps in vec(0..12_u64, 0..200),
-    ) {
-        let mut tracker = JumpTracker::new(width);
-        for step in steps {
-            tracker.observe(start.wrapping_add(step));
-            let counts = tracker.counts();
-            prop_assert_eq!(counts.imbalance(), 0);
-            prop_assert!(counts.explained <= counts.lost && counts.explained <= counts.additional);
-        }
     }
 
     /// Against the truth: packets of a stream are dropped, and one in a while comes a few packets late.

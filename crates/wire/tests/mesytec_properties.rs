@@ -1,4 +1,4 @@
-//! Encode then decode is identity; arbitrary bytes never panic and every word is accounted for.
+//! Encode then decode is identity. What holds for arbitrary bytes is in `fuzz/harness`.
 
 use evforge_wire::mesytec::*;
 use proptest::collection::vec;
@@ -126,31 +126,6 @@ proptest! {
         prop_assert_eq!((triggers.len(), damage), (1, vec![]));
         let trigger = Datagram::parse(&bytes).unwrap().triggers().next().unwrap().unwrap();
         prop_assert!(trigger.read(&mut TriggerClock::extended(), (), |(), _, _| ()).1.is_err());
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..400), lengths in vec((0..100_usize, 0..40_u8), 0..8)) {
-        // Most random bytes die at the first framing word: put some right ones in.
-        if let Some(first) = bytes.first_mut() {
-            *first = 0x60;
-        }
-        for (place, length) in lengths {
-            if let Some(block) = bytes.get_mut(3 + 4 * place..11 + 4 * place) {
-                block.copy_from_slice(&[0x58, 0, length, 0, 0, 0, 0, 0xBB]);
-            }
-            let end = 3 + 4 * (place + usize::from(length));
-            if let Some(framing) = end.checked_sub(4).and_then(|start| bytes.get_mut(start..end + 4)) {
-                framing.copy_from_slice(&[0x21, 0x43, 0x65, 0x87, 0, 0, 0, 0xEE]);
-            }
-        }
-        accounted(&bytes);
-        if let Ok(datagram) = Datagram::parse(&bytes) {
-            for trigger in datagram.triggers().flatten() {
-                let (words, read) = trigger.read(&mut TriggerClock::counted(), 0, |words, _, _| *words += 1);
-                prop_assert!(words <= trigger.words().len());
-                prop_assert!(read.is_err() || words < trigger.words().len(), "no word for the time");
-            }
-        }
     }
 
     #[test]

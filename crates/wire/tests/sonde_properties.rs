@@ -1,4 +1,4 @@
-//! Encode then decode is identity; arbitrary bytes never panic and every byte is accounted for.
+//! Encode then decode is identity. What holds for arbitrary bytes is in `fuzz/harness`.
 
 use evforge_wire::sonde::*;
 use proptest::collection::vec;
@@ -70,32 +70,6 @@ proptest! {
             prop_assert_eq!(event.time, time);
             prop_assert_eq!(event.samples().collect::<Vec<_>>(), samples);
         }
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(
-        mut bytes in vec(any::<u8>(), 0..400), packet_type in 0xD3..0xD8_u8, right_length: bool, count: u8,
-    ) {
-        // Most random bytes die at version, type or length: put right ones in.
-        if let Some(place) = bytes.first_chunk_mut::<2>() {
-            *place = [place[0] & 0x1F, packet_type];
-        }
-        if right_length && bytes.len() > 10 {
-            let length = (bytes.len() - 10) as u16;
-            bytes[8..10].copy_from_slice(&length.to_be_bytes());
-            bytes[10] = count;
-        }
-        let Ok(packet) = SondePacket::parse(&bytes) else { return Ok(()) };
-        prop_assert!(SondePacket::numbering(&bytes).is_some());
-        let used = match packet.content {
-            Content::TriggerTimes(times) => 1 + 5 * times.entries().count(),
-            Content::SingleEvent(event) => 7 + 2 * event.samples().count(),
-            Content::MultiEvent(multi) => {
-                let events: usize = multi.events().map(|event| 4 + 5 * event.samples().count()).sum();
-                3 + events + multi.surplus()
-            }
-        };
-        prop_assert_eq!(10 + used, bytes.len());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Encode then decode is identity; arbitrary bytes never panic and every byte is accounted for.
+//! Encode then decode is identity. What holds for arbitrary bytes is in `fuzz/harness`.
 
 use evforge_wire::srs_vmm::*;
 use proptest::prelude::*;
@@ -111,23 +111,5 @@ proptest! {
         while push(&mut encoder) {}
         prop_assert!(encoder.packet().len() <= LARGEST_PACKET && encoder.packet().len() + 6 > LARGEST_PACKET);
         prop_assert_eq!(encoder.len(), 1492);
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), id in 0..4_u8) {
-        // Most random bytes die at the data id: put a right one in.
-        let ids: [&[u8]; 4] = [b"VM2\x05", b"VM3\x20", b"VA2\0", b"xxxx"];
-        if let Some(place) = bytes.get_mut(4..8) {
-            place.copy_from_slice(ids[usize::from(id)]);
-        }
-        if let Ok(Vmm2Content::Readouts(packet)) = Vmm2Packet::parse(&bytes) {
-            prop_assert_eq!(packet.readouts().count() * 8 + 12, bytes.len());
-        }
-        for variant in [Vmm3Variant::Of2018, Vmm3Variant::Vmm3a] {
-            Vmm3Packet::numbering(&bytes, variant);
-            if let Ok(packet) = Vmm3Packet::parse(&bytes, variant) {
-                prop_assert_eq!(packet.words().count() * 6 + 16, bytes.len());
-            }
-        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::packet_stream::form_both_ways;
 use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
-use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Fault, Rejection};
+use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Rejection};
 use evforge_wire::ess_readout_draft::{self, ReadoutPacket};
 
 /// Parses `bytes` as a packet of both formats. What parses without a fault is encoded and parsed again.
@@ -24,15 +24,14 @@ pub fn adc_readout(bytes: &[u8]) {
     match packet.content {
         Content::Idle(idle) => encoder.idle(&packet.header, idle.time),
         Content::Data(data) => {
+            // However a packet is damaged: the walk ends, and no samples are outside it.
+            assert!(data.modules().count() <= bytes.len() / 20 + 1, "modules without end");
+            let whole: usize = data.modules().flatten().map(|module| 20 + 2 * module.len()).sum();
+            assert!(10 + whole <= bytes.len(), "more samples than bytes");
             encoder.begin(&packet.header);
             let mut used = 10;
             for item in data.modules() {
-                let module = match item {
-                    Ok(module) => module,
-                    Err(Fault::WrongModuleTrailer) => return,
-                    // Everything but a module's own trailer ends the walk.
-                    Err(_) => return,
-                };
+                let Ok(module) = item else { return };
                 assert_eq!(module.samples().len(), module.len());
                 used += 20 + 2 * module.len();
                 let samples: Vec<u16> = module.samples().collect();
@@ -40,7 +39,7 @@ pub fn adc_readout(bytes: &[u8]) {
                     return;
                 }
             }
-            assert!(used + 4 <= bytes.len(), "more samples than bytes");
+            assert!(used + 4 <= bytes.len(), "no room for the trailer");
             encoder.finish(bytes.len() - used - 4);
             if bytes.len() <= evforge_wire::adc_readout::LARGEST_PACKET {
                 assert!(encoder.packet() == bytes, "the packet changed on the way");
@@ -54,6 +53,7 @@ pub fn adc_readout(bytes: &[u8]) {
 fn draft(bytes: &[u8]) {
     let Ok(packet) = ReadoutPacket::parse(bytes) else { return };
     let words: Vec<u16> = packet.words().collect();
+    assert!(12 + 2 * words.len() <= bytes.len(), "more words than bytes");
     let again = ess_readout_draft::encode(packet.readout_type, packet.sequence_number, &words)
         .expect("words that came in a packet fit into one");
     let again = ReadoutPacket::parse(&again).expect("an encoded packet is rejected");

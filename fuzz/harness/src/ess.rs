@@ -14,6 +14,33 @@ const RECORD_RULES: [RecordRules; 4] = [
     RecordRules { length_in_bits: true, any_adc: true },
 ];
 
+/// What must hold for the records of a payload, and for those that are sound under rules.
+macro_rules! check_records {
+    ($payload:expr, $records:ident, |$readout:ident, $rules:ident| $sound:expr) => {
+        let payload: &[u8] = $payload;
+        let Ok(records) = $records::parse(payload) else {
+            return assert_ne!(payload.len() % RECORD, 0);
+        };
+        assert_eq!((RECORD * records.len(), records.is_empty()), (payload.len(), payload.is_empty()));
+        assert_eq!(records.readouts().len(), records.len());
+        for ($readout, record) in records.readouts().zip(payload.chunks_exact(RECORD)) {
+            assert_eq!($readout.fields().encode(), record, "a record changed on the way");
+            for $rules in &RECORD_RULES {
+                let is_sound = $readout.is_sound($rules);
+                assert_eq!(is_sound, $readout.fault($rules).is_none(), "{:?}", $readout.fields());
+                if is_sound {
+                    assert!($readout.ring() < 12 && $readout.fen() < 24);
+                    assert!($readout.time().ticks < TICKS_PER_SECOND);
+                    assert!(
+                        $readout.length() == 20 || ($rules.length_in_bits && $readout.length_is_in_bits())
+                    );
+                    assert!($sound, "{:?}", $readout.fields());
+                }
+            }
+        }
+    };
+}
+
 /// Parses `bytes` as a packet of NMX with VMM3a records, and encodes it again.
 ///
 /// # Panics
@@ -21,23 +48,10 @@ const RECORD_RULES: [RecordRules; 4] = [
 /// break, if the quick and the slow check of a record disagree, or if the content changes on the way.
 pub fn ess_header_vmm3a(bytes: &[u8]) {
     let Some(payload) = header(bytes, detector_type::NMX) else { return };
-    let Ok(records) = Vmm3aPayload::parse(payload) else {
-        return assert_ne!(payload.len() % RECORD, 0);
-    };
-    assert_eq!((RECORD * records.len(), records.is_empty()), (payload.len(), payload.is_empty()));
-    assert_eq!(records.readouts().len(), records.len());
-    for (readout, record) in records.readouts().zip(payload.chunks_exact(RECORD)) {
-        assert_eq!(readout.fields().encode(), record, "a record changed on the way");
-        for rules in &RECORD_RULES {
-            assert_eq!(readout.is_sound(rules), readout.fault(rules).is_none(), "{:?}", readout.fields());
-            if readout.is_sound(rules) {
-                assert!(readout.ring() < 12 && readout.fen() < 24 && readout.time().ticks < TICKS_PER_SECOND);
-                assert!(readout.bc() < 4096 && readout.hybrid() < 8 && readout.channel() < 64);
-                assert!(rules.any_adc || readout.adc() < 1024);
-                assert!(readout.length() == 20 || (rules.length_in_bits && readout.length_is_in_bits()));
-            }
-        }
-    }
+    check_records!(payload, Vmm3aPayload, |readout, rules| {
+        let in_range = readout.bc() < 4096 && readout.hybrid() < 8 && readout.channel() < 64;
+        in_range && (rules.any_adc || readout.adc() < 1024)
+    });
 }
 
 /// Parses `bytes` as a packet of beam monitors, and encodes it again.
@@ -46,22 +60,7 @@ pub fn ess_header_vmm3a(bytes: &[u8]) {
 /// As [`ess_header_vmm3a`].
 pub fn ess_beam_monitor(bytes: &[u8]) {
     let Some(payload) = header(bytes, detector_type::CBM) else { return };
-    let Ok(records) = MonitorPayload::parse(payload) else {
-        return assert_ne!(payload.len() % RECORD, 0);
-    };
-    assert_eq!((RECORD * records.len(), records.is_empty()), (payload.len(), payload.is_empty()));
-    assert_eq!(records.readouts().len(), records.len());
-    for (readout, record) in records.readouts().zip(payload.chunks_exact(RECORD)) {
-        assert_eq!(readout.fields().encode(), record, "a record changed on the way");
-        for rules in &RECORD_RULES {
-            assert_eq!(readout.is_sound(rules), readout.fault(rules).is_none(), "{:?}", readout.fields());
-            if readout.is_sound(rules) {
-                assert!(readout.ring() < 12 && readout.fen() < 24 && readout.time().ticks < TICKS_PER_SECOND);
-                assert!(readout.kind().is_some());
-                assert!(readout.length() == 20 || (rules.length_in_bits && readout.length_is_in_bits()));
-            }
-        }
-    }
+    check_records!(payload, MonitorPayload, |readout, rules| readout.kind().is_some());
 }
 
 /// The payload of a packet that is sound at least if all rules are relaxed that can be.

@@ -2,7 +2,7 @@
 //!
 //! An exercise takes any bytes, feeds them to a parser and panics if something does not hold that must hold
 //! whatever the input is. The fuzz targets in `fuzz/` call the exercises, and so does `cargo test`, with every
-//! file of `fuzz/corpus`. Part of that corpus is made by our own encoders and simulators ([`corpus`]); the
+//! file of `fuzz/corpus` and with packets by chance (`tests/arbitrary_bytes.rs`). Part of that corpus is made by our own encoders and simulators ([`corpus`]); the
 //! rest are inputs that once broke something.
 //!
 //! | exercise | parser | what must hold |
@@ -63,38 +63,37 @@ pub struct Target {
     pub seeds: fn() -> Vec<Seed>,
 }
 
+/// A target for each exercise of a module, with the function that makes its inputs.
+macro_rules! targets {
+    ($($module:ident :: $exercise:ident, $seeds:ident;)*) => {
+        [$(Target {
+            name: stringify!($exercise),
+            exercise: $module::$exercise,
+            seeds: corpus::$module::$seeds,
+        }),*]
+    };
+}
+
 /// All exercises.
-pub const TARGETS: [Target; 20] = [
-    Target { name: "srs_vmm", exercise: srs_vmm::srs_vmm, seeds: corpus::srs_vmm::seeds },
-    Target { name: "mesytec", exercise: mesytec::mesytec, seeds: corpus::mesytec::seeds },
-    Target { name: "cncs", exercise: cncs::cncs, seeds: corpus::cncs::seeds },
-    Target { name: "drop", exercise: drop::drop, seeds: corpus::drop::seeds },
-    Target { name: "numbered", exercise: numbered::numbered, seeds: corpus::numbered::seeds },
-    Target { name: "caen", exercise: caen::caen, seeds: corpus::caen::seeds },
-    Target { name: "adc_readout", exercise: adc_readout::adc_readout, seeds: corpus::adc_readout::seeds },
-    Target {
-        name: "adc_readout_stream",
-        exercise: adc_readout::adc_readout_stream,
-        seeds: corpus::adc_readout::stream_seeds,
-    },
-    Target { name: "ess_header_vmm3a", exercise: ess::ess_header_vmm3a, seeds: corpus::ess::vmm3a_seeds },
-    Target {
-        name: "ess_beam_monitor",
-        exercise: ess::ess_beam_monitor,
-        seeds: corpus::ess::beam_monitor_seeds,
-    },
-    Target { name: "ess_stream", exercise: ess_stream::ess_stream, seeds: corpus::ess_stream::seeds },
-    Target { name: "multiblade", exercise: multiblade::multiblade, seeds: corpus::multiblade::seeds },
-    Target { name: "sonde", exercise: sonde::sonde, seeds: corpus::sonde::seeds },
-    Target { name: "sonde_stream", exercise: sonde::sonde_stream, seeds: corpus::sonde::stream_seeds },
-    Target { name: "multigrid", exercise: multigrid::multigrid, seeds: corpus::multigrid::seeds },
-    Target { name: "gdgem", exercise: gdgem::gdgem, seeds: corpus::gdgem::seeds },
-    Target { name: "capture", exercise: capture::capture, seeds: corpus::capture::seeds },
-    Target {
-        name: "configuration",
-        exercise: configuration::configuration,
-        seeds: corpus::configuration::seeds,
-    },
-    Target { name: "helper", exercise: helper::helper, seeds: corpus::helper::seeds },
-    Target { name: "vmm_files", exercise: vmm_files::vmm_files, seeds: corpus::vmm_files::seeds },
-];
+pub const TARGETS: [Target; 20] = targets! {
+    srs_vmm::srs_vmm, seeds;
+    mesytec::mesytec, seeds;
+    cncs::cncs, seeds;
+    drop::drop, seeds;
+    numbered::numbered, seeds;
+    caen::caen, seeds;
+    adc_readout::adc_readout, seeds;
+    adc_readout::adc_readout_stream, stream_seeds;
+    ess::ess_header_vmm3a, vmm3a_seeds;
+    ess::ess_beam_monitor, beam_monitor_seeds;
+    ess_stream::ess_stream, seeds;
+    multiblade::multiblade, seeds;
+    sonde::sonde, seeds;
+    sonde::sonde_stream, stream_seeds;
+    multigrid::multigrid, seeds;
+    gdgem::gdgem, seeds;
+    capture::capture, seeds;
+    configuration::configuration, seeds;
+    helper::helper, seeds;
+    vmm_files::vmm_files, seeds;
+};

@@ -2,34 +2,26 @@
 
 use super::Seed;
 use crate::configuration::SEPARATOR;
+use std::path::Path;
 
-/// The configurations that are shipped.
-const SHIPPED: [(&str, &str); 24] = [
-    ("gdgem-srs", include_str!("../../../../configs/gdgem-srs.toml")),
-    ("gdgem-run16", include_str!("../../../../configs/reference-2018/gdgem-run16.toml")),
-    ("gdgem-recorded-vmm2", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm2.toml")),
-    ("gdgem-recorded-vmm3", include_str!("../../../../configs/reference-2018/gdgem-recorded-vmm3.toml")),
-    ("gdgem-vmm3a", include_str!("../../../../configs/reference-2018/gdgem-vmm3a.toml")),
-    ("adc-readout", include_str!("../../../../configs/adc-readout.toml")),
-    ("gdgem-nmx", include_str!("../../../../configs/gdgem-nmx.toml")),
-    ("nmx", include_str!("../../../../configs/nmx.toml")),
-    ("multiblade-50", include_str!("../../../../configs/multiblade-50.toml")),
-    ("multiblade", include_str!("../../../../configs/multiblade.toml")),
-    ("multigrid-cncs", include_str!("../../../../configs/multigrid-cncs.toml")),
-    ("multigrid", include_str!("../../../../configs/multigrid.toml")),
-    ("sonde-module", include_str!("../../../../configs/sonde-module.toml")),
-    ("sonde", include_str!("../../../../configs/sonde.toml")),
-    ("trex", include_str!("../../../../configs/trex.toml")),
-    ("let", include_str!("../../../../configs/let.toml")),
-    ("freia", include_str!("../../../../configs/freia.toml")),
-    ("estia", include_str!("../../../../configs/estia.toml")),
-    ("amor-ess", include_str!("../../../../configs/amor-ess.toml")),
-    ("tblmb", include_str!("../../../../configs/tblmb.toml")),
-    ("beam-monitors", include_str!("../../../../configs/beam-monitors.toml")),
-    ("reference-multiblade", include_str!("../../../../configs/reference-2018/multiblade.toml")),
-    ("reference-multigrid", include_str!("../../../../configs/reference-2018/multigrid.toml")),
-    ("reference-sonde", include_str!("../../../../configs/reference-2018/sonde.toml")),
-];
+/// The configurations that are shipped. A reference that is called as another one is `reference-` that.
+fn shipped() -> Vec<Seed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+    let mut seeds: Vec<Seed> = Vec::new();
+    for folder in [folder.clone(), folder.join("reference-2018")] {
+        for entry in std::fs::read_dir(folder).expect("the folder of the configurations") {
+            let path = entry.expect("an entry of it").path();
+            if path.extension().is_some_and(|ending| ending == "toml") {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let name = format!("shipped-{stem}");
+                let is_taken = seeds.iter().any(|seed| seed.name == name);
+                let name = if is_taken { format!("shipped-reference-{stem}") } else { name };
+                seeds.push(Seed::new(name, std::fs::read(&path).expect("a configuration")));
+            }
+        }
+    }
+    seeds
+}
 
 /// As little as a configuration can say.
 const SMALLEST: &str = r#"name = "n"
@@ -52,8 +44,7 @@ mask = [{ fec = 2, vmm = 1, channels = [64], reason = \"\" }]";
 
 /// The shipped configurations, a small one, and small ones that are wrong in one way each.
 pub fn seeds() -> Vec<Seed> {
-    let mut seeds: Vec<_> =
-        SHIPPED.iter().map(|(name, text)| Seed::new(format!("shipped-{name}"), *text)).collect();
+    let mut seeds = shipped();
     seeds.push(Seed::new("smallest", SMALLEST));
     for (name, from, to) in [
         ("unknown-key", "vmm = 0", "vnm = 0"),

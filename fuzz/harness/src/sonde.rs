@@ -1,6 +1,6 @@
 //! Packets of SoNDe: single ones, and streams of them into a pipeline.
 
-use crate::packet_stream::form_both_ways;
+use crate::packet_stream::{form_stream, sorting};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::settings::SortingSettings;
 use evforge_detect::sonde::Sonde;
@@ -41,16 +41,18 @@ pub fn sonde(bytes: &[u8]) {
     let (system, packet_count) = (packet.header.system, packet.header.packet_count);
     assert_eq!(numbering, Some(Numbering { system, packet_count }));
     let mut encoder = SondeEncoder::default();
-    let (complete, surplus) = match packet.content {
+    let (complete, used, surplus) = match packet.content {
         Content::TriggerTimes(times) => {
             encoder.begin_trigger_times(&packet.header);
             assert_eq!(times.entries().len(), times.len());
-            (times.entries().all(|entry| encoder.push_trigger_time(&entry)), 0)
+            let complete = times.entries().all(|entry| encoder.push_trigger_time(&entry));
+            (complete, 1 + 5 * times.len(), 0)
         }
         Content::SingleEvent(event) => {
             let samples: Vec<u16> = event.samples().collect();
-            let channel = (event.asic, event.channel);
-            (encoder.single_event(&packet.header, channel, event.trigger_type, event.hold_delay, &samples), 0)
+            let (channel, used) = ((event.asic, event.channel), 7 + 2 * samples.len());
+            let (trigger_type, hold_delay) = (event.trigger_type, event.hold_delay);
+            (encoder.single_event(&packet.header, channel, trigger_type, hold_delay, &samples), used, 0)
         }
         Content::MultiEvent(multi) => {
             encoder.begin_multi_event(&packet.header, multi.samples_per_event() as u16);
@@ -59,33 +61,29 @@ pub fn sonde(bytes: &[u8]) {
                 let samples: Vec<_> = event.samples().collect();
                 encoder.push_event(event.time, &samples)
             });
-            (complete, multi.surplus())
+            let used: usize = multi.events().map(|event| 4 + 5 * event.samples().count()).sum();
+            (complete, 3 + used, multi.surplus())
         }
     };
+    assert_eq!(10 + used + surplus, bytes.len(), "bytes that belong to nothing");
     if complete && surplus == 0 {
         assert!(encoder.packet() == bytes, "the packet changed on the way");
     }
 }
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
-/// [`form_both_ways`].
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
 ///
 /// # Panics
-/// As [`form_both_ways`].
+/// As [`form_stream`].
 pub fn sonde_stream(bytes: &[u8]) {
-    let Some((&choice, stream)) = bytes.split_first() else { return };
-    let settings = settings(choice);
-    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
-        let mut detector = Sonde::new(&settings).expect("the settings of the exercise are sound");
-        evforge_core::detector::Detector::set_monitoring(&mut detector, choice & choice::WATCHED != 0);
-        Box::new(detector)
+    form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
+        Box::new(Sonde::new(&settings(choice)).expect("the settings of the exercise are sound"))
     });
 }
 
 /// A small SoNDe of 16 x 8 pixels.
 fn settings(choice: u8) -> SondeSettings {
     let has = |bit: u8| choice & bit != 0;
-    let either = |set: u64, unset: u64| if has(choice::NARROW) { set } else { unset };
     let module = |system, x| ModuleSettings { system, x, y: 0 };
     let modules = if has(choice::ONE_MODULE) {
         vec![module(None, 4)]
@@ -100,15 +98,7 @@ fn settings(choice: u8) -> SondeSettings {
             tick: has(choice::ODD_TICK).then_some(62_500),
         },
         sequence: if has(choice::ORDERED) { EventSequence::Time } else { EventSequence::Arrival },
-        sorting: SortingSettings {
-            window: either(1_000_000, 500_000_000),
-            leap: either(2_000_000, 2_000_000_000),
-            restart: either(10_000_000, 1_000_000_000_000),
-            source_lag: either(50_000_000, 60_000_000_000_000),
-            max_held_hits: 8192,
-            max_group_hits: 1,
-            decimation: 0,
-        },
+        sorting: SortingSettings { max_group_hits: 1, ..sorting(has(choice::NARROW)) },
         mask: vec![MaskSettings { group: 0, module: 0, asic: 2, channel: 7, reason: "hot".into() }],
     }
 }

@@ -1,7 +1,7 @@
 //! Inputs to begin with, made by our own encoders, writers and simulators.
 //!
 //! They are committed in `fuzz/corpus/<target>/<name>`. After a change of the encoders they are written again
-//! with `cargo run -p evforge-exercises --example write_corpus`; a test fails as long as that is due.
+//! with `cargo run -p evforge-fuzz-harness --example write_corpus`; a test fails as long as that is due.
 
 pub mod adc_readout;
 pub mod caen;
@@ -42,5 +42,5 @@ impl Seed {
 
 /// The folder of the committed corpora, one folder in it for each target.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
 }

@@ -4,9 +4,36 @@ use evforge_core::detector::Detector;
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::{LARGEST_PAYLOAD, PacketBatch, PacketOrigin, PacketSlab};
+use evforge_detect::settings::SortingSettings;
 
 /// More memory than the small detectors of these exercises can need.
 const MOST_MEMORY: usize = 64 << 20;
+
+/// Settings of sorting for the small detectors of these exercises: as usual, or with a window of 1 us, leaps of 2 us,
+/// restarts of 10 us, and groups of 16 hits.
+pub(crate) fn sorting(narrow: bool) -> SortingSettings {
+    let [window, leap, restart, source_lag] = if narrow {
+        [1_000_000, 2_000_000, 10_000_000, 50_000_000]
+    } else {
+        [500_000_000, 2_000_000_000, 1_000_000_000_000, 60_000_000_000_000]
+    };
+    let max_group_hits = if narrow { 16 } else { 512 };
+    SortingSettings { window, leap, restart, source_lag, max_held_hits: 8192, max_group_hits, decimation: 0 }
+}
+
+/// Forms events of the packets in `bytes`, behind a byte that chooses the settings of the detector, as [`form_both_ways`].
+/// Closed events are published if the choice has the bit `publish`, monitor data collected if it has `watched`.
+///
+/// # Panics
+/// As [`form_both_ways`].
+pub fn form_stream(bytes: &[u8], publish: u8, watched: u8, build: impl Fn(u8) -> Box<dyn Detector>) {
+    let Some((&choice, stream)) = bytes.split_first() else { return };
+    form_both_ways(stream, choice & publish != 0, || {
+        let mut detector = build(choice);
+        detector.set_monitoring(choice & watched != 0);
+        detector
+    });
+}
 
 /// Forms events of the packets in `bytes`, each behind its length (u16, little-endian; the last one may be
 /// cut), with fresh detectors from `build`: once packet by packet, where closed events are published after

@@ -1,13 +1,12 @@
 //! Streams of packets into a Multi-Blade pipeline.
 
-use crate::packet_stream::form_both_ways;
+use crate::packet_stream::{form_stream, sorting};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::multiblade::MultiBlade;
 use evforge_detect::multiblade::caen::settings::{
     ChannelMapping, ChannelThreshold, HitOrder, MaskedChannels, MultiBladeSettings, Plane, ReadoutFormat,
     Rounding, TimeBase, WindowRule, WindowSettings,
 };
-use evforge_detect::settings::SortingSettings;
 
 /// Bits of the first byte of an input: which settings its packets are formed with.
 pub mod choice {
@@ -33,25 +32,19 @@ pub mod choice {
     pub const WATCHED: u8 = 1 << 7;
 }
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
-/// [`form_both_ways`].
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
 ///
 /// # Panics
-/// As [`form_both_ways`].
+/// As [`form_stream`].
 pub fn multiblade(bytes: &[u8]) {
-    let Some((&choice, stream)) = bytes.split_first() else { return };
-    let settings = settings(choice);
-    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
-        let mut detector = MultiBlade::new(&settings).expect("the settings of the exercise are sound");
-        evforge_core::detector::Detector::set_monitoring(&mut detector, choice & choice::WATCHED != 0);
-        Box::new(detector)
+    form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
+        Box::new(MultiBlade::new(&settings(choice)).expect("the settings of the exercise are sound"))
     });
 }
 
 /// Two cassettes of 32 wires and 32 strips: one is read by digitizer 1, the other one by digitisers 2 and 3.
 fn settings(choice: u8) -> MultiBladeSettings {
     let has = |bit: u8| choice & bit != 0;
-    let either = |set: u64, unset: u64| if has(choice::NARROW) { set } else { unset };
     let (format, time_base) = match choice & 3 {
         choice::RECORDS => (ReadoutFormat::Records, TimeBase::Electronics),
         choice::JADAQ_OF_JUNE_2018 => (ReadoutFormat::JadaqOfJune2018, TimeBase::Electronics),
@@ -73,15 +66,7 @@ fn settings(choice: u8) -> MultiBladeSettings {
         time_base,
         tick: 16_000,
         raw_ticks: has(choice::GAP),
-        sorting: SortingSettings {
-            window: either(1_000_000, 500_000_000),
-            leap: either(2_000_000, 2_000_000_000),
-            restart: either(10_000_000, 1_000_000_000_000),
-            source_lag: either(50_000_000, 60_000_000_000_000),
-            max_held_hits: 8192,
-            max_group_hits: either(16, 512) as usize,
-            decimation: 0,
-        },
+        sorting: sorting(has(choice::NARROW)),
         threshold: 20,
         channel_thresholds: vec![ChannelThreshold { digitizer: 2, channels: vec![3], adc: 500 }],
         mask: vec![MaskedChannels { digitizer: 1, channels: vec![7, 40], reason: "hot".into() }],

@@ -79,7 +79,8 @@ pub(super) fn neutron(format: ReadoutFormat, number: u32, stamp: u64, x: u8, y: 
 pub(super) fn stream(choice: u8, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = vec![choice];
     for packet in packets {
-        bytes.extend((packet.len() as u16).to_le_bytes());
+        let length = u16::try_from(packet.len()).expect("no packet of the corpus is that long");
+        bytes.extend(length.to_le_bytes());
         bytes.extend(packet);
     }
     bytes

@@ -1,7 +1,7 @@
 //! Streams of packets.
 
 use super::Seed;
-use super::packets::{hit, marker, neutron, readout, spoilt, vmm2, vmm3};
+use super::packets::{hit, marker, neutron, readout, spoilt, stream, vmm2, vmm3};
 use crate::gdgem::{choice, settings};
 use evforge_detect::gdgem::hit_time::HitTime;
 use evforge_detect::gdgem::settings::ReadoutFormat;
@@ -40,15 +40,9 @@ pub fn seeds() -> Vec<Seed> {
     seeds
 }
 
-/// An input of the exercise: the settings, then every packet behind its length.
+/// An input of the exercise.
 fn seed(name: &str, choice: u8, packets: &[Vec<u8>]) -> Seed {
-    let mut bytes = vec![choice];
-    for packet in packets {
-        let length = u16::try_from(packet.len()).expect("no packet of the corpus is that long");
-        bytes.extend(length.to_le_bytes());
-        bytes.extend(packet);
-    }
-    Seed::new(name, bytes)
+    Seed::new(name, stream(choice, packets))
 }
 
 fn format(choice: u8) -> ReadoutFormat {

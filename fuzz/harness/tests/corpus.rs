@@ -1,6 +1,12 @@
 //! Every committed input of every target is replayed, and the encoders' part of the corpus is up to date.
 
-use evforge_exercises::{TARGETS, Target, corpus};
+use evforge_fuzz_harness::adc_readout::adc_readout_stream;
+use evforge_fuzz_harness::ess_stream::ess_stream;
+use evforge_fuzz_harness::gdgem::gdgem;
+use evforge_fuzz_harness::multiblade::multiblade;
+use evforge_fuzz_harness::multigrid::multigrid;
+use evforge_fuzz_harness::sonde::sonde_stream;
+use evforge_fuzz_harness::{TARGETS, Target, corpus};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -25,161 +31,45 @@ fn replay(name: &str) {
     }
 }
 
-#[test]
-fn srs_vmm_replays_its_corpus() {
-    replay("srs_vmm");
+/// A test for each target, and the list of all.
+macro_rules! replays {
+    ($($target:ident)*) => {
+        pub(super) const ALL: &[&str] = &[$(stringify!($target)),*];
+        $(
+            #[test]
+            fn $target() {
+                replay(stringify!($target));
+            }
+        )*
+    };
+}
+
+mod replays_its_corpus {
+    use super::replay;
+
+    replays!(
+        srs_vmm mesytec cncs drop numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
+        ess_stream multiblade sonde sonde_stream multigrid gdgem helper vmm_files capture configuration
+    );
 }
 
 #[test]
-fn mesytec_replays_its_corpus() {
-    replay("mesytec");
-}
-
-#[test]
-fn cncs_replays_its_corpus() {
-    replay("cncs");
-}
-
-#[test]
-fn drop_replays_its_corpus() {
-    replay("drop");
-}
-
-#[test]
-fn numbered_replays_its_corpus() {
-    replay("numbered");
-}
-
-#[test]
-fn caen_replays_its_corpus() {
-    replay("caen");
-}
-
-#[test]
-fn adc_readout_replays_its_corpus() {
-    replay("adc_readout");
-}
-
-#[test]
-fn adc_readout_stream_replays_its_corpus() {
-    replay("adc_readout_stream");
-}
-
-#[test]
-fn ess_header_vmm3a_replays_its_corpus() {
-    replay("ess_header_vmm3a");
-}
-
-#[test]
-fn ess_beam_monitor_replays_its_corpus() {
-    replay("ess_beam_monitor");
-}
-
-#[test]
-fn ess_stream_replays_its_corpus() {
-    replay("ess_stream");
-}
-
-#[test]
-fn all_settings_of_the_ess_stream_exercise_are_sound() {
+fn all_settings_of_the_exercises_of_streams_are_sound() {
     for choice in 0..=255 {
-        evforge_exercises::ess_stream::ess_stream(&[choice]);
-    }
-}
-
-#[test]
-fn multiblade_replays_its_corpus() {
-    replay("multiblade");
-}
-
-#[test]
-fn all_settings_of_the_multiblade_exercise_are_sound() {
-    for choice in 0..=255 {
-        evforge_exercises::multiblade::multiblade(&[choice]);
-    }
-}
-
-#[test]
-fn sonde_replays_its_corpus() {
-    replay("sonde");
-}
-
-#[test]
-fn sonde_stream_replays_its_corpus() {
-    replay("sonde_stream");
-}
-
-#[test]
-fn multigrid_replays_its_corpus() {
-    replay("multigrid");
-}
-
-#[test]
-fn all_settings_of_the_multigrid_exercise_are_sound() {
-    for choice in 0..=255 {
-        evforge_exercises::multigrid::multigrid(&[choice]);
-    }
-}
-
-#[test]
-fn gdgem_replays_its_corpus() {
-    replay("gdgem");
-}
-
-#[test]
-fn helper_replays_its_corpus() {
-    replay("helper");
-}
-
-#[test]
-fn vmm_files_replays_its_corpus() {
-    replay("vmm_files");
-}
-
-#[test]
-fn capture_replays_its_corpus() {
-    replay("capture");
-}
-
-#[test]
-fn configuration_replays_its_corpus() {
-    replay("configuration");
-}
-
-#[test]
-fn all_settings_of_the_gdgem_exercise_are_sound() {
-    for choice in 0..=255 {
-        evforge_exercises::gdgem::gdgem(&[choice]);
+        ess_stream(&[choice]);
+        multiblade(&[choice]);
+        multigrid(&[choice]);
+        gdgem(&[choice]);
+        sonde_stream(&[choice]);
+        adc_readout_stream(&[choice]);
     }
 }
 
 #[test]
 fn every_target_is_replayed_and_every_corpus_has_a_target() {
     let names: HashSet<_> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
-    let replayed = [
-        "srs_vmm",
-        "mesytec",
-        "cncs",
-        "drop",
-        "numbered",
-        "caen",
-        "adc_readout",
-        "adc_readout_stream",
-        "ess_header_vmm3a",
-        "ess_beam_monitor",
-        "ess_stream",
-        "multiblade",
-        "sonde",
-        "sonde_stream",
-        "multigrid",
-        "gdgem",
-        "helper",
-        "vmm_files",
-        "capture",
-        "configuration",
-    ]
-    .map(str::to_owned);
-    assert_eq!(names, HashSet::from(replayed));
+    let replayed = replays_its_corpus::ALL.iter().map(|&name| name.to_owned());
+    assert_eq!(names, replayed.collect());
     let entries = std::fs::read_dir(corpus::folder()).unwrap();
     let folders: HashSet<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -199,7 +89,7 @@ fn the_committed_corpus_is_what_the_encoders_make_today() {
         for seed in &seeds {
             let file = corpus::folder().join(target.name).join(&seed.name);
             let same = std::fs::read(&file).is_ok_and(|bytes| bytes == seed.bytes);
-            let mend = "cargo run -p evforge-exercises --example write_corpus";
+            let mend = "cargo run -p evforge-fuzz-harness --example write_corpus";
             assert!(same, "{} is not what the encoders make today: {mend}", file.display());
         }
     }

@@ -1,7 +1,7 @@
 //! Streams of packets of today's ESS readout.
 
 use super::Seed;
-use super::packets::spoilt;
+use super::packets::{self, spoilt};
 use crate::ess_stream::choice;
 use evforge_wire::ess::beam_monitor::MonitorKind;
 use evforge_wire::ess::{
@@ -26,15 +26,6 @@ fn stream(detector_type: u8, pulses: &[u32], records: impl Fn(u32) -> Vec<[u8; R
         }
     }
     packets
-}
-
-fn joined(choice: u8, packets: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = vec![choice];
-    for packet in packets {
-        bytes.extend((packet.len() as u16).to_le_bytes());
-        bytes.extend(packet);
-    }
-    bytes
 }
 
 /// Records of every kind of monitor; the last one is of the pulse before.
@@ -154,7 +145,7 @@ pub fn seeds() -> Vec<Seed> {
             ("sync-lost", 0, &sync),
             ("sync-lost-accepted", choice::ACCEPT, &sync),
         ] {
-            seeds.push(Seed::new(format!("{name}-{kind}"), joined(detector | choice, packets)));
+            seeds.push(Seed::new(format!("{name}-{kind}"), packets::stream(detector | choice, packets)));
         }
     }
     seeds

@@ -1,7 +1,6 @@
 //! Streams of packets into the pipelines of today's ESS readout.
 
-use crate::packet_stream::form_both_ways;
-use evforge_core::detector::Detector;
+use crate::packet_stream::form_stream;
 use evforge_pipeline::config::Config;
 use std::path::Path;
 
@@ -82,18 +81,13 @@ spans = { max_x = 5, min_x = 1, max_y = 5, min_y = 1, max_time = "500ns" }
     ),
 ];
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
-/// [`form_both_ways`].
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
 ///
 /// # Panics
-/// As [`form_both_ways`].
+/// As [`form_stream`].
 pub fn ess_stream(bytes: &[u8]) {
-    let Some((&choice, stream)) = bytes.split_first() else { return };
-    let config = config(choice);
-    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
-        let mut detector = config.build_detector().expect("the settings of the exercise are sound");
-        Detector::set_monitoring(detector.as_mut(), choice & choice::WATCHED != 0);
-        detector
+    form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
+        config(choice).build_detector().expect("the settings of the exercise are sound")
     });
 }
 

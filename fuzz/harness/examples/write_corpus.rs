@@ -1,8 +1,8 @@
-//! Writes what the encoders make today into `fuzz/corpus`: `cargo run -p evforge-exercises --example write_corpus`.
+//! Writes what the encoders make today into `fuzz/corpus`: `cargo run -p evforge-fuzz-harness --example write_corpus`.
 //!
 //! Only the files that the encoders make are written; inputs that were found by fuzzing stay as they are.
 
-use evforge_exercises::{TARGETS, corpus};
+use evforge_fuzz_harness::{TARGETS, corpus};
 
 fn main() -> std::io::Result<()> {
     for target in TARGETS {

@@ -25,25 +25,47 @@ pub fn drop(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let layouts = layouts();
     let layout = layouts[usize::from(choice) % layouts.len()];
-    match DropPacket::parse(&layout, bytes) {
+    drop_packet(&layout, bytes);
+    let identifiers = bytes.chunks_exact(8);
+    jumps(
+        layout.width(),
+        identifiers.map(|word| word.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))),
+    );
+}
+
+/// Parses `bytes` as a packet of a layout. What parses is encoded and parsed again.
+///
+/// # Panics
+/// As [`drop`].
+pub fn drop_packet(layout: &DropLayout, bytes: &[u8]) {
+    match DropPacket::parse(layout, bytes) {
         Ok(packet) => {
             assert_eq!(layout.identifier(bytes), Some(packet.header.identifier));
             let head = layout.header_bytes();
             assert_eq!(head + packet.payload.len() + packet.padding, bytes.len());
             if packet.payload.len() <= usize::from(u16::MAX) {
                 let mut again = vec![0; head];
-                assert_eq!(packet.header.write(&layout, packet.payload.len(), &mut again), Some(head));
+                assert_eq!(packet.header.write(layout, packet.payload.len(), &mut again), Some(head));
                 again.extend(packet.payload);
-                let read = DropPacket::parse(&layout, &again).expect("an encoded packet");
+                let read = DropPacket::parse(layout, &again).expect("an encoded packet");
                 assert_eq!(read, DropPacket { padding: 0, ..packet }, "the packet changed on the way");
             }
         }
         Err(Rejection::TooShort) => assert!(bytes.len() < layout.header_bytes()),
         Err(_) => assert!(layout.identifier(bytes).is_some(), "a packet that is only damaged has a number"),
     }
-    let mut tracker = JumpTracker::new(layout.width());
-    for word in bytes.chunks_exact(8) {
-        tracker.observe(word.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)));
-        assert_eq!(tracker.counts().imbalance(), 0);
+}
+
+/// Follows identifiers of this width.
+///
+/// # Panics
+/// If the reports of jumps do not add up.
+pub fn jumps(width: IdentifierWidth, identifiers: impl Iterator<Item = u64>) {
+    let mut tracker = JumpTracker::new(width);
+    for identifier in identifiers {
+        tracker.observe(identifier);
+        let counts = tracker.counts();
+        assert_eq!(counts.imbalance(), 0);
+        assert!(counts.explained <= counts.lost && counts.explained <= counts.additional, "{counts:?}");
     }
 }

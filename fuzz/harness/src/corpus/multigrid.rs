@@ -3,19 +3,11 @@
 use super::Seed;
 use super::cncs;
 use super::mesytec::{datagram, readout, trigger};
-use super::packets::spoilt;
+use super::packets::{spoilt, stream};
 use crate::multigrid::choice;
 
 /// Neutrons, test pulses and external triggers, with each kind of settings, also damaged.
 pub fn seeds() -> Vec<Seed> {
-    let stream = |choice: u8, packets: &[Vec<u8>]| {
-        let mut bytes = vec![choice];
-        for packet in packets {
-            bytes.extend((packet.len() as u16).to_le_bytes());
-            bytes.extend(packet);
-        }
-        bytes
-    };
     let bus_1 = |channel, adc| evforge_wire::mesytec::VmmrReadout { bus: 1, ..readout(channel, adc) };
     let packet = |time: u64| {
         let all: Vec<_> = (0..20).map(|channel| readout(channel, 100 * channel)).collect();

@@ -1,6 +1,6 @@
 //! Streams of packets into a Gd-GEM pipeline.
 
-use crate::packet_stream::form_both_ways;
+use crate::packet_stream::{form_stream, sorting};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
@@ -34,18 +34,14 @@ pub mod choice {
     pub const PLAIN: u8 = 1 << 7;
 }
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
-/// [`form_both_ways`].
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
 ///
 /// # Panics
-/// As [`form_both_ways`].
+/// As [`form_stream`].
 pub fn gdgem(bytes: &[u8]) {
-    let Some((&choice, stream)) = bytes.split_first() else { return };
-    form_both_ways(stream, choice & choice::PUBLISH != 0, || Box::new(detector(choice)));
-}
-
-fn detector(choice: u8) -> GdGem {
-    GdGem::new(&settings(choice)).expect("the settings of the exercise are sound")
+    form_stream(bytes, choice::PUBLISH, 0, |choice| {
+        Box::new(GdGem::new(&settings(choice)).expect("the settings of the exercise are sound"))
+    });
 }
 
 /// A small Gd-GEM of 128 x 128 strips: FEC 2 (VMM2: chips 2, 3) reads x, FEC 1 reads y.
@@ -81,13 +77,8 @@ pub fn settings(choice: u8) -> GdGemSettings {
             trigger_tick: either(choice::COARSE, 1_000_000_000, 3_125),
         },
         sorting: SortingSettings {
-            window: either(choice::NARROW, 1_000_000, 500_000_000),
-            leap: either(choice::NARROW, 2_000_000, 2_000_000_000),
-            restart: either(choice::NARROW, 10_000_000, 1_000_000_000_000),
-            source_lag: either(choice::NARROW, 50_000_000, 60_000_000_000_000),
-            max_held_hits: 8192,
-            max_group_hits: either(choice::NARROW, 16, 512) as usize,
             decimation: either(choice::LIMITS, 10, 0) as u32,
+            ..sorting(has(choice::NARROW))
         },
         clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
         matching: MatchingSettings {

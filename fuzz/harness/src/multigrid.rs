@@ -1,7 +1,6 @@
 //! Streams of packets into Multi-Grid pipelines with either read-out.
 
-use crate::packet_stream::form_both_ways;
-use evforge_core::detector::Detector;
+use crate::packet_stream::{form_stream, sorting};
 use evforge_detect::multigrid::amplitude::{AmplitudeFilter, Factor};
 use evforge_detect::multigrid::settings::{
     BusSettings, CncsSettings, DoubleNeutronRule, EventTime, FilterSettings, MaskSettings, MesytecSettings,
@@ -30,21 +29,17 @@ pub mod choice {
     pub const WATCHED: u8 = 1 << 7;
 }
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream as in
-/// [`form_both_ways`].
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
 ///
 /// # Panics
-/// As [`form_both_ways`].
+/// As [`form_stream`].
 pub fn multigrid(bytes: &[u8]) {
-    let Some((&choice, stream)) = bytes.split_first() else { return };
-    form_both_ways(stream, choice & choice::PUBLISH != 0, || {
-        let mut detector: Box<dyn Detector> = if choice & choice::CNCS != 0 {
+    form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
+        if choice & choice::CNCS != 0 {
             Box::new(MultiGridCncs::new(&cncs(choice)).expect("the settings of the exercise are sound"))
         } else {
             Box::new(MultiGrid::new(&mesytec(choice)).expect("the settings of the exercise are sound"))
-        };
-        detector.set_monitoring(choice & choice::WATCHED != 0);
-        detector
+        }
     });
 }
 
@@ -52,15 +47,7 @@ fn time(choice: u8) -> TimeSettings {
     if choice & choice::OF_2018 != 0 {
         return TimeSettings { tick: None, event_time: EventTime::Raw2018, order: Ordering::Arrival };
     }
-    let sorting = SortingSettings {
-        window: 1_000_000,
-        leap: 2_000_000,
-        restart: 10_000_000,
-        source_lag: 50_000_000,
-        max_held_hits: 8192,
-        max_group_hits: 1,
-        decimation: 0,
-    };
+    let sorting = SortingSettings { max_group_hits: 1, ..sorting(true) };
     let ordered = choice & choice::ORDERED != 0;
     TimeSettings {
         tick: Some(62_500),

@@ -1,0 +1,140 @@
+//! The exercises of single packets with bytes by chance, most of which begin as packets do: the bytes that random ones die
+//! at are put right.
+
+use evforge_fuzz_harness::adc_readout::adc_readout;
+use evforge_fuzz_harness::caen::caen;
+use evforge_fuzz_harness::cncs::cncs;
+use evforge_fuzz_harness::drop::{drop_packet, jumps};
+use evforge_fuzz_harness::mesytec::mesytec;
+use evforge_fuzz_harness::numbered::numbered;
+use evforge_fuzz_harness::sonde::sonde;
+use evforge_fuzz_harness::srs_vmm::srs_vmm;
+use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
+use evforge_wire::caen::{JadaqPacket, JadaqVersion};
+use evforge_wire::drop::{ByteOrder, DropLayout, IdentifierWidth};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..most)
+}
+
+fn width() -> impl Strategy<Value = IdentifierWidth> {
+    prop_oneof![Just(IdentifierWidth::Two), Just(IdentifierWidth::Four), Just(IdentifierWidth::Eight)]
+}
+
+fn layout() -> impl Strategy<Value = DropLayout> {
+    let order = prop_oneof![Just(ByteOrder::Big), Just(ByteOrder::Little)];
+    let any_layout = (0..20_usize, width(), order, 0..20_usize).prop_map(|(offset, width, order, rest)| {
+        DropLayout::new(offset, width, order, offset + width.bytes() + rest).expect("it lies inside")
+    });
+    prop_oneof![Just(DropLayout::P1), Just(DropLayout::RAW64BE), any_layout]
+}
+
+/// `bytes` with those from `at` on replaced, if there are as many.
+fn with(mut bytes: Vec<u8>, at: usize, by: &[u8]) -> Vec<u8> {
+    if let Some(place) = bytes.get_mut(at..at + by.len()) {
+        place.copy_from_slice(by);
+    }
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn srs_vmm_packets(bytes in bytes(300), id in 0..4_usize) {
+        let ids = [b"VM2\x05", b"VM3\x20", b"VA2\0", b"xxxx"];
+        srs_vmm(&with(bytes, 4, ids[id]));
+    }
+
+    #[test]
+    fn caen_packets(bytes in bytes(300), number in 0..5_u8, fits: bool) {
+        let mut bytes = with(bytes, 24, &[1, 3]);
+        if bytes.len() >= 32 {
+            bytes = with(bytes, 20, &[number, 0]);
+            let size = if number == 2 { 14 } else { 8 };
+            if fits {
+                let elements = (bytes.len() - 32) / size;
+                bytes.truncate(32 + elements * size);
+                bytes = with(bytes, 22, &(elements as u16).to_le_bytes());
+            }
+        }
+        caen(&bytes);
+        if fits && bytes.len() >= 32 && (1..=2).contains(&number) {
+            prop_assert!(JadaqPacket::parse(&bytes, JadaqVersion::V1_3).is_ok());
+        }
+    }
+
+    #[test]
+    fn mesytec_datagrams(bytes in bytes(400), lengths in vec((0..100_usize, 0..40_u8), 0..8)) {
+        let mut bytes = with(bytes, 0, &[0x60]);
+        for (place, length) in lengths {
+            bytes = with(bytes, 3 + 4 * place, &[0x58, 0, length, 0, 0, 0, 0, 0xBB]);
+            let end = 3 + 4 * (place + usize::from(length));
+            if let Some(start) = end.checked_sub(4) {
+                bytes = with(bytes, start, &[0x21, 0x43, 0x65, 0x87, 0, 0, 0, 0xEE]);
+            }
+        }
+        mesytec(&bytes);
+    }
+
+    #[test]
+    fn cncs_packets(bytes in bytes(400)) {
+        cncs(&bytes);
+    }
+
+    #[test]
+    fn sonde_packets(bytes in bytes(400), packet_type in 0xD3..0xD8_u8, right_length: bool, count: u8) {
+        let version = bytes.first().map_or(0, |byte| byte & 0x1F);
+        let mut bytes = with(bytes, 0, &[version, packet_type]);
+        if right_length && bytes.len() > 10 {
+            let length = ((bytes.len() - 10) as u16).to_be_bytes();
+            bytes = with(bytes, 8, &[length[0], length[1], count]);
+        }
+        sonde(&bytes);
+    }
+
+    #[test]
+    fn adc_readout_packets(bytes in bytes(300), data: bool) {
+        let length = (bytes.len() as u16).wrapping_sub(2).to_be_bytes();
+        let packet_type = if data { 0x11 } else { 0x22 };
+        adc_readout(&with(bytes, 2, &[packet_type, packet_type, length[0], length[1]]));
+    }
+
+    /// One byte anywhere is changed.
+    #[test]
+    fn damaged_adc_readout_packets(
+        lengths in vec(0..40_usize, 1..5), filler in 0..40_usize, at: prop::sample::Index, byte: u8,
+    ) {
+        let mut encoder = AdcEncoder::default();
+        encoder.begin(&Header::default());
+        for length in lengths {
+            prop_assert!(encoder.push_module(1, 1, RawTime::default(), &vec![7; length]));
+        }
+        encoder.finish(filler);
+        let good = encoder.packet().to_vec();
+        let at = at.index(good.len());
+        adc_readout(&with(good, at, &[byte]));
+    }
+
+    #[test]
+    fn numbered_packets(bytes in bytes(40), good_start: bool) {
+        let start: &[u8] = if good_start { &[0x45, 0x56, 0x4E, 0x50, 1] } else { &[] };
+        numbered(&with(bytes, 0, start));
+    }
+
+    #[test]
+    fn drop_packets(layout in layout(), bytes in bytes(100), good_start: bool) {
+        let start: &[u8] = if good_start { &[0xD7, 0x09, 1] } else { &[] };
+        drop_packet(&layout, &with(bytes, 0, start));
+    }
+
+    #[test]
+    fn any_identifiers(width in width(), identifiers in vec(any::<u64>(), 0..100)) {
+        jumps(width, identifiers.into_iter());
+    }
+
+    #[test]
+    fn identifiers_near_one_another(width in width(), start: u64, steps in vec(0..12_u64, 0..200)) {
+        jumps(width, steps.into_iter().map(|step| start.wrapping_add(step)));
+    }
+}
