@@ -209,7 +209,6 @@ mod tests {
         assert!(backlog_drops("7\n").is_err());
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_counters_of_this_host_can_be_read_and_do_not_go_back() {
         let before = KernelCounters::read().unwrap();

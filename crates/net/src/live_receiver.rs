@@ -332,7 +332,7 @@ impl LiveReceiver {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -146,19 +146,12 @@ impl PluginLibrary {
     }
 }
 
-#[cfg(unix)]
 fn dynamic_library(path: &Path) -> Result<Library, String> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
     // Everything that the library needs is looked up now, so that what is missing is known before data flow.
     // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     library.map(Into::into).map_err(|error| format!("it cannot be loaded: {error}"))
-}
-
-#[cfg(not(unix))]
-fn dynamic_library(path: &Path) -> Result<Library, String> {
-    // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
-    unsafe { Library::new(path) }.map_err(|error| format!("it cannot be loaded: {error}"))
 }
 
 /// The table, if it is of our version.

@@ -21,7 +21,6 @@ mod pcap;
 mod pcapng;
 mod pcapng_block;
 mod pcapng_writer;
-#[cfg(target_os = "linux")]
 mod pipe;
 mod pkts;
 mod reader;

@@ -167,7 +167,6 @@ pub fn finish_recording(partial: &Path) -> Result<FinishedRecording, FinishError
 
 fn open(partial: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    #[cfg(target_os = "linux")]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.read(true).write(true).open(partial)?;
     if !file.metadata()?.is_file() {

@@ -53,8 +53,6 @@ pub enum ReceiveError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Sockets of this kind exist on Linux only.
-    NotOnThisSystem,
 }
 
 impl fmt::Display for ReceiveError {
@@ -81,11 +79,6 @@ impl fmt::Display for ReceiveError {
             Self::Receive { address, source } => {
                 write!(f, "receiving on UDP {address} failed: {source}.")
             }
-            Self::NotOnThisSystem => write!(
-                f,
-                "receiving from the network is only possible on Linux. Read a capture file here (--input), or run \
-                 this on a Linux host."
-            ),
         }
     }
 }
@@ -97,7 +90,7 @@ impl std::error::Error for ReceiveError {
             | Self::Join { source, .. }
             | Self::Setting { source, .. }
             | Self::Receive { source, .. } => Some(source),
-            Self::Option { .. } | Self::NotOnThisSystem => None,
+            Self::Option { .. } => None,
         }
     }
 }
@@ -206,8 +199,6 @@ pub enum SendError {
         /// Why, and what mends it.
         reason: String,
     },
-    /// Sockets of this kind exist on Linux only.
-    NotOnThisSystem,
 }
 
 impl fmt::Display for SendError {
@@ -240,9 +231,6 @@ impl fmt::Display for SendError {
             Self::SourcePorts { found, most } => {
                 write!(f, "cannot send from {found} ports: give a number from 1 to {most}.")
             }
-            Self::NotOnThisSystem => {
-                write!(f, "sending to the network is only possible on Linux. Run this on a Linux host.")
-            }
         }
     }
 }
@@ -252,7 +240,7 @@ impl std::error::Error for SendError {
         match self {
             Self::Open { source, .. } | Self::Send { source, .. } => Some(source),
             Self::Pace(error) => Some(error),
-            Self::SourcePorts { .. } | Self::ByXdp { .. } | Self::NotOnThisSystem => None,
+            Self::SourcePorts { .. } | Self::ByXdp { .. } => None,
         }
     }
 }
@@ -265,10 +253,7 @@ impl From<PaceError> for SendError {
 
 fn is_segmentation_failure(source: &io::Error) -> bool {
     // EINVAL, EMSGSIZE (told by number below) and EIO.
-    #[cfg(target_os = "linux")]
-    return matches!(source.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO));
-    #[cfg(not(target_os = "linux"))]
-    return source.kind() == io::ErrorKind::InvalidInput;
+    matches!(source.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO))
 }
 
 fn route_advice(f: &mut fmt::Formatter<'_>, destination: SocketAddr, source: &io::Error) -> fmt::Result {
@@ -302,7 +287,6 @@ mod tests {
         assert!(bind_error(io::ErrorKind::PermissionDenied).contains("Ports below 1024"));
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_packet_too_large_to_segment_names_the_option() {
         let error = SendError::Send {
