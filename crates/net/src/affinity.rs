@@ -3,14 +3,15 @@
 //! A receiving thread keeps up best on a core where nothing else runs, least of all the kernel's own network
 //! processing of the same packets.
 
-use std::fmt;
 use std::io;
 
 /// A thread could not be bound to a core.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
     /// The host has no such core, or this process may not use it.
+    #[error("cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
+                 Cores are counted from 0; allowed are {}.", ranges(.allowed))]
     NotAllowed {
         /// The core asked for.
         core: usize,
@@ -18,35 +19,11 @@ pub enum PinError {
         allowed: Vec<usize>,
     },
     /// The system refused.
+    #[error("the system does not let this thread choose its core: {source}.")]
     Refused {
         /// The system's reason.
         source: io::Error,
     },
-}
-
-impl fmt::Display for PinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAllowed { core, allowed } => write!(
-                f,
-                "cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
-                 Cores are counted from 0; allowed are {}.",
-                ranges(allowed)
-            ),
-            Self::Refused { source } => {
-                write!(f, "the system does not let this thread choose its core: {source}.")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PinError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused { source } => Some(source),
-            _ => None,
-        }
-    }
 }
 
 /// Cores as people write them: "0-3, 6".

@@ -13,7 +13,7 @@ use crate::helper::message::Request;
 pub const PRIORITIES: std::ops::RangeInclusive<u8> = 1..=99;
 
 /// A thread could not be given a real-time priority.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PriorityError {
     /// There is no such priority.
@@ -51,15 +51,6 @@ impl fmt::Display for PriorityError {
             Self::Refused { priority, source } => {
                 write!(f, "the system refused the real-time priority {priority}: {source}.")
             }
-        }
-    }
-}
-
-impl std::error::Error for PriorityError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused { source, .. } => Some(source),
-            _ => None,
         }
     }
 }

@@ -24,24 +24,15 @@ const MOST_EVENTS_PER_PACKET: u32 = 1 << 24;
 const MOST_SOURCES: u32 = 4096;
 
 /// Why a library makes no detector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
     /// The library does not take the settings; its own words.
+    #[error("the library refuses the settings: {0}")]
     Settings(String),
     /// What the library says of the detector cannot be.
+    #[error("what the library describes cannot be: {0}")]
     Description(String),
 }
-
-impl std::fmt::Display for CreateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Settings(problem) => write!(f, "the library refuses the settings: {problem}"),
-            Self::Description(problem) => write!(f, "what the library describes cannot be: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for CreateError {}
 
 /// The functions of one detector of a library, as safe calls.
 #[derive(Debug)]

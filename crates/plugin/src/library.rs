@@ -16,21 +16,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 const MOST_COUNTERS: usize = 1024;
 
 /// Why a library is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{library}: {problem}")]
 pub struct LoadError {
     /// The library.
     pub library: PathBuf,
     /// What was found, and what is expected.
     pub problem: String,
 }
-
-impl std::fmt::Display for LoadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.library.display(), self.problem)
-    }
-}
-
-impl std::error::Error for LoadError {}
 
 /// The functions of a library.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::helper::Helper;
 use crate::socket::ReceiveError;
 
 /// Packets cannot be received by AF_XDP.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum XdpError {
     /// An option is outside its range.
@@ -62,7 +62,7 @@ pub enum XdpError {
         message: String,
     },
     /// The kernel socket beside could not be opened or failed.
-    Beside(ReceiveError),
+    Beside(#[source] ReceiveError),
     /// The system failed to receive.
     Receive {
         /// The interface.
@@ -140,22 +140,6 @@ impl fmt::Display for XdpError {
             Self::Receive { interface, source } => {
                 write!(f, "receiving from {interface} by AF_XDP failed: {source}.")
             }
-        }
-    }
-}
-
-impl std::error::Error for XdpError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Interface { source, .. }
-            | Self::Program { source }
-            | Self::Memory { source, .. }
-            | Self::Receive { source, .. } => Some(source),
-            Self::Beside(error) => Some(error),
-            Self::Option { .. }
-            | Self::Privileges { .. }
-            | Self::Refused { .. }
-            | Self::NotGranted { .. } => None,
         }
     }
 }
