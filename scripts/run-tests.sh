@@ -26,6 +26,10 @@ cargo_test() {
     return "${PIPESTATUS[0]}"
 }
 
+circles() {
+    python3 scripts/check-circles.py --self-test && python3 scripts/check-circles.py
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -33,6 +37,7 @@ page() {
 step "format (cargo fmt)" cargo fmt --all --check
 step "lints (cargo clippy)" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "the page (web/)" page
+step "files that import each other" circles
 step "tests (cargo test)" cargo_test
 RUSTDOCFLAGS="-D warnings" step "documentation (cargo doc)" cargo doc --workspace --no-deps --locked
 

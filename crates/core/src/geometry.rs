@@ -28,25 +28,16 @@ pub struct LogicalGeometry {
 }
 
 /// Why a geometry cannot be: a side of length 0, or more pixels than a 32-bit id can number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a geometry of {} x {} x {} pixels in {} panels cannot be numbered: each side must be at least 1 and the number of \
+     pixels at most {}",
+    .sides[0], .sides[1], .sides[2], .sides[3], PixelId::MAX
+)]
 pub struct GeometryError {
     /// The sides that were asked for: nx, ny, nz, panels.
     pub sides: [u32; 4],
 }
-
-impl std::fmt::Display for GeometryError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [nx, ny, nz, panels] = self.sides;
-        write!(
-            f,
-            "a geometry of {nx} x {ny} x {nz} pixels in {panels} panels cannot be numbered: each side must be \
-             at least 1 and the number of pixels at most {}",
-            PixelId::MAX
-        )
-    }
-}
-
-impl std::error::Error for GeometryError {}
 
 impl LogicalGeometry {
     /// A detector of several panels, each `nx` × `ny` × `nz`.

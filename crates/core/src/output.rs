@@ -33,11 +33,13 @@ pub enum Taken {
 }
 
 /// Why an output could not do its work, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutputError {
     /// The cause may pass by itself, or somebody can remove it: the same call is tried again.
+    #[error("{0}")]
     Retry(String),
     /// It will not.
+    #[error("{0}")]
     Final(String),
 }
 
@@ -58,14 +60,6 @@ impl OutputError {
         }
     }
 }
-
-impl std::fmt::Display for OutputError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
-impl std::error::Error for OutputError {}
 
 impl From<std::io::Error> for OutputError {
     /// Missing space and broken connections may pass, everything else is final.

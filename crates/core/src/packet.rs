@@ -199,11 +199,6 @@ impl PacketSlab {
         self.records.is_empty()
     }
 
-    /// Bytes of memory taken by all packets together, gaps between them included.
-    pub fn byte_count(&self) -> usize {
-        self.used
-    }
-
     /// Memory this slab holds whatever its content, in bytes.
     pub fn memory_bound(&self) -> usize {
         self.memory.len() + self.packet_capacity * size_of::<PacketRecord>()
@@ -290,7 +285,7 @@ mod tests {
         assert!(!space.add(usize::MAX, 2, 2, PacketOrigin::default()));
         assert!(space.add(4, 0, 9, PacketOrigin::default()));
         assert!(!space.add(0, 0, 0, PacketOrigin::default()));
-        assert_eq!((slab.len(), slab.byte_count()), (3, 16));
+        assert_eq!((slab.len(), slab.used), (3, 16));
         assert_eq!(slab.batch().get(1).unwrap().bytes, b"two");
         assert!(slab.batch().get(2).unwrap().is_cut());
     }

@@ -6,19 +6,12 @@
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// Why a text is not the quantity that was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found `{found}`, expected {expected}")]
 pub struct QuantityError {
     found: String,
     expected: &'static str,
 }
-
-impl std::fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "found `{}`, expected {}", self.found, self.expected)
-    }
-}
-
-impl std::error::Error for QuantityError {}
 
 /// The exact value of `text` in the smallest unit, given `units` with their sizes in it.
 fn exact(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, QuantityError> {

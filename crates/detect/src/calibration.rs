@@ -57,26 +57,15 @@ impl Line {
 }
 
 /// Why a line cannot be.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LineError {
     /// An offset that is no number or too large.
+    #[error("found the offset {0}, expected one of -{LARGEST_OFFSET} to {LARGEST_OFFSET}")]
     Offset(f64),
     /// A slope that is no number, negative or too large.
+    #[error("found the slope {0}, expected one of 0 to {LARGEST_SLOPE}")]
     Slope(f64),
 }
-
-impl std::fmt::Display for LineError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Offset(found) => {
-                write!(f, "found the offset {found}, expected one of -{LARGEST_OFFSET} to {LARGEST_OFFSET}")
-            }
-            Self::Slope(found) => write!(f, "found the slope {found}, expected one of 0 to {LARGEST_SLOPE}"),
-        }
-    }
-}
-
-impl std::error::Error for LineError {}
 
 /// The lines of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

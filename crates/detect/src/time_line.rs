@@ -82,12 +82,6 @@ impl<T: Timed> TimeLine<T> {
         &mut self.clocks
     }
 
-    /// The clocks, in the middle of a packet.
-    #[inline(always)]
-    pub fn clocks_mut(&mut self) -> &mut [SourceClock<T>] {
-        &mut self.clocks
-    }
-
     /// Follows the clocks: nothing that any source sends from here on is earlier than what is returned.
     #[inline]
     pub fn follow(&mut self) -> DataTime {
@@ -113,12 +107,6 @@ impl<T: Timed> TimeLine<T> {
     pub fn force(&mut self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
         self.forced += 1;
         self.joint.force(self.clocks.iter(), closed, latest_pending)
-    }
-
-    /// Counts that something was closed early.
-    #[cold]
-    pub fn count_forced_closing(&mut self) {
-        self.forced += 1;
     }
 
     /// End of the input: releases the quarantines one by one, as long as `has_room` says that there is room for

@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A dump could not be read or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
     /// The file could not be opened.
+    #[error("cannot open the dump {path}: {source}.{}", open_advice(.source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -17,6 +18,7 @@ pub enum DumpError {
         source: io::Error,
     },
     /// The file is not HDF5.
+    #[error("{path} is not an HDF5 file: it begins with{}, expected 89 48 44 46 0d 0a 1a 0a", listed(.first_bytes))]
     NotHdf5 {
         /// The file.
         path: PathBuf,
@@ -24,6 +26,10 @@ pub enum DumpError {
         first_bytes: Vec<u8>,
     },
     /// HDF5 cannot open the file.
+    #[error(
+        "{path} begins like an HDF5 file, but cannot be read: HDF5 says: {cause}. It is damaged, or was cut when it \
+                 was copied: fetch it again from its origin"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -31,6 +37,11 @@ pub enum DumpError {
         cause: String,
     },
     /// The file has none of the tables, or more than one.
+    #[error(
+        "{path} holds no dump of raw readouts: found {}, expected one table called {}",
+        if .found.is_empty() { "nothing in it".to_owned() } else { .found.join(", ") },
+        TABLES.join(" or ")
+    )]
     Tables {
         /// The file.
         path: PathBuf,
@@ -38,6 +49,9 @@ pub enum DumpError {
         found: Vec<String>,
     },
     /// The table is not in a layout that can be read.
+    #[error(
+        "the table {table} of {path} is in no layout that can be read. Found {found}. Expected {expected}"
+    )]
     Layout {
         /// The file.
         path: PathBuf,
@@ -49,6 +63,10 @@ pub enum DumpError {
         expected: String,
     },
     /// The file has fewer bytes for the table than its rows need.
+    #[error(
+        "the table {table} of {path} claims {rows} rows, but the file has only {bytes} bytes for them: it is damaged, \
+                 or its writer was ended before it was done"
+    )]
     Incomplete {
         /// The file.
         path: PathBuf,
@@ -60,6 +78,10 @@ pub enum DumpError {
         bytes: u64,
     },
     /// Rows could not be read.
+    #[error(
+        "the table {table} of {path} cannot be read from row {row} of {rows} on: HDF5 says: {cause}. The rows before \
+                 it have been read"
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -73,6 +95,7 @@ pub enum DumpError {
         cause: String,
     },
     /// The file could not be written.
+    #[error("writing the dump {path} failed after {rows} rows: {cause}")]
     Write {
         /// The file that was to be made.
         path: PathBuf,
@@ -89,66 +112,13 @@ impl DumpError {
     }
 }
 
-impl fmt::Display for DumpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open { path, source } => {
-                write!(f, "cannot open the dump {}: {source}.", path.display())?;
-                match source.kind() {
-                    io::ErrorKind::NotFound => {
-                        write!(f, " Check the name; relative names count from the current directory.")
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Self::NotHdf5 { path, first_bytes } => {
-                write!(f, "{} is not an HDF5 file: it begins with", path.display())?;
-                first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))?;
-                write!(f, ", expected 89 48 44 46 0d 0a 1a 0a")
-            }
-            Self::Damaged { path, cause } => write!(
-                f,
-                "{} begins like an HDF5 file, but cannot be read: HDF5 says: {cause}. It is damaged, or was cut when it \
-                 was copied: fetch it again from its origin",
-                path.display()
-            ),
-            Self::Tables { path, found } => {
-                write!(f, "{} holds no dump of raw readouts: found ", path.display())?;
-                match found.as_slice() {
-                    [] => write!(f, "nothing in it")?,
-                    found => write!(f, "{}", found.join(", "))?,
-                }
-                write!(f, ", expected one table called {}", TABLES.join(" or "))
-            }
-            Self::Layout { path, table, found, expected } => write!(
-                f,
-                "the table {table} of {} is in no layout that can be read. Found {found}. Expected {expected}",
-                path.display()
-            ),
-            Self::Incomplete { path, table, rows, bytes } => write!(
-                f,
-                "the table {table} of {} claims {rows} rows, but the file has only {bytes} bytes for them: it is damaged, \
-                 or its writer was ended before it was done",
-                path.display()
-            ),
-            Self::Read { path, table, row, rows, cause } => write!(
-                f,
-                "the table {table} of {} cannot be read from row {row} of {rows} on: HDF5 says: {cause}. The rows before \
-                 it have been read",
-                path.display()
-            ),
-            Self::Write { path, rows, cause } => {
-                write!(f, "writing the dump {} failed after {rows} rows: {cause}", path.display())
-            }
-        }
+fn open_advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => " Check the name; relative names count from the current directory.",
+        _ => "",
     }
 }
 
-impl std::error::Error for DumpError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Open { source, .. } => Some(source),
-            _ => None,
-        }
-    }
+fn listed(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!(" {byte:02x}")).collect()
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_lab::electronics_sender::send_all;
-use evforge_net::capture::{FileSequence, MergedFiles};
+use evforge_net::capture::JoinedFiles;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
 use evforge_pipeline::config::Rate;
@@ -114,10 +114,10 @@ fn open_all(
     }
     Ok(match sources.len() {
         1 => sources.remove(0),
-        _ if arguments.merge => Box::new(MergedFiles::new(sources)),
+        _ if arguments.merge => Box::new(JoinedFiles::by_stamp(sources)),
         _ => {
             let pause = arguments.pause.map(evforge_pipeline::config::Duration::to_std);
-            Box::new(FileSequence::new(sources, pause))
+            Box::new(JoinedFiles::one_by_one(sources, pause))
         }
     })
 }

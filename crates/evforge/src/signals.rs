@@ -13,19 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Signals that end a process which does not expect them, sent by supervisors and scripts that take it for another.
-const IGNORED: &[i32] = &[
-    SIGUSR1,
-    SIGUSR2,
-    SIGALRM,
-    SIGVTALRM,
-    SIGPROF,
-    #[cfg(target_os = "linux")]
-    libc::SIGIO,
-    #[cfg(target_os = "linux")]
-    libc::SIGPWR,
-    #[cfg(target_os = "linux")]
-    libc::SIGSTKFLT,
-];
+const IGNORED: &[i32] =
+    &[SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, libc::SIGIO, libc::SIGPWR, libc::SIGSTKFLT];
 
 /// Has signals ignored that mean nothing to this program, from now on.
 ///

@@ -321,7 +321,6 @@ fn inspect_counts_and_prints() {
 }
 
 #[test]
-#[cfg(unix)]
 fn signals_stop_a_run_in_good_order() {
     use std::io::Write;
     let folder = tempfile::tempdir().unwrap();

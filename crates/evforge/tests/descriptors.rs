@@ -1,5 +1,4 @@
 //! A flood of idle connections to the page, and what the run beside does with the descriptors that are left.
-#![cfg(target_os = "linux")]
 
 mod common;
 

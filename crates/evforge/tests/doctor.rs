@@ -1,5 +1,4 @@
 //! `evforge doctor` as a user runs it.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! `evforge drop` as a user runs it: streams over loopback, verified word by word.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Every instrument of `configs/` from UDP packets to a NeXus file that its users' programs read: h5py and
 //! scippnexus, through `tests/python`.
-#![cfg(target_os = "linux")]
 
 mod common;
 mod ess_instruments;

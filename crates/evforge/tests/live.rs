@@ -1,5 +1,4 @@
 //! Live runs of the real program over real UDP on loopback.
-#![cfg(target_os = "linux")]
 
 mod common;
 

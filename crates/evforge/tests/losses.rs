@@ -3,7 +3,6 @@
 //!
 //! A full socket buffer is provoked in `live.rs`, full rings of AF_XDP in `xdp.rs`, each of its rings in the tests of
 //! `evforge-net`.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! `evforge send` and `evforge receive` as a user runs them.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Report, page and NeXus ledger are made from one account: they say the same of every detector, also of one from outside
 //! that calls its counters what it likes; and every counter of every output is in all three.
-#![cfg(target_os = "linux")]
 
 mod common;
 

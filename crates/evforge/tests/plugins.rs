@@ -1,6 +1,5 @@
 //! Detectors from outside with the real program: from a file and live, into CSV and NeXus; and what the program says and
 //! leaves behind when a library is refused or fails.
-#![cfg(target_os = "linux")]
 
 mod common;
 

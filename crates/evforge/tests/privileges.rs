@@ -1,6 +1,5 @@
 //! evforge has no privileges, whoever starts it; the helper has those that its file or its starter gives it, and lends them
 //! by rules. With the real program and its helper, between two network namespaces. Needs root.
-#![cfg(target_os = "linux")]
 
 mod common;
 

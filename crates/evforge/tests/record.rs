@@ -1,5 +1,4 @@
 //! `evforge record` and `evforge replay` as a user runs them.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,6 +1,5 @@
 //! Mean values of sampled channels as CSV, from a capture and live, with the reference's packets (EFU formats of
 //! 2018, section 5).
-#![cfg(target_os = "linux")]
 
 mod common;
 

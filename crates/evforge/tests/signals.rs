@@ -1,5 +1,4 @@
 //! What signals do to the real program: which end a run in good order, and which do nothing. Pipes as inputs obey them, too.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Live runs of the real program by AF_XDP, between two network namespaces. Needs root.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! What the real program sends by AF_XDP arrives as what it sends through sockets. Needs root.
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -3,14 +3,15 @@
 //! A receiving thread keeps up best on a core where nothing else runs, least of all the kernel's own network
 //! processing of the same packets.
 
-use std::fmt;
 use std::io;
 
 /// A thread could not be bound to a core.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
     /// The host has no such core, or this process may not use it.
+    #[error("cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
+                 Cores are counted from 0; allowed are {}.", ranges(.allowed))]
     NotAllowed {
         /// The core asked for.
         core: usize,
@@ -18,40 +19,11 @@ pub enum PinError {
         allowed: Vec<usize>,
     },
     /// The system refused.
+    #[error("the system does not let this thread choose its core: {source}.")]
     Refused {
         /// The system's reason.
         source: io::Error,
     },
-    /// Binding threads to cores is not possible on this operating system.
-    NotOnThisSystem,
-}
-
-impl fmt::Display for PinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAllowed { core, allowed } => write!(
-                f,
-                "cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
-                 Cores are counted from 0; allowed are {}.",
-                ranges(allowed)
-            ),
-            Self::Refused { source } => {
-                write!(f, "the system does not let this thread choose its core: {source}.")
-            }
-            Self::NotOnThisSystem => {
-                write!(f, "binding threads to cores is only possible on Linux. Leave the core out.")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PinError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused { source } => Some(source),
-            _ => None,
-        }
-    }
 }
 
 /// Cores as people write them: "0-3, 6".
@@ -70,83 +42,56 @@ fn ranges(cores: &[usize]) -> String {
     if text.is_empty() { "none".into() } else { text.join(", ") }
 }
 
-#[cfg(target_os = "linux")]
-mod linux {
-    use super::{PinError, io};
+/// Cores that a set of the C library can name.
+const MOST_CORES: usize = libc::CPU_SETSIZE as usize;
 
-    /// Cores that a set of the C library can name.
-    const MOST_CORES: usize = libc::CPU_SETSIZE as usize;
-
-    fn empty_set() -> libc::cpu_set_t {
-        // SAFETY: the set is an array of integers, for which all zeros is a valid value: the empty set.
-        unsafe { std::mem::zeroed() }
-    }
-
-    /// The cores that the current thread may run on, in order.
-    ///
-    /// # Errors
-    /// If the system does not tell.
-    pub fn allowed_cores() -> Result<Vec<usize>, PinError> {
-        let mut set = empty_set();
-        // SAFETY: `set` is valid for writes of its own size; 0 means the current thread.
-        let status = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) };
-        if status != 0 {
-            return Err(PinError::Refused { source: io::Error::last_os_error() });
-        }
-        // SAFETY: `core` is below the number of cores in a set.
-        Ok((0..MOST_CORES).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect())
-    }
-
-    /// Binds the current thread to `core` (counted from 0, as in /proc/cpuinfo).
-    ///
-    /// # Errors
-    /// If there is no such core or it may not be used; the error lists those that may.
-    pub fn pin_current_thread(core: usize) -> Result<(), PinError> {
-        let not_allowed = || -> PinError {
-            match allowed_cores() {
-                Ok(allowed) => PinError::NotAllowed { core, allowed },
-                Err(error) => error,
-            }
-        };
-        if core >= MOST_CORES {
-            return Err(not_allowed());
-        }
-        let mut set = empty_set();
-        // SAFETY: `core` is below the number of cores in a set.
-        unsafe { libc::CPU_SET(core, &mut set) };
-        // SAFETY: `set` is valid for reads of its own size; 0 means the current thread.
-        if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } == 0 {
-            return Ok(());
-        }
-        let source = io::Error::last_os_error();
-        if source.raw_os_error() == Some(libc::EINVAL) {
-            Err(not_allowed())
-        } else {
-            Err(PinError::Refused { source })
-        }
-    }
+fn empty_set() -> libc::cpu_set_t {
+    // SAFETY: the set is an array of integers, for which all zeros is a valid value: the empty set.
+    unsafe { std::mem::zeroed() }
 }
-
-#[cfg(target_os = "linux")]
-pub use linux::{allowed_cores, pin_current_thread};
 
 /// The cores that the current thread may run on, in order.
 ///
 /// # Errors
-/// Always, on this operating system.
-#[cfg(not(target_os = "linux"))]
+/// If the system does not tell.
 pub fn allowed_cores() -> Result<Vec<usize>, PinError> {
-    Err(PinError::NotOnThisSystem)
+    let mut set = empty_set();
+    // SAFETY: `set` is valid for writes of its own size; 0 means the current thread.
+    let status = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) };
+    if status != 0 {
+        return Err(PinError::Refused { source: io::Error::last_os_error() });
+    }
+    // SAFETY: `core` is below the number of cores in a set.
+    Ok((0..MOST_CORES).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect())
 }
 
-/// Binds the current thread to `core` (counted from 0).
+/// Binds the current thread to `core` (counted from 0, as in /proc/cpuinfo).
 ///
 /// # Errors
-/// Always, on this operating system.
-#[cfg(not(target_os = "linux"))]
+/// If there is no such core or it may not be used; the error lists those that may.
 pub fn pin_current_thread(core: usize) -> Result<(), PinError> {
-    let _ = core;
-    Err(PinError::NotOnThisSystem)
+    let not_allowed = || -> PinError {
+        match allowed_cores() {
+            Ok(allowed) => PinError::NotAllowed { core, allowed },
+            Err(error) => error,
+        }
+    };
+    if core >= MOST_CORES {
+        return Err(not_allowed());
+    }
+    let mut set = empty_set();
+    // SAFETY: `core` is below the number of cores in a set.
+    unsafe { libc::CPU_SET(core, &mut set) };
+    // SAFETY: `set` is valid for reads of its own size; 0 means the current thread.
+    if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } == 0 {
+        return Ok(());
+    }
+    let source = io::Error::last_os_error();
+    if source.raw_os_error() == Some(libc::EINVAL) {
+        Err(not_allowed())
+    } else {
+        Err(PinError::Refused { source })
+    }
 }
 
 #[cfg(test)]
@@ -159,7 +104,6 @@ mod tests {
         assert_eq!(ranges(&[]), "none");
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_thread_can_be_bound_to_an_allowed_core_and_to_no_other() {
         std::thread::spawn(|| {

@@ -9,7 +9,6 @@ use std::io;
 ///
 /// # Errors
 /// If the system refuses; the limit is then as it was.
-#[cfg(target_os = "linux")]
 pub fn raise_limit() -> io::Result<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is valid for writes.
@@ -24,13 +23,4 @@ pub fn raise_limit() -> io::Result<u64> {
         }
     }
     Ok(limit.rlim_cur)
-}
-
-/// Raises this process's limit of descriptors.
-///
-/// # Errors
-/// Always, on this operating system.
-#[cfg(not(target_os = "linux"))]
-pub fn raise_limit() -> io::Result<u64> {
-    Err(io::ErrorKind::Unsupported.into())
 }

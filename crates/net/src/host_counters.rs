@@ -166,7 +166,7 @@ fn read_all(used: &[InterfacesInUse]) -> Result<InterfaceReading, InterfacesErro
     Ok(all)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -5,7 +5,6 @@
 //! [`UdpReceiver::drops`](crate::socket::UdpReceiver::drops), and are part of
 //! `receive_buffer_errors`, `memory_errors` and `checksum_errors` here: never add the two.
 
-use std::fmt;
 use std::fs;
 use std::io;
 
@@ -25,10 +24,13 @@ evforge_core::counters! {
 }
 
 /// The kernel's counters could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelCountersError {
     /// A file of the kernel could not be read: this is no Linux, or /proc is not mounted.
+    #[error(
+        "cannot read the kernel's loss counters from {path}: {source}. They exist on Linux with /proc mounted."
+    )]
     Unreadable {
         /// The file.
         path: &'static str,
@@ -36,38 +38,13 @@ pub enum KernelCountersError {
         source: io::Error,
     },
     /// A file of the kernel does not have the form it has had so far.
+    #[error("the kernel's loss counters in {path} are not as expected: {expected} is not there.")]
     Unexpected {
         /// The file.
         path: &'static str,
         /// What was looked for.
         expected: &'static str,
     },
-}
-
-impl fmt::Display for KernelCountersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { path, source } => write!(
-                f,
-                "cannot read the kernel's loss counters from {path}: {source}. They exist on Linux with /proc mounted."
-            ),
-            Self::Unexpected { path, expected } => {
-                write!(
-                    f,
-                    "the kernel's loss counters in {path} are not as expected: {expected} is not there."
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for KernelCountersError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable { source, .. } => Some(source),
-            Self::Unexpected { .. } => None,
-        }
-    }
 }
 
 // Of the thread, not of the process: a thread may have been moved to another network namespace.
@@ -209,7 +186,6 @@ mod tests {
         assert!(backlog_drops("7\n").is_err());
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_counters_of_this_host_can_be_read_and_do_not_go_back() {
         let before = KernelCounters::read().unwrap();

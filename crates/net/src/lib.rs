@@ -65,21 +65,24 @@
 //! # Ok::<(), evforge_net::socket::ReceiveError>(())
 //! ```
 //!
-//! Capture files, schedules and the parsing of counters work on every system; sockets and cores on Linux
-//! only, and say so elsewhere. The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::descriptor`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
+//! The memory of a slab is written by the kernel itself: `unsafe` is confined to
+//! `socket::arrivals`, `socket::departures`, `socket::option`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
 //! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
 //! program's maps in `steering`.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "evforge receives on Linux only: build it there, or in a container. The crates evforge-core, evforge-wire and \
+     evforge-detect, which form events, build anywhere"
+);
+
 pub mod affinity;
 pub mod capture;
-#[cfg(target_os = "linux")]
 mod checksum;
 pub mod clock;
 pub mod departure_counters;
 pub mod descriptors;
 mod frame;
-#[cfg(target_os = "linux")]
 pub mod helper;
 pub mod host_check;
 pub mod host_counters;
@@ -91,7 +94,6 @@ pub mod live_receiver;
 pub mod losses;
 pub mod pace;
 pub mod priority;
-#[cfg(target_os = "linux")]
 pub mod privileges;
 mod readiness;
 pub mod receiver_group;
@@ -99,8 +101,6 @@ pub mod record;
 pub mod session;
 pub mod socket;
 pub mod staged_file;
-#[cfg(target_os = "linux")]
 pub mod thread_time;
-#[cfg(target_os = "linux")]
 pub mod user;
 pub mod xdp;

@@ -44,51 +44,21 @@ pub struct ReceivePlan {
 }
 
 /// Why packets cannot be received.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveReceiveError {
     /// Through a socket.
-    Socket(ReceiveError),
+    #[error("{0}")]
+    Socket(#[from] ReceiveError),
     /// By AF_XDP.
-    Xdp(XdpError),
+    #[error("{0}")]
+    Xdp(#[from] XdpError),
     /// AF_XDP was asked for without an interface.
-    NoInterface,
-}
-
-impl fmt::Display for LiveReceiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Socket(error) => error.fmt(f),
-            Self::Xdp(error) => error.fmt(f),
-            Self::NoInterface => write!(
-                f,
-                "AF_XDP receives from one network interface, and none is named: set receive.interface (--interface). \
+    #[error(
+        "AF_XDP receives from one network interface, and none is named: set receive.interface (--interface). \
                  See which there are: ip -brief link"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LiveReceiveError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Socket(error) => Some(error),
-            Self::Xdp(error) => Some(error),
-            Self::NoInterface => None,
-        }
-    }
-}
-
-impl From<ReceiveError> for LiveReceiveError {
-    fn from(error: ReceiveError) -> Self {
-        Self::Socket(error)
-    }
-}
-
-impl From<XdpError> for LiveReceiveError {
-    fn from(error: XdpError) -> Self {
-        Self::Xdp(error)
-    }
+    )]
+    NoInterface,
 }
 
 /// Packets that reached this host and were lost on the way to us. No packet is in two of them.
@@ -332,7 +302,7 @@ impl LiveReceiver {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -3,7 +3,6 @@
 //! Every packet's time is computed from the start, never from the packet before, so that a schedule does not
 //! drift however long it runs and however late single packets are.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, Packet};
@@ -26,43 +25,35 @@ pub enum Pace {
 }
 
 /// A pace cannot be kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaceError {
     /// A rate or speed is not a positive, finite number.
+    #[error("a {} cannot be sent at: it must be a number above 0.", described(*.pace))]
     NotPositive {
         /// The pace asked for.
         pace: Pace,
     },
     /// Own timing was asked for, and a packet has no arrival stamp.
+    #[error(
+        "packet {packet} cannot be sent with its own timing: it has no time stamp (.pkts files have none). \
+                 Give a rate instead."
+    )]
     Unstamped {
         /// The packet's number, from 0.
         packet: u64,
     },
 }
 
-impl fmt::Display for PaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPositive { pace } => {
-                let (what, value) = match pace {
-                    Pace::Unpaced => ("pace", 0.0),
-                    Pace::PacketsPerSecond(rate) => ("rate in packets per second", *rate),
-                    Pace::BitsPerSecond(rate) => ("rate in bits per second", *rate),
-                    Pace::OwnTiming { speed } => ("speed", *speed),
-                };
-                write!(f, "a {what} of {value} cannot be sent at: it must be a number above 0.")
-            }
-            Self::Unstamped { packet } => write!(
-                f,
-                "packet {packet} cannot be sent with its own timing: it has no time stamp (.pkts files have none). \
-                 Give a rate instead."
-            ),
-        }
+/// What a pace would be, and how much of it.
+fn described(pace: Pace) -> String {
+    match pace {
+        Pace::Unpaced => "pace of 0".into(),
+        Pace::PacketsPerSecond(rate) => format!("rate in packets per second of {rate}"),
+        Pace::BitsPerSecond(rate) => format!("rate in bits per second of {rate}"),
+        Pace::OwnTiming { speed } => format!("speed of {speed}"),
     }
 }
-
-impl std::error::Error for PaceError {}
 
 /// Further ahead than this, [`wait_until`] sleeps; closer, it spins: a sleeping thread may wake up some 50 us late.
 const SPIN_BEFORE_DUE: Duration = Duration::from_micros(100);

@@ -6,16 +6,14 @@
 use std::fmt;
 use std::io;
 
-#[cfg(target_os = "linux")]
 use crate::helper::Helper;
-#[cfg(target_os = "linux")]
 use crate::helper::message::Request;
 
 /// The priorities that exist, lowest first.
 pub const PRIORITIES: std::ops::RangeInclusive<u8> = 1..=99;
 
 /// A thread could not be given a real-time priority.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PriorityError {
     /// There is no such priority.
@@ -35,8 +33,6 @@ pub enum PriorityError {
         /// Its reason, in whole sentences.
         message: String,
     },
-    /// Not possible on this operating system.
-    NotOnThisSystem,
 }
 
 impl fmt::Display for PriorityError {
@@ -55,18 +51,6 @@ impl fmt::Display for PriorityError {
             Self::Refused { priority, source } => {
                 write!(f, "the system refused the real-time priority {priority}: {source}.")
             }
-            Self::NotOnThisSystem => {
-                write!(f, "real-time priorities are only possible on Linux. Leave the priority out.")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PriorityError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused { source, .. } => Some(source),
-            _ => None,
         }
     }
 }
@@ -75,7 +59,6 @@ impl std::error::Error for PriorityError {
 ///
 /// # Errors
 /// If there is no such priority, or it is not allowed.
-#[cfg(target_os = "linux")]
 pub fn set_real_time_priority(priority: u8) -> Result<(), PriorityError> {
     if !PRIORITIES.contains(&priority) {
         return Err(PriorityError::OutOfRange { priority });
@@ -93,7 +76,6 @@ pub fn set_real_time_priority(priority: u8) -> Result<(), PriorityError> {
 }
 
 /// Gives a thread of any process a real-time priority, which must be in [`PRIORITIES`].
-#[cfg(target_os = "linux")]
 pub(crate) fn set_of_thread(thread: i32, priority: u8) -> io::Result<()> {
     if !PRIORITIES.contains(&priority) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -107,16 +89,7 @@ pub(crate) fn set_of_thread(thread: i32, priority: u8) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-/// Gives the current thread a real-time priority.
-///
-/// # Errors
-/// Always, on this operating system.
-#[cfg(not(target_os = "linux"))]
-pub fn set_real_time_priority(_: u8) -> Result<(), PriorityError> {
-    Err(PriorityError::NotOnThisSystem)
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

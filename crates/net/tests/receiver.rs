@@ -1,7 +1,5 @@
 //! The receiver over real loopback sockets.
 
-#![cfg(target_os = "linux")]
-
 mod loopback;
 
 use std::net::{SocketAddr, UdpSocket};

@@ -1,7 +1,5 @@
 //! Several sockets of one thread, and several threads, over real loopback sockets.
 
-#![cfg(target_os = "linux")]
-
 mod loopback;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! The sender over real loopback sockets.
 
-#![cfg(target_os = "linux")]
-
 mod loopback;
 
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! The checked-in object of the steering program is what its source gives.
 
-#![cfg(target_os = "linux")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -7,8 +7,6 @@
 //!
 //! Each is mixed with IPv6, VLAN tags (AF_XDP: the kernel needs interfaces for them), IP options, fragments, ICMP, ARP and another port.
 
-#![cfg(target_os = "linux")]
-
 mod mixture;
 
 use std::net::SocketAddr;

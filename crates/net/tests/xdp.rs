@@ -1,7 +1,5 @@
 //! AF_XDP over a virtual wire: what it says, loses, and refuses; that packets arrive is tested in `ways.rs`. Needs root.
 
-#![cfg(target_os = "linux")]
-
 mod mixture;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,4 @@
 //! AF_XDP while its interface is being opened, goes down, is removed or changed. Needs root.
-#![cfg(target_os = "linux")]
 
 mod mixture;
 

@@ -1,7 +1,5 @@
 //! AF_XDP with several ports over a pair of virtual interfaces.
 
-#![cfg(target_os = "linux")]
-
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! Sending by AF_XDP over a virtual wire: packets arrive intact and once, and those that the interface drops are counted.
 //! Needs root.
 
-#![cfg(target_os = "linux")]
-
 mod mixture;
 
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use crate::accounts::{Accounts, HostCounts, name_of};
 use crate::declared::PluginCounters;
+use crate::event_buffer::EventBuffer;
 use crate::library::{Functions, PluginLibrary};
-use crate::outlet::Outlet;
 use crate::packets::PacketColumn;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -24,24 +24,15 @@ const MOST_EVENTS_PER_PACKET: u32 = 1 << 24;
 const MOST_SOURCES: u32 = 4096;
 
 /// Why a library makes no detector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
     /// The library does not take the settings; its own words.
+    #[error("the library refuses the settings: {0}")]
     Settings(String),
     /// What the library says of the detector cannot be.
+    #[error("what the library describes cannot be: {0}")]
     Description(String),
 }
-
-impl std::fmt::Display for CreateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Settings(problem) => write!(f, "the library refuses the settings: {problem}"),
-            Self::Description(problem) => write!(f, "what the library describes cannot be: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for CreateError {}
 
 /// The functions of one detector of a library, as safe calls.
 #[derive(Debug)]
@@ -166,7 +157,7 @@ pub struct PluginDetector {
     geometry: LogicalGeometry,
     memory_bound: usize,
     packets: PacketColumn,
-    outlet: Outlet,
+    buffer: EventBuffer,
     accounts: Accounts,
     counters: PluginCounters,
     /// Packets that the library has taken.
@@ -199,16 +190,16 @@ impl PluginDetector {
                 return Err(CreateError::Description(format!("{what} is {found}, expected at most {most}")));
             }
         }
-        let outlet = Outlet::new(events_per_packet as usize, tells_pulses != 0);
+        let buffer = EventBuffer::new(events_per_packet as usize, tells_pulses != 0);
         let accounts = Accounts::new(library.counters(), sources as usize);
-        let own = PacketColumn::memory_bound() + outlet.memory_bound() + accounts.memory_bound();
+        let own = PacketColumn::memory_bound() + buffer.memory_bound() + accounts.memory_bound();
         let mut detector = Self {
             library,
             instance,
             geometry,
             memory_bound: own.saturating_add(usize::try_from(description.memory_bound).unwrap_or(usize::MAX)),
             packets: PacketColumn::new(),
-            outlet,
+            buffer,
             accounts,
             counters: PluginCounters::default(),
             taken: 0,
@@ -255,7 +246,7 @@ impl PluginDetector {
             self.more = false;
         }
         possible.unwrap_or_else(|_| {
-            self.counters.events_refused += self.outlet.possible(&answer.written) as u64;
+            self.counters.events_refused += self.buffer.possible(&answer.written) as u64;
             0
         })
     }
@@ -270,7 +261,7 @@ impl PluginDetector {
         // Or it could be called without end.
         if *code == 0
             && more
-            && let Some(left) = self.outlet.left(written)
+            && let Some(left) = self.buffer.left(written)
         {
             return Err(format!("said that it has no room; there was room for {left} more events"));
         }
@@ -281,9 +272,9 @@ impl PluginDetector {
             taken: self.taken + taken as u64,
             events: self.counters.events.saturating_add(written.used as u64),
         };
-        self.outlet.accept(written, self.geometry)?;
+        self.buffer.accept(written, self.geometry)?;
         if let Err(problem) = self.audit(host) {
-            self.outlet.forget();
+            self.buffer.forget();
             return Err(format!("left counts that cannot be: {problem}"));
         }
         (self.taken, self.counters.events) = (host.taken, host.events);
@@ -294,7 +285,7 @@ impl PluginDetector {
     fn hand_over(&mut self, packets: &PacketBatch<'_>, from: usize) -> usize {
         let given = self.packets.describe(packets, from);
         let count = given.len();
-        let Some(answer) = self.instance.call(Call::Ingest, given, self.outlet.room()) else { return 0 };
+        let Some(answer) = self.instance.call(Call::Ingest, given, self.buffer.room()) else { return 0 };
         let taken = self.settle(Call::Ingest, count, &answer);
         self.counters.packets_received += taken as u64;
         taken
@@ -303,13 +294,13 @@ impl PluginDetector {
     /// Has the library hand out events without packets. Returns true if there are more than found room.
     fn release(&mut self, call: Call, events: &mut EventBatch) -> bool {
         loop {
-            if !self.outlet.drain(events) {
+            if !self.buffer.drain(events) {
                 return true;
             }
             if std::mem::take(&mut self.released) || self.failure.is_some() {
                 return false;
             }
-            let room = self.outlet.room();
+            let room = self.buffer.room();
             if let Some(answer) = self.instance.call(call, &[], room) {
                 self.settle(call, 0, &answer);
             }
@@ -323,7 +314,7 @@ impl Detector for PluginDetector {
         let mut taken = from.min(packets.len());
         self.packets.forget();
         loop {
-            if !self.outlet.drain(events) {
+            if !self.buffer.drain(events) {
                 return Progress { taken, full: true };
             }
             if self.failure.is_some() {
@@ -345,7 +336,7 @@ impl Detector for PluginDetector {
 
     fn close(&mut self, events: &mut EventBatch) -> bool {
         if self.closed {
-            return !self.outlet.drain(events);
+            return !self.buffer.drain(events);
         }
         let more = self.release(Call::Close, events);
         self.closed = !more;
@@ -367,7 +358,7 @@ impl Detector for PluginDetector {
     }
 
     fn tells_pulses(&self) -> bool {
-        self.outlet.tells_pulses()
+        self.buffer.tells_pulses()
     }
 
     fn memory_bound(&self) -> usize {

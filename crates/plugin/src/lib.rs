@@ -9,7 +9,7 @@
 //! | a library, loaded and checked | [`library`] |
 //! | the counters that a library declares, and those of the host | [`declared`] |
 //! | packets as the library sees them | `packets` |
-//! | the events that it wrote, on their way into batches | `outlet` |
+//! | the events that it wrote, on their way into batches | `event_buffer` |
 //! | what is kept of its counters and sources, and the laws that they must keep | `accounts` |
 //! | all of it as a detector | [`detector`] |
 //!
@@ -23,7 +23,7 @@ pub mod detector;
 pub mod library;
 
 mod accounts;
-mod outlet;
+mod event_buffer;
 mod packets;
 mod text;
 

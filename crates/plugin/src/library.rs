@@ -16,21 +16,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 const MOST_COUNTERS: usize = 1024;
 
 /// Why a library is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{library}: {problem}")]
 pub struct LoadError {
     /// The library.
     pub library: PathBuf,
     /// What was found, and what is expected.
     pub problem: String,
 }
-
-impl std::fmt::Display for LoadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.library.display(), self.problem)
-    }
-}
-
-impl std::error::Error for LoadError {}
 
 /// The functions of a library.
 #[derive(Clone, Copy, Debug)]
@@ -146,19 +139,12 @@ impl PluginLibrary {
     }
 }
 
-#[cfg(unix)]
 fn dynamic_library(path: &Path) -> Result<Library, String> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
     // Everything that the library needs is looked up now, so that what is missing is known before data flow.
     // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     library.map(Into::into).map_err(|error| format!("it cannot be loaded: {error}"))
-}
-
-#[cfg(not(unix))]
-fn dynamic_library(path: &Path) -> Result<Library, String> {
-    // SAFETY: loading runs the library's own initialisation; whoever names a library trusts it.
-    unsafe { Library::new(path) }.map_err(|error| format!("it cannot be loaded: {error}"))
 }
 
 /// The table, if it is of our version.

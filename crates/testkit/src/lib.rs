@@ -6,11 +6,9 @@
 
 #![deny(unsafe_code)]
 
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)] // calls of the system
 pub mod held_thread;
 pub mod outside;
-#[cfg(target_os = "linux")]
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;
 

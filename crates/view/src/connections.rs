@@ -92,16 +92,10 @@ impl Places {
         }
     }
 
-    #[cfg(unix)]
     fn is_reserved(&self, stream: &TcpStream) -> bool {
         use std::os::fd::AsRawFd;
         let number = u64::try_from(stream.as_raw_fd()).unwrap_or(u64::MAX);
         self.reserved_from.is_some_and(|reserved| number >= reserved)
-    }
-
-    #[cfg(not(unix))]
-    fn is_reserved(&self, _: &TcpStream) -> bool {
-        false
     }
 }
 

@@ -44,11 +44,13 @@ pub struct Picture {
 }
 
 /// Why bytes are not a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// It does not begin with the magic bytes, or has another version.
+    #[error("these bytes are not a picture of version {VERSION}")]
     NotAFrame,
     /// It has another length than its header says: found and expected bytes.
+    #[error("the picture has {found} bytes; its header says {expected}")]
     WrongLength {
         /// Bytes there are.
         found: usize,
@@ -56,24 +58,9 @@ pub enum FrameError {
         expected: usize,
     },
     /// The size of a count is none of 1, 2, 4 and 8.
+    #[error("the picture has counts of {0} bytes; expected were 1, 2, 4 or 8")]
     WrongCountSize(u8),
 }
-
-impl std::fmt::Display for FrameError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotAFrame => write!(f, "these bytes are not a picture of version {VERSION}"),
-            Self::WrongLength { found, expected } => {
-                write!(f, "the picture has {found} bytes; its header says {expected}")
-            }
-            Self::WrongCountSize(size) => {
-                write!(f, "the picture has counts of {size} bytes; expected were 1, 2, 4 or 8")
-            }
-        }
-    }
-}
-
-impl std::error::Error for FrameError {}
 
 /// Bytes that hold every one of `counts`.
 fn count_size(counts: &[u64]) -> u8 {

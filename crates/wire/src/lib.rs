@@ -8,7 +8,6 @@
 //! | IDEAS ROSMAP | [`sonde`] | SoNDe |
 //! | sampled channels of 2018 | [`adc_readout`] | beam monitors |
 //! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
-//! | generic readout of the ESS, draft of 2018 | [`ess_readout_draft`] | none |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
 //! | numbered packets of `evforge send` | [`numbered`] | none: they measure links and receivers |
@@ -25,7 +24,6 @@ pub mod caen;
 pub mod cncs;
 pub mod drop;
 pub mod ess;
-pub mod ess_readout_draft;
 pub mod mesytec;
 pub mod numbered;
 pub mod sonde;

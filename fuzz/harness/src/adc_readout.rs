@@ -1,17 +1,15 @@
-//! Single packets of sampled channels, and of the readout draft of 2018.
+//! Single packets of sampled channels.
 
 use crate::packet_stream::form_both_ways;
 use evforge_detect::adc_readout::settings::{AveragingSettings, TimeLocation};
 use evforge_detect::adc_readout::{AdcReadout, AdcReadoutSettings};
 use evforge_wire::adc_readout::{AdcEncoder, AdcPacket, Content, Rejection};
-use evforge_wire::ess_readout_draft::{self, ReadoutPacket};
 
-/// Parses `bytes` as a packet of both formats. What parses without a fault is encoded and parsed again.
+/// Parses `bytes` as a packet. What parses without a fault is encoded and parsed again.
 ///
 /// # Panics
 /// If numbering and packet disagree, if lengths do not add up, or if the content changes on the way.
 pub fn adc_readout(bytes: &[u8]) {
-    draft(bytes);
     let numbering = AdcPacket::numbering(bytes);
     let packet = match AdcPacket::parse(bytes) {
         Ok(packet) => packet,
@@ -48,16 +46,6 @@ pub fn adc_readout(bytes: &[u8]) {
     }
     let again = AdcPacket::parse(encoder.packet()).expect("an encoded packet is rejected");
     assert_eq!(again.header, packet.header);
-}
-
-fn draft(bytes: &[u8]) {
-    let Ok(packet) = ReadoutPacket::parse(bytes) else { return };
-    let words: Vec<u16> = packet.words().collect();
-    assert!(12 + 2 * words.len() <= bytes.len(), "more words than bytes");
-    let again = ess_readout_draft::encode(packet.readout_type, packet.sequence_number, &words)
-        .expect("words that came in a packet fit into one");
-    let again = ReadoutPacket::parse(&again).expect("an encoded packet is rejected");
-    assert!(again.words().eq(words));
 }
 
 /// Bits of the first byte of a stream: which settings its packets are formed with.

@@ -6,7 +6,7 @@
 
 use super::sample_time::SampleTime;
 use super::settings::{AveragingSettings, TimeLocation};
-use evforge_wire::adc_readout::{FRACTIONS_PER_SECOND, Module};
+use evforge_wire::adc_readout::Module;
 
 /// A mean with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +31,6 @@ pub struct NoSamples;
 
 impl SampleSink for NoSamples {
     fn take(&mut self, _: MeanValue) {}
-}
-
-/// Nanoseconds between two mean values of `samples` samples with this oversampling.
-pub fn time_between(samples: u32, oversampling: u16) -> f64 {
-    let converter_samples = f64::from(samples) * f64::from(oversampling.max(1));
-    converter_samples * 1e9 / f64::from(FRACTIONS_PER_SECOND)
 }
 
 /// The means of one channel.
@@ -155,6 +149,5 @@ mod tests {
     fn samples_that_wait_are_dropped_when_the_oversampling_changes() {
         let runs: &[(u32, u16, &[u16])] = &[(1000, 1, &[1, 2]), (1010, 2, &[40, 40, 40])];
         assert_eq!(means(3, TimeLocation::Start, runs), (vec![(at(1009), 20)], 2));
-        assert!((time_between(10, 4) - 40e9 / 44_026_250.0).abs() < 1e-9);
     }
 }

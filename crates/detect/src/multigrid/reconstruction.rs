@@ -23,7 +23,10 @@ pub enum Miss {
 /// Takes the hits of one trigger and finds its pixel.
 pub trait Reconstruction: Default {
     /// What this reconstruction needs to know of a channel: the content of its entry in the table.
-    fn content(place: &Place, geometry: &LogicalGeometry) -> u32;
+    /// Its coordinates unless said otherwise.
+    fn content(place: &Place, _geometry: &LogicalGeometry) -> u32 {
+        coordinates(place)
+    }
 
     /// Takes a hit; a channel that is none changes nothing.
     fn take(&mut self, channel: Channel, amplitude: u16);
@@ -129,10 +132,6 @@ impl Sums {
 pub struct CenterMass(Sums);
 
 impl Reconstruction for CenterMass {
-    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
-        coordinates(place)
-    }
-
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
         self.0.take(channel, amplitude);
@@ -152,10 +151,6 @@ impl Reconstruction for CenterMass {
 pub struct Centroid(Sums);
 
 impl Reconstruction for Centroid {
-    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
-        coordinates(place)
-    }
-
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
         self.0.take(channel, amplitude);
@@ -207,10 +202,6 @@ impl Largest {
 }
 
 impl Reconstruction for Prioritized {
-    fn content(place: &Place, _: &LogicalGeometry) -> u32 {
-        coordinates(place)
-    }
-
     #[inline(always)]
     fn take(&mut self, channel: Channel, amplitude: u16) {
         self.wire.take(channel, u64::from(amplitude) & channel.wire_mask());

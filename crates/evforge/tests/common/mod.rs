@@ -1,7 +1,6 @@
 //! Live runs of the real program, for the tests.
 #![allow(dead_code)]
 
-#[cfg(target_os = "linux")]
 pub(crate) mod wire;
 
 use serde_json::Value;

@@ -1,5 +1,4 @@
 //! What a command writes: nothing is replaced that must not be, nothing is lost that was written, and what fails is said.
-#![cfg(target_os = "linux")]
 
 mod ends;
 mod full_disk;

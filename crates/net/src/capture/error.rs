@@ -1,16 +1,16 @@
 //! What can go wrong with a capture file, told to the person who named it.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::frame::LINKS;
 
 /// A capture file could not be read or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
     /// The file could not be opened or asked about.
+    #[error("cannot open the capture file {path}: {source}.{}", open_advice(.path, .source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -18,16 +18,25 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The path is a directory.
+    #[error("{path} is a directory, not a capture file. Name a file in it (pcap, pcapng or .pkts).")]
     Directory {
         /// The path.
         path: PathBuf,
     },
     /// The file has no bytes.
+    #[error("the capture file {path} is empty (0 bytes): nothing was recorded in it.")]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// The file is in none of the formats that can be read.
+    #[error(
+        "{path} is not a capture file that can be read: it begins with{}. Accepted are pcap (begins with d4 c3 b2 a1, a1 b2 \
+         c3 d4, 4d 3c b2 a1, a1 b2 3c 4d or 34 cd b2 a1), pcapng (begins with 0a 0d 0d 0a) and files named *.pkts (repeated: \
+         u32 little-endian length, payload).{}",
+        listed(.first_bytes),
+        unpack_advice(.path, .first_bytes)
+    )]
     Unrecognised {
         /// The file.
         path: PathBuf,
@@ -35,6 +44,7 @@ pub enum CaptureError {
         first_bytes: Vec<u8>,
     },
     /// The whole capture is of a link type that cannot be read.
+    #[error("the frames in {path} are of link type {number}, which cannot be read. Readable are: {LINKS}.")]
     UnknownLink {
         /// The file.
         path: PathBuf,
@@ -42,6 +52,7 @@ pub enum CaptureError {
         number: i32,
     },
     /// The system failed to read on.
+    #[error("reading {path} failed at byte {position}, after {packets} packets: {source}.")]
     Read {
         /// The file.
         path: PathBuf,
@@ -53,6 +64,11 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The file ends in the middle of a record.
+    #[error(
+        "{path} is truncated: at byte {position} {expected} of {needed} bytes begins, but only {left} bytes \
+                 are left in the file. The {packets} packets before it have been read. If the file is still being \
+                 written or copied, wait for the end; otherwise fetch it again from its origin."
+    )]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -68,6 +84,10 @@ pub enum CaptureError {
         packets: u64,
     },
     /// The bytes contradict the format, so that the next record cannot be found.
+    #[error(
+        "{path} is damaged at byte {position}: found {found}, expected {expected}. The {packets} packets before \
+                 it have been read; what follows cannot be found any more."
+    )]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -81,6 +101,7 @@ pub enum CaptureError {
         packets: u64,
     },
     /// The system failed to write.
+    #[error("writing {path} failed after {packets} packets: {source}.{}", write_advice(.path, .source))]
     Write {
         /// The file that was to be made.
         path: PathBuf,
@@ -90,11 +111,16 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// The file exists and is something that must not be replaced (a directory, a device).
+    #[error(
+        "{path} exists and is not a plain file: a capture is written beside its target and then renamed, which \
+                 would replace it. Name a file."
+    )]
     NotReplaceable {
         /// The file that was to be made.
         path: PathBuf,
     },
     /// The packet cannot be told in this format.
+    #[error("packet {packet} cannot be written to {path}: {reason}")]
     Unwritable {
         /// The file that is being made.
         path: PathBuf,
@@ -105,118 +131,39 @@ pub enum CaptureError {
     },
 }
 
-impl fmt::Display for CaptureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open { path, source } => {
-                write!(f, "cannot open the capture file {}: {source}.", path.display())?;
-                match source.kind() {
-                    io::ErrorKind::NotFound => {
-                        write!(f, " Check the name; relative names count from the current directory.")
-                    }
-                    io::ErrorKind::PermissionDenied => {
-                        write!(f, " See who may read it: ls -l {}", path.display())
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Self::Directory { path } => {
-                write!(
-                    f,
-                    "{} is a directory, not a capture file. Name a file in it (pcap, pcapng or .pkts).",
-                    path.display()
-                )
-            }
-            Self::Empty { path } => write!(
-                f,
-                "the capture file {} is empty (0 bytes): nothing was recorded in it.",
-                path.display()
-            ),
-            Self::Unrecognised { path, first_bytes } => {
-                write!(f, "{} is not a capture file that can be read: it begins with", path.display())?;
-                first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))?;
-                write!(
-                    f,
-                    ". Accepted are pcap (begins with d4 c3 b2 a1, a1 b2 c3 d4, 4d 3c b2 a1, a1 b2 3c 4d or 34 cd b2 a1), \
-                     pcapng (begins with 0a 0d 0d 0a) and files named *.pkts (repeated: u32 little-endian length, payload)."
-                )?;
-                match advice(first_bytes) {
-                    Some(advice) => write!(f, " {advice} {}", path.display()),
-                    None => Ok(()),
-                }
-            }
-            Self::UnknownLink { path, number } => write!(
-                f,
-                "the frames in {} are of link type {number}, which cannot be read. Readable are: {LINKS}.",
-                path.display()
-            ),
-            Self::Read { path, position, packets, source } => write!(
-                f,
-                "reading {} failed at byte {position}, after {packets} packets: {source}.",
-                path.display()
-            ),
-            Self::Truncated { path, position, expected, needed, left, packets } => write!(
-                f,
-                "{} is truncated: at byte {position} {expected} of {needed} bytes begins, but only {left} bytes \
-                 are left in the file. The {packets} packets before it have been read. If the file is still being \
-                 written or copied, wait for the end; otherwise fetch it again from its origin.",
-                path.display()
-            ),
-            Self::Corrupt { path, position, found, expected, packets } => write!(
-                f,
-                "{} is damaged at byte {position}: found {found}, expected {expected}. The {packets} packets before \
-                 it have been read; what follows cannot be found any more.",
-                path.display()
-            ),
-            Self::Write { path, packets, source } => {
-                write!(f, "writing {} failed after {packets} packets: {source}.", path.display())?;
-                match source.kind() {
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                        let folder = folder_of(path);
-                        write!(
-                            f,
-                            " The disk is full. Free some space (df -h {}) or write to another one; the incomplete \
-                             file has been removed.",
-                            folder.display()
-                        )
-                    }
-                    io::ErrorKind::NotFound => write!(f, " Does the folder exist?"),
-                    _ => Ok(()),
-                }
-            }
-            Self::NotReplaceable { path } => write!(
-                f,
-                "{} exists and is not a plain file: a capture is written beside its target and then renamed, which \
-                 would replace it. Name a file.",
-                path.display()
-            ),
-            Self::Unwritable { path, packet, reason } => {
-                write!(f, "packet {packet} cannot be written to {}: {reason}", path.display())
-            }
-        }
+fn open_advice(path: &Path, source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => " Check the name; relative names count from the current directory.".into(),
+        io::ErrorKind::PermissionDenied => format!(" See who may read it: ls -l {}", path.display()),
+        _ => String::new(),
     }
+}
+
+fn write_advice(path: &Path, source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
+            " The disk is full. Free some space (df -h {}) or write to another one; the incomplete file has been removed.",
+            folder_of(path).display()
+        ),
+        io::ErrorKind::NotFound => " Does the folder exist?".into(),
+        _ => String::new(),
+    }
+}
+
+fn listed(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!(" {byte:02x}")).collect()
 }
 
 /// What to do with a file of a well-known other kind.
-fn advice(first_bytes: &[u8]) -> Option<&'static str> {
-    match first_bytes {
-        [0x1f, 0x8b, ..] => Some("It is compressed; unpack it first: gunzip -k"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("It is compressed; unpack it first: zstd -d"),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => Some("It is compressed; unpack it first: unxz -k"),
-        [0x89, b'H', b'D', b'F', ..] => Some("It is an HDF5 file; see what is in it: h5dump -H"),
-        _ => None,
-    }
-}
-
-impl std::error::Error for CaptureError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Open { source, .. } | Self::Read { source, .. } | Self::Write { source, .. } => {
-                Some(source)
-            }
-            _ => None,
-        }
-    }
+fn unpack_advice(path: &Path, first_bytes: &[u8]) -> String {
+    let advice = match first_bytes {
+        [0x1f, 0x8b, ..] => "It is compressed; unpack it first: gunzip -k",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "It is compressed; unpack it first: zstd -d",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "It is compressed; unpack it first: unxz -k",
+        [0x89, b'H', b'D', b'F', ..] => "It is an HDF5 file; see what is in it: h5dump -H",
+        _ => return String::new(),
+    };
+    format!(" {advice} {}", path.display())
 }
 
 /// The folder a file lies in.

@@ -36,67 +36,79 @@ impl OpenFile {
     }
 }
 
-/// What both kinds have in common.
-#[derive(Default)]
-struct Files {
+/// Which packet comes next.
+enum Order {
+    OneByOne(Stamps),
+    ByStamp,
+}
+
+/// Several files as one source.
+pub struct JoinedFiles {
     files: Vec<OpenFile>,
+    order: Order,
     /// The file that the last packet came from.
     current: usize,
     packets: u64,
 }
 
-impl Files {
-    fn new(sources: Vec<Box<dyn PacketSource>>) -> Self {
-        Self { files: sources.into_iter().map(OpenFile::new).collect(), ..Self::default() }
+impl JoinedFiles {
+    /// The packets of all files, one file after the other, in the order given.
+    ///
+    /// Stamps never go back from one file to the next: a file whose first packet is stamped before the last packet of the
+    /// file before it has all its stamps moved, so that it begins when the other one ends. Files of one recording, which
+    /// follow one another, keep their stamps. With a `pause`, every further file begins so long after the last packet of
+    /// the one before, whatever its stamps say.
+    pub fn one_by_one(sources: Vec<Box<dyn PacketSource>>, pause: Option<Duration>) -> Self {
+        Self::new(sources, Order::OneByOne(Stamps { pause, shift: None, last_ns: None }))
     }
 
-    fn path(&self) -> &Path {
-        self.files.get(self.current).map_or(Path::new("no file"), |file| file.source.path())
+    /// The packets of all files, of which each must have time stamps: the packet with the earliest stamp comes first, of
+    /// equal ones that of the file named first. Packets of one file keep their order.
+    pub fn by_stamp(sources: Vec<Box<dyn PacketSource>>) -> Self {
+        Self::new(sources, Order::ByStamp)
     }
 
-    fn position(&self) -> u64 {
-        self.files.iter().map(|file| file.source.position()).sum()
+    fn new(sources: Vec<Box<dyn PacketSource>>, order: Order) -> Self {
+        Self { files: sources.into_iter().map(OpenFile::new).collect(), order, current: 0, packets: 0 }
     }
 
-    fn total_bytes(&self) -> Option<u64> {
-        self.files.iter().map(|file| file.source.total_bytes()).sum()
-    }
-
-    fn stage(&self) -> &'static str {
-        self.files.get(self.current).map_or("capture", |file| file.source.stage())
-    }
-
-    fn counters(&self) -> CounterSnapshot {
-        self.files.get(self.current).map(|file| file.source.counters()).unwrap_or_default()
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.files.iter().any(|file| file.source.is_stopped())
+    /// Makes the file with the next packet the current one; false if all are at their end.
+    fn find_next(&mut self) -> Result<bool, SourceError> {
+        match &mut self.order {
+            Order::OneByOne(stamps) => {
+                while let Some(file) = self.files.get_mut(self.current) {
+                    file.read_ahead()?;
+                    if file.peek().is_some() {
+                        return Ok(true);
+                    }
+                    if self.current + 1 == self.files.len() {
+                        break;
+                    }
+                    self.current += 1;
+                    stamps.shift = None;
+                }
+                Ok(false)
+            }
+            Order::ByStamp => {
+                let earliest = earliest(&mut self.files)?;
+                self.current = earliest.unwrap_or(self.current);
+                Ok(earliest.is_some())
+            }
+        }
     }
 }
 
-/// Files read one after the other, in the order given.
-///
-/// Stamps never go back from one file to the next: a file whose first packet is stamped before the last packet of the
-/// file before it has all its stamps moved, so that it begins when the other one ends. Files of one recording, which
-/// follow one another, keep their stamps.
-pub struct FileSequence {
-    files: Files,
+/// The stamps of files that are read one after the other.
+struct Stamps {
     pause: Option<Duration>,
     /// What is added to the stamps of the current file, once its first stamp is known.
     shift: Option<i128>,
     last_ns: Option<u64>,
 }
 
-impl FileSequence {
-    /// The packets of all files. With a `pause`, every further file begins so long after the last packet of the one
-    /// before, whatever its stamps say.
-    pub fn new(sources: Vec<Box<dyn PacketSource>>, pause: Option<Duration>) -> Self {
-        Self { files: Files::new(sources), pause, shift: None, last_ns: None }
-    }
-
+impl Stamps {
     /// The stamp of a packet of the current file.
-    fn stamp(&mut self, stamp_ns: u64) -> u64 {
+    fn moved(&mut self, stamp_ns: u64) -> u64 {
         let stamp = i128::from(stamp_ns);
         let (pause, last) = (self.pause, self.last_ns);
         let shift = *self.shift.get_or_insert_with(|| match (last.map(i128::from), pause) {
@@ -111,153 +123,80 @@ impl FileSequence {
     }
 }
 
-impl PacketSource for FileSequence {
+/// The file with the earliest packet; none if all are at their end.
+fn earliest(files: &mut [OpenFile]) -> Result<Option<usize>, SourceError> {
+    let mut earliest: Option<(u64, usize)> = None;
+    for (number, file) in files.iter_mut().enumerate() {
+        file.read_ahead()?;
+        let Some(packet) = file.peek() else { continue };
+        if packet.origin.arrival_clock == ArrivalClock::None {
+            return Err(format!(
+                "{} cannot be merged with other files: it has packets without a time stamp. Give the files one after the \
+                 other",
+                file.source.path().display()
+            )
+            .into());
+        }
+        let candidate = (packet.origin.arrival_ns, number);
+        earliest = Some(earliest.map_or(candidate, |found| found.min(candidate)));
+    }
+    Ok(earliest.map(|(_, number)| number))
+}
+
+impl PacketSource for JoinedFiles {
     fn fill(&mut self, slab: &mut PacketSlab) -> Result<Fill, SourceError> {
         let before = slab.len();
         loop {
-            let number = self.files.current;
-            let Some(file) = self.files.files.get_mut(number) else { return Ok(Fill::End) };
-            match file.read_ahead() {
-                Ok(()) => {}
+            match self.find_next() {
+                Ok(true) => {}
+                Ok(false) => return Ok(Fill::End),
                 Err(_) if slab.len() > before => return Ok(Fill::More),
                 Err(error) => return Err(error),
             }
-            let Some(packet) = file.peek() else {
-                if number + 1 == self.files.files.len() {
-                    return Ok(Fill::End);
-                }
-                self.files.current += 1;
-                self.shift = None;
-                continue;
-            };
+            let file = &mut self.files[self.current];
+            let Some(packet) = file.peek() else { continue };
             if !slab.has_room_for(packet.bytes.len()) {
                 return Ok(Fill::More);
             }
             let mut origin = packet.origin;
-            let stamped = origin.arrival_clock != ArrivalClock::None;
-            if stamped {
-                origin.arrival_ns = self.stamp(origin.arrival_ns);
+            if let Order::OneByOne(stamps) = &mut self.order
+                && origin.arrival_clock != ArrivalClock::None
+            {
+                origin.arrival_ns = stamps.moved(origin.arrival_ns);
             }
-            // Borrowed anew: the stamp needed the whole.
-            if let Some(packet) = self.files.files[number].peek() {
-                slab.push(packet.bytes, packet.original_length as usize, origin);
-            }
-            self.files.files[number].next += 1;
-            self.files.packets += 1;
-        }
-    }
-
-    fn path(&self) -> &Path {
-        self.files.path()
-    }
-
-    fn packets(&self) -> u64 {
-        self.files.packets
-    }
-
-    fn position(&self) -> u64 {
-        self.files.position()
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.files.total_bytes()
-    }
-
-    fn stage(&self) -> &'static str {
-        self.files.stage()
-    }
-
-    /// Those of the current file.
-    fn counters(&self) -> CounterSnapshot {
-        self.files.counters()
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.files.is_stopped()
-    }
-}
-
-/// Files read side by side: the packet with the earliest stamp comes first, of equal ones that of the file named first.
-/// Packets of one file keep their order.
-pub struct MergedFiles {
-    files: Files,
-}
-
-impl MergedFiles {
-    /// The packets of all files, of which each must have time stamps.
-    pub fn new(sources: Vec<Box<dyn PacketSource>>) -> Self {
-        Self { files: Files::new(sources) }
-    }
-
-    /// The file with the earliest packet; none if all are at their end.
-    fn earliest(&mut self) -> Result<Option<usize>, SourceError> {
-        let mut earliest: Option<(u64, usize)> = None;
-        for (number, file) in self.files.files.iter_mut().enumerate() {
-            file.read_ahead()?;
-            let Some(packet) = file.peek() else { continue };
-            if packet.origin.arrival_clock == ArrivalClock::None {
-                return Err(format!(
-                    "{} cannot be merged with other files: it has packets without a time stamp. Give the files one \
-                     after the other",
-                    file.source.path().display()
-                )
-                .into());
-            }
-            let candidate = (packet.origin.arrival_ns, number);
-            earliest = Some(earliest.map_or(candidate, |found| found.min(candidate)));
-        }
-        Ok(earliest.map(|(_, number)| number))
-    }
-}
-
-impl PacketSource for MergedFiles {
-    fn fill(&mut self, slab: &mut PacketSlab) -> Result<Fill, SourceError> {
-        let before = slab.len();
-        loop {
-            let number = match self.earliest() {
-                Ok(Some(number)) => number,
-                Ok(None) => return Ok(Fill::End),
-                Err(_) if slab.len() > before => return Ok(Fill::More),
-                Err(error) => return Err(error),
-            };
-            self.files.current = number;
-            let file = &mut self.files.files[number];
-            let Some(packet) = file.peek() else { continue };
-            if !slab.push(packet.bytes, packet.original_length as usize, packet.origin) {
-                return Ok(Fill::More);
-            }
+            slab.push(packet.bytes, packet.original_length as usize, origin);
             file.next += 1;
-            self.files.packets += 1;
+            self.packets += 1;
         }
     }
 
     fn path(&self) -> &Path {
-        self.files.path()
+        self.files.get(self.current).map_or(Path::new("no file"), |file| file.source.path())
     }
 
     fn packets(&self) -> u64 {
-        self.files.packets
+        self.packets
     }
 
     fn position(&self) -> u64 {
-        self.files.position()
+        self.files.iter().map(|file| file.source.position()).sum()
     }
 
     fn total_bytes(&self) -> Option<u64> {
-        self.files.total_bytes()
+        self.files.iter().map(|file| file.source.total_bytes()).sum()
     }
 
     fn stage(&self) -> &'static str {
-        self.files.stage()
+        self.files.get(self.current).map_or("capture", |file| file.source.stage())
     }
 
     /// Those of the file that the last packet came from.
     fn counters(&self) -> CounterSnapshot {
-        self.files.counters()
+        self.files.get(self.current).map(|file| file.source.counters()).unwrap_or_default()
     }
 
     fn is_stopped(&self) -> bool {
-        self.files.is_stopped()
+        self.files.iter().any(|file| file.source.is_stopped())
     }
 }
 
@@ -311,10 +250,10 @@ mod tests {
                 .collect()
         };
         let stamps = |sequence| all(sequence).into_iter().map(|(_, _, stamp)| stamp).collect::<Vec<_>>();
-        assert_eq!(stamps(FileSequence::new(files(), None)), [100, 200, 250, 260, 260, 280]);
+        assert_eq!(stamps(JoinedFiles::one_by_one(files(), None)), [100, 200, 250, 260, 260, 280]);
         let pause = Some(Duration::from_nanos(7));
-        assert_eq!(stamps(FileSequence::new(files(), pause)), [100, 200, 207, 217, 224, 244]);
-        assert!(all(FileSequence::new(Vec::new(), None)).is_empty());
+        assert_eq!(stamps(JoinedFiles::one_by_one(files(), pause)), [100, 200, 207, 217, 224, 244]);
+        assert!(all(JoinedFiles::one_by_one(Vec::new(), None)).is_empty());
     }
 
     #[test]
@@ -323,7 +262,7 @@ mod tests {
         let path = folder.path().join("x.pkts");
         std::fs::write(&path, [1, 0, 0, 0, 9]).unwrap();
         let unstamped = Box::new(CaptureReader::open(&path).unwrap());
-        let mut merged = MergedFiles::new(vec![file(folder.path(), 0, &[5]), unstamped]);
+        let mut merged = JoinedFiles::by_stamp(vec![file(folder.path(), 0, &[5]), unstamped]);
         let text = merged.fill(&mut PacketSlab::new(9, 0)).unwrap_err().to_string();
         assert!(text.contains("x.pkts cannot be merged"), "{text}");
     }
@@ -346,7 +285,7 @@ mod tests {
                 expected.extend(numbered.map(|(index, &stamp)| (number as u8, index as u8, stamp)));
             }
             expected.sort_by_key(|&(file, index, stamp)| (stamp, file, index));
-            prop_assert_eq!(all(MergedFiles::new(sources)), expected);
+            prop_assert_eq!(all(JoinedFiles::by_stamp(sources)), expected);
         }
     }
 }

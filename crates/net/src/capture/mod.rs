@@ -21,7 +21,6 @@ mod pcap;
 mod pcapng;
 mod pcapng_block;
 mod pcapng_writer;
-#[cfg(target_os = "linux")]
 mod pipe;
 mod pkts;
 mod reader;
@@ -32,7 +31,7 @@ mod writer;
 pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use evforge_core::packet_source::Fill;
-pub use joined::{FileSequence, MergedFiles};
+pub use joined::JoinedFiles;
 pub use named_writer::CaptureWriter;
 pub(crate) use pcapng_block::{append_packet, beginning};
 pub use pcapng_writer::PcapngWriter;

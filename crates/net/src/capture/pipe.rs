@@ -18,16 +18,9 @@ use crate::readiness::Readiness;
 const STEP: Duration = Duration::from_millis(100);
 
 /// Why reading has ended: it was asked for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("reading was stopped on request")]
 struct Stopped;
-
-impl std::fmt::Display for Stopped {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("reading was stopped on request")
-    }
-}
-
-impl std::error::Error for Stopped {}
 
 /// True if reading has failed because it was to stop.
 pub(super) fn is_stop(error: &io::Error) -> bool {

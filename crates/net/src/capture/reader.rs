@@ -13,7 +13,6 @@ use evforge_core::packet_source::{Fill, PacketSource, SourceError};
 use super::counters::CaptureCounters;
 use super::error::CaptureError;
 use super::format::Format;
-#[cfg(target_os = "linux")]
 use super::pipe::{Pipe, is_stop};
 use super::record::{Fault, Record};
 use super::window::Window;
@@ -53,7 +52,6 @@ impl CaptureReader {
     ///
     /// # Errors
     /// As [`CaptureReader::open`], but those of a pipe's first bytes.
-    #[cfg(target_os = "linux")]
     pub fn open_until(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, CaptureError> {
         let failed = |source| CaptureError::Open { path: path.to_owned(), source };
         let about = path.metadata().map_err(failed)?;
@@ -62,15 +60,6 @@ impl CaptureReader {
         }
         let pipe = Pipe::open(path, stop).map_err(failed)?;
         Ok(Self::unread(path, Box::new(pipe), None))
-    }
-
-    /// As [`CaptureReader::open`]: on this operating system, a pipe is not looked after.
-    ///
-    /// # Errors
-    /// As [`CaptureReader::open`].
-    #[cfg(not(target_os = "linux"))]
-    pub fn open_until(path: &Path, _: &Arc<AtomicBool>) -> Result<Self, CaptureError> {
-        Self::open(path)
     }
 
     /// Reads a capture from any input, such as one in memory; `path` is for the messages and for the name of a
@@ -244,12 +233,6 @@ impl PacketSource for CaptureReader {
     fn is_stopped(&self) -> bool {
         self.stopped
     }
-}
-
-/// Nothing asks to stop on this operating system.
-#[cfg(not(target_os = "linux"))]
-fn is_stop(_: &std::io::Error) -> bool {
-    false
 }
 
 /// The fault as a person needs it: with file, place and the packets before.

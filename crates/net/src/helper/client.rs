@@ -1,6 +1,5 @@
 //! The helper as evforge sees it: started once, asked where something needs privileges.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -35,21 +34,14 @@ pub struct Helper {
 }
 
 /// Why the helper has not done something.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub struct HelperError {
     /// In whole sentences.
     pub message: String,
     /// The system's number, if it was the system that refused.
     pub code: Option<i32>,
 }
-
-impl fmt::Display for HelperError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message.fmt(f)
-    }
-}
-
-impl std::error::Error for HelperError {}
 
 impl Helper {
     /// Starts the helper if it is there and has privileges: those of its file, or those that this process has. Later calls

@@ -84,7 +84,6 @@ pub enum XdpNeed {
 }
 
 impl XdpNeed {
-    #[cfg(target_os = "linux")]
     pub(super) fn is_asked_for(self) -> bool {
         self != Self::No
     }

@@ -3,33 +3,18 @@
 //! Nothing is changed, and nothing is measured that would disturb a run (the clock is read some thousand times). Each
 //! [`Finding`] is about one thing; [`check_host`] asks for all that a plan needs.
 
-#[cfg(target_os = "linux")]
 mod card;
 mod finding;
-#[cfg(target_os = "linux")]
 mod kernel;
-#[cfg(target_os = "linux")]
 mod process;
 
 pub use finding::{Finding, HostNeeds, Verdict, XdpNeed};
 
 /// Checks all that matters for these needs, the host first, then this process, then the interfaces.
-#[cfg(target_os = "linux")]
 pub fn check_host(needs: &HostNeeds) -> Vec<Finding> {
     let root = std::path::Path::new("/");
     let mut findings = kernel::check(root, needs);
     findings.extend(process::check(needs));
     findings.extend(needs.interfaces.iter().flat_map(|interface| card::check(interface, needs)));
     findings
-}
-
-/// Says that nothing can be received here.
-#[cfg(not(target_os = "linux"))]
-pub fn check_host(_: &HostNeeds) -> Vec<Finding> {
-    let found = "packets can be received from the network on Linux only";
-    vec![Finding::missing(
-        "operating system",
-        found,
-        "read capture files here (run --input), or use a Linux host",
-    )]
 }

@@ -14,13 +14,13 @@ pub enum InterfacesInUse {
 }
 
 /// The counters of interfaces could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfacesError {
     /// There is no such interface, or none with this address.
     None(InterfacesInUse),
     /// The kernel did not answer.
-    Unreadable(io::Error),
+    Unreadable(#[source] io::Error),
 }
 
 impl fmt::Display for InterfacesError {
@@ -36,15 +36,6 @@ impl fmt::Display for InterfacesError {
             Self::Unreadable(error) => {
                 write!(f, "the kernel does not tell the counters of network interfaces (rtnetlink): {error}")
             }
-        }
-    }
-}
-
-impl std::error::Error for InterfacesError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::None(_) => None,
-            Self::Unreadable(error) => Some(error),
         }
     }
 }

@@ -8,9 +8,7 @@
 mod counters;
 mod in_use;
 mod links;
-#[cfg(target_os = "linux")]
 mod netlink;
-#[cfg(target_os = "linux")]
 pub(crate) mod next_hop;
 
 use std::path::Path;
@@ -18,7 +16,6 @@ use std::path::Path;
 pub use counters::InterfaceCounters;
 pub use in_use::{InterfacesError, InterfacesInUse};
 pub use links::InterfaceReading;
-#[cfg(target_os = "linux")]
 use links::used;
 
 impl InterfacesInUse {
@@ -28,22 +25,12 @@ impl InterfacesInUse {
     ///
     /// # Errors
     /// If there is no such interface, or the kernel does not answer.
-    #[cfg(target_os = "linux")]
     pub fn read(&self) -> Result<InterfaceReading, InterfacesError> {
         let mut socket = netlink::open().map_err(InterfacesError::Unreadable)?;
         let links = netlink::links(&mut socket).map_err(InterfacesError::Unreadable)?;
         let addresses = netlink::addresses(&mut socket).map_err(InterfacesError::Unreadable)?;
         let reading = used(self, &links, &addresses);
         if reading.is_empty() { Err(InterfacesError::None(self.clone())) } else { Ok(reading) }
-    }
-
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always, on this operating system.
-    #[cfg(not(target_os = "linux"))]
-    pub fn read(&self) -> Result<InterfaceReading, InterfacesError> {
-        Err(InterfacesError::Unreadable(std::io::Error::from(std::io::ErrorKind::Unsupported)))
     }
 }
 
@@ -53,7 +40,7 @@ pub fn has_device(interface: &str) -> bool {
     Path::new("/sys/class/net").join(interface).join("device").exists()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

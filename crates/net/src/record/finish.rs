@@ -49,17 +49,27 @@ impl fmt::Display for FinishedRecording {
 }
 
 /// Why a recording could not be finished. It is then as it was.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FinishError {
     /// Its name is not that of a partial file.
+    #[error(
+        "{0} is not called like a recording that has not ended: run.pcapng.partial, or run.pcapng.partial- and more"
+    )]
     NotPartial(PathBuf),
     /// A process is writing it.
+    #[error("{0} is being written by a recording at this moment: wait until it ends")]
     InUse(PathBuf),
     /// It is not a recording in pcapng.
+    #[error("{0} is not a recording: it does not begin as pcapng does. It was left as it is")]
     NotPcapng(PathBuf),
     /// It has not a single whole packet.
+    #[error("{0} has not a single whole packet. It was left as it is, and may be removed")]
     NoPackets(PathBuf),
     /// It is damaged at a place that is not its end.
+    #[error(
+        "{source} That is not the end of a file that was cut off, so nothing was cut away at byte {position}: \
+                 the file was left as it is"
+    )]
     Damaged {
         /// Byte at which the damage begins.
         position: u64,
@@ -67,6 +77,7 @@ pub enum FinishError {
         source: CaptureError,
     },
     /// The system refused.
+    #[error("{path} cannot be {attempt}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -75,57 +86,6 @@ pub enum FinishError {
         /// What the system says.
         source: io::Error,
     },
-}
-
-impl fmt::Display for FinishError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPartial(path) => write!(
-                f,
-                "{} is not called like a recording that has not ended: run.pcapng.partial, or run.pcapng.partial- and more",
-                path.display()
-            ),
-            Self::InUse(path) => {
-                write!(
-                    f,
-                    "{} is being written by a recording at this moment: wait until it ends",
-                    path.display()
-                )
-            }
-            Self::NotPcapng(path) => {
-                write!(
-                    f,
-                    "{} is not a recording: it does not begin as pcapng does. It was left as it is",
-                    path.display()
-                )
-            }
-            Self::NoPackets(path) => {
-                write!(
-                    f,
-                    "{} has not a single whole packet. It was left as it is, and may be removed",
-                    path.display()
-                )
-            }
-            Self::Damaged { position, source } => write!(
-                f,
-                "{source} That is not the end of a file that was cut off, so nothing was cut away at byte {position}: \
-                 the file was left as it is"
-            ),
-            Self::Io { path, attempt, source } => {
-                write!(f, "{} cannot be {attempt}: {source}", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for FinishError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Damaged { source, .. } => Some(source),
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
 }
 
 /// Makes a capture of the partial file of a recording that has not ended: reads it through, cuts away a last packet that
@@ -167,7 +127,6 @@ pub fn finish_recording(partial: &Path) -> Result<FinishedRecording, FinishError
 
 fn open(partial: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    #[cfg(target_os = "linux")]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.read(true).write(true).open(partial)?;
     if !file.metadata()?.is_file() {

@@ -9,10 +9,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The process, or the whole system, has no more descriptors.
-#[cfg(target_os = "linux")]
 const EXHAUSTED: [i32; 2] = [libc::EMFILE, libc::ENFILE];
-#[cfg(not(target_os = "linux"))]
-const EXHAUSTED: [i32; 2] = [24, 23];
 
 /// True if nothing could be opened because there is no descriptor for it.
 pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
@@ -68,19 +65,12 @@ impl Reserve {
     }
 
     /// The descriptor of a file, which is closed, as one of `/dev/null`.
-    #[cfg(target_os = "linux")]
     fn become_nothing(&self, file: File) -> Option<File> {
         use std::os::fd::AsRawFd;
         // SAFETY: both descriptors are open, and the second one belongs to `file`, which is used as such only by this
         // function: whoever has the file afterwards gets what it now stands for.
         let result = unsafe { libc::dup3(self.nothing.as_raw_fd(), file.as_raw_fd(), libc::O_CLOEXEC) };
         (result >= 0).then_some(file)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn become_nothing(&self, file: File) -> Option<File> {
-        drop(file);
-        self.nothing.try_clone().ok()
     }
 
     fn spare(&self) -> MutexGuard<'_, Option<File>> {
@@ -110,7 +100,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn the_descriptor_of_a_closed_file_becomes_the_reserve() {
         use std::os::fd::AsRawFd;
         let reserve = Reserve::new().unwrap();

@@ -1,6 +1,5 @@
 //! Threads that receive, and the caller's thread that watches them.
 
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -39,24 +38,15 @@ pub struct Received<R, H> {
 }
 
 /// Why a session could not be held.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SessionError<E> {
     /// The system gives no more threads.
+    #[error("the system gives no more threads: {0}")]
     NoThread(io::Error),
     /// A thread could not be put where it was to run.
+    #[error("{0}")]
     Place(E),
 }
-
-impl<E: fmt::Display> fmt::Display for SessionError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoThread(error) => write!(f, "the system gives no more threads: {error}"),
-            Self::Place(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for SessionError<E> {}
 
 /// What whoever watches a session wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

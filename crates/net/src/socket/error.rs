@@ -1,16 +1,16 @@
 //! What can go wrong with sockets, told to the person at the terminal.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::pace::PaceError;
 
 /// Packets cannot be received.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
     /// The address and port could not be taken.
+    #[error("cannot receive on UDP {address}: {}", bind_reason(*.address, .source))]
     Bind {
         /// The address and port.
         address: SocketAddr,
@@ -18,6 +18,7 @@ pub enum ReceiveError {
         source: io::Error,
     },
     /// The socket refused a setting.
+    #[error("cannot receive on UDP {address}: the system refused {setting}: {source}.")]
     Setting {
         /// The address and port.
         address: SocketAddr,
@@ -27,6 +28,10 @@ pub enum ReceiveError {
         source: io::Error,
     },
     /// A multicast group could not be joined.
+    #[error(
+        "cannot receive what is sent to the group {group} on UDP {address}: {}",
+        join_reason(*.address, *.group, .interface.as_deref(), .source)
+    )]
     Join {
         /// The address and port of the socket.
         address: SocketAddr,
@@ -38,6 +43,7 @@ pub enum ReceiveError {
         source: io::Error,
     },
     /// An option is outside its range.
+    #[error("the receive option {option} is {value}; it must be from {} to {}.", .range.0, .range.1)]
     Option {
         /// The option's name.
         option: &'static str,
@@ -47,91 +53,36 @@ pub enum ReceiveError {
         range: (usize, usize),
     },
     /// The system failed to receive.
+    #[error("receiving on UDP {address} failed: {source}.")]
     Receive {
         /// The address and port.
         address: SocketAddr,
         /// The system's reason.
         source: io::Error,
     },
-    /// Sockets of this kind exist on Linux only.
-    NotOnThisSystem,
-}
-
-impl fmt::Display for ReceiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bind { address, source } => {
-                write!(f, "cannot receive on UDP {address}: ")?;
-                bind_reason(f, *address, source)
-            }
-            Self::Setting { address, setting, source } => {
-                write!(f, "cannot receive on UDP {address}: the system refused {setting}: {source}.")
-            }
-            Self::Join { address, group, interface, source } => {
-                write!(f, "cannot receive what is sent to the group {group} on UDP {address}: ")?;
-                join_reason(f, *address, *group, interface.as_deref(), source)
-            }
-            Self::Option { option, value, range } => {
-                write!(
-                    f,
-                    "the receive option {option} is {value}; it must be from {} to {}.",
-                    range.0, range.1
-                )
-            }
-            Self::Receive { address, source } => {
-                write!(f, "receiving on UDP {address} failed: {source}.")
-            }
-            Self::NotOnThisSystem => write!(
-                f,
-                "receiving from the network is only possible on Linux. Read a capture file here (--input), or run \
-                 this on a Linux host."
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReceiveError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Bind { source, .. }
-            | Self::Join { source, .. }
-            | Self::Setting { source, .. }
-            | Self::Receive { source, .. } => Some(source),
-            Self::Option { .. } | Self::NotOnThisSystem => None,
-        }
-    }
 }
 
 /// Why a group could not be joined, and what to do.
-fn join_reason(
-    f: &mut fmt::Formatter<'_>,
-    address: SocketAddr,
-    group: IpAddr,
-    interface: Option<&str>,
-    source: &io::Error,
-) -> fmt::Result {
+fn join_reason(address: SocketAddr, group: IpAddr, interface: Option<&str>, source: &io::Error) -> String {
     if !group.is_multicast() {
-        return write!(
-            f,
-            "it is no multicast address. Those are 224.0.0.0 to 239.255.255.255, and ff00:: and above."
-        );
+        return "it is no multicast address. Those are 224.0.0.0 to 239.255.255.255, and ff00:: and above."
+            .into();
     }
     if group.is_ipv4() != address.is_ipv4() {
         let all = if group.is_ipv4() { "0.0.0.0" } else { "[::]" };
-        return write!(f, "the addresses are of different kinds. Receive on {all}:{}.", address.port());
+        return format!("the addresses are of different kinds. Receive on {all}:{}.", address.port());
     }
     match interface {
         Some(name)
             if source.kind() == io::ErrorKind::NotFound || source.raw_os_error() == Some(NO_DEVICE) =>
         {
-            write!(f, "this host has no interface {name} that can. See which it has: ip -brief link")
+            format!("this host has no interface {name} that can. See which it has: ip -brief link")
         }
-        None if source.raw_os_error() == Some(NO_DEVICE) => write!(
-            f,
+        None if source.raw_os_error() == Some(NO_DEVICE) => format!(
             "this host has no route to it. Name the interface (groups = [{{ address = \"{group}\", interface = \"eth1\" \
              }}]), or add a route: sudo ip route add {group}/32 dev eth1"
         ),
-        _ => write!(f, "{source}."),
+        _ => format!("{source}."),
     }
 }
 
@@ -139,34 +90,32 @@ fn join_reason(
 const NO_DEVICE: i32 = 19;
 
 /// Why an address and port could not be taken, and what to do.
-fn bind_reason(f: &mut fmt::Formatter<'_>, address: SocketAddr, source: &io::Error) -> fmt::Result {
+fn bind_reason(address: SocketAddr, source: &io::Error) -> String {
     match source.kind() {
-        io::ErrorKind::AddrInUse => write!(
-            f,
+        io::ErrorKind::AddrInUse => format!(
             "another program (or another stream of this one) has the port. See which: sudo ss -ulpn 'sport = :{}'",
             address.port()
         ),
-        io::ErrorKind::AddrNotAvailable => write!(
-            f,
+        io::ErrorKind::AddrNotAvailable => format!(
             "{} is not an address of this host. See which it has: ip -brief address. To receive on all of them, \
              use {}.",
             address.ip(),
             if address.is_ipv4() { "0.0.0.0" } else { "[::]" }
         ),
-        io::ErrorKind::PermissionDenied => write!(
-            f,
+        io::ErrorKind::PermissionDenied => format!(
             "not permitted. Ports below 1024 are kept for privileged programs: choose a higher one, or allow this \
              program to take them: sudo setcap cap_net_bind_service=+ep \"$(command -v evforge)\""
         ),
-        _ => write!(f, "{source}."),
+        _ => format!("{source}."),
     }
 }
 
 /// Packets cannot be sent.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// The socket could not be made or directed.
+    #[error("cannot send to UDP {destination}{}", open_reason(*.destination, *.from, .source))]
     Open {
         /// Where to.
         destination: SocketAddr,
@@ -176,8 +125,13 @@ pub enum SendError {
         source: io::Error,
     },
     /// The pace cannot be kept.
-    Pace(PaceError),
+    #[error("{0}")]
+    Pace(#[from] PaceError),
     /// The system failed to send a packet.
+    #[error(
+        "sending packet {packet} ({length} bytes) to UDP {destination} failed: {source}.{}",
+        send_advice(*.destination, *.segment, .source)
+    )]
     Send {
         /// Where to.
         destination: SocketAddr,
@@ -191,6 +145,7 @@ pub enum SendError {
         source: io::Error,
     },
     /// The number of source ports is outside its range.
+    #[error("cannot send from {found} ports: give a number from 1 to {most}.")]
     SourcePorts {
         /// What was asked for.
         found: usize,
@@ -198,6 +153,7 @@ pub enum SendError {
         most: usize,
     },
     /// AF_XDP cannot be had for sending.
+    #[error("cannot send to UDP {destination} by AF_XDP through {interface}: {reason}.")]
     ByXdp {
         /// Where to.
         destination: SocketAddr,
@@ -206,81 +162,41 @@ pub enum SendError {
         /// Why, and what mends it.
         reason: String,
     },
-    /// Sockets of this kind exist on Linux only.
-    NotOnThisSystem,
 }
 
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open { destination, from: Some(from), source } => {
-                write!(f, "cannot send to UDP {destination} from {from}: ")?;
-                bind_reason(f, *from, source)
-            }
-            Self::Open { destination, from: None, source } => {
-                write!(f, "cannot send to UDP {destination}: {source}.")?;
-                route_advice(f, *destination, source)
-            }
-            Self::Pace(error) => error.fmt(f),
-            Self::ByXdp { destination, interface, reason } => {
-                write!(f, "cannot send to UDP {destination} by AF_XDP through {interface}: {reason}.")
-            }
-            Self::Send { destination, packet, length, segment, source } => {
-                write!(f, "sending packet {packet} ({length} bytes) to UDP {destination} failed: {source}.")?;
-                if *segment && is_segmentation_failure(source) {
-                    write!(
-                        f,
-                        " With segmentation (UDP_SEGMENT) every packet must fit into one frame and the network \
-                         device must be able to split: turn segmentation off, or see the device's MTU: ip link"
-                    )
-                } else {
-                    route_advice(f, *destination, source)
-                }
-            }
-            Self::SourcePorts { found, most } => {
-                write!(f, "cannot send from {found} ports: give a number from 1 to {most}.")
-            }
-            Self::NotOnThisSystem => {
-                write!(f, "sending to the network is only possible on Linux. Run this on a Linux host.")
-            }
-        }
+/// Where from, if that was asked for, and why nothing can be sent.
+fn open_reason(destination: SocketAddr, from: Option<SocketAddr>, source: &io::Error) -> String {
+    match from {
+        Some(from) => format!(" from {from}: {}", bind_reason(from, source)),
+        None => format!(": {source}.{}", route_advice(destination, source)),
     }
 }
 
-impl std::error::Error for SendError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Open { source, .. } | Self::Send { source, .. } => Some(source),
-            Self::Pace(error) => Some(error),
-            Self::SourcePorts { .. } | Self::ByXdp { .. } | Self::NotOnThisSystem => None,
-        }
-    }
-}
-
-impl From<PaceError> for SendError {
-    fn from(error: PaceError) -> Self {
-        Self::Pace(error)
+/// What to do about a packet that was not sent.
+fn send_advice(destination: SocketAddr, segment: bool, source: &io::Error) -> String {
+    if segment && is_segmentation_failure(source) {
+        " With segmentation (UDP_SEGMENT) every packet must fit into one frame and the network device must be able to \
+         split: turn segmentation off, or see the device's MTU: ip link"
+            .into()
+    } else {
+        route_advice(destination, source)
     }
 }
 
 fn is_segmentation_failure(source: &io::Error) -> bool {
     // EINVAL, EMSGSIZE (told by number below) and EIO.
-    #[cfg(target_os = "linux")]
-    return matches!(source.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO));
-    #[cfg(not(target_os = "linux"))]
-    return source.kind() == io::ErrorKind::InvalidInput;
+    matches!(source.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO))
 }
 
-fn route_advice(f: &mut fmt::Formatter<'_>, destination: SocketAddr, source: &io::Error) -> fmt::Result {
+fn route_advice(destination: SocketAddr, source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            write!(f, " There is no way there; see what the system tries: ip route get {}", destination.ip())
+            format!(" There is no way there; see what the system tries: ip route get {}", destination.ip())
         }
-        io::ErrorKind::PermissionDenied => write!(
-            f,
+        io::ErrorKind::PermissionDenied => format!(
             " A firewall of this host forbids it, or the address is a broadcast address: sudo nft list ruleset"
         ),
-        _ => Ok(()),
+        _ => String::new(),
     }
 }
 
@@ -302,7 +218,6 @@ mod tests {
         assert!(bind_error(io::ErrorKind::PermissionDenied).contains("Ports below 1024"));
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_packet_too_large_to_segment_names_the_option() {
         let error = SendError::Send {

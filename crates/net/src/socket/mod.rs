@@ -11,40 +11,23 @@
 //! Multicast: a receiver joins groups ([`UdpReceiver::join`]); a sender sends to a group by the interface of its source address.
 //! Broadcasts of a network reach every receiver that takes all addresses of its port.
 //!
-//! Both work on Linux only; elsewhere opening them fails and says so.
 
-#[cfg(target_os = "linux")]
 mod arrivals;
-#[cfg(target_os = "linux")]
 mod busy_poll;
-#[cfg(target_os = "linux")]
 mod departures;
-#[cfg(target_os = "linux")]
 mod descriptor;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 mod error;
-#[cfg(target_os = "linux")]
 mod leftover;
-#[cfg(target_os = "linux")]
 mod multicast;
-#[cfg(target_os = "linux")]
 mod option;
 mod options;
-#[cfg(target_os = "linux")]
 pub(crate) mod privileged;
-#[cfg(target_os = "linux")]
 mod receiver;
 mod report;
-#[cfg(target_os = "linux")]
 mod sender;
 
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{UdpReceiver, UdpSender};
 pub use error::{ReceiveError, SendError};
 pub use options::{ReceiverOptions, SenderOptions};
-#[cfg(target_os = "linux")]
 pub use receiver::UdpReceiver;
 pub use report::{Deviation, ReceiveBuffer, ReceiverCounters, SendReport, SocketDrops};
-#[cfg(target_os = "linux")]
 pub use sender::UdpSender;

@@ -15,10 +15,7 @@ use super::utc::utc;
 /// Names that are tried before it is believed that none is free.
 const ATTEMPTS: u32 = 100;
 /// A symbolic link is not followed. (A file that is made anew never follows one; this says it a second time.)
-#[cfg(target_os = "linux")]
 const NO_LINK: i32 = libc::O_NOFOLLOW;
-#[cfg(not(target_os = "linux"))]
-const NO_LINK: i32 = 0;
 
 /// A file under a temporary name beside its target. It is renamed by [`StagedName::finish`] and removed when this is
 /// dropped before that, except by a panic: what was written until then is kept.

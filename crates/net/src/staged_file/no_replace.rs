@@ -21,7 +21,6 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 /// In one step: either both names change or none.
-#[cfg(target_os = "linux")]
 fn rename_at_once(from: &Path, to: &Path) -> io::Result<()> {
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
@@ -40,11 +39,6 @@ fn rename_at_once(from: &Path, to: &Path) -> io::Result<()> {
         )
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rename_at_once(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// With a second name for the file (NFS), or, where a file has only one, with an empty file that reserves the new name.

@@ -41,11 +41,8 @@ pub fn left_over(folder: &Path, wanted: impl Fn(&Path) -> bool) -> io::Result<Ve
 /// True if a process is writing the partial file at this moment. On file systems without locks that cannot be asked, and
 /// the answer is no.
 pub fn is_being_written(partial: &Path) -> bool {
-    #[cfg(target_os = "linux")]
     // Nobody is waited for where the name is that of a pipe.
     const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    #[cfg(not(target_os = "linux"))]
-    const FLAGS: i32 = 0;
     let file = OpenOptions::new().read(true).custom_flags(FLAGS).open(partial);
     // The lock ends where the file is dropped.
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io;
 
+use crate::helper::Helper;
 use crate::socket::ReceiveError;
 
 /// Packets cannot be received by AF_XDP.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum XdpError {
     /// An option is outside its range.
@@ -61,7 +62,7 @@ pub enum XdpError {
         message: String,
     },
     /// The kernel socket beside could not be opened or failed.
-    Beside(ReceiveError),
+    Beside(#[source] ReceiveError),
     /// The system failed to receive.
     Receive {
         /// The interface.
@@ -69,8 +70,6 @@ pub enum XdpError {
         /// The system's reason.
         source: io::Error,
     },
-    /// AF_XDP exists on Linux only.
-    NotOnThisSystem,
 }
 
 impl fmt::Display for XdpError {
@@ -95,13 +94,13 @@ impl fmt::Display for XdpError {
                     f,
                     ", and no evforge-helper that has it was found. Give the helper what it needs: {}; who may receive \
                      what is in /etc/evforge/helper.toml (docs/receive.md). Or receive without privileges: --receive socket",
-                    install_command()
+                    Helper::install_command()
                 )
             }
             Self::Program { source } => {
                 write!(f, "the kernel refuses the program that steers packets to AF_XDP: {source}.")?;
                 match source.raw_os_error() {
-                    Some(EPERM | EACCES) => write!(
+                    Some(libc::EPERM | libc::EACCES) => write!(
                         f,
                         " It needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN outside of any user namespace (containers \
                          without root have one)."
@@ -141,41 +140,6 @@ impl fmt::Display for XdpError {
             Self::Receive { interface, source } => {
                 write!(f, "receiving from {interface} by AF_XDP failed: {source}.")
             }
-            Self::NotOnThisSystem => {
-                write!(f, "AF_XDP exists on Linux only. Receive by sockets: --receive socket")
-            }
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn install_command() -> String {
-    crate::helper::Helper::install_command()
-}
-
-/// There is nothing to install.
-#[cfg(not(target_os = "linux"))]
-fn install_command() -> String {
-    String::new()
-}
-
-/// The numbers of the kernel: the errors are named on systems without them, too.
-const EPERM: i32 = 1;
-const EACCES: i32 = 13;
-
-impl std::error::Error for XdpError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Interface { source, .. }
-            | Self::Program { source }
-            | Self::Memory { source, .. }
-            | Self::Receive { source, .. } => Some(source),
-            Self::Beside(error) => Some(error),
-            Self::Option { .. }
-            | Self::Privileges { .. }
-            | Self::Refused { .. }
-            | Self::NotGranted { .. }
-            | Self::NotOnThisSystem => None,
         }
     }
 }

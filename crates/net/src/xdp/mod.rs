@@ -14,42 +14,24 @@
 //! It needs privileges, which the [helper](crate::helper) has, and Linux: written for 5.10 and later (frames of more than 3818 bytes: 6.6), tested with 6.18.
 //! The program goes when the receiver is dropped or the process ends, in whatever way.
 
-#[cfg(target_os = "linux")]
 mod attachment;
 mod counters;
-#[cfg(target_os = "linux")]
 mod delivery;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 mod error;
-#[cfg(target_os = "linux")]
 pub(crate) mod frame_sender;
-#[cfg(target_os = "linux")]
 pub(crate) mod interface;
-#[cfg(target_os = "linux")]
 mod memory;
-#[cfg(target_os = "linux")]
 pub(crate) mod opening;
 mod options;
-#[cfg(target_os = "linux")]
 mod queue;
-#[cfg(target_os = "linux")]
 mod receiver;
-#[cfg(target_os = "linux")]
 mod ring;
-#[cfg(target_os = "linux")]
 pub(crate) mod steering;
-#[cfg(target_os = "linux")]
 pub(crate) mod transmit;
-#[cfg(target_os = "linux")]
 mod watch;
-#[cfg(target_os = "linux")]
 mod xsk;
 
 pub use counters::XdpCounters;
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::XdpReceiver;
 pub use error::XdpError;
 pub use options::{ChecksumPolicy, XdpMode, XdpOptions};
-#[cfg(target_os = "linux")]
 pub use receiver::XdpReceiver;

@@ -1,6 +1,5 @@
 //! What can go wrong with an event file, in words for a person.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +10,10 @@ use rustix::io::Errno;
 use super::space::Shortage;
 
 /// Why an event file could not be written, read or repaired.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NexusError {
     /// There is a file at the path already, and the options say not to touch it.
+    #[error("{path} exists already{}", exists_advice(.path, *.unfinished))]
     Exists {
         /// The file.
         path: PathBuf,
@@ -21,17 +21,24 @@ pub enum NexusError {
         unfinished: bool,
     },
     /// Another process is writing the file at this moment, or reads it where it is to be changed.
+    #[error(
+        "{0} is in use: another process is writing it or has it open. Wait until it ends, or choose another \
+                 name"
+    )]
     InUse(PathBuf),
     /// The operating system refused.
+    #[error("cannot {attempt} {path}: {cause}")]
     Io {
         /// What was attempted: "create", "open", "repair".
         attempt: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// What the operating system says.
+        #[source]
         cause: std::io::Error,
     },
     /// The HDF5 library refused.
+    #[error("cannot {attempt} of {path}: HDF5 says: {cause}")]
     Hdf5 {
         /// What was attempted: "create the layout", "open".
         attempt: &'static str,
@@ -41,6 +48,11 @@ pub enum NexusError {
         cause: String,
     },
     /// Writing failed in mid-run; the writer takes no more events.
+    #[error(
+        "cannot {attempt} in {path}: HDF5 says: {cause}. The {safe} events up to the last commit are safe in \
+                 the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
+                 by `evforge write --recover {path}`"
+    )]
     Write {
         /// The file.
         path: PathBuf,
@@ -54,6 +66,10 @@ pub enum NexusError {
         lost: u64,
     },
     /// Somebody has removed or replaced the file while it was written; the writer takes no more events.
+    #[error(
+        "{path} was removed, renamed or replaced by another file while it was written: what it held is not there \
+                 under that name any more ({lost} events), and no more events are taken"
+    )]
     Gone {
         /// The file.
         path: PathBuf,
@@ -61,6 +77,7 @@ pub enum NexusError {
         lost: u64,
     },
     /// There is no room on the disk. Nothing was changed, and it can be tried again.
+    #[error("there is no room for {path}: {} more are needed on its file system, where {} are free", size(.shortage.missing), size(.shortage.free))]
     NoSpace {
         /// The file.
         path: PathBuf,
@@ -68,6 +85,7 @@ pub enum NexusError {
         shortage: Shortage,
     },
     /// The operating system or HDF5 has found no room. It can be tried again.
+    #[error("there is no room for {path} on its file system ({cause})")]
     WaitsForRoom {
         /// The file.
         path: PathBuf,
@@ -75,8 +93,10 @@ pub enum NexusError {
         cause: String,
     },
     /// There is a file at the path of an output already.
+    #[error("the file {0} exists already: choose another name, or say --if-exists overwrite or number")]
     NameTaken(PathBuf),
     /// The writer has failed before and takes no more events.
+    #[error("{path} takes no more events since writing failed; {safe} events are safe in it")]
     Stopped {
         /// The file.
         path: PathBuf,
@@ -84,8 +104,10 @@ pub enum NexusError {
         safe: u64,
     },
     /// The file is not an HDF5 file.
+    #[error("{0} is not an HDF5 file: it does not begin with the signature \\x89HDF")]
     NotHdf5(PathBuf),
     /// The file is an HDF5 file that evforge has not written.
+    #[error("{path} is an HDF5 file, but not an event file of evforge: {missing}. It was left as it is")]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -93,6 +115,7 @@ pub enum NexusError {
         missing: String,
     },
     /// The file is shorter than its own header says, or its header is damaged.
+    #[error("{path} is damaged: {finding}. It was left as it is")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -100,10 +123,16 @@ pub enum NexusError {
         finding: String,
     },
     /// An option makes no sense.
+    #[error("{0}")]
     Option(String),
     /// The pixels of this geometry do not fit into the 32-bit signed ids of the file format.
+    #[error("a detector of {} pixels cannot be written: event_id holds at most {}", .0.pixel_count(), i32::MAX)]
     TooManyPixels(LogicalGeometry),
     /// The text does not fit into the space that the file reserves for it.
+    #[error(
+        "the report of {length} bytes does not fit into the {reserved} bytes that {path} reserves for it; the \
+                 events are complete"
+    )]
     ReportTooLong {
         /// The file.
         path: PathBuf,
@@ -163,105 +192,18 @@ pub(crate) fn saying(error: &hdf5_metno::Error) -> String {
     }
 }
 
-impl fmt::Display for NexusError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NexusError::Exists { path, unfinished: false } => write!(
-                f,
-                "{} exists already and is not overwritten: choose another name, or say `overwrite` or `number` \
-                 (which writes {} and so on) for files that exist",
-                path.display(),
-                numbered(path, 1).display()
-            ),
-            NexusError::Exists { path, unfinished: true } => write!(
-                f,
-                "{} exists already: a writer that was killed has left it. Repair it by `evforge write --recover \
-                 {}`, or choose another name",
-                path.display(),
-                path.display()
-            ),
-            NexusError::InUse(path) => write!(
-                f,
-                "{} is in use: another process is writing it or has it open. Wait until it ends, or choose another \
-                 name",
-                path.display()
-            ),
-            NexusError::Io { attempt, path, cause } => {
-                write!(f, "cannot {attempt} {}: {cause}", path.display())
-            }
-            NexusError::Hdf5 { attempt, path, cause } => {
-                write!(f, "cannot {attempt} of {}: HDF5 says: {cause}", path.display())
-            }
-            NexusError::Write { path, attempt, cause, safe, lost } => write!(
-                f,
-                "cannot {attempt} in {}: HDF5 says: {cause}. The {safe} events up to the last commit are safe in \
-                 the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
-                 by `evforge write --recover {}`",
-                path.display(),
-                path.display()
-            ),
-            NexusError::Gone { path, lost } => write!(
-                f,
-                "{} was removed, renamed or replaced by another file while it was written: what it held is not there \
-                 under that name any more ({lost} events), and no more events are taken",
-                path.display()
-            ),
-            NexusError::NoSpace { path, shortage } => write!(
-                f,
-                "there is no room for {}: {} more are needed on its file system, where {} are free",
-                path.display(),
-                size(shortage.missing),
-                size(shortage.free)
-            ),
-            NexusError::WaitsForRoom { path, cause } => {
-                write!(f, "there is no room for {} on its file system ({cause})", path.display())
-            }
-            NexusError::NameTaken(path) => write!(
-                f,
-                "the file {} exists already: choose another name, or say --if-exists overwrite or number",
-                path.display()
-            ),
-            NexusError::Stopped { path, safe } => write!(
-                f,
-                "{} takes no more events since writing failed; {safe} events are safe in it",
-                path.display()
-            ),
-            NexusError::NotHdf5(path) => write!(
-                f,
-                "{} is not an HDF5 file: it does not begin with the signature \\x89HDF",
-                path.display()
-            ),
-            NexusError::NotOurs { path, missing } => write!(
-                f,
-                "{} is an HDF5 file, but not an event file of evforge: {missing}. It was left as it is",
-                path.display()
-            ),
-            NexusError::Damaged { path, finding } => {
-                write!(f, "{} is damaged: {finding}. It was left as it is", path.display())
-            }
-            NexusError::Option(complaint) => f.write_str(complaint),
-            NexusError::TooManyPixels(geometry) => write!(
-                f,
-                "a detector of {} pixels cannot be written: event_id holds at most {}",
-                geometry.pixel_count(),
-                i32::MAX
-            ),
-            NexusError::ReportTooLong { path, length, reserved } => write!(
-                f,
-                "the report of {length} bytes does not fit into the {reserved} bytes that {} reserves for it; the \
-                 events are complete",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NexusError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            NexusError::Io { cause, .. } => Some(cause),
-            _ => None,
-        }
+fn exists_advice(path: &Path, unfinished: bool) -> String {
+    if unfinished {
+        format!(
+            ": a writer that was killed has left it. Repair it by `evforge write --recover {}`, or choose another name",
+            path.display()
+        )
+    } else {
+        format!(
+            " and is not overwritten: choose another name, or say `overwrite` or `number` (which writes {} and so on) for \
+             files that exist",
+            numbered(path, 1).display()
+        )
     }
 }
 

@@ -61,10 +61,14 @@ pub struct DropLayout {
 }
 
 /// A text or a set of values is no layout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
     /// The identifier reaches beyond the header.
+    #[error(
+        "an identifier of {width} bytes from byte {offset} on does not lie in a header of {header} bytes: \
+                 offset + width must be at most the header"
+    )]
     Outside {
         /// First byte of the identifier.
         offset: usize,
@@ -74,32 +78,15 @@ pub enum LayoutError {
         header: usize,
     },
     /// The header is longer than [`LARGEST_HEADER`].
+    #[error("a header of {0} bytes is too long: at most {LARGEST_HEADER} bytes")]
     TooLong(usize),
     /// The text is no name and not four values.
+    #[error(
+        "`{0}` is no layout: expected P1, raw64be, or all of offset, width (2, 4 or 8), order (big or \
+                 little) and header, as in offset=4,width=8,order=little,header=16"
+    )]
     Text(String),
 }
-
-impl fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Outside { offset, width, header } => write!(
-                f,
-                "an identifier of {width} bytes from byte {offset} on does not lie in a header of {header} bytes: \
-                 offset + width must be at most the header"
-            ),
-            Self::TooLong(header) => {
-                write!(f, "a header of {header} bytes is too long: at most {LARGEST_HEADER} bytes")
-            }
-            Self::Text(text) => write!(
-                f,
-                "`{text}` is no layout: expected P1, raw64be, or all of offset, width (2, 4 or 8), order (big or \
-                 little) and header, as in offset=4,width=8,order=little,header=16"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for LayoutError {}
 
 impl DropLayout {
     /// This project's own header of 16 bytes, see [`DropHeader`](super::DropHeader).

@@ -97,16 +97,9 @@ impl Order {
 }
 
 /// A text is no order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no order: expected counting, random or random:SEED, as in random:42")]
 pub struct OrderError(String);
-
-impl fmt::Display for OrderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no order: expected counting, random or random:SEED, as in random:42", self.0)
-    }
-}
-
-impl std::error::Error for OrderError {}
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,7 @@
 
 pub use super::monitor_kind::MonitorKind;
 use super::{
-    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RECORD, RecordPayload, RecordRules, RecordWords,
+    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RecordPayload, RecordRules, RecordWords,
 };
 
 /// A payload of beam-monitor records.
@@ -121,22 +121,7 @@ impl MonitorReadout {
     }
 }
 
-/// Fibre, front end, length and time are read as in every record.
-impl std::ops::Deref for MonitorReadout {
-    type Target = RecordWords;
-
-    #[inline(always)]
-    fn deref(&self) -> &RecordWords {
-        &self.words
-    }
-}
-
-impl From<&[u8; RECORD]> for MonitorReadout {
-    #[inline(always)]
-    fn from(record: &[u8; RECORD]) -> Self {
-        Self { words: RecordWords::new(record) }
-    }
-}
+super::record::is_a_record!(MonitorReadout);
 
 #[cfg(test)]
 mod tests {

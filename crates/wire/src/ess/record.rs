@@ -73,3 +73,26 @@ impl RecordWords {
         (above == 0) & length & (self.middle as u32 <= LARGEST_TICK)
     }
 }
+
+/// A readout that begins as every record does: fibre, front end, length and time are read from its words.
+macro_rules! is_a_record {
+    ($readout:ident) => {
+        impl std::ops::Deref for $readout {
+            type Target = $crate::ess::RecordWords;
+
+            #[inline(always)]
+            fn deref(&self) -> &Self::Target {
+                &self.words
+            }
+        }
+
+        impl From<&[u8; $crate::ess::RECORD]> for $readout {
+            #[inline(always)]
+            fn from(record: &[u8; $crate::ess::RECORD]) -> Self {
+                Self { words: $crate::ess::RecordWords::new(record) }
+            }
+        }
+    };
+}
+
+pub(super) use is_a_record;

@@ -1,8 +1,6 @@
 //! VMM3a records (ESS readout formats, section 2.1).
 
-use super::{
-    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RECORD, RecordPayload, RecordRules, RecordWords, Vmm3aFields,
-};
+use super::{LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RecordPayload, RecordRules, RecordWords, Vmm3aFields};
 
 /// Largest bunch crossing: 12 bits.
 const LARGEST_BC: u16 = 4095;
@@ -162,26 +160,11 @@ impl Vmm3aReadout {
     }
 }
 
-/// Fibre, front end, length and time are read as in every record.
-impl std::ops::Deref for Vmm3aReadout {
-    type Target = RecordWords;
-
-    #[inline(always)]
-    fn deref(&self) -> &RecordWords {
-        &self.words
-    }
-}
-
-impl From<&[u8; RECORD]> for Vmm3aReadout {
-    #[inline(always)]
-    fn from(record: &[u8; RECORD]) -> Self {
-        Self { words: RecordWords::new(record) }
-    }
-}
+super::record::is_a_record!(Vmm3aReadout);
 
 #[cfg(test)]
 mod tests {
-    use super::super::EssTime;
+    use super::super::{EssTime, RECORD};
     use super::*;
 
     /// Each byte of a sound record takes all its values: the quick check and the slow one agree.

@@ -1,10 +1,9 @@
-//! Packets of sampled channels, and of the readout draft of 2018.
+//! Packets of sampled channels.
 
 use super::Seed;
 use super::packets::{spoilt, stream};
 use crate::adc_readout::choice;
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
-use evforge_wire::ess_readout_draft;
 
 /// A packet with a pulse in each of `channels` channels.
 fn pulses(global_count: u16, channels: u16, samples: u16, filler: usize) -> Vec<u8> {
@@ -27,7 +26,6 @@ pub fn seeds() -> Vec<Seed> {
     let idle = idle.packet().to_vec();
     let mut short_idle = idle[..16].to_vec();
     short_idle[5] = 14;
-    let draft = ess_readout_draft::encode(1, 2, &[7, 1, 0x1234]).unwrap_or_default();
     vec![
         Seed::new("data", good.clone()),
         Seed::new("data-without-filler", pulses(8, 1, 2000, 0)),
@@ -42,8 +40,6 @@ pub fn seeds() -> Vec<Seed> {
         Seed::new("wrong-module-trailer", spoilt(good.clone(), 10 + 60 + 56, &[0])),
         Seed::new("wrong-filler", spoilt(good.clone(), good.len() - 9, &[0])),
         Seed::new("wrong-packet-trailer", spoilt(good.clone(), good.len() - 1, &[0])),
-        Seed::new("draft", draft.clone()),
-        Seed::new("draft-too-many-words", spoilt(draft, 2, &[99])),
     ]
 }
 

@@ -12,7 +12,7 @@ const EVENTS_PER_CALL: usize = 8192;
 
 /// Events and pulses of one call.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub(crate) struct EventBuffer {
     events_per_packet: usize,
     times_ns: Vec<u64>,
     pixel_ids: Vec<u32>,
@@ -27,7 +27,7 @@ pub(crate) struct Outlet {
     pulse: Option<u64>,
 }
 
-impl Outlet {
+impl EventBuffer {
     /// With room for the events of one packet; with pulses, if the library tells them.
     pub(crate) fn new(events_per_packet: usize, tells_pulses: bool) -> Self {
         let capacity = events_per_packet + EVENTS_PER_CALL;
@@ -187,13 +187,13 @@ impl Outlet {
 mod tests {
     use super::*;
 
-    fn write(outlet: &mut Outlet, events: usize, pulses: &[Pulse]) -> RawEvents {
-        for index in 0..events.min(outlet.times_ns.len()) {
-            outlet.times_ns[index] = index as u64;
-            outlet.pixel_ids[index] = index as u32 % 4 + 1;
+    fn write(buffer: &mut EventBuffer, events: usize, pulses: &[Pulse]) -> RawEvents {
+        for index in 0..events.min(buffer.times_ns.len()) {
+            buffer.times_ns[index] = index as u64;
+            buffer.pixel_ids[index] = index as u32 % 4 + 1;
         }
-        outlet.pulses[..pulses.len()].copy_from_slice(pulses);
-        RawEvents { used: events, pulses_used: pulses.len(), ..outlet.room() }
+        buffer.pulses[..pulses.len()].copy_from_slice(pulses);
+        RawEvents { used: events, pulses_used: pulses.len(), ..buffer.room() }
     }
 
     fn pulse(time_ns: u64, first_event: u64) -> Pulse {
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_what_was_expected() {
         let geometry = LogicalGeometry::flat(2, 2).unwrap();
-        let mut outlet = Outlet::new(0, true);
+        let mut buffer = EventBuffer::new(0, true);
         for (events, pulses, expected) in [
             (8193, vec![], "wrote 8193 events; there was room for 8192"),
             (2, vec![pulse(0, 1)], "wrote an event before its first pulse"),
@@ -211,27 +211,27 @@ mod tests {
             (2, vec![pulse(0, 3)], "wrote pulse 0 with the first event 3; expected 0 to 2"),
             (2, vec![pulse(0, 1), pulse(0, 0)], "wrote pulse 1 with the first event 0; expected 1 to 2"),
         ] {
-            let written = write(&mut outlet, events, &pulses);
-            assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
+            let written = write(&mut buffer, events, &pulses);
+            assert_eq!(buffer.accept(&written, geometry).unwrap_err(), expected);
         }
-        let mut outlet = Outlet::new(0, false);
-        let written = write(&mut outlet, 2, &[pulse(0, 0)]);
+        let mut buffer = EventBuffer::new(0, false);
+        let written = write(&mut buffer, 2, &[pulse(0, 0)]);
         let expected = "wrote 1 pulses; it was described to tell none";
-        assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
-        let written = write(&mut outlet, 6, &[]);
+        assert_eq!(buffer.accept(&written, geometry).unwrap_err(), expected);
+        let written = write(&mut buffer, 6, &[]);
         for wrong in [0, 5] {
-            outlet.pixel_ids[3] = wrong;
+            buffer.pixel_ids[3] = wrong;
             let expected = format!("wrote pixel {wrong} (event 3); expected 1 to 4");
-            assert_eq!(outlet.accept(&written, geometry).unwrap_err(), expected);
+            assert_eq!(buffer.accept(&written, geometry).unwrap_err(), expected);
         }
-        assert!(outlet.drain(&mut EventBatch::new(1)), "nothing of it was taken over");
+        assert!(buffer.drain(&mut EventBatch::new(1)), "nothing of it was taken over");
     }
 
     #[test]
     fn events_keep_their_order_and_their_pulse_in_batches_of_any_size() {
         let geometry = LogicalGeometry::flat(2, 2).unwrap();
         for capacity in [1, 2, 3, 7, 100] {
-            let mut outlet = Outlet::new(0, true);
+            let mut buffer = EventBuffer::new(0, true);
             let mut batch = EventBatch::new(capacity);
             let mut found = Vec::new();
             let mut take = |batch: &mut EventBatch| {
@@ -241,16 +241,16 @@ mod tests {
                 batch.clear();
             };
             let pulses = [pulse(0, 0), pulse(1, 1), pulse(0, 1), pulse(2, 4), pulse(0, 5)];
-            let written = write(&mut outlet, 5, &pulses);
-            outlet.accept(&written, geometry).unwrap();
-            while !outlet.drain(&mut batch) {
+            let written = write(&mut buffer, 5, &pulses);
+            buffer.accept(&written, geometry).unwrap();
+            while !buffer.drain(&mut batch) {
                 take(&mut batch);
             }
             take(&mut batch);
             // The next call goes on with the last pulse.
-            let written = write(&mut outlet, 2, &[]);
-            outlet.accept(&written, geometry).unwrap();
-            while !outlet.drain(&mut batch) {
+            let written = write(&mut buffer, 2, &[]);
+            buffer.accept(&written, geometry).unwrap();
+            while !buffer.drain(&mut batch) {
                 take(&mut batch);
             }
             take(&mut batch);
