@@ -13,8 +13,8 @@ use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, O
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::time_line::TimeLineCounters;
-use evforge_lab::drop::DropCounters;
-use evforge_lab::numbered::NumberedCounters;
+use evforge_lab::link::drop::DropCounters;
+use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::departure_counters::DepartureCounters;

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_lab::drop::{SIDE as WORD_SIDE, WordHistogram};
+use evforge_lab::link::drop::{SIDE as WORD_SIDE, WordHistogram};
 
 /// Side that a picture is enlarged to, in points, by whole factors.
 const SIDE: u32 = 512;

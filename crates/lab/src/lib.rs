@@ -12,8 +12,7 @@
 //! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`score_plot`], [`demands`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
-//! | numbered packets at a rate or in pulses: what is lost, reordered, repeated, how late, at what cost | [`numbered`] |
-//! | streams whose every packet and every 16-bit word is accounted for (DROP) | [`drop`](mod@drop) |
+//! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 
 #![forbid(unsafe_code)]
 
@@ -21,13 +20,9 @@ pub mod accuracy;
 pub mod benchmark;
 pub mod demands;
 pub mod demonstration;
-pub mod drop;
 pub mod electronics_sender;
-mod fault;
-pub mod loss;
-pub mod numbered;
+pub mod link;
 pub mod overlay;
-mod receive_error;
 pub mod score_plot;
 pub mod scored_runs;
 pub mod shipped;
@@ -35,9 +30,6 @@ pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;
 pub mod truth_files;
-
-pub use fault::{Fault, FaultError};
-pub use receive_error::ReceiveRunError;
 
 /// Why something cannot be done here, in words for a person.
 pub type LabError = Box<dyn std::error::Error>;

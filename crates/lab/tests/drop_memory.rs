@@ -3,7 +3,7 @@
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
 use evforge_core::packet::PacketSlab;
-use evforge_lab::drop::{
+use evforge_lab::link::drop::{
     BLOCK_UNIT, GeneratorSettings, SendStream, StreamAccount, StreamSettings, WordPattern,
 };
 use evforge_wire::drop::{DropLayout, Order};

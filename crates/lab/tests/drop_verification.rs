@@ -5,7 +5,7 @@
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::packet::{Packet, PacketOrigin, PacketSlab};
 use evforge_core::quantity::Rate;
-use evforge_lab::drop::*;
+use evforge_lab::link::drop::*;
 use evforge_wire::drop::{ByteOrder, DropLayout, IdentifierWidth, Order};
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -5,7 +5,8 @@ use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_core::packet::{Packet, PacketOrigin, PacketSlab};
 use evforge_core::quantity::{Frequency, Rate};
-use evforge_lab::numbered::*;
+use evforge_lab::link::numbered::*;
+use evforge_lab::link::{LinkReceiving, Pulses, Schedule};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use std::net::SocketAddr;
@@ -113,7 +114,7 @@ fn over_loopback(traffic: Traffic, buffer: usize, settings: &SendSettings) -> Re
     let receiver = LiveReceiver::open(&plan).expect("a port of loopback").remove(0);
     settings.destination = receiver.local_address();
     let sent = send(traffic, &settings, &AtomicBool::new(false)).expect("packets over loopback");
-    let ending = ReceiveSettings { duration: Some(Duration::ZERO), ..ReceiveSettings::default() };
+    let ending = LinkReceiving { duration: Some(Duration::ZERO), ..LinkReceiving::default() };
     let received = receive(receiver, &ending, &AtomicBool::new(false), &mut |_| {}).expect("packets");
     let again: SentReport = serde_json::from_str(&sent.json()).expect("a sender's report");
     assert_eq!((again.packets, &again.flows), (sent.packets, &sent.flows));

@@ -2,7 +2,8 @@
 
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::{Frequency, Rate};
-use evforge_lab::numbered::*;
+use evforge_lab::link::numbered::*;
+use evforge_lab::link::{Pulses, Schedule};
 use evforge_net::socket::{ReceiverOptions, UdpReceiver};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

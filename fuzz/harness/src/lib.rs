@@ -65,35 +65,35 @@ pub struct Target {
 
 /// A target for each exercise of a module, with the function that makes its inputs.
 macro_rules! targets {
-    ($($module:ident :: $exercise:ident, $seeds:ident;)*) => {
+    ($($module:ident :: $exercise:ident, $($seeds:ident)::+;)*) => {
         [$(Target {
             name: stringify!($exercise),
             exercise: $module::$exercise,
-            seeds: corpus::$module::$seeds,
+            seeds: corpus::$($seeds)::+,
         }),*]
     };
 }
 
 /// All exercises.
 pub const TARGETS: [Target; 20] = targets! {
-    srs_vmm::srs_vmm, seeds;
-    mesytec::mesytec, seeds;
-    cncs::cncs, seeds;
-    drop::drop, seeds;
-    numbered::numbered, seeds;
-    caen::caen, seeds;
-    adc_readout::adc_readout, seeds;
-    adc_readout::adc_readout_stream, stream_seeds;
-    ess::ess_header_vmm3a, vmm3a_seeds;
-    ess::ess_beam_monitor, beam_monitor_seeds;
-    ess_stream::ess_stream, seeds;
-    multiblade::multiblade, seeds;
-    sonde::sonde, seeds;
-    sonde::sonde_stream, stream_seeds;
-    multigrid::multigrid, seeds;
-    gdgem::gdgem, seeds;
-    capture::capture, seeds;
-    configuration::configuration, seeds;
-    helper::helper, seeds;
-    vmm_files::vmm_files, seeds;
+    srs_vmm::srs_vmm, srs_vmm::seeds;
+    mesytec::mesytec, mesytec::seeds;
+    cncs::cncs, cncs::seeds;
+    drop::drop, drop::seeds;
+    numbered::numbered, numbered::seeds;
+    caen::caen, caen::seeds;
+    adc_readout::adc_readout, adc_readout::seeds;
+    adc_readout::adc_readout_stream, adc_readout::stream_seeds;
+    ess::ess_header_vmm3a, ess::vmm3a_seeds;
+    ess::ess_beam_monitor, ess::beam_monitor_seeds;
+    ess_stream::ess_stream, ess_stream::seeds;
+    multiblade::multiblade, multiblade::seeds;
+    sonde::sonde, sonde::seeds;
+    sonde::sonde_stream, sonde::stream_seeds;
+    multigrid::multigrid, multigrid::seeds;
+    gdgem::gdgem, gdgem::seeds;
+    capture::capture, capture::seeds;
+    configuration::configuration, configuration::seeds;
+    helper::helper, by_hand;
+    vmm_files::vmm_files, by_hand;
 };

@@ -100,6 +100,9 @@ fn the_committed_corpus_is_what_the_encoders_make_today() {
 fn no_input_is_left_over_from_older_encoders() {
     for target in TARGETS {
         let seeds: HashSet<_> = (target.seeds)().into_iter().map(|seed| seed.name).collect();
+        if seeds.is_empty() {
+            continue; // kept by hand
+        }
         for file in committed(&target) {
             let name = file.file_name().unwrap().to_str().unwrap();
             let known = seeds.contains(name) || name.starts_with("found-");

@@ -9,7 +9,10 @@ use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_lab::drop::{self, ReceiveProgress, ReceiveReport, ReceiveSettings, SentReport};
+use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
+use evforge_lab::link::{LinkProgress, LinkReceiving};
+use evforge_net::host_counters::CountersRead;
+use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
@@ -17,7 +20,6 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 /// Arguments of `evforge drop receive`.
 #[derive(Args)]
@@ -92,51 +94,45 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     }
     let ports: Vec<_> =
         arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
-    let settings = ReceiveSettings {
+    let sockets = StreamSockets {
         addresses: stream_addresses(&ports, arguments.streams)?,
         method: arguments.way.receive.setting().into(),
         interface: arguments.way.interface.clone(),
-        layout: arguments.layout,
-        order: arguments.order,
         receive_buffer: usize::try_from(arguments.buffer.bytes)?,
         coalesce: !arguments.no_coalesce,
+    };
+    let settings = LinkReceiving {
         cores: arguments.cores.clone(),
-        shows_words: arguments.view.is_some(),
+        batch: 4096,
+        // What else the host counts is not of one stream.
+        counters: CountersRead::Off,
+        shows_accounts: arguments.view.is_some(),
         idle: arguments.idle.map(Duration::to_std),
         duration: arguments.ends_after.map(Duration::to_std),
+        ..LinkReceiving::default()
     };
-    let mut page: Option<WordsView> = None;
-    let mut no_page = None;
-    let mut line = ProgressLine::new(arguments.quiet);
     let stop = stop_on_signals()?;
-    let received = drop::receive(&settings, &stop, &mut |progress| {
-        line.show(progress);
-        match (&mut page, progress) {
-            (page, ReceiveProgress::Ready { addresses, .. }) => {
-                let Some(address) = arguments.view else { return };
-                match WordsView::start(address, addresses) {
-                    Ok(view) => {
-                        if !arguments.quiet {
-                            eprintln!("live view at http://{}", view.address());
-                        }
-                        *page = Some(view);
-                    }
-                    Err(error) => {
-                        stop.store(true, Ordering::Relaxed);
-                        no_page = Some(error);
-                    }
-                }
-            }
-            (Some(page), ReceiveProgress::Words { stream, account, losses }) => {
-                page.show(*stream, account, *losses);
-            }
-            _ => {}
-        }
-    })?;
-    line.finish();
-    if let Some(error) = no_page {
-        return Err(error);
+    let receivers = sockets.open()?;
+    receivers.iter().flat_map(LiveReceiver::warnings).for_each(|warning| eprintln!("warning: {warning}"));
+    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    if !arguments.quiet {
+        addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
+        let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
+        eprintln!("received by {way}");
     }
+    let mut page = arguments.view.map(|view| WordsView::start(view, &addresses)).transpose()?;
+    if let Some(page) = page.as_ref().filter(|_| !arguments.quiet) {
+        eprintln!("live view at http://{}", page.address());
+    }
+    let mut line = ProgressLine::new(arguments.quiet);
+    let format = (arguments.layout, arguments.order);
+    let show = |stream: usize, account: &StreamAccount, losses| {
+        if let Some(page) = &mut page {
+            page.show(stream, account, losses);
+        }
+    };
+    let received = drop::receive(receivers, format, &settings, &stop, |progress| line.show(progress), show)?;
+    line.finish();
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
         Some(Ok(sent)) => (Some(sent), None),
@@ -172,7 +168,7 @@ fn picture_of(path: &Path, port: u16) -> PathBuf {
     path.with_file_name(format!("{stem}-{port}.{ending}"))
 }
 
-/// Says where packets are received, then one line a second on a terminal, or one in ten seconds elsewhere.
+/// One line a second on a terminal, or one in ten seconds elsewhere.
 struct ProgressLine {
     quiet: bool,
     terminal: bool,
@@ -186,40 +182,28 @@ impl ProgressLine {
         Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0), printed: false }
     }
 
-    fn show(&mut self, progress: &ReceiveProgress) {
-        match progress {
-            ReceiveProgress::Ready { addresses, way, warnings } => {
-                warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-                if !self.quiet {
-                    addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
-                    eprintln!("received by {way}");
-                }
-            }
-            ReceiveProgress::Words { .. } => {}
-            &ReceiveProgress::Running { elapsed, packets, bytes, jumps } => {
-                let (second, packets_before, bytes_before) = self.before;
-                let interval = if self.terminal { 1 } else { 10 };
-                if self.quiet || elapsed.as_secs() < second + interval {
-                    return;
-                }
-                let seconds = (elapsed.as_secs() - second) as f64;
-                self.before = (elapsed.as_secs(), packets, bytes);
-                self.printed = true;
-                let line = format!(
-                    "{:6} s  {} packets  {} packets/s  {}bit/s  jumps {}",
-                    elapsed.as_secs(),
-                    grouped(packets),
-                    scaled((packets - packets_before) as f64 / seconds),
-                    scaled((bytes - bytes_before) as f64 * 8.0 / seconds),
-                    grouped(jumps),
-                );
-                let mut error = std::io::stderr().lock();
-                // A terminal that has gone away is no reason to stop a measurement.
-                let _ =
-                    if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
-                let _ = error.flush();
-            }
+    fn show(&mut self, progress: &LinkProgress) {
+        let (second, packets_before, bytes_before) = self.before;
+        let interval = if self.terminal { 1 } else { 10 };
+        let &LinkProgress { elapsed, packets, bytes, irregularities } = progress;
+        if self.quiet || elapsed.as_secs() < second + interval {
+            return;
         }
+        let seconds = (elapsed.as_secs() - second) as f64;
+        self.before = (elapsed.as_secs(), packets, bytes);
+        self.printed = true;
+        let line = format!(
+            "{:6} s  {} packets  {} packets/s  {}bit/s  jumps {}",
+            elapsed.as_secs(),
+            grouped(packets),
+            scaled((packets - packets_before) as f64 / seconds),
+            scaled((bytes - bytes_before) as f64 * 8.0 / seconds),
+            grouped(irregularities),
+        );
+        let mut error = std::io::stderr().lock();
+        // A terminal that has gone away is no reason to stop a measurement.
+        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
+        let _ = error.flush();
     }
 
     fn finish(&self) {

@@ -1,7 +1,8 @@
 //! Reports of DROP streams for people.
 
-use evforge_lab::drop::{ReceiveReport, SentReport, StreamReport};
-use evforge_lab::loss::{next_packet_bound, rare_counts};
+use evforge_lab::link::LinkAccount;
+use evforge_lab::link::drop::{ReceiveReport, SentReport, StreamReport};
+use evforge_lab::link::loss::{next_packet_bound, rare_counts};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 
@@ -74,9 +75,9 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         account.layout(),
         grouped(counters.packets_received),
         grouped(counters.payload_bytes),
-        account.seconds(),
-        scaled(stream.packets_per_second()),
-        scaled(stream.bits_per_second()),
+        account.arrivals().seconds(),
+        scaled(received.packets_per_second()),
+        scaled(received.bits_per_second()),
     );
     for (count, reason) in [
         (counters.packets_cut, "longer than the memory for one"),

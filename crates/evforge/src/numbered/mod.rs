@@ -1,6 +1,5 @@
 //! `evforge send` and `evforge receive`: numbered packets, and what became of them.
 
-mod json;
 mod receive;
 mod send;
 mod text;

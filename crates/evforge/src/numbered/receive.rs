@@ -1,13 +1,14 @@
 //! `evforge receive`: what became of numbered packets.
 
-use super::{json, text};
+use super::text;
 use crate::CommandError;
 use crate::output::{Ending, check_writable};
 use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_lab::numbered::{self, ReceiveProgress, ReceiveReport, SentReport};
+use evforge_lab::link::numbered::{self, ReceiveReport, SentReport};
+use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::config::{ByteSize, Duration, ReceiveSettings};
 use evforge_pipeline::report::{grouped, scaled};
@@ -67,14 +68,14 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         eprintln!("receiving at UDP {}", receiver.local_address());
         eprintln!("received by {}", receiver.description());
     }
-    let settings = numbered::ReceiveSettings {
-        core: arguments.core,
+    let settings = LinkReceiving {
+        cores: arguments.core.into_iter().collect(),
         work: arguments.work.to_std(),
         idle: arguments.idle.map(Duration::to_std),
         duration: arguments.ends_after.map(Duration::to_std),
-        ..numbered::ReceiveSettings::default()
+        ..LinkReceiving::default()
     };
-    let mut lines = Lines { quiet: arguments.quiet, before: ReceiveProgress::default() };
+    let mut lines = Lines { quiet: arguments.quiet, before: LinkProgress::default() };
     let stop = stop_on_signals()?;
     let received = numbered::receive(receiver, &settings, &stop, &mut |progress| lines.show(progress))?;
     // What was received is worth its report even if that of a sender cannot be read.
@@ -88,7 +89,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     let mut report = ReceiveReport::new(received, sent);
     report.mismatches.extend(unreadable);
     let mut ending = Ending::default();
-    ending.write_json("the report", arguments.report.as_deref(), &json::received(&report));
+    ending.write_json("the report", arguments.report.as_deref(), &report.json());
     let is_good = report.mismatches.is_empty() && report.received.account.counters().packets_counted > 0;
     if !arguments.quiet {
         ending.print(&text::received(&report));
@@ -122,18 +123,21 @@ fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
 /// One line a second.
 struct Lines {
     quiet: bool,
-    before: ReceiveProgress,
+    before: LinkProgress,
 }
 
 impl Lines {
-    fn show(&mut self, progress: &ReceiveProgress) {
+    fn show(&mut self, progress: &LinkProgress) {
         let before = self.before;
         if self.quiet || progress.elapsed.as_secs() == before.elapsed.as_secs() {
             return;
         }
         self.before = *progress;
         let seconds = (progress.elapsed - before.elapsed).as_secs_f64();
-        let (packets, lost) = (progress.packets - before.packets, progress.lost.saturating_sub(before.lost));
+        let (packets, lost) = (
+            progress.packets - before.packets,
+            progress.irregularities.saturating_sub(before.irregularities),
+        );
         let ratio = match packets + lost {
             0 => "-".to_owned(),
             sent => format!("{:.2e}", lost as f64 / sent as f64),

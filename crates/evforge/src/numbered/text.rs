@@ -1,8 +1,9 @@
 //! Reports of numbered packets for people.
 
 use evforge_core::ledger::PacketLedger;
-use evforge_lab::loss::{error_ratio, next_packet_bound, rare_counts};
-use evforge_lab::numbered::{ReceiveReport, SentReport};
+use evforge_lab::link::LinkAccount;
+use evforge_lab::link::loss::{error_ratio, next_packet_bound, rare_counts};
+use evforge_lab::link::numbered::{ReceiveReport, SentReport};
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 
@@ -98,9 +99,9 @@ pub(super) fn received(report: &ReceiveReport) -> String {
         received.address,
         grouped(counters.packets_received),
         grouped(counters.bytes_received),
-        received.account.seconds(),
-        scaled(report.packets_per_second()),
-        scaled(report.bits_per_second()),
+        received.account.arrivals().seconds(),
+        scaled(received.packets_per_second()),
+        scaled(received.bits_per_second()),
     );
     for (count, reason) in [
         (counters.packets_too_short, "shorter than their header"),
@@ -120,7 +121,7 @@ pub(super) fn received(report: &ReceiveReport) -> String {
         text.push_str("packets       none: is the sender's --to this host and port?\n");
     }
     if let Some(nanoseconds) = report.processor_ns() {
-        let share = received.processor.as_secs_f64() / received.busy.as_secs_f64().max(1e-9);
+        let share = received.processor.used.as_secs_f64() / received.processor.of.as_secs_f64().max(1e-9);
         let work = match received.work.as_nanos() {
             0 => String::new(),
             work => format!(", of which {work} ns are --work"),

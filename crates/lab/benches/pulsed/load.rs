@@ -2,7 +2,8 @@
 
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::{Frequency, Rate};
-use evforge_lab::numbered::*;
+use evforge_lab::link::numbered::*;
+use evforge_lab::link::{Pulses, Schedule, work_for};
 use evforge_net::affinity::{allowed_cores, pin_current_thread};
 use evforge_net::priority::set_real_time_priority;
 use evforge_net::socket::{ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};

@@ -1,6 +1,6 @@
 //! What a sender says it has sent: a file that the receiver takes.
 
-use evforge_net::departure_counters::DepartureCounters;
+use crate::link::sent::{SentLateness, SentLosses, read_report, report_json};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -62,18 +62,6 @@ pub struct SentFlow {
     pub bytes: u64,
 }
 
-/// How late packets were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SentLateness {
-    /// On average, in nanoseconds.
-    pub mean_ns: u64,
-    /// What 99 % of the packets did not exceed, to about 3 %.
-    pub p99_ns: u64,
-    /// At most.
-    pub largest_ns: u64,
-}
-
 /// Pulses asked for and sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,54 +81,13 @@ pub struct SentPulses {
     pub peak_factor_achieved: f64,
 }
 
-/// What the sender's host lost meanwhile; other programs' packets are in the counts as well.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SentLosses {
-    /// UDP datagrams taken and not sent (Udp SndbufErrors): the queue of the interface was full.
-    pub send_buffer_errors: u64,
-    /// The interface; none if it could not be found.
-    pub interface: Option<String>,
-    /// Frames that its driver dropped (TX dropped).
-    pub interface_dropped: u64,
-    /// Frames that it could not send (TX errs).
-    pub interface_errors: u64,
-}
-
-impl SentLosses {
-    pub(crate) fn new(interface: Option<String>, counted: &DepartureCounters) -> Self {
-        Self {
-            send_buffer_errors: counted.send_buffer_errors,
-            interface,
-            interface_dropped: counted.interface_dropped,
-            interface_errors: counted.interface_errors,
-        }
-    }
-
-    /// All together: no packet is in two of them.
-    pub fn sum(&self) -> u64 {
-        self.send_buffer_errors.saturating_add(self.interface_dropped).saturating_add(self.interface_errors)
-    }
-}
-
 impl SentReport {
     /// Reads a sender's report.
     ///
     /// # Errors
     /// If the file cannot be read or is none, in words that say what to do.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            format!(
-                "the sender's report {} cannot be read: {error} (evforge send --report FILE writes it at its end)",
-                path.display()
-            )
-        })?;
-        serde_json::from_str(&text).map_err(|error| {
-            format!(
-                "{} is no report of evforge send: {error} (give --sent the file of --report)",
-                path.display()
-            )
-        })
+        read_report(path, "evforge send", " (give --sent the file of --report)")
     }
 
     /// The share of the rate asked for that was achieved: the time that the packets were to take over the time that they took.
@@ -152,7 +99,6 @@ impl SentReport {
 
     /// As JSON, with a line end.
     pub fn json(&self) -> String {
-        // Numbers, texts and addresses are always valid JSON.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        report_json(self)
     }
 }

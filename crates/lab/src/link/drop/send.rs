@@ -1,26 +1,17 @@
 //! Several streams sent over UDP, one thread each.
 
-use super::generator::GeneratorError;
 use super::send_stream::{SendStream, StreamSettings};
 use super::sent::{SentReport, SentStream};
-use crate::numbered::SentLosses;
-use evforge_core::packet::PacketSlab;
+use crate::link::error::LinkSendError;
+use crate::link::send::{Lanes, SendRecord, send_payload};
+use crate::link::sent::SentLosses;
 use evforge_core::quantity::Rate;
-use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::affinity::pin_current_thread;
 use evforge_net::departure_counters::{DepartureCounters, interface_of};
-use evforge_net::pace::Pace;
-use evforge_net::socket::{SendError, SenderOptions, UdpSender};
-use std::fmt;
+use evforge_net::socket::{SenderOptions, UdpSender};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How far ahead of the clock packets are made: what a stop still sends.
-const AHEAD: Duration = Duration::from_millis(20);
-
-/// Packets and bytes that are made at once. Small enough for the cache of a core, large enough for several calls of
-/// the kernel.
-const SLAB: (usize, usize) = (512, 1 << 20);
+use std::time::Duration;
 
 /// One stream and its way.
 #[derive(Clone, Debug)]
@@ -48,60 +39,17 @@ pub struct SendSettings {
     pub duration: Option<Duration>,
 }
 
-/// Why sending failed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SendRunError {
-    /// The settings of a stream are impossible.
-    Settings(GeneratorError),
-    /// A socket could not be made or does not send.
-    Send(SendError),
-    /// A thread could not be bound to its core.
-    Pin(PinError),
-    /// A thread has ended for a fault of this program.
-    Thread,
-}
-
-impl fmt::Display for SendRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(error) => error.fmt(f),
-            Self::Send(error) => error.fmt(f),
-            Self::Pin(error) => error.fmt(f),
-            Self::Thread => {
-                f.write_str("a sending thread has panicked: please report this as a fault of evforge")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SendRunError {}
-
-impl From<GeneratorError> for SendRunError {
-    fn from(error: GeneratorError) -> Self {
-        Self::Settings(error)
-    }
-}
-
-impl From<SendError> for SendRunError {
-    fn from(error: SendError) -> Self {
-        Self::Send(error)
-    }
-}
-
 /// Sends all streams until they have ended, the time is over or `stop` is set, and says what was sent.
 ///
 /// # Errors
 /// The first failure of a stream; the others are stopped then.
-pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, SendRunError> {
+pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, LinkSendError> {
     // Sockets and settings first, so that nothing has been sent if one of them fails.
     let mut senders = Vec::new();
     for target in &settings.targets {
         let stream = SendStream::new(target.stream.clone())?;
-        let pace = if stream.is_scheduled() { Pace::OwnTiming { speed: 1.0 } } else { Pace::Unpaced };
         let options = SenderOptions {
             source: target.source,
-            pace,
             segment: settings.segment,
             ..SenderOptions::new(target.destination)
         };
@@ -126,7 +74,7 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Se
         let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
         outcomes
             .into_iter()
-            .map(|outcome| outcome.unwrap_or(Err(SendRunError::Thread)))
+            .map(|outcome| outcome.unwrap_or(Err(LinkSendError::Thread)))
             .collect::<Result<_, _>>()
     })?;
     let counted = DepartureCounters::read(interface.as_deref()).since(&before);
@@ -134,49 +82,25 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Se
 }
 
 fn send_one(
-    mut sender: UdpSender,
+    sender: UdpSender,
     mut stream: SendStream,
     target: &SendTarget,
     duration: Option<Duration>,
     stops: &[&AtomicBool],
-) -> Result<SentStream, SendRunError> {
+) -> Result<SentStream, LinkSendError> {
     if let Some(core) = target.core {
-        pin_current_thread(core).map_err(SendRunError::Pin)?;
+        pin_current_thread(core)?;
     }
-    let mut slab = PacketSlab::new(SLAB.0, SLAB.1);
-    let start = Instant::now();
-    while !stream.is_finished() && !stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
-        let now = start.elapsed();
-        if duration.is_some_and(|most| now >= most) {
-            break;
-        }
-        let until = picoseconds(duration.map_or(now + AHEAD, |most| most.min(now + AHEAD)));
-        slab.clear();
-        stream.fill(&mut slab, until);
-        if slab.is_empty() {
-            // The next packet is due later than it would be made.
-            let due = stream.next_due().unwrap_or(u64::MAX);
-            let wait = Duration::from_nanos(due.saturating_sub(until) / 1000).min(AHEAD);
-            std::thread::sleep(wait.max(Duration::from_micros(100)));
-            continue;
-        }
-        let batch = slab.batch();
-        let mut next = 0;
-        while next < batch.len() {
-            next = sender.send(&batch, next, Instant::now() + Duration::from_secs(1))?;
-        }
-    }
-    Ok(sent(&sender, &stream, target))
+    let mut lanes = Lanes::new(vec![sender], &stream);
+    let mut record = SendRecord::new(None, stream.is_scheduled());
+    send_payload(&mut stream, &mut lanes, &mut record, duration, stops)?;
+    Ok(sent(&lanes.senders[0], &stream, target, &record))
 }
 
-fn picoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
-}
-
-fn sent(sender: &UdpSender, stream: &SendStream, target: &SendTarget) -> SentStream {
+fn sent(sender: &UdpSender, stream: &SendStream, target: &SendTarget, record: &SendRecord) -> SentStream {
     let report = sender.report();
     let settings = stream.settings();
-    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let lateness = record.lateness();
     SentStream {
         destination: target.destination,
         source: sender.local_address(),
@@ -199,7 +123,7 @@ fn sent(sender: &UdpSender, stream: &SendStream, target: &SendTarget) -> SentStr
         bits_per_second: report.bits_per_second(),
         refused: report.refused,
         dropped: report.dropped,
-        mean_lateness_ns: report.deviation.map(|deviation| nanoseconds(deviation.mean)),
-        largest_lateness_ns: report.deviation.map(|deviation| nanoseconds(deviation.largest)),
+        mean_lateness_ns: lateness.map(|lateness| lateness.mean_ns),
+        largest_lateness_ns: lateness.map(|lateness| lateness.largest_ns),
     }
 }

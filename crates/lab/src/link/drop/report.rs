@@ -1,10 +1,11 @@
 //! The report on received streams.
 
+use super::account::StreamAccount;
 use super::pattern::WordPattern;
-use super::receive::ReceivedStream;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
-use crate::loss::{next_packet_bound, packets_json, with_report};
+use crate::link::loss::{next_packet_bound, packets_json, with_report};
+use crate::link::receive::{LinkAccount, ReceivedLink};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_net::live_receiver::ReceiveLosses;
@@ -33,7 +34,7 @@ impl SharedCounter {
 #[derive(Clone, Debug)]
 pub struct StreamReport {
     /// What came.
-    pub received: ReceivedStream,
+    pub received: ReceivedLink<StreamAccount>,
     /// The sender's report on it, if there is one.
     pub sent: Option<SentStream>,
     /// The verdict on its words.
@@ -55,7 +56,7 @@ impl ReceiveReport {
     /// Verifies what came. Where the sender's report has the stream, its pattern and the number of its data generators
     /// count; else `order` and `generators` do.
     pub fn new(
-        received: Vec<ReceivedStream>,
+        received: Vec<ReceivedLink<StreamAccount>>,
         order: Order,
         generators: u32,
         sent: Option<&SentReport>,
@@ -101,7 +102,7 @@ impl ReceiveReport {
 
 impl StreamReport {
     fn new(
-        received: ReceivedStream,
+        received: ReceivedLink<StreamAccount>,
         sent: Option<SentStream>,
         asked: &WordPattern,
         generators: u32,
@@ -140,7 +141,7 @@ impl StreamReport {
         let account = &received.account;
         let verification =
             Verification::new(account.histogram(), account.counters().packets_counted, &expected);
-        mismatches.extend(received.alarms.iter().cloned());
+        mismatches.extend(received.state.alarms.iter().cloned());
         Self { received, sent, verification, mismatches, losses: LossBreakdown::default() }
     }
 
@@ -171,23 +172,8 @@ impl StreamReport {
         })
     }
 
-    /// UDP datagrams per second between the first packet and the last; 0 before the second.
-    pub fn packets_per_second(&self) -> f64 {
-        self.per_second(self.received.account.counters().packets_received)
-    }
-
-    /// Bits of UDP payload per second; 0 before the second packet.
-    pub fn bits_per_second(&self) -> f64 {
-        self.per_second(self.received.account.counters().bytes_received) * 8.0
-    }
-
-    fn per_second(&self, count: u64) -> f64 {
-        let seconds = self.received.account.seconds();
-        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
-    }
-
     fn json(&self) -> Value {
-        let ReceivedStream { address, way, account, losses, buffer, .. } = &self.received;
+        let ReceivedLink { address, way, account, losses, buffer, state, .. } = &self.received;
         let (jumps, packets) = (account.jumps(), self.packets());
         let mut packets_with_losses = packets_json(&packets);
         losses::add_to_json(&self.losses, &mut packets_with_losses);
@@ -210,9 +196,9 @@ impl StreamReport {
             "layout": account.layout().to_string(),
             "counters": counters,
             "unaccounted": snapshot.imbalance(Law::Packets).unsigned_abs() as u64,
-            "seconds": account.seconds(),
-            "packets_per_second": self.packets_per_second(),
-            "bits_per_second": self.bits_per_second(),
+            "seconds": account.arrivals().seconds(),
+            "packets_per_second": self.received.packets_per_second(),
+            "bits_per_second": self.received.bits_per_second(),
             "jumps": {
                 "forward": jumps.forward_jumps,
                 "zero": jumps.zero_jumps,
@@ -245,7 +231,7 @@ impl StreamReport {
                 "checks": checks,
             },
             "mismatches": self.mismatches,
-            "before_start": self.received.before_start,
+            "before_start": state.xdp.map_or(0, |counters| counters.before_start),
             "sent": self.sent,
         })
     }
@@ -276,21 +262,25 @@ fn saturated(count: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drop::{StreamAccount, StreamLosses};
-    use crate::numbered::SentLosses;
+    use crate::link::{ProcessorUse, SentLosses, StreamLosses};
+    use evforge_net::host_counters::HostCounters;
+    use evforge_net::session::ReceiveState;
     use evforge_net::socket::SocketDrops;
     use evforge_wire::drop::DropLayout;
+    use std::time::Duration;
 
     /// A stream of which nothing has come.
-    fn received(port: u16, losses: StreamLosses) -> ReceivedStream {
-        ReceivedStream {
+    fn received(port: u16, losses: StreamLosses) -> ReceivedLink<StreamAccount> {
+        ReceivedLink {
             address: ([127, 0, 0, 1], port).into(),
             way: "by hand".into(),
             account: StreamAccount::new(DropLayout::P1, Order::Counting),
             losses,
             buffer: None,
-            alarms: Vec::new(),
-            before_start: 0,
+            state: ReceiveState::default(),
+            host: HostCounters::default(),
+            work: Duration::ZERO,
+            processor: ProcessorUse::default(),
         }
     }
 

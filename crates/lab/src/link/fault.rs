@@ -50,22 +50,67 @@ pub enum Fault {
     },
 }
 
-/// A text is no fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FaultError(String);
-
-impl fmt::Display for FaultError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is no fault: expected jump:packet=N,distance=D, lose:packet=N, twice:packet=N, late:packet=N,by=K or \
-             flip:packet=N,bit=B",
-            self.0
-        )
+impl Fault {
+    /// The packet that it happens to.
+    fn packet(&self) -> u64 {
+        match *self {
+            Self::Jump { packet, .. }
+            | Self::Lose { packet }
+            | Self::Twice { packet }
+            | Self::Late { packet, .. }
+            | Self::Flip { packet, .. } => packet,
+        }
     }
 }
 
-impl std::error::Error for FaultError {}
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// True if a fault happens to it.
+    pub(super) is_touched: bool,
+    /// By how much its number is another one.
+    pub(super) jump: i64,
+    /// How often it is sent.
+    pub(super) copies: usize,
+    /// It is sent behind the packet with this index.
+    pub(super) after: Option<u64>,
+}
+
+impl Fate {
+    /// That of the packet with this index. Bits that are inverted are for whoever makes it.
+    pub(super) fn of(packet: u64, faults: &[Fault]) -> Self {
+        let mut fate = Self { is_touched: false, jump: 0, copies: 1, after: None };
+        for fault in faults.iter().filter(|fault| fault.packet() == packet) {
+            fate.is_touched = true;
+            match *fault {
+                Fault::Jump { distance, .. } => {
+                    fate.jump = fate.jump.wrapping_add(distance.wrapping_sub(1));
+                }
+                Fault::Lose { .. } => fate.copies = 0,
+                Fault::Twice { .. } => fate.copies *= 2,
+                Fault::Late { by, .. } => fate.after = Some(packet.saturating_add(by)),
+                Fault::Flip { .. } => {}
+            }
+        }
+        fate
+    }
+}
+
+/// The bits of a packet that faults invert.
+pub(super) fn flipped(packet: u64, faults: &[Fault]) -> impl Iterator<Item = u64> {
+    faults.iter().filter_map(move |fault| match *fault {
+        Fault::Flip { packet: of, bit } if of == packet => Some(bit),
+        _ => None,
+    })
+}
+
+/// A text is no fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no fault: expected jump:packet=N,distance=D, lose:packet=N, twice:packet=N, late:packet=N,by=K or \
+     flip:packet=N,bit=B"
+)]
+pub struct FaultError(String);
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,12 @@
 //! The packets of all flows of a sender, without a network and without a clock.
 
-use super::schedule::Schedule;
 use super::sizes::Sizes;
-use crate::fault::Fault;
+use crate::link::fault::{Fate, Fault};
+use crate::link::schedule::Schedule;
+use crate::link::send::LinkPayload;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_wire::numbered::{HEADER_BYTES, NumberedHeader};
-use std::fmt;
+use thiserror::Error;
 
 /// What fills packets behind their header.
 const FILLING: u8 = 0x5A;
@@ -28,29 +29,18 @@ pub struct TrafficSettings {
 }
 
 /// Traffic is impossible.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TrafficError {
     /// No flow.
+    #[error("no flow sends nothing: at least 1")]
     NoFlow,
     /// A fault that nothing would see.
+    #[error(
+        "the fault {0} would not be seen: numbered packets have no content that is verified (evforge drop does that)"
+    )]
     NoUse(Fault),
 }
-
-impl fmt::Display for TrafficError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFlow => f.write_str("no flow sends nothing: at least 1"),
-            Self::NoUse(fault) => write!(
-                f,
-                "the fault {fault} would not be seen: numbered packets have no content that is verified (evforge drop does \
-                 that)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TrafficError {}
 
 /// What a flow has made so far; packets that a fault lost are among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,18 +113,8 @@ impl Traffic {
         }
         let made = &mut self.flows[flow];
         let index = made.packets;
-        let mut fate = Fate { copies: 1, after: None };
-        for fault in &self.settings.faults {
-            match *fault {
-                Fault::Jump { packet, distance } if packet == index => {
-                    made.number = made.number.wrapping_add_signed(distance.wrapping_sub(1));
-                }
-                Fault::Lose { packet } if packet == index => fate.copies = 0,
-                Fault::Twice { packet } if packet == index => fate.copies *= 2,
-                Fault::Late { packet, by } if packet == index => fate.after = Some(packet.saturating_add(by)),
-                _ => {}
-            }
-        }
+        let fate = Fate::of(index, &self.settings.faults);
+        made.number = made.number.wrapping_add_signed(fate.jump);
         let header = NumberedHeader { flow: flow as u16, number: made.number, sent_ns };
         made.number = made.number.wrapping_add(1);
         made.packets += 1;
@@ -190,11 +170,23 @@ impl Traffic {
     }
 }
 
-/// What becomes of a packet.
-struct Fate {
-    copies: usize,
-    /// Sent behind the packet of its flow with this index.
-    after: Option<u64>,
+impl LinkPayload for Traffic {
+    fn due_ns(&self) -> Option<u64> {
+        self.next_due()
+    }
+
+    fn make(&mut self, sent_ns: u64, slabs: &mut [PacketSlab]) -> bool {
+        Traffic::make(self, sent_ns, slabs)
+    }
+
+    fn finish(&mut self, slabs: &mut [PacketSlab]) -> bool {
+        Traffic::finish(self, slabs);
+        self.held.is_empty()
+    }
+
+    fn largest(&self) -> usize {
+        self.settings.sizes.largest()
+    }
 }
 
 /// Puts a packet into a slab that has room for it.

@@ -1,6 +1,6 @@
 //! What a sender says it has sent: a file that the receiver's verification can take.
 
-use crate::numbered::SentLosses;
+use crate::link::sent::{SentLosses, read_report, report_json};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -81,14 +81,7 @@ impl SentReport {
     /// # Errors
     /// If the file cannot be read or is none, in words that say what to do.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            format!(
-                "the sender's report {} cannot be read: {error} (evforge drop send --report FILE writes it at its end)",
-                path.display()
-            )
-        })?;
-        serde_json::from_str(&text)
-            .map_err(|error| format!("{} is no report of evforge drop send: {error}", path.display()))
+        read_report(path, "evforge drop send", "")
     }
 
     /// The stream to this port.
@@ -98,7 +91,6 @@ impl SentReport {
 
     /// As JSON, with a line end.
     pub fn json(&self) -> String {
-        // Numbers, texts and addresses are always valid JSON.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        report_json(self)
     }
 }

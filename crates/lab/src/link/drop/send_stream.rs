@@ -3,8 +3,9 @@
 use super::generator::{Generator, GeneratorError, GeneratorSettings};
 use super::pattern::WordPattern;
 use super::sent::SentGenerator;
-use crate::fault::Fault;
-use evforge_core::packet::{ArrivalClock, LARGEST_PAYLOAD, PacketOrigin, PacketSlab};
+use crate::link::fault::{Fate, Fault, flipped};
+use crate::link::send::LinkPayload;
+use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use evforge_core::quantity::Rate;
 use evforge_wire::drop::{DropHeader, DropLayout, Order, Scramble};
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub struct SendStream {
     /// UDP payload bytes so far, for the rate.
     datagram_bytes: u64,
     is_scheduled: bool,
+    /// Bytes of the largest packet.
+    largest: usize,
     latest: u64,
     /// Generator that is asked first among those that are ready at the same time.
     turn: usize,
@@ -76,6 +79,7 @@ impl SendStream {
         if matches!(settings.rate, Some(Rate::Packets(0) | Rate::Bits(0))) {
             return Err(GeneratorError::NoRate);
         }
+        let largest = settings.generators.iter().map(|one| header + one.packet_bytes).max().unwrap_or(header);
         let pauses = settings.generators.iter().any(|one| one.pause_per_word > 0 || one.pause_per_packet > 0);
         Ok(Self {
             scramble: settings.order.scramble(settings.layout.width()),
@@ -85,6 +89,7 @@ impl SendStream {
             payload_bytes: 0,
             datagram_bytes: 0,
             is_scheduled: pauses || settings.rate.is_some(),
+            largest,
             latest: 0,
             turn: 0,
             held: Vec::new(),
@@ -119,27 +124,39 @@ impl SendStream {
     /// Puts the packets that are due by `until` (picoseconds after the start) behind those in `slab`, as far as they
     /// fit.
     pub fn fill(&mut self, slab: &mut PacketSlab, until: u64) {
-        while let Some(waiting) = self.waiting.pop_front() {
-            if !slab.push(&waiting, waiting.len(), self.origin(self.latest)) {
-                return self.waiting.push_front(waiting);
-            }
-        }
-        while slab.has_room_for(LARGEST_PAYLOAD)
-            && let Some(due) = self.next_due()
-            && due <= until
-            && let Some((index, _)) = self.next_generator()
-        {
-            self.latest = due;
-            self.make(index, slab);
-            if !self.waiting.is_empty() {
-                return;
-            }
-        }
+        while self.next_due().is_some_and(|due| due <= until) && self.make_next(slab) {}
         // Held packets follow the last one, whatever they waited for.
         if self.next_due().is_none() {
-            for (_, packet) in std::mem::take(&mut self.held) {
-                self.hand_out(packet, slab);
+            self.hand_out_held(slab);
+        }
+    }
+
+    /// Makes the packet that is due next, unless others still wait for room or there is none for it.
+    fn make_next(&mut self, slab: &mut PacketSlab) -> bool {
+        if !self.hand_out_waiting(slab) || !slab.has_room_for(self.largest) {
+            return false;
+        }
+        // What has waited is all that there was.
+        let (Some(due), Some((index, _))) = (self.next_due(), self.next_generator()) else { return true };
+        self.latest = due;
+        self.make_by(index, slab);
+        true
+    }
+
+    /// Hands out packets that found no room before. False if some still find none.
+    fn hand_out_waiting(&mut self, slab: &mut PacketSlab) -> bool {
+        while let Some(waiting) = self.waiting.pop_front() {
+            if !slab.push(&waiting, waiting.len(), self.origin(self.latest)) {
+                self.waiting.push_front(waiting);
+                return false;
             }
+        }
+        true
+    }
+
+    fn hand_out_held(&mut self, slab: &mut PacketSlab) {
+        for (_, packet) in std::mem::take(&mut self.held) {
+            self.hand_out(packet, slab);
         }
     }
 
@@ -192,17 +209,12 @@ impl SendStream {
     }
 
     /// Makes the next packet, of this generator.
-    fn make(&mut self, index: usize, slab: &mut PacketSlab) {
+    fn make_by(&mut self, index: usize, slab: &mut PacketSlab) {
         self.turn = (index + 1) % self.generators.len();
         let piece = self.generators[index].advance();
         let number = self.packets;
-        let faults: Vec<Fault> =
-            self.settings.faults.iter().copied().filter(|fault| packet_of(fault) == number).collect();
-        for fault in &faults {
-            if let Fault::Jump { distance, .. } = fault {
-                self.identifier = self.identifier.wrapping_add_signed(distance.wrapping_sub(1));
-            }
-        }
+        let fate = Fate::of(number, &self.settings.faults);
+        self.identifier = self.identifier.wrapping_add_signed(fate.jump);
         let identifier = self.scramble.map_or(self.identifier, |scramble| scramble.apply(self.identifier));
         let header = DropHeader {
             identifier,
@@ -217,7 +229,7 @@ impl SendStream {
         let bytes = self.settings.layout.header_bytes() + piece.length;
         self.datagram_bytes += bytes as u64;
         let payload = self.settings.pattern.payload(piece.offset, piece.length);
-        if faults.is_empty() {
+        if !fate.is_touched {
             // There is room: the caller has asked for that of the largest packet.
             let origin = self.origin(self.latest);
             let mut space = slab.space();
@@ -231,7 +243,7 @@ impl SendStream {
             if let Some(place) = header.write(&self.settings.layout, piece.length, &mut packet) {
                 packet[place..].copy_from_slice(payload);
             }
-            self.spoil(packet, &faults, slab);
+            self.spoil(number, packet, &fate, slab);
         }
         if !self.held.is_empty() {
             let (due, held) =
@@ -245,25 +257,16 @@ impl SendStream {
     }
 
     /// Does to a packet what its faults want.
-    fn spoil(&mut self, mut packet: Vec<u8>, faults: &[Fault], slab: &mut PacketSlab) {
-        let (mut copies, mut after) = (1, None);
-        for fault in faults {
-            match *fault {
-                Fault::Jump { .. } => {}
-                Fault::Lose { .. } => copies = 0,
-                Fault::Twice { .. } => copies *= 2,
-                Fault::Late { packet, by } => after = Some(packet.saturating_add(by)),
-                Fault::Flip { bit, .. } => {
-                    let place = usize::try_from(bit / 8).unwrap_or(usize::MAX);
-                    let header = self.settings.layout.header_bytes();
-                    if let Some(byte) = packet.get_mut(header.saturating_add(place)) {
-                        *byte ^= 0x80 >> (bit % 8);
-                    }
-                }
+    fn spoil(&mut self, number: u64, mut packet: Vec<u8>, fate: &Fate, slab: &mut PacketSlab) {
+        let header = self.settings.layout.header_bytes();
+        for bit in flipped(number, &self.settings.faults) {
+            let place = usize::try_from(bit / 8).unwrap_or(usize::MAX);
+            if let Some(byte) = packet.get_mut(header.saturating_add(place)) {
+                *byte ^= 0x80 >> (bit % 8);
             }
         }
-        for _ in 0..copies {
-            match after {
+        for _ in 0..fate.copies {
+            match fate.after {
                 Some(after) => self.held.push((after, packet.clone())),
                 None => self.hand_out(packet.clone(), slab),
             }
@@ -278,12 +281,25 @@ impl SendStream {
     }
 }
 
-fn packet_of(fault: &Fault) -> u64 {
-    match *fault {
-        Fault::Jump { packet, .. }
-        | Fault::Lose { packet }
-        | Fault::Twice { packet }
-        | Fault::Late { packet, .. }
-        | Fault::Flip { packet, .. } => packet,
+impl LinkPayload for SendStream {
+    fn due_ns(&self) -> Option<u64> {
+        self.next_due().map(|picoseconds| picoseconds / 1000)
+    }
+
+    /// The packets have no stamp.
+    fn make(&mut self, _: u64, slabs: &mut [PacketSlab]) -> bool {
+        slabs.first_mut().is_some_and(|slab| self.make_next(slab))
+    }
+
+    fn finish(&mut self, slabs: &mut [PacketSlab]) -> bool {
+        let Some(slab) = slabs.first_mut() else { return true };
+        if self.hand_out_waiting(slab) {
+            self.hand_out_held(slab);
+        }
+        self.waiting.is_empty()
+    }
+
+    fn largest(&self) -> usize {
+        self.largest
     }
 }

@@ -1,10 +1,13 @@
 //! What came, joined with what was sent.
 
-use super::receive::Received;
+use super::account::Account;
 use super::sent::{SentFlow, SentReport};
-use crate::loss::with_report;
+use crate::link::loss::{error_ratio, next_packet_bound, packets_json, with_report};
+use crate::link::receive::{LinkAccount, ReceivedLink};
+use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
-use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation};
+use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation, add_to_json};
+use serde_json::{Map, Value, json};
 use std::net::SocketAddr;
 
 /// One flow.
@@ -26,7 +29,7 @@ pub struct FlowReport {
 #[derive(Clone, Debug)]
 pub struct ReceiveReport {
     /// What came.
-    pub received: Received,
+    pub received: ReceivedLink<Account>,
     /// The senders' reports.
     pub sent: Vec<SentReport>,
     /// The flows: those received, then those of which nothing came.
@@ -38,7 +41,7 @@ pub struct ReceiveReport {
 impl ReceiveReport {
     /// Joins what was received with the reports of all senders. A flow belongs to a sender if its source is the same; where
     /// addresses were translated on the way, port and number are enough if they belong to one flow only.
-    pub fn new(received: Received, sent: Vec<SentReport>) -> Self {
+    pub fn new(received: ReceivedLink<Account>, sent: Vec<SentReport>) -> Self {
         let all: Vec<SentFlow> = sent.iter().flat_map(|report| report.flows.iter().copied()).collect();
         let mut is_found = vec![false; all.len()];
         let mut mismatches = Vec::new();
@@ -76,7 +79,7 @@ impl ReceiveReport {
                 is_reported: true,
             });
         }
-        mismatches.extend(received.alarms.iter().cloned());
+        mismatches.extend(received.state.alarms.iter().cloned());
         Self { received, sent, flows, mismatches }
     }
 
@@ -92,20 +95,10 @@ impl ReceiveReport {
         !self.flows.is_empty() && self.flows.iter().all(|flow| flow.is_reported)
     }
 
-    /// UDP datagrams per second between the first packet and the last; 0 before the second.
-    pub fn packets_per_second(&self) -> f64 {
-        self.per_second(self.received.account.counters().packets_received)
-    }
-
-    /// Bits of UDP payload per second; 0 before the second packet.
-    pub fn bits_per_second(&self) -> f64 {
-        self.per_second(self.received.account.counters().bytes_received) * 8.0
-    }
-
     /// Processor time of the receiving thread for each packet, in nanoseconds; none before the first packet.
     pub fn processor_ns(&self) -> Option<f64> {
         let packets = self.received.account.counters().packets_received;
-        (packets > 0).then(|| self.received.processor.as_nanos() as f64 / packets as f64)
+        (packets > 0).then(|| self.received.processor.used.as_nanos() as f64 / packets as f64)
     }
 
     /// Where packets were lost. The counters of a sender's host are the host's, with other traffic: they explain no more than
@@ -113,7 +106,7 @@ impl ReceiveReport {
     pub fn losses(&self) -> LossBreakdown {
         let mut losses = losses::join(&LossCounts {
             sequence: self.packets().lost,
-            receiver: self.received.losses,
+            receiver: self.received.state.losses,
             host: self.received.host,
             numbered: true,
             ..LossCounts::default()
@@ -127,8 +120,80 @@ impl ReceiveReport {
         self.sent.iter().fold(0, |sum, report| sum.saturating_add(report.losses.sum()))
     }
 
-    fn per_second(&self, count: u64) -> f64 {
-        let seconds = self.received.account.seconds();
-        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let received = &self.received;
+        let snapshot = CounterSnapshot::of(received.account.counters());
+        let latency = received.account.latency();
+        let latencies = (latency.count() > 0).then(|| {
+            json!({
+                "packets": latency.count(),
+                "mean_s": latency.mean().as_secs_f64(),
+                "p50_s": latency.below(0.5).as_secs_f64(),
+                "p99_s": latency.below(0.99).as_secs_f64(),
+                "p999_s": latency.below(0.999).as_secs_f64(),
+                "largest_s": latency.largest().as_secs_f64(),
+            })
+        });
+        let (packets, losses) = (self.packets(), self.losses());
+        let mut packets_with_losses = packets_json(&packets);
+        add_to_json(&losses, &mut packets_with_losses);
+        let flows: Vec<Value> = self
+            .flows
+            .iter()
+            .map(|flow| {
+                json!({
+                    "flow": flow.flow,
+                    "source": flow.source.to_string(),
+                    "packets": packets_json(&flow.packets),
+                    "bytes": flow.bytes,
+                    "is_reported": flow.is_reported,
+                })
+            })
+            .collect();
+        json!({
+            "evforge": env!("CARGO_PKG_VERSION"),
+            "address": received.address.to_string(),
+            "received_by": received.way,
+            "seconds": received.account.arrivals().seconds(),
+            "packets_per_second": received.packets_per_second(),
+            "bits_per_second": received.bits_per_second(),
+            "packets": packets_with_losses,
+            "is_exact": self.is_exact(),
+            "packet_error_ratio": error_ratio(&packets),
+            "loss_bound_next_packet": next_packet_bound(&packets),
+            "loss_upper_bound": packets.loss_upper_bound(),
+            "places": former_places(&losses),
+            "flows": flows,
+            "latency": latencies,
+            "processor": {
+                "ns_per_packet": self.processor_ns(),
+                "seconds": received.processor.used.as_secs_f64(),
+                "of_seconds": received.processor.of.as_secs_f64(),
+                "work_ns": u64::try_from(received.work.as_nanos()).unwrap_or(u64::MAX),
+            },
+            "counters": counters(&snapshot.clone().and(&received.state.counters)),
+            "xdp": received.state.xdp.as_ref().map(|xdp| counters(&CounterSnapshot::of(xdp))),
+            "kernel": counters(&CounterSnapshot::of(&received.host.kernel)),
+            "interface": received.host.interfaces.as_ref().map(|interfaces| counters(&CounterSnapshot::of(interfaces))),
+            "unaccounted": u64::try_from(snapshot.imbalance(Law::Packets).unsigned_abs()).unwrap_or(u64::MAX),
+            "mismatches": self.mismatches,
+            "sent": self.sent,
+        })
     }
+}
+
+/// The losses as reports had them before `packets` had them: for those who still read that, until the next release.
+fn former_places(losses: &LossBreakdown) -> Value {
+    let places = losses.places.iter();
+    let all: Map<String, Value> = places
+        .map(|loss| {
+            (loss.place.name().to_owned(), json!({"packets": loss.packets, "inferred": loss.inferred}))
+        })
+        .collect();
+    json!({"places": all, "unlocated": losses.unlocated, "after_the_last": losses.after_the_last})
+}
+
+fn counters(snapshot: &CounterSnapshot) -> Map<String, Value> {
+    snapshot.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect()
 }

@@ -1,5 +1,6 @@
 //! What a receiver keeps about numbered packets: numbers of each flow, latency, packets of no use.
 
+use crate::link::receive::{Arrivals, LinkAccount};
 use evforge_core::packet::Packet;
 use evforge_core::sequence::{SequenceCounts, SequenceTracker};
 use evforge_net::lateness::Lateness;
@@ -59,7 +60,7 @@ pub struct Account {
     last: usize,
     counters: NumberedCounters,
     latency: Lateness,
-    times: Option<(u64, u64)>,
+    arrivals: Arrivals,
     lost: u64,
 }
 
@@ -69,9 +70,7 @@ impl Account {
     pub fn take(&mut self, packet: &Packet<'_>) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += u64::from(packet.original_length);
-        let arrival = packet.origin.arrival_ns;
-        let (first, last) = self.times.unwrap_or((arrival, arrival));
-        self.times = Some((first.min(arrival), last.max(arrival)));
+        self.arrivals.take(packet);
         match NumberedHeader::parse(packet.bytes) {
             Ok(header) => self.follow(packet, header),
             Err(Rejection::TooShort) => self.counters.packets_too_short += 1,
@@ -98,11 +97,6 @@ impl Account {
     /// Packets missing in the numbers of all flows so far.
     pub fn lost(&self) -> u64 {
         self.lost
-    }
-
-    /// Seconds from the arrival of the first packet to that of the last; 0 before the second.
-    pub fn seconds(&self) -> f64 {
-        self.times.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
     }
 
     #[inline]
@@ -141,5 +135,29 @@ impl Account {
         self.flows.push(Flow { source, flow, bytes: 0, tracker: SequenceTracker::new(64) });
         self.places.insert((source, flow), self.flows.len() - 1);
         Some(self.flows.len() - 1)
+    }
+}
+
+impl LinkAccount for Account {
+    #[inline]
+    fn take(&mut self, packet: &Packet<'_>) {
+        Account::take(self, packet);
+    }
+
+    fn packets(&self) -> u64 {
+        self.counters.packets_received
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counters.bytes_received
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        self.arrivals
+    }
+
+    /// Packets missing in the numbers.
+    fn irregularities(&self) -> u64 {
+        self.lost
     }
 }

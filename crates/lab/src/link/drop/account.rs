@@ -1,6 +1,7 @@
 //! What a receiver keeps about one stream: identifiers, words, packets of no use.
 
 use super::histogram::WordHistogram;
+use crate::link::receive::{Arrivals, LinkAccount};
 use evforge_core::packet::Packet;
 use evforge_core::sequence::{SequenceCounts, SequenceTracker};
 use evforge_wire::drop::{DropLayout, DropPacket, JumpCounts, JumpTracker, Order, Rejection, Scramble};
@@ -32,7 +33,7 @@ pub struct StreamAccount {
     sequence: SequenceTracker,
     histogram: WordHistogram,
     counters: DropCounters,
-    times: Option<(u64, u64)>,
+    arrivals: Arrivals,
 }
 
 impl StreamAccount {
@@ -45,7 +46,7 @@ impl StreamAccount {
             sequence: SequenceTracker::new(layout.width().bits()),
             histogram: WordHistogram::default(),
             counters: DropCounters::default(),
-            times: None,
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -55,9 +56,7 @@ impl StreamAccount {
     pub fn take(&mut self, packet: &Packet<'_>) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += u64::from(packet.original_length);
-        let arrival = packet.origin.arrival_ns;
-        let (first, last) = self.times.unwrap_or((arrival, arrival));
-        self.times = Some((first.min(arrival), last.max(arrival)));
+        self.arrivals.take(packet);
         if packet.is_cut() {
             self.counters.packets_cut += 1;
             return self.identify(self.layout.identifier(packet.bytes));
@@ -99,11 +98,6 @@ impl StreamAccount {
         self.layout
     }
 
-    /// Seconds from the arrival of the first packet to that of the last; 0 before the second.
-    pub fn seconds(&self) -> f64 {
-        self.times.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
-    }
-
     #[inline]
     fn identify(&mut self, identifier: Option<u64>) {
         let Some(identifier) = identifier else { return };
@@ -123,5 +117,29 @@ impl StreamAccount {
         };
         *counter += 1;
         self.identify(self.layout.identifier(bytes).filter(|_| has_identifier));
+    }
+}
+
+impl LinkAccount for StreamAccount {
+    #[inline]
+    fn take(&mut self, packet: &Packet<'_>) {
+        StreamAccount::take(self, packet);
+    }
+
+    fn packets(&self) -> u64 {
+        self.counters.packets_received
+    }
+
+    fn bytes(&self) -> u64 {
+        self.counters.bytes_received
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        self.arrivals
+    }
+
+    /// Jumps of the identifiers.
+    fn irregularities(&self) -> u64 {
+        self.jumps.counts().jumps()
     }
 }

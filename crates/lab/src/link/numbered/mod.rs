@@ -12,17 +12,15 @@
 mod account;
 mod receive;
 mod report;
-mod schedule;
 mod send;
 mod sent;
 mod sizes;
 mod traffic;
 
 pub use account::{Account, Flow, MOST_FLOWS, NumberedCounters};
-pub use receive::{ReceiveProgress, ReceiveSettings, Received, receive, work_for};
+pub use receive::receive;
 pub use report::{FlowReport, ReceiveReport};
-pub use schedule::{Pulses, Schedule, ScheduleError};
-pub use send::{SendRunError, SendSettings, send};
-pub use sent::{SentFlow, SentLateness, SentLosses, SentPulses, SentReport};
+pub use send::{SendSettings, send};
+pub use sent::{SentFlow, SentPulses, SentReport};
 pub use sizes::{Sizes, SizesError};
 pub use traffic::{Traffic, TrafficError, TrafficSettings};

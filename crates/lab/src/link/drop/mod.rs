@@ -20,14 +20,13 @@ mod send_stream;
 mod sent;
 mod verification;
 
-pub use crate::fault::{Fault, FaultError};
 pub use account::{DropCounters, StreamAccount};
 pub use generator::{BLOCK_UNIT, GeneratorError, GeneratorSettings};
 pub use histogram::{SIDE, WORDS, WordHistogram};
 pub use pattern::WordPattern;
-pub use receive::{ReceiveProgress, ReceiveSettings, ReceivedStream, StreamLosses, receive};
+pub use receive::{StreamSockets, receive};
 pub use report::{ReceiveReport, StreamReport};
-pub use send::{SendRunError, SendSettings, SendTarget, send};
+pub use send::{SendSettings, SendTarget, send};
 pub use send_stream::{SendStream, StreamSettings};
 pub use sent::{SentGenerator, SentReport, SentStream};
 pub use verification::{Area, Check, Expectation, Outcome, Verification};

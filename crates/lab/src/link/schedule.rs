@@ -1,7 +1,7 @@
 //! When packets are due: at an even rate, or in pulses.
 
 use evforge_core::quantity::{Frequency, Rate};
-use std::fmt;
+use thiserror::Error;
 
 /// Pulses: all packets of a period are due in its first part, evenly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,31 +20,21 @@ pub struct Schedule {
 }
 
 /// Rate or pulses are impossible.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// A rate of 0.
+    #[error("a rate of 0 sends nothing: it must be above 0")]
     NoRate,
     /// A frequency of 0.
+    #[error("pulses of 0 Hz never come: the frequency must be above 0")]
     NoFrequency,
     /// A peak factor below 1, or no number.
+    #[error(
+        "a peak factor of {0} is impossible: it is the rate in the pulse over the mean rate, and at least 1"
+    )]
     PeakFactor(f64),
 }
-
-impl fmt::Display for ScheduleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRate => f.write_str("a rate of 0 sends nothing: it must be above 0"),
-            Self::NoFrequency => f.write_str("pulses of 0 Hz never come: the frequency must be above 0"),
-            Self::PeakFactor(factor) => write!(
-                f,
-                "a peak factor of {factor} is impossible: it is the rate in the pulse over the mean rate, and at least 1"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ScheduleError {}
 
 impl Schedule {
     /// A mean rate, evenly or in pulses.

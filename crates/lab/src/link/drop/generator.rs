@@ -1,7 +1,7 @@
 //! A data generator: blocks of a pattern, cut into packets (XDP paper, chapter on the test setup).
 
 use evforge_core::packet::LARGEST_PAYLOAD;
-use std::fmt;
+use thiserror::Error;
 
 /// Every block is a whole number of these: one turn of the pattern, 65 536 words of two bytes.
 ///
@@ -25,12 +25,20 @@ pub struct GeneratorSettings {
 }
 
 /// Settings of a generator or a stream are impossible.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GeneratorError {
     /// The block is no multiple of a turn of the pattern.
+    #[error(
+        "a block of {0} bytes is not possible: it must be a multiple of {BLOCK_UNIT} bytes (128KiB), so that it has every \
+         word equally often"
+    )]
     Block(u64),
     /// The payload is odd, 0, or with its header larger than a datagram.
+    #[error(
+        "a packet of {found} payload bytes is not possible: expected an even number from 2 to {most} (words have two \
+         bytes, and the largest datagram {LARGEST_PAYLOAD}, header included)"
+    )]
     Packet {
         /// Bytes asked for.
         found: usize,
@@ -38,31 +46,12 @@ pub enum GeneratorError {
         most: usize,
     },
     /// A stream without a generator.
+    #[error("a stream without a data generator is not possible: at least 1")]
     NoGenerator,
     /// A rate of 0.
+    #[error("a rate of 0 is not possible: it must be above 0")]
     NoRate,
 }
-
-impl fmt::Display for GeneratorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Block(found) => write!(
-                f,
-                "a block of {found} bytes is not possible: it must be a multiple of {BLOCK_UNIT} bytes (128KiB), so \
-                 that it has every word equally often"
-            ),
-            Self::Packet { found, most } => write!(
-                f,
-                "a packet of {found} payload bytes is not possible: expected an even number from 2 to {most} (words \
-                 have two bytes, and the largest datagram {LARGEST_PAYLOAD}, header included)"
-            ),
-            Self::NoGenerator => f.write_str("a stream without a data generator is not possible: at least 1"),
-            Self::NoRate => f.write_str("a rate of 0 is not possible: it must be above 0"),
-        }
-    }
-}
-
-impl std::error::Error for GeneratorError {}
 
 /// The next piece of a generator's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

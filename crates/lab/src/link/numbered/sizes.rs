@@ -20,34 +20,21 @@ pub struct Sizes {
 }
 
 /// A text is no list of sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SizesError {
     /// A size that no packet can have.
+    #[error(
+        "a numbered packet of {0} bytes is impossible: {HEADER_BYTES} bytes, those of its header, to {LARGEST_PAYLOAD} bytes"
+    )]
     Size(u64),
     /// No or too many packets.
+    #[error("a list has sizes of 1 to {MOST} packets")]
     Count,
     /// The text is something else.
+    #[error("`{0}` is no size: expected sizes as in 1472B or 64B,9kB or 7x64B,1472B")]
     Text(String),
 }
-
-impl fmt::Display for SizesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Size(size) => write!(
-                f,
-                "a numbered packet of {size} bytes is impossible: {HEADER_BYTES} bytes, those of its header, to \
-                 {LARGEST_PAYLOAD} bytes"
-            ),
-            Self::Count => write!(f, "a list has sizes of 1 to {MOST} packets"),
-            Self::Text(text) => {
-                write!(f, "`{text}` is no size: expected sizes as in 1472B or 64B,9kB or 7x64B,1472B")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SizesError {}
 
 impl Sizes {
     /// Packets of one size.

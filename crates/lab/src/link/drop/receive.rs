@@ -1,0 +1,79 @@
+//! Several streams received over UDP: one thread each.
+//!
+//! In the paper one thread receives all streams of an instance and checks their identifiers, and a worker of each
+//! stream counts the words. Here the worker of a stream does all of it: its packets are looked at on the core that
+//! has just fetched them, and no queue between threads can lose any. By AF_XDP one thread has all streams, because a queue of
+//! a card has one AF_XDP socket.
+
+use super::account::StreamAccount;
+use crate::link::error::LinkReceiveError;
+use crate::link::receive::{LinkProgress, LinkReceiving, ReceivedLink, StreamLosses, receive_links};
+use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveMethod, ReceivePlan};
+use evforge_net::socket::ReceiverOptions;
+use evforge_net::xdp::XdpOptions;
+use evforge_wire::drop::{DropLayout, Order};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+/// Where streams are received, and how.
+#[derive(Clone, Debug)]
+pub struct StreamSockets {
+    /// Address and port of each stream; port 0 lets the kernel choose. The address must be the same for all by AF_XDP.
+    pub addresses: Vec<SocketAddr>,
+    /// The receive backend.
+    pub method: ReceiveMethod,
+    /// Network interface to receive from by AF_XDP. Then one thread receives all streams.
+    pub interface: Option<String>,
+    /// Receive buffer of each stream to ask the kernel for, in bytes.
+    pub receive_buffer: usize,
+    /// Ask for UDP_GRO.
+    pub coalesce: bool,
+}
+
+impl StreamSockets {
+    /// Opens the receivers: by AF_XDP one for all streams, else one for each.
+    ///
+    /// # Errors
+    /// If one cannot be had.
+    pub fn open(&self) -> Result<Vec<LiveReceiver>, LiveReceiveError> {
+        if let (Some(_), Some((first, others))) = (&self.interface, self.addresses.split_first()) {
+            return LiveReceiver::open(&self.plan(*first, others.iter().map(SocketAddr::port).collect()));
+        }
+        let mut receivers = Vec::new();
+        for &address in &self.addresses {
+            receivers.extend(LiveReceiver::open(&self.plan(address, Vec::new()))?);
+        }
+        Ok(receivers)
+    }
+
+    fn plan(&self, address: SocketAddr, ports: Vec<u16>) -> ReceivePlan {
+        let socket = ReceiverOptions {
+            receive_buffer: self.receive_buffer,
+            coalesce: self.coalesce,
+            // Any datagram fits.
+            slot: 65_536,
+            ..ReceiverOptions::new(address)
+        };
+        let xdp = self.interface.as_ref().map(|interface| XdpOptions {
+            receive_buffer: self.receive_buffer,
+            ..XdpOptions::new(interface, address)
+        });
+        ReceivePlan { method: self.method, socket, xdp, ports, sockets_per_port: 1 }
+    }
+}
+
+/// Receives all streams, of this layout and with identifiers in this order, until the time is over, they have been idle for
+/// long enough or `stop` is set. `watch` is called some 50 times per second, `show` with the words of a stream.
+///
+/// # Errors
+/// The first failure of a stream; the others are stopped then.
+pub fn receive(
+    receivers: Vec<LiveReceiver>,
+    (layout, order): (DropLayout, Order),
+    settings: &LinkReceiving,
+    stop: &AtomicBool,
+    watch: impl FnMut(&LinkProgress),
+    show: impl FnMut(usize, &StreamAccount, StreamLosses),
+) -> Result<Vec<ReceivedLink<StreamAccount>>, LinkReceiveError> {
+    receive_links(receivers, settings, || StreamAccount::new(layout, order), stop, watch, show)
+}

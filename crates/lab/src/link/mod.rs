@@ -1,0 +1,34 @@
+//! Tests of links and receivers, as in the papers: packets of a payload sent, received, and accounted for.
+//!
+//! ```text
+//!  payload: what is in each packet ──► sender ──► link ──► receiver ──► account: what came, and what is missing
+//!  flows, order, faults, when due      sockets or AF_XDP                joined with the sender's report
+//! ```
+//!
+//! | payload | what is found |
+//! |---|---|
+//! | [`numbered`] packets at a rate or in pulses, of any size | what is lost, reordered, repeated, how late, at what cost |
+//! | [`drop`](mod@drop): streams of words in a pattern (XDP paper) | the same for every packet and every 16-bit word |
+//!
+//! Here is what both have in common: sending a [`LinkPayload`], receiving into [`LinkAccount`]s, the [`Schedule`], provoked
+//! [`Fault`]s, and what numbers and the sender's report say together ([`loss`]). Payloads and accounts know of no network, and
+//! are tested without one.
+
+pub mod drop;
+mod error;
+mod fault;
+pub mod loss;
+pub mod numbered;
+mod receive;
+mod schedule;
+mod send;
+mod sent;
+
+pub use error::{LinkReceiveError, LinkSendError};
+pub use fault::{Fault, FaultError};
+pub use receive::{
+    Arrivals, LinkAccount, LinkProgress, LinkReceiving, ProcessorUse, ReceivedLink, StreamLosses, work_for,
+};
+pub use schedule::{Pulses, Schedule, ScheduleError};
+pub use send::LinkPayload;
+pub use sent::{SentLateness, SentLosses};
