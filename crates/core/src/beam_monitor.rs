@@ -6,15 +6,21 @@
 //! misses an observation has lost nothing.
 
 use crate::event::PixelId;
+use crate::quantity::Duration;
+use crate::settings::RefusedValue;
+use serde::Deserialize;
 
 /// What a beam monitor sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub enum BeamMonitorKind {
     /// Single neutrons without a position: one pixel.
+    #[serde(rename = "event_0d")]
     Event0D,
     /// Single neutrons with a position.
+    #[serde(rename = "event_2d")]
     Event2D,
     /// The integrated current at regular instants, not single neutrons: there are no events.
+    #[serde(rename = "integrating")]
     Integrating,
 }
 
@@ -39,7 +45,8 @@ impl BeamMonitorKind {
 
 /// Equal bins over time of flight: bin `i` holds the times `t` with `(t - from) * bins / (to - from) = i`, in
 /// whole numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "BinsTable")]
 pub struct TimeOfFlightBins {
     from_ns: u32,
     to_ns: u32,
@@ -48,6 +55,44 @@ pub struct TimeOfFlightBins {
 
 /// Most bins of a histogram over time of flight.
 pub const MOST_TIME_OF_FLIGHT_BINS: u32 = 1_000_000;
+
+/// Bins as they are written: by default one period of the ESS source in steps of some 100 us.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct BinsTable {
+    from: Duration,
+    to: Duration,
+    bins: u32,
+}
+
+impl Default for BinsTable {
+    fn default() -> Self {
+        Self { from: Duration { picoseconds: 0 }, to: Duration { picoseconds: 71_428_571_000 }, bins: 714 }
+    }
+}
+
+impl TryFrom<BinsTable> for TimeOfFlightBins {
+    type Error = RefusedValue;
+
+    fn try_from(table: BinsTable) -> Result<Self, RefusedValue> {
+        let nanoseconds = |duration: Duration| u32::try_from(duration.picoseconds / 1000).ok();
+        let range = nanoseconds(table.from).zip(nanoseconds(table.to));
+        range.and_then(|(from, to)| Self::new(from, to, table.bins)).ok_or_else(|| {
+            RefusedValue::new(format!(
+                "{} bins over that range cannot be: expected 1 to {MOST_TIME_OF_FLIGHT_BINS} bins of at least 1ns, \
+                 from an earlier to a later time below 4.29s",
+                table.bins
+            ))
+        })
+    }
+}
+
+impl Default for TimeOfFlightBins {
+    /// One period of the ESS source in steps of some 100 us.
+    fn default() -> Self {
+        Self { from_ns: 0, to_ns: 71_428_571, bins: 714 }
+    }
+}
 
 impl TimeOfFlightBins {
     /// `bins` bins over `from_ns..to_ns` nanoseconds. None without bins, with more than

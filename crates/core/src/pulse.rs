@@ -4,12 +4,50 @@
 //! configured period: pulse *n* begins at `offset + n * period`. The period is kept as a fraction, because
 //! 14 Hz (ESS) is not a whole number of nanoseconds.
 
+use crate::quantity::{Duration, Frequency};
+use crate::settings::{RefusedValue, SettingsError};
+use serde::Deserialize;
+
 /// A train of pulses with a constant period of `period_numerator / period_denominator` nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Pulses")]
 pub struct PulseTrain {
     period_numerator: u64,
     period_denominator: u64,
     offset_ns: u64,
+}
+
+/// The table `[pulses]`: the source's pulses, by which events are grouped where the readout carries no pulse time.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Pulses {
+    frequency: Frequency,
+    /// Start of a pulse on the detector's clock.
+    start: Duration,
+}
+
+impl Default for Pulses {
+    fn default() -> Self {
+        Self { frequency: Frequency { millihertz: 14_000 }, start: Duration { picoseconds: 0 } }
+    }
+}
+
+impl TryFrom<Pulses> for PulseTrain {
+    type Error = RefusedValue;
+
+    fn try_from(pulses: Pulses) -> Result<Self, RefusedValue> {
+        // Periods above 2 s do not fit into the 31 bits of an event's time of flight in nanoseconds.
+        let frequency = Some(pulses.frequency.millihertz).filter(|&millihertz| millihertz >= 500);
+        let train = frequency
+            .and_then(|millihertz| Self::from_millihertz(millihertz, pulses.start.picoseconds / 1000));
+        Ok(train.map_or_else(|| SettingsError::refuse("frequency", "must be at least 0.5Hz"), Ok)?)
+    }
+}
+
+impl Default for PulseTrain {
+    fn default() -> Self {
+        Self::ess()
+    }
 }
 
 /// An instant as seen from the source: which pulse, and how long after its start.

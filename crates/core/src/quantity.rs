@@ -147,6 +147,22 @@ macro_rules! from_toml_string {
 
 from_toml_string!(Duration, ByteSize, Frequency);
 
+/// Reads a duration in picoseconds, for `#[serde(deserialize_with = …)]`.
+///
+/// # Errors
+/// If it is not a duration with a unit.
+pub fn picoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    Ok(Duration::deserialize(deserializer)?.picoseconds)
+}
+
+/// As [`picoseconds`], for a key that may be left out (`default`).
+///
+/// # Errors
+/// As [`picoseconds`].
+pub fn some_picoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    picoseconds(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -177,7 +177,8 @@ pub struct ClusterRule {
 }
 
 /// Which times of clusters are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MatchBy {
     /// The last hits: where the tracks begin in a micro-TPC, closest to the neutron.
     #[default]

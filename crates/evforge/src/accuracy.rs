@@ -1,6 +1,7 @@
 //! `evforge accuracy`: how right the events of a configured detector are, against the rate.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::output::{Ending, check_writable, write_file};
 use crate::same_file::NamedFiles;
 use crate::score::{DemandArguments, LimitArguments, are_met};
@@ -8,7 +9,7 @@ use clap::Args;
 use evforge_core::quantity::Frequency;
 use evforge_lab::accuracy::{Document, accuracy as measure, json_of};
 use evforge_lab::score_plot::{RatePoint, svg};
-use evforge_pipeline::config::Config;
+use evforge_lab::simulation;
 use evforge_sim::score::{markdown_table, run_table};
 use std::path::PathBuf;
 
@@ -45,7 +46,8 @@ pub(crate) struct AccuracyArguments {
 
 /// Runs the command. False if the score at the low rate is not as good as it was demanded to be.
 pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
+    let seed = simulation::settings(&config)?.seed;
     NamedFiles::default()
         .input("--config", Some(&arguments.config))
         .output("--json", &arguments.json)
@@ -67,7 +69,7 @@ pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandErr
     }
     let mut ending = Ending::default();
     ending.print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))));
-    ending.write_json("the scores", arguments.json.as_deref(), &json_of(&config, &runs));
+    ending.write_json("the scores", arguments.json.as_deref(), &json_of(&config.name, seed, &runs));
     if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> =
             runs.iter().map(|run| RatePoint::at_rate(run.hertz(), &run.score)).collect();

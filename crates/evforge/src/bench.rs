@@ -1,13 +1,13 @@
 //! `evforge bench`: how fast events are formed from memory.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::input::open;
 use crate::output::print;
 use clap::Args;
 use evforge_lab::benchmark::{made_packets, measure, read_all};
 use evforge_lab::simulation::slab_of;
 use evforge_net::affinity::allowed_cores;
-use evforge_pipeline::config::Config;
 use std::path::PathBuf;
 
 /// Arguments of `evforge bench`.
@@ -33,7 +33,7 @@ pub(crate) struct BenchArguments {
 
 /// Runs the command.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let allowed = allowed_cores()?;
     if arguments.cores == 0 || arguments.cores > allowed.len() {
         let problem = format!("--cores {}: this process may use 1 to {}", arguments.cores, allowed.len());

@@ -7,11 +7,11 @@ use crate::run::Observer;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
+use evforge_config::{Duration, Frequency};
 use evforge_lab::demonstration::{mask_json, send_pulses, tells_sources_by_address};
 use evforge_lab::shipped;
-use evforge_lab::simulation::simulation;
+use evforge_lab::simulation;
 use evforge_outputs::Registry;
-use evforge_pipeline::config::{Duration, Frequency};
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
 use std::net::SocketAddr;
@@ -58,10 +58,11 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
     let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
     overrides.extend(arguments.overrides.iter().cloned());
     let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
-    config.simulation.seed = arguments.seed;
-    config.simulation.beam.neutrons = arguments.neutrons;
-    config.simulation.electronics.noise = Some(arguments.noise);
-    let simulation = simulation(&config)?;
+    let mut settings = simulation::settings(&config)?;
+    settings.seed = arguments.seed;
+    settings.beam.neutrons = arguments.neutrons;
+    settings.electronics.noise = Some(arguments.noise);
+    let simulation = simulation::simulation_with(&config, &settings)?;
     let own_addresses = tells_sources_by_address(&config);
     let targets = OutputArguments {
         nexus: Some(folder.join("demo.nxs")),

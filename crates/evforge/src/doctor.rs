@@ -1,18 +1,19 @@
 //! `evforge doctor`: what limits receiving on this host, and the command that mends it.
 
 use crate::CommandError;
+use crate::configuration::read_common;
 use crate::output::print;
 use crate::receive_backend::Method;
 use clap::Args;
+use evforge_config::CommonConfig;
 use evforge_net::host_check::{Finding, Verdict, check_host};
-use evforge_pipeline::config::Config;
 use evforge_pipeline::host_needs::host_needs;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Any detector: what is received does not depend on it.
-const DEFAULTS: &str = "name = \"host\"\n[adc_readout]\nchannels = 1\n";
+/// What is received does not depend on a detector.
+const DEFAULTS: &str = "name = \"host\"\n";
 
 /// Arguments of `evforge doctor`.
 #[derive(Args)]
@@ -37,8 +38,8 @@ pub(crate) struct DoctorArguments {
 /// Runs the command. True if all that the configuration asks for can be had.
 pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<bool, CommandError> {
     let mut config = match &arguments.config {
-        Some(path) => Config::read(path, &arguments.overrides)?,
-        None => Config::parse(Path::new("defaults"), DEFAULTS, &arguments.overrides)?,
+        Some(path) => read_common(path, &arguments.overrides)?,
+        None => CommonConfig::parse(Path::new("defaults"), DEFAULTS, &arguments.overrides)?,
     };
     if arguments.interface.is_some() {
         config.receive.interface.clone_from(&arguments.interface);

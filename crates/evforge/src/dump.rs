@@ -1,15 +1,16 @@
 //! `evforge dump`: the raw readouts of a capture into an HDF5 file.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::input::open;
 use crate::output::print;
 use crate::same_file::NamedFiles;
 use clap::Args;
+use evforge_config::DetectorSettings;
 use evforge_core::counter::CounterSnapshot;
 use evforge_detect::multigrid::MultiGridSettings;
 use evforge_dump::packets::CaenFormat;
 use evforge_dump::recording::{CaenRecorder, MesytecRecorder, Recorded, SrsRecorder, record};
-use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_pipeline::report::grouped;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub(crate) struct DumpArguments {
 
 /// Runs the command.
 pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
     NamedFiles::default()
         .input("--config", Some(&arguments.config))
         .input("--input", Some(&arguments.input))

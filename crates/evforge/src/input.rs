@@ -1,6 +1,7 @@
 //! Files that packets are read from, whatever their kind.
 
 use crate::CommandError;
+use evforge_config::{Config, DetectorSettings};
 use evforge_core::packet_source::PacketSource;
 use evforge_detect::multigrid::MultiGridSettings;
 use evforge_dump::layout::Row;
@@ -8,7 +9,6 @@ use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
 use evforge_dump::rows::{CaenReadout, MesytecHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_net::capture::CaptureReader;
-use evforge_pipeline::config::{Config, DetectorSettings};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

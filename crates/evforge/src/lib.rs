@@ -26,6 +26,7 @@ macro_rules! eprintln {
 mod accuracy;
 mod bench;
 mod command_error;
+mod configuration;
 mod counter_table;
 mod demo;
 mod doctor;

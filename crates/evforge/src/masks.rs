@@ -1,13 +1,13 @@
 //! `evforge masks`: which channels should be masked, from a capture.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::input::open_until;
 use crate::output::print;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_net::clock::SystemClock;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::Config;
 use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct MasksArguments {
 
 /// Runs the command.
 pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let stop = stop_on_signals()?;
     let monitor = MonitorTap::default();
     monitor.switch(true);

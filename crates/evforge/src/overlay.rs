@@ -1,13 +1,13 @@
 //! `evforge overlay`: a capture, laid several times over itself, with its isolated events as truth.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::input::open;
 use crate::output::{check_writable, print, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::quantity::Duration;
 use evforge_lab::overlay::{OverlayFormat, OverlayOutcome, OverlayRun};
-use evforge_pipeline::config::Config;
 use evforge_pipeline::report::grouped;
 use evforge_sim::overlay::OverlayOptions;
 use evforge_sim::overlay::copies::CopyShift;
@@ -68,7 +68,7 @@ fn factor(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let format = OverlayFormat::of(&config)?;
     NamedFiles::default()
         .input("--config", Some(&arguments.config))

@@ -1,7 +1,7 @@
 //! The receive backend, for commands that receive without a configuration.
 
 use clap::Args;
-use evforge_pipeline::config::MethodSetting;
+use evforge_net::live_receiver::ReceiveMethod;
 use std::net::IpAddr;
 
 /// The way in, for commands that receive without a configuration.
@@ -31,11 +31,11 @@ pub(crate) enum Method {
 
 impl Method {
     /// The same in a configuration.
-    pub(crate) fn setting(self) -> MethodSetting {
+    pub(crate) fn setting(self) -> ReceiveMethod {
         match self {
-            Self::Auto => MethodSetting::Auto,
-            Self::Socket => MethodSetting::Socket,
-            Self::Xdp => MethodSetting::Xdp,
+            Self::Auto => ReceiveMethod::Auto,
+            Self::Socket => ReceiveMethod::Socket,
+            Self::Xdp => ReceiveMethod::Xdp,
         }
     }
 }

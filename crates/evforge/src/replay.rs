@@ -6,13 +6,13 @@ use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_config::Rate;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_lab::electronics_sender::send_all;
 use evforge_net::capture::JoinedFiles;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
-use evforge_pipeline::config::Rate;
 use evforge_pipeline::report::{grouped, scaled};
 use serde_json::json;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub(crate) struct ReplayArguments {
     merge: bool,
     /// Begin each further capture so long after the end of the one before, whatever their time stamps say
     #[arg(long, value_name = "TIME", conflicts_with = "merge")]
-    pause: Option<evforge_pipeline::config::Duration>,
+    pause: Option<evforge_config::Duration>,
     /// Keep the capture's own timing, so many times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, conflicts_with_all = ["rate", "unpaced"])]
     speed: f64,
@@ -116,7 +116,7 @@ fn open_all(
         1 => sources.remove(0),
         _ if arguments.merge => Box::new(JoinedFiles::by_stamp(sources)),
         _ => {
-            let pause = arguments.pause.map(evforge_pipeline::config::Duration::to_std);
+            let pause = arguments.pause.map(evforge_config::Duration::to_std);
             Box::new(JoinedFiles::one_by_one(sources, pause))
         }
     })

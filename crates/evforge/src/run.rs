@@ -1,6 +1,7 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
+use crate::configuration::{read_configuration, read_with_library};
 use crate::input::open_until;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans, Outputs};
@@ -11,11 +12,11 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
+use evforge_config::{Config, Duration, InputSettings};
 use evforge_core::packet::PacketSlab;
 use evforge_core::run_state::RunState;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::{Config, Duration, InputSettings};
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
 use std::net::{IpAddr, SocketAddr};
@@ -155,8 +156,8 @@ fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
     let interface = arguments.interface.iter().map(|name| format!("receive.interface={name:?}"));
     let overrides = &[&arguments.overrides[..], &Vec::from_iter(interface)].concat();
     Ok(match (config, &arguments.detector) {
-        (_, Some(library)) => Config::read_with_library(config, library, overrides)?,
-        (Some(config), None) => Config::read(config, overrides)?,
+        (_, Some(library)) => read_with_library(config, library, overrides)?,
+        (Some(config), None) => read_configuration(config, overrides)?,
         (None, None) => return Err("neither --config nor --detector says what the detector is".into()),
     })
 }

@@ -1,12 +1,13 @@
 //! `evforge score`: events against the truth.
 
 use crate::CommandError;
+use crate::configuration::read_configuration;
 use crate::output::{Ending, check_writable, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
+use evforge_config::Duration;
 use evforge_lab::demands::Demands;
 use evforge_lab::scored_runs::{ScoredRun, json_of, plot_of, text_of};
-use evforge_pipeline::config::{Config, Duration};
 use evforge_sim::score::{Score, ScoreSettings};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -172,7 +173,7 @@ impl FromStr for Offset {
 
 /// Runs the command. False if a score is not as good as it was demanded to be.
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
-    let config = Config::read(&arguments.config, &arguments.overrides)?;
+    let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let (truths, events) = (arguments.truth.len(), arguments.events.len());
     if truths != events {
         let problem = format!("{truths} files of truth and {events} of events: each run has one of both");

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{evforge, workspace};
+use evforge_config::Config;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::run_state::OutputCounters;
@@ -12,7 +13,6 @@ use evforge_net::capture::CaptureReader;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::QueueSettings;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::Config;
 use evforge_pipeline::ledger_at_start;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_stream::nexus::{NexusCounters, NexusOptions, NexusOutput};

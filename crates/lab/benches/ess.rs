@@ -8,8 +8,8 @@
 mod common;
 
 use common::{Row, print_header, print_row};
+use evforge_config::Config;
 use evforge_lab::benchmark::made_packets;
-use evforge_pipeline::config::Config;
 use std::path::Path;
 
 const CONFIGURATIONS: [&str; 5] = ["freia.toml", "estia.toml", "trex.toml", "let.toml", "nmx.toml"];

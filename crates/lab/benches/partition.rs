@@ -7,6 +7,7 @@
 //!
 //! `cargo bench -p evforge-lab --bench partition`; EVFORGE_BENCH_SECONDS sets the time per line.
 
+use evforge_config::{Config, DetectorSettings};
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
@@ -14,8 +15,7 @@ use evforge_core::quantity::Frequency;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::partition::{Region, RegionExecutor};
 use evforge_lab::benchmark::measure;
-use evforge_lab::simulation::{simulation, slab_of};
-use evforge_pipeline::config::{Config, DetectorSettings};
+use evforge_lab::simulation::{settings, simulation_with, slab_of};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,10 +48,10 @@ fn config(partition: &str) -> Config {
 }
 
 fn simulated(config: &Config, neutrons_per_second: f64) -> PacketSlab {
-    let mut config = config.clone();
-    config.simulation.seed = 5;
-    config.simulation.beam.neutrons = Frequency { millihertz: (neutrons_per_second * 1000.0) as u64 };
-    let mut simulation = simulation(&config).expect("a detector that can be simulated");
+    let mut settings = settings(config).expect("a checked configuration");
+    settings.seed = 5;
+    settings.beam.neutrons = Frequency { millihertz: (neutrons_per_second * 1000.0) as u64 };
+    let mut simulation = simulation_with(config, &settings).expect("a detector that can be simulated");
     let pulses = (4e5 / neutrons_per_second).ceil() as usize;
     let packets: Vec<_> = (0..pulses.max(2)).flat_map(|_| simulation.next_pulse().packets).collect();
     slab_of(&packets)

@@ -8,9 +8,9 @@
 //! `cargo bench -p evforge-lab --bench plugin`; EVFORGE_BENCH_SECONDS sets the time per line. There is no figure of the
 //! reference: it has plugins, but in C++ classes that share its memory and count for themselves.
 
+use evforge_config::Config;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_lab::benchmark::measure;
-use evforge_pipeline::config::Config;
 use evforge_testkit::outside::{c_library, rust_example};
 use std::path::Path;
 

@@ -9,12 +9,12 @@
 //!
 //! `cargo bench -p evforge-lab --bench simulated_load`; EVFORGE_BENCH_SECONDS sets the time per line.
 
+use evforge_config::Config;
 use evforge_core::packet::PacketSlab;
 use evforge_lab::benchmark::measure;
 use evforge_lab::simulation::{simulation, slab_of};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SenderOptions, UdpSender};
-use evforge_pipeline::config::Config;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;

@@ -2,10 +2,10 @@
 
 use crate::LabError;
 use crate::electronics_sender::ElectronicsSender;
+use evforge_config::{Config, DetectorSettings};
 use evforge_detect::sonde::settings::GroupAddress;
 use evforge_net::pace::Pace;
 use evforge_net::socket::SendReport;
-use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_sim::beam::mask::Mask;
 use evforge_sim::simulation::Simulation;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! The configurations that evforge comes with, part of the program.
 
 use crate::LabError;
-use evforge_pipeline::config::Config;
+use evforge_config::Config;
 use std::path::Path;
 
 /// Name and text of each.

@@ -3,12 +3,12 @@
 use crate::LabError;
 use crate::shipped;
 use crate::simulated_source::{SimulatedSource, SimulationCounters};
-use crate::simulation::simulation;
+use crate::simulation::{self, simulation_with};
 use crate::truth_files::TruthFiles;
+use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::quantity::Frequency;
-use evforge_pipeline::config::Config;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::settings::Fault;
@@ -53,7 +53,7 @@ pub struct Simulated {
     config: Option<Config>,
     /// The instrument, and the share of its rate.
     instrument: Option<(&'static Instrument, &'static Load, f64)>,
-    /// Of the generic readout.
+    /// How it is simulated.
     settings: SimulationSettings,
 }
 
@@ -74,7 +74,7 @@ impl Simulated {
                 return Self::instrument(instrument, load, scale, wishes);
             }
         };
-        Ok(Self::wished(Some(config), None, wishes))
+        Self::wished(Some(config), None, wishes)
     }
 
     fn instrument(
@@ -85,15 +85,16 @@ impl Simulated {
     ) -> Result<Self, LabError> {
         let config =
             load.configuration.map(|name| shipped::configuration(name, wishes.overrides)).transpose()?;
-        Ok(Self::wished(config, Some((instrument, load, scale)), wishes))
+        Self::wished(config, Some((instrument, load, scale)), wishes)
     }
 
     fn wished(
-        mut config: Option<Config>,
+        config: Option<Config>,
         instrument: Option<(&'static Instrument, &'static Load, f64)>,
         wishes: &Wishes<'_>,
-    ) -> Self {
-        let mut settings = config.as_ref().map(|config| config.simulation.clone()).unwrap_or_default();
+    ) -> Result<Self, LabError> {
+        let settings = config.as_ref().map(|config| simulation::settings(config)).transpose()?;
+        let mut settings = settings.unwrap_or_default();
         if let Some((instrument, _, scale)) = instrument {
             let millihertz = (instrument.average as f64 * scale * 1000.0).round() as u64;
             settings.beam.neutrons = Frequency { millihertz };
@@ -103,10 +104,7 @@ impl Simulated {
         settings.electronics.noise = wishes.noise.or(settings.electronics.noise);
         settings.seed = wishes.seed.unwrap_or(settings.seed);
         settings.fault.extend(wishes.faults.iter().cloned());
-        if let Some(config) = &mut config {
-            config.simulation = settings.clone();
-        }
-        Self { config, instrument, settings }
+        Ok(Self { config, instrument, settings })
     }
 
     /// The configuration; none for the generic readout.
@@ -117,10 +115,10 @@ impl Simulated {
     /// Its simulation.
     ///
     /// # Errors
-    /// As [`simulation()`].
+    /// As [`simulation_with`].
     pub fn simulation(&self) -> Result<Simulation, LabError> {
         if let Some(config) = &self.config {
-            return Ok(simulation(config)?);
+            return Ok(simulation_with(config, &self.settings)?);
         }
         let model = PixelModel::new(GENERIC_SIDES.0, GENERIC_SIDES.1)?;
         let readout = PixelStream::new(model.layout());

@@ -1,10 +1,10 @@
 //! The simulation of the detector that a configuration describes.
 
+use evforge_config::{CommonConfig, Config, ConfigError, DetectorSettings};
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
-use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::packet::SimulatedPacket;
@@ -12,13 +12,35 @@ use evforge_sim::simulation::{Simulated, Simulation, SimulationError, Simulation
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
 use evforge_sim::{gdgem, multiblade, multigrid};
+use std::path::Path;
 
 /// The simulation of the configured detector, with its own `[simulation]`.
 ///
 /// # Errors
 /// If the detector cannot be simulated, or its simulation not be so configured.
 pub fn simulation(config: &Config) -> Result<Simulation, SimulationError> {
-    let settings = &config.simulation;
+    let settings = settings(config).map_err(|error| SimulationError(error.to_string()))?;
+    simulation_with(config, &settings)
+}
+
+/// The table `[simulation]`. Files that it names lie in the folder of the configuration.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn settings(config: &CommonConfig) -> Result<SimulationSettings, ConfigError> {
+    let mut settings: SimulationSettings = config.table("simulation")?;
+    settings.beam.relative_to(config.path.parent().unwrap_or(Path::new("")));
+    Ok(settings)
+}
+
+/// The simulation of the configured detector as `settings` say.
+///
+/// # Errors
+/// As [`simulation()`].
+pub fn simulation_with(
+    config: &Config,
+    settings: &SimulationSettings,
+) -> Result<Simulation, SimulationError> {
     let (detector, readout) = simulated(config, settings)?;
     Simulation::new(settings, config.pulses, detector, readout)
 }
@@ -68,19 +90,18 @@ pub struct FormedSimulation {
 /// # Errors
 /// As [`simulation()`], or if the detector cannot be built.
 pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulation, SimulationError> {
-    form_simulation_by(config, config, pulses)
+    form_simulated(simulation(config)?, config, pulses)
 }
 
-/// Simulates so many pulses of one configuration and forms their events as another one says.
+/// Simulates so many pulses and forms their events as a configuration says, which need not be that of the simulation.
 ///
 /// # Errors
 /// As [`form_simulation`].
-pub fn form_simulation_by(
-    simulated: &Config,
+pub fn form_simulated(
+    mut simulation: Simulation,
     config: &Config,
     pulses: usize,
 ) -> Result<FormedSimulation, SimulationError> {
-    let mut simulation = simulation(simulated)?;
     let detector = config.build_detector().map_err(|error| SimulationError(error.to_string()))?;
     let mut formed = FormedSimulation {
         truth: Vec::new(),

@@ -1,8 +1,8 @@
 //! A simulated Multi-Blade through the configured pipeline, in each of its readouts: what becomes of neutrons that are
 //! known.
 
+use evforge_config::Config;
 use evforge_lab::simulation::form_simulation;
-use evforge_pipeline::config::Config;
 use evforge_sim::score::{Score, ScoreSettings, run_table, score};
 use std::path::Path;
 

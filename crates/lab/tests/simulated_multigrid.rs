@@ -1,8 +1,8 @@
 //! Simulated Multi-Grids through the configured pipelines: what becomes of neutrons that are known.
 
+use evforge_config::Config;
 use evforge_core::event::Event;
 use evforge_lab::simulation::form_simulation;
-use evforge_pipeline::config::Config;
 use evforge_sim::score::{Score, ScoreSettings, score};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The picture that every simulated detector shows: the one in the beam, upright and not mirrored.
 
+use evforge_config::Config;
 use evforge_lab::simulation::form_simulation;
-use evforge_pipeline::config::Config;
 use evforge_sim::beam::mask::{Mask, correlation};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! A simulated SoNDe through the configured pipeline: what becomes of neutrons that are known.
 
+use evforge_config::Config;
 use evforge_lab::simulation::form_simulation;
-use evforge_pipeline::config::Config;
 use std::collections::HashMap;
 use std::path::Path;
 

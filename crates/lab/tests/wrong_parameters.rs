@@ -2,8 +2,8 @@
 //!
 //! The simulated detector keeps the shipped configuration; events are formed by another one that differs in one place.
 
+use evforge_config::Config;
 use evforge_lab::accuracy::accuracy_by;
-use evforge_pipeline::config::Config;
 use evforge_sim::score::{Score, ScoreSettings};
 use std::path::Path;
 

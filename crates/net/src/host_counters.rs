@@ -19,13 +19,14 @@ const KERNEL_INTERVAL: Duration = Duration::from_secs(1);
 /// Readings of the kernel's tables for one of the interfaces.
 const INTERFACES_EVERY: u32 = 10;
 
-/// Which counters of the host are read while packets are received.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which counters of the host are read while packets are received: `receive.loss_counters`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CountersRead {
-    /// The kernel's tables and the counters of the interfaces in use.
+    /// The kernel's tables once a second, those of the interfaces in use every ten seconds, and all at the end.
     #[default]
     All,
-    /// The kernel's tables only: no driver is asked.
+    /// The kernel's tables only: no driver of a network card is asked.
     Cheap,
     /// None. Losses on the way to our socket then have no place.
     Off,

@@ -1,12 +1,12 @@
 //! Forms the events of a capture file, or of another file with packets, as fast as it can.
 
-use crate::config::{Config, InputSettings};
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use evforge_config::{Config, InputSettings};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::losses::LossBreakdown;
 use evforge_core::output::Output;
@@ -15,6 +15,7 @@ use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::pulsed::CalendarRule;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
+use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::settings::SettingsError;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::sync::Arc;
@@ -101,7 +102,8 @@ impl CaptureRun<'_> {
         let mut reader = self.input;
         let samples = self.samples.map(|file| file.start(WhenBehind::Wait)).transpose()?;
         let (queue, writing) = samples.unzip();
-        let detector = self.config.build_detector_with(queue)?;
+        let detector =
+            self.config.build_detector_with(queue.map(|queue| Box::new(queue) as Box<dyn SampleSink>))?;
         let pulses =
             self.config.pulse_stage(detector.as_ref(), CalendarRule::Capture(Arc::clone(&self.clock)));
         let outputs = OutputSet::start(self.outputs, false, &self.clock, &self.on_waiting)?;

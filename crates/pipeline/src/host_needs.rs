@@ -1,21 +1,22 @@
 //! What a configuration asks of the host, for whoever checks that before a run.
 
-use crate::config::{Config, MethodSetting};
+use evforge_config::CommonConfig;
 use evforge_net::host_check::{HostNeeds, XdpNeed};
 use evforge_net::interfaces::InterfacesInUse;
+use evforge_net::live_receiver::ReceiveMethod;
 
 /// What a live run with this configuration needs of the host. The interfaces are the one that is named, or those that have
 /// the address.
-pub fn host_needs(config: &Config) -> HostNeeds {
+pub fn host_needs(config: &CommonConfig) -> HostNeeds {
     let (receive, threads) = (&config.receive, &config.threads);
     let by_address = || {
         let reading = InterfacesInUse::OfAddress(receive.address.ip()).read();
         reading.map(|reading| reading.names().into_iter().map(str::to_owned).collect()).unwrap_or_default()
     };
     let xdp = match (receive.method, &receive.interface) {
-        (MethodSetting::Xdp, _) => XdpNeed::Must,
-        (MethodSetting::Auto, Some(_)) => XdpNeed::IfPossible,
-        (MethodSetting::Socket, _) | (MethodSetting::Auto, None) => XdpNeed::No,
+        (ReceiveMethod::Xdp, _) => XdpNeed::Must,
+        (ReceiveMethod::Auto, Some(_)) => XdpNeed::IfPossible,
+        (ReceiveMethod::Socket, _) | (ReceiveMethod::Auto, None) => XdpNeed::No,
     };
     HostNeeds {
         buffer: usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX),

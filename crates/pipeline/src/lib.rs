@@ -1,11 +1,9 @@
-//! A run from end to end: configuration, threads, outputs and the joined ledger.
+//! A run from end to end: threads, outputs and the joined ledger.
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | configuration files, their checks and their errors | [`config`] |
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
-//! | threads for the regions of a partitioned panel | [`region_threads`] |
 //! | what a run reports at its end | [`report`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
@@ -24,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 pub mod capture_run;
-pub mod config;
 mod figures;
 mod forming;
 pub mod host_needs;
@@ -36,7 +33,6 @@ pub mod monitor_tap;
 mod receiving;
 pub mod record_report;
 pub mod record_run;
-pub mod region_threads;
 pub mod report;
 mod run_state;
 pub mod samples;

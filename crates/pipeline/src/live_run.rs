@@ -6,7 +6,6 @@
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
 
-use crate::config::Config;
 use crate::figures::listed;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
@@ -15,6 +14,7 @@ use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::output::Output;
@@ -23,6 +23,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::CalendarRule;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
+use evforge_detect::adc_readout::SampleSink;
 use evforge_net::clock::ClockReport;
 use evforge_net::host_counters::{HostCounterReader, HostCounters};
 use evforge_net::live_receiver::LiveReceiver;
@@ -192,7 +193,8 @@ impl LiveRun<'_> {
         }
         let samples = self.samples.map(|file| file.start(WhenBehind::Drop)).transpose()?;
         let (queue, writing) = samples.unzip();
-        let detector = config.build_detector_with(queue)?;
+        let detector =
+            config.build_detector_with(queue.map(|queue| Box::new(queue) as Box<dyn SampleSink>))?;
         let pulses = config.pulse_stage(detector.as_ref(), CalendarRule::Live(Arc::clone(&self.clock)));
         // Whoever watches is told with the next state.
         let silent: OnWaiting = Arc::new(|_| {});
@@ -210,7 +212,7 @@ impl LiveRun<'_> {
         let clock = ClockReport::measure();
         warnings.extend(clock.warning());
         // Before this thread is pinned: the counters are to be read on any other core.
-        let host = HostCounterReader::start(config.receive.counters_read(), interfaces)?;
+        let host = HostCounterReader::start(config.receive.loss_counters, interfaces)?;
         warnings.extend(host.warnings().iter().cloned());
         let session = SessionClock::start_by(
             SessionLimits { stop: self.stop, ends_after: self.ends_after, idle_limit: self.idle_limit },

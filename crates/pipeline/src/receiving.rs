@@ -7,7 +7,7 @@
 //! All packets of a source come through one socket, so one thread receives them, in their order; how sources interleave
 //! does not change the events.
 
-use crate::config::InputSettings;
+use evforge_config::InputSettings;
 use evforge_core::packet::PacketSlab;
 use evforge_net::session::{LARGEST_PIECE, PATIENCE, PacketHandler, PacketReceiver};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

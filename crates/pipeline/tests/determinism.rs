@@ -4,6 +4,7 @@
 mod common;
 
 use common::Keep;
+use evforge_config::Config;
 use evforge_core::detector;
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
@@ -12,7 +13,6 @@ use evforge_lab::simulation::simulation;
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_net::clock::SystemClock;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::Config;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;

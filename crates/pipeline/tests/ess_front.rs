@@ -1,11 +1,11 @@
 //! What holds for every detector of today's ESS readout before its own records are looked at (ESS readout formats,
 //! section 1), shown with a beam monitor, whose every readout is an event.
 
+use evforge_config::Config;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 use evforge_wire::ess::beam_monitor::MonitorKind;
 use evforge_wire::ess::{EssHeader, EssTime, MonitorFields, RECORD, TICKS_PER_SECOND, detector_type};
 use proptest::prelude::*;

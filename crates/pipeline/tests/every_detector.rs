@@ -5,13 +5,13 @@
 mod common;
 
 use common::Keep;
+use evforge_config::Config;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::Packet;
 use evforge_lab::benchmark::made_packets;
 use evforge_net::capture::{CaptureReader, PcapngWriter};
 use evforge_net::clock::SystemClock;
 use evforge_pipeline::capture_run::CaptureRun;
-use evforge_pipeline::config::Config;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;

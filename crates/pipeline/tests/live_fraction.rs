@@ -1,11 +1,11 @@
 //! Loss carried into the physics: counts divided by the live fraction of their source are those of a run without loss.
 
+use evforge_config::Config;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
-use evforge_lab::simulation::{simulation, slab_of};
-use evforge_pipeline::config::Config;
+use evforge_lab::simulation::{settings, simulation_with, slab_of};
 use evforge_sim::packet::SimulatedPacket;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +15,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 fn simulated(name: &str, neutrons: &str, seconds: usize, faults: &[&str]) -> (Config, Vec<SimulatedPacket>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../configs/{name}.toml"));
     let rate = format!("simulation.beam.neutrons={neutrons}");
-    let mut config = Config::read(&path, &[rate]).expect("a shipped configuration");
-    config.simulation.fault = faults.iter().map(|fault| fault.parse().expect("a fault")).collect();
-    let mut simulation = simulation(&config).expect("a detector that can be simulated");
+    let config = Config::read(&path, &[rate]).expect("a shipped configuration");
+    let mut settings = settings(&config).expect("a shipped configuration");
+    settings.fault = faults.iter().map(|fault| fault.parse().expect("a fault")).collect();
+    let mut simulation = simulation_with(&config, &settings).expect("a detector that can be simulated");
     let pulses = simulation.next_pulses(seconds * 14);
     let mut packets: Vec<_> = pulses.into_iter().flat_map(|pulse| pulse.packets).collect();
     packets.extend(simulation.finish());

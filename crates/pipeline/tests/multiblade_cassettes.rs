@@ -1,9 +1,9 @@
 //! The Multi-Blade of 50 cassettes: a neutron in each of them, in packets of jadaq 1.3, lands on its pixel.
 
+use evforge_config::Config;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 use evforge_wire::caen::{Element, ElementType, JadaqEncoder};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! A Gd-GEM of several panels: the sectors of NMX, each with strips of its own.
 
+use evforge_config::{Config, DetectorSettings};
 use evforge_core::detector::{self, Detector};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::Coordinates;
@@ -7,7 +8,6 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::gdgem::settings::Plane;
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
 use evforge_lab::simulation::simulation;
-use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_sim::truth::Neutron;
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! A Gd-GEM cut into regions: the same events and the same counters as without them, on recorded and on simulated
 //! packets, with and without threads.
 
+use evforge_config::Config;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
 use evforge_lab::simulation::{simulation, slab_of};
 use evforge_net::capture::{CaptureReader, Fill};
-use evforge_pipeline::config::Config;
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Configuration files and `--set`.
 
-use evforge_pipeline::config::{Config, ConfigError};
+use evforge_config::{Config, ConfigError};
 use std::path::Path;
 
 /// Between the file and each of the `--set` of an input.
@@ -29,7 +29,7 @@ fn read(text: &str, overrides: &[String]) {
             assert!(!config.name.is_empty(), "an instrument without a name");
             let again = Config::parse(path, &config.text, &[])
                 .unwrap_or_else(|error| panic!("what was read is refused: {error}"));
-            assert_eq!((again.name, again.input), (config.name, config.input));
+            assert_eq!((&again.name, again.input), (&config.name, config.input));
             assert_eq!(again.detector, config.detector, "what was read reads differently");
             again.detector.check().expect("settings that were read are refused");
         }

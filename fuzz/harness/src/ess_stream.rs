@@ -1,7 +1,7 @@
 //! Streams of packets into the pipelines of today's ESS readout.
 
 use crate::packet_stream::form_stream;
-use evforge_pipeline::config::Config;
+use evforge_config::Config;
 use std::path::Path;
 
 /// The first byte of an input: which detector its packets are formed with, and how.

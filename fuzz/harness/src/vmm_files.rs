@@ -1,6 +1,6 @@
 //! JSON files with the wiring and the calibration of VMM chips.
 
-use evforge_pipeline::config::vmm_files::{calibration, wiring};
+use evforge_detect::gdgem::vmm_files::{calibration, wiring};
 
 /// Reads `bytes` as a wiring and as a calibration. What is not UTF-8 is replaced.
 ///

@@ -4,6 +4,10 @@
 //! pulse). Whoever analyses the data decides what to do with marked events: the mark stands beside the event in every
 //! output, as one bit per veto in the order of the configuration.
 
+use crate::quantity::Duration;
+use crate::settings::{RefusedValue, SettingsError};
+use serde::Deserialize;
+
 /// Vetoes that a configuration can have: bits of a mark.
 pub const MOST_VETOES: usize = 8;
 
@@ -16,13 +20,45 @@ pub enum VetoRange {
     TimeOfFlight(u64, u64),
 }
 
-/// A named rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A named rule: `[[veto]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "VetoTable")]
 pub struct Veto {
     /// What happened.
     pub name: String,
     /// When it applies.
     pub range: VetoRange,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VetoTable {
+    name: String,
+    time: Option<[Duration; 2]>,
+    time_of_flight: Option<[Duration; 2]>,
+}
+
+impl TryFrom<VetoTable> for Veto {
+    type Error = RefusedValue;
+
+    fn try_from(table: VetoTable) -> Result<Self, RefusedValue> {
+        let nanoseconds = |range: [Duration; 2]| range.map(|time| time.picoseconds / 1000);
+        let name = table.name;
+        let (key, [from, to]) = match (table.time.map(nanoseconds), table.time_of_flight.map(nanoseconds)) {
+            (Some(range), None) => ("time", range),
+            (None, Some(range)) => ("time_of_flight", range),
+            _ => {
+                let problem = format!("`{name}` needs either time or time_of_flight, a range [from, to]");
+                return Err(RefusedValue::new(problem));
+            }
+        };
+        if from >= to {
+            let problem = format!("the range of `{name}` ends before it begins");
+            return Ok(SettingsError::refuse(key, problem)?);
+        }
+        let range = if key == "time" { VetoRange::Time(from, to) } else { VetoRange::TimeOfFlight(from, to) };
+        Ok(Self { name, range })
+    }
 }
 
 /// Vetoes with the number of events that each has marked.

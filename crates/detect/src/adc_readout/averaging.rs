@@ -29,6 +29,12 @@ pub trait SampleSink: Send {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSamples;
 
+impl SampleSink for Box<dyn SampleSink> {
+    fn take(&mut self, value: MeanValue) {
+        (**self).take(value);
+    }
+}
+
 impl SampleSink for NoSamples {
     fn take(&mut self, _: MeanValue) {}
 }

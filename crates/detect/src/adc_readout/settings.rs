@@ -1,6 +1,7 @@
 //! Everything that can be configured of sampled channels.
 
-use crate::settings::SettingsError;
+use crate::settings::{SettingsError, second_of_two};
+use serde::{Deserialize, Deserializer};
 
 /// Channels at most; the electronics of 2018 have four.
 pub const MOST_CHANNELS: u16 = 256;
@@ -9,7 +10,8 @@ pub const MOST_CHANNELS: u16 = 256;
 pub const MOST_SAMPLES: u32 = 1 << 20;
 
 /// Which moment of its samples a mean value is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TimeLocation {
     /// That of the first one.
     Start,
@@ -20,24 +22,32 @@ pub enum TimeLocation {
 }
 
 /// How mean values are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AveragingSettings {
     /// Samples of a mean.
     pub samples: u32,
     /// The time of a mean.
+    #[serde(rename = "time_stamp")]
     pub location: TimeLocation,
 }
 
-/// The settings of sampled channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The settings of sampled channels: the section `[adc_readout]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AdcReadoutSettings {
     /// Channels, numbered from 0.
     pub channels: u16,
     /// Takes a sample for one tick of the clock also where it is a sum of several (oversampling), as the
     /// reference does for the time of a peak.
+    #[serde(default, rename = "oversampling", deserialize_with = "ignored")]
     pub ignore_oversampling: bool,
     /// How mean values are made; none if they are not wanted.
     pub averaging: Option<AveragingSettings>,
+}
+
+fn ignored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    second_of_two(&["counted", "ignored"], deserializer)
 }
 
 impl AdcReadoutSettings {

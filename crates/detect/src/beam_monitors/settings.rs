@@ -5,6 +5,7 @@ use crate::hit::PAYLOAD_LIMIT;
 use crate::settings::SettingsError;
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::geometry::LogicalGeometry;
+use serde::Deserialize;
 
 /// Rings that a fibre number can name.
 const RINGS: u8 = 12;
@@ -13,8 +14,9 @@ pub(super) const FENS: u8 = 24;
 /// Monitors of a stream at most.
 pub const MOST_MONITORS: usize = 64;
 
-/// One monitor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One monitor: `[[ess_beam_monitors.monitor]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MonitorSettings {
     /// Its name, unique: it names a group in files.
     pub name: String,
@@ -25,25 +27,47 @@ pub struct MonitorSettings {
     /// What it sends.
     pub kind: BeamMonitorKind,
     /// Columns; 1 without positions.
+    #[serde(default = "one")]
     pub nx: u32,
     /// Rows; 1 without positions.
+    #[serde(default = "one")]
     pub ny: u32,
     /// Least amplitude of a single neutron.
+    #[serde(default)]
     pub threshold: u16,
     /// Whether the value of an integrating monitor is divided by the number of its samples.
+    #[serde(default = "yes")]
     pub normalise: bool,
     /// Its histogram.
+    #[serde(default)]
     pub histogram: TimeOfFlightBins,
 }
 
-/// The monitors of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The ring that the ESS keeps for beam monitors.
+fn usual_ring() -> u8 {
+    11
+}
+
+/// The monitors of a stream: the section `[ess_beam_monitors]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BeamMonitorSettings {
-    /// Header, pulses and order.
+    /// Header, pulses and order: the table `[ess]`.
+    #[serde(skip)]
     pub ess: EssSettings,
     /// The ring of the monitors.
+    #[serde(default = "usual_ring")]
     pub ring: u8,
     /// The monitors. Those that send single neutrons own pixels in this order.
+    #[serde(default, rename = "monitor")]
     pub monitors: Vec<MonitorSettings>,
 }
 

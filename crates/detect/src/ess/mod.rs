@@ -9,7 +9,7 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `settings` | what can be configured |
+//! | `settings`, `table` | what can be configured; how `[ess]` is written |
 //! | `front` | is the header sound, which queue sent it, what does it say about the pulses |
 //! | `time_source` | are pulses absent, repeated or out of order, is the time source synchronised |
 //! | `pulse_line` | which pulse an event belongs to |
@@ -34,6 +34,7 @@ mod pipeline;
 mod pulse_line;
 pub mod settings;
 mod stage;
+mod table;
 pub mod ticks;
 mod time_source;
 mod vmm_stage;

@@ -1,9 +1,11 @@
 //! Settings that all detectors of today's readout share.
 
 use super::ticks;
-use crate::calibration::ChannelCalibration;
+use crate::calibration::{ChannelCalibration, Line};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use evforge_core::settings::RefusedValue;
 use evforge_wire::ess::{HeaderRules, OUTPUT_QUEUES, RecordRules};
+use serde::Deserialize;
 
 /// Rings that a fibre number can name.
 pub const RINGS: u8 = 12;
@@ -14,8 +16,8 @@ pub const HYBRIDS: u8 = 8;
 /// Channels of a hybrid.
 pub const HYBRID_CHANNELS: usize = 128;
 
-/// Header, pulses and order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Header, pulses and order: the table `[ess]`. The default is no detector's, and is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EssSettings {
     /// What a header must be, and which rules are relaxed.
     pub header: HeaderRules,
@@ -94,7 +96,8 @@ pub struct HybridSettings {
 }
 
 /// Straight lines for the 64 channels of a VMM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "CalibrationTable")]
 pub struct CalibratedVmm {
     /// The ring.
     pub ring: u8,
@@ -104,6 +107,59 @@ pub struct CalibratedVmm {
     pub vmm: u8,
     /// A line for each channel.
     pub lines: Vec<ChannelCalibration>,
+}
+
+/// `[[….calibration]]` as it is written: *(value − offset) × slope* of each channel. A list that is left out changes
+/// nothing.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CalibrationTable {
+    ring: u8,
+    fen: u8,
+    vmm: u8,
+    #[serde(default)]
+    adc_offset: Vec<f64>,
+    #[serde(default)]
+    adc_slope: Vec<f64>,
+    #[serde(default)]
+    tdc_offset: Vec<f64>,
+    #[serde(default)]
+    tdc_slope: Vec<f64>,
+}
+
+/// Channels of a VMM.
+const CHANNELS: usize = HYBRID_CHANNELS / 2;
+
+impl TryFrom<CalibrationTable> for CalibratedVmm {
+    type Error = RefusedValue;
+
+    fn try_from(table: CalibrationTable) -> Result<Self, RefusedValue> {
+        for (name, list) in [
+            ("adc_offset", &table.adc_offset),
+            ("adc_slope", &table.adc_slope),
+            ("tdc_offset", &table.tdc_offset),
+            ("tdc_slope", &table.tdc_slope),
+        ] {
+            if !matches!(list.len(), 0 | CHANNELS) {
+                let problem =
+                    format!("has {} numbers, expected {CHANNELS}, one for each channel", list.len());
+                return Ok(SettingsError::refuse(name, problem)?);
+            }
+        }
+        let line = |offsets: &[f64], slopes: &[f64], channel: usize| {
+            let (offset, slope) = (offsets.get(channel), slopes.get(channel));
+            Line::new(offset.copied().unwrap_or(0.0), slope.copied().unwrap_or(1.0))
+                .map_err(|error| RefusedValue::new(format!("channel {channel}: {error}")))
+        };
+        let lines = (0..CHANNELS).map(|channel| {
+            Ok(ChannelCalibration {
+                amplitude: line(&table.adc_offset, &table.adc_slope, channel)?,
+                time: line(&table.tdc_offset, &table.tdc_slope, channel)?,
+            })
+        });
+        let lines = lines.collect::<Result<_, RefusedValue>>()?;
+        Ok(Self { ring: table.ring, fen: table.fen, vmm: table.vmm, lines })
+    }
 }
 
 impl CalibratedVmm {
@@ -133,7 +189,8 @@ impl CalibratedVmm {
 }
 
 /// Channels to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MaskedVmmChannels {
     /// The ring.
     pub ring: u8,

@@ -18,6 +18,7 @@
 //! | [`digital_geometry`] | (FEC, chip, channel) to (plane, strip) |
 //! | [`counters`] | what is counted, with the laws |
 //! | [`readout_stage`] | packets of one FEC to hits |
+//! | [`vmm_files`] | wirings and calibrations in JSON files |
 //! | `trigger_markers` | base times of the triggered mode |
 //! | [`track_settings`] | what of the settings does not depend on the electronics |
 //! | [`ess`] | the same detector in today's ESS readout |
@@ -39,6 +40,7 @@ pub mod settings;
 pub mod track_settings;
 pub mod tracks;
 mod trigger_markers;
+pub mod vmm_files;
 
 pub use counters::{GdGemCounters, TrackCounters};
 pub use pipeline::GdGem;

@@ -8,12 +8,17 @@ pub use super::track_settings::{
 };
 use crate::calibration::ChannelCalibration;
 use crate::hit::STRIP_LIMIT;
-use crate::settings::{SettingsError, SortingSettings};
+use crate::plane_matching::MatchBy;
+use crate::settings::table::defaults;
+use crate::settings::{SettingsError, SortingSettings, continuous, panel_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
+use serde::Deserialize;
+use std::path::PathBuf;
 
 /// One of the two planes of strips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Plane {
     /// Strips that give the column.
     X,
@@ -29,29 +34,40 @@ impl Plane {
 }
 
 /// The strips of a chip's channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "u16")]
 pub enum ChipStrips {
     /// Channel 0 has this strip; the others follow.
     From(u16),
-    /// One strip for each channel, or [`UNWIRED`].
+    /// One strip for each channel, or [`UNWIRED`]: in files with the wiring only.
     Listed([u16; CHANNELS]),
+}
+
+impl From<u16> for ChipStrips {
+    fn from(first: u16) -> Self {
+        Self::From(first)
+    }
 }
 
 /// In [`ChipStrips::Listed`]: no strip is wired to the channel.
 pub const UNWIRED: u16 = u16::MAX;
 
 /// One chip's place on the detector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChipMapping {
     /// The FEC, 1..=256 (1..=15 for VMM3a, 1 for VMM2).
     pub fec: u16,
     /// The chip, 0..=15.
+    #[serde(rename = "vmm")]
     pub chip: u8,
     /// Panel of its channels, counted from 0.
+    #[serde(default)]
     pub panel: u16,
     /// Plane of its channels.
     pub plane: Plane,
     /// Strips of its channels.
+    #[serde(rename = "strip_offset")]
     pub strips: ChipStrips,
 }
 
@@ -89,11 +105,13 @@ pub struct ChipCalibration {
 }
 
 /// Channels of a chip to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MaskedChannels {
     /// The FEC.
     pub fec: u16,
     /// The chip, 0..=15.
+    #[serde(rename = "vmm")]
     pub chip: u8,
     /// The channels, 0..=63.
     pub channels: Vec<u8>,
@@ -102,11 +120,13 @@ pub struct MaskedChannels {
 }
 
 /// Channels of a chip with a threshold of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChannelThreshold {
     /// The FEC.
     pub fec: u16,
     /// The chip, 0..=15.
+    #[serde(rename = "vmm")]
     pub chip: u8,
     /// The channels, 0..=63.
     pub channels: Vec<u8>,
@@ -114,31 +134,63 @@ pub struct ChannelThreshold {
     pub adc: u16,
 }
 
-/// All settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+defaults! {
+    clustering: [ClusteringSettings; 2] =
+        [ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 }; 2];
+    matching: MatchingSettings =
+        MatchingSettings { by: MatchBy::End, max_difference: 200_000, max_amplitude_permille: None };
+    position: PositionSettings = PositionSettings {
+        weighted: true,
+        time_bins: 3,
+        lower_uncertainty_limit: None,
+        upper_uncertainty_limit: None,
+        minimum_hits: None,
+        spans: None,
+    };
+}
+
+/// All settings: the section `[gdgem]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GdGemSettings {
     /// Format of the packets.
+    #[serde(rename = "readout")]
     pub format: ReadoutFormat,
     /// Clocks.
     pub time: TimeSettings,
     /// Time order.
+    #[serde(default = "continuous::default", with = "continuous")]
     pub sorting: SortingSettings,
     /// Clusters of x and of y.
+    #[serde(default = "clustering::default", with = "clustering")]
     pub clustering: [ClusteringSettings; 2],
     /// When clusters of both planes make an event.
+    #[serde(default = "matching::default", with = "matching")]
     pub matching: MatchingSettings,
     /// Positions.
+    #[serde(default = "position::default", with = "position")]
     pub position: PositionSettings,
+    /// The logical geometry: flat, of one or several panels.
+    #[serde(deserialize_with = "panel_geometry")]
+    pub geometry: LogicalGeometry,
     /// The digital geometry.
+    #[serde(default)]
     pub mapping: Vec<ChipMapping>,
+    /// The file that it comes from, if it does; see [`vmm_files`](super::vmm_files).
+    #[serde(default)]
+    pub mapping_file: Option<PathBuf>,
     /// Calibration of chips; channels of others stay as they are.
+    #[serde(skip)]
     pub calibration: Vec<ChipCalibration>,
+    /// The file that it comes from.
+    #[serde(default, rename = "calibration")]
+    pub calibration_file: Option<PathBuf>,
     /// Channels to leave out.
+    #[serde(default)]
     pub mask: Vec<MaskedChannels>,
     /// Channels with a threshold of their own.
+    #[serde(default, rename = "channel_threshold")]
     pub channel_thresholds: Vec<ChannelThreshold>,
-    /// The logical geometry: flat, of one or several panels.
-    pub geometry: LogicalGeometry,
     /// Regions that each panel is clustered in, if it is cut.
     pub partition: Option<PartitionSettings>,
 }

@@ -3,8 +3,11 @@
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
 use crate::plane_matching::MatchBy;
+use crate::settings::table::{Over, over, picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
+use serde::Deserialize;
+use serde::de::MapAccess;
 
 /// What becomes of hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,17 @@ pub struct ClusteringSettings {
     pub min_hits: u32,
 }
 
+table! { ClusteringSettings {
+    "adc_threshold" => (.adc_threshold) value,
+    "max_time_gap" => (.max_time_gap) picoseconds,
+    "max_strip_gap" => (.max_strip_gap) value,
+    "min_hits" => (.min_hits) value,
+} }
+table! { [ClusteringSettings; 2] {
+    "x" => ([0]) over,
+    "y" => ([1]) over,
+} }
+
 /// When clusters of both planes make an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchingSettings {
@@ -45,6 +59,17 @@ pub struct MatchingSettings {
     pub max_difference: Picoseconds,
     /// How many thousandths of the other plane's amplitude a plane's amplitude may have, if it matters.
     pub max_amplitude_permille: Option<u64>,
+}
+
+table! { MatchingSettings {
+    "by" => (.by) value,
+    "max_difference" | "max_end_difference" => (.max_difference) picoseconds,
+    "max_amplitude_ratio" => (.max_amplitude_permille) permille,
+} }
+
+/// A ratio in thousandths, which are as fine as anybody can tell amplitudes; a cast of a float saturates.
+fn permille<'de, A: MapAccess<'de>>(_: &Option<u64>, values: &mut A) -> Result<Option<u64>, A::Error> {
+    Ok(Some((values.next_value::<f64>()? * 1000.0).round() as u64))
 }
 
 /// How a position is found and which are good enough.
@@ -64,6 +89,34 @@ pub struct PositionSettings {
     pub spans: Option<SpanSettings>,
 }
 
+table! { PositionSettings {
+    "weighting" => (.weighted) charge,
+    "time_bins" => (.time_bins) value,
+    "lower_uncertainty_limit" => (.lower_uncertainty_limit) value,
+    "upper_uncertainty_limit" => (.upper_uncertainty_limit) value,
+    "minimum_hits" => (.minimum_hits) value,
+    "spans" => (.spans) spans,
+} }
+
+/// Whether strips are weighted with their charge.
+fn charge<'de, A: MapAccess<'de>>(_: &bool, values: &mut A) -> Result<bool, A::Error> {
+    #[derive(Deserialize, PartialEq)]
+    #[serde(rename_all = "lowercase")]
+    enum Weighting {
+        Charge,
+        Plain,
+    }
+    Ok(values.next_value::<Weighting>()? == Weighting::Charge)
+}
+
+/// Limits over those that hold anyway, or over none.
+fn spans<'de, A: MapAccess<'de>>(
+    current: &Option<SpanSettings>,
+    values: &mut A,
+) -> Result<Option<SpanSettings>, A::Error> {
+    values.next_value_seed(Over(current.unwrap_or(SpanSettings::UNLIMITED))).map(Some)
+}
+
 /// How far an event may reach on each of its planes, x and y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanSettings {
@@ -75,7 +128,19 @@ pub struct SpanSettings {
     pub max_time: Picoseconds,
 }
 
+table! { SpanSettings {
+    "max_x" => (.max_strips[0]) value,
+    "min_x" => (.min_strips[0]) value,
+    "max_y" => (.max_strips[1]) value,
+    "min_y" => (.min_strips[1]) value,
+    "max_time" => (.max_time) picoseconds,
+} }
+
 impl SpanSettings {
+    /// Any track: no time group is as long as a thousand seconds.
+    pub const UNLIMITED: Self =
+        Self { max_strips: [u16::MAX; 2], min_strips: [1; 2], max_time: 1_000_000_000_000_000 };
+
     fn check(&self) -> Result<(), SettingsError> {
         for (name, (least, most)) in ["x", "y"].iter().zip(self.min_strips.iter().zip(&self.max_strips)) {
             if least > most {
@@ -88,13 +153,16 @@ impl SpanSettings {
 }
 
 /// How panels are cut into regions, each clustered for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PartitionSettings {
     /// Regions of each plane (1 to [`LARGEST_REGION_COUNT`]).
     pub regions: usize,
     /// Strips beyond its own that a region sees, at least 1.
+    #[serde(default = "PartitionSettings::usual_overlap")]
     pub overlap: u16,
     /// Threads that cluster regions (1 to [`LARGEST_THREAD_COUNT`]).
+    #[serde(default = "PartitionSettings::one_thread")]
     pub threads: usize,
 }
 
@@ -105,6 +173,14 @@ pub const LARGEST_REGION_COUNT: usize = 16;
 pub const LARGEST_THREAD_COUNT: usize = 64;
 
 impl PartitionSettings {
+    fn usual_overlap() -> u16 {
+        16
+    }
+
+    fn one_thread() -> usize {
+        1
+    }
+
     fn check(&self) -> Result<(), SettingsError> {
         if !(1..=LARGEST_REGION_COUNT).contains(&self.regions) {
             let problem = format!("{} is not in 1..={LARGEST_REGION_COUNT}", self.regions);

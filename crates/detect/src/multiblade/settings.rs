@@ -1,9 +1,14 @@
 //! Settings of the analysis, whatever the readout: what belongs together and where it was.
 
 use crate::settings::SettingsError;
+use crate::settings::table::{defaults, table, value};
+use evforge_core::settings::RefusedValue;
+use serde::Deserialize;
+use serde::de::MapAccess;
 
 /// When a window of a cassette ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
     /// So many ticks after its first hit.
     Box,
@@ -12,16 +17,19 @@ pub enum WindowRule {
 }
 
 /// How positions become pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Rounding {
+    /// To the nearest; halves away from zero.
+    #[default]
+    Nearest,
     /// Towards zero, as in the reference of 2018.
     Down,
-    /// To the nearest; halves away from zero.
-    Nearest,
 }
 
 /// Planes of a cassette.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Plane {
     /// Wires.
     Wires,
@@ -58,6 +66,64 @@ pub struct WindowSettings {
     pub max_amplitude_ratio: Option<u32>,
     /// Whether two neutrons in one window are told apart by their amplitudes.
     pub separate: bool,
+}
+
+impl Default for WindowSettings {
+    fn default() -> Self {
+        Self {
+            rule: WindowRule::Box,
+            ticks: 185,
+            max_wires: 64,
+            max_strips: 64,
+            max_gap_wires: 0,
+            max_gap_strips: 0,
+            max_amplitude_ratio: None,
+            separate: false,
+        }
+    }
+}
+
+table! { WindowSettings {
+    "rule" => (.rule) value,
+    "ticks" => (.ticks) value,
+    "max_wires" => (.max_wires) value,
+    "max_strips" => (.max_strips) value,
+    "max_gap_wires" => (.max_gap_wires) value,
+    "max_gap_strips" => (.max_gap_strips) value,
+    "max_amplitude_ratio" => (.max_amplitude_ratio) thousandths,
+    "separate" => (.separate) value,
+} }
+
+defaults! {
+    /// `window`.
+    pub(super) window: WindowSettings = WindowSettings::default();
+}
+
+/// Largest `max_amplitude_ratio`.
+const LARGEST_RATIO: f64 = 1e6;
+
+/// A ratio of amplitudes in thousandths.
+pub(super) fn thousandths<'de, A: MapAccess<'de>>(
+    _: &Option<u32>,
+    values: &mut A,
+) -> Result<Option<u32>, A::Error> {
+    Ok(Some(values.next_value::<Thousandths>()?.0))
+}
+
+/// A ratio of at least 1.
+#[derive(Deserialize)]
+#[serde(try_from = "f64")]
+struct Thousandths(u32);
+
+impl TryFrom<f64> for Thousandths {
+    type Error = RefusedValue;
+
+    fn try_from(ratio: f64) -> Result<Self, RefusedValue> {
+        if (1.0..=LARGEST_RATIO).contains(&ratio) {
+            return Ok(Self((ratio * 1000.0).round() as u32));
+        }
+        Err(RefusedValue::new(format!("{ratio} is not in 1..={LARGEST_RATIO}")))
+    }
 }
 
 /// Hits that a window may have: their sums fit 32 bits together with the longest coordinate.

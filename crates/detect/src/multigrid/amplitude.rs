@@ -1,6 +1,8 @@
 //! Amplitudes of single channels: rescaled, and taken only within limits (EFU formats of 2018, section 2.3).
 
+use evforge_core::settings::RefusedValue;
 use evforge_wire::mesytec::LARGEST_ADC;
+use serde::Deserialize;
 
 /// Largest factor: the largest amplitude then just fits 16 bits.
 pub const LARGEST_FACTOR: u16 = 16;
@@ -11,7 +13,8 @@ pub const MOST_FACTORS: usize = 1024;
 const AMPLITUDES: usize = LARGEST_ADC as usize + 1;
 
 /// A factor that amplitudes are multiplied with: 0 to [`LARGEST_FACTOR`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
 pub struct Factor(f64);
 
 impl Factor {
@@ -36,6 +39,14 @@ impl Factor {
     }
 }
 
+impl TryFrom<f64> for Factor {
+    type Error = RefusedValue;
+
+    fn try_from(factor: f64) -> Result<Self, RefusedValue> {
+        Self::new(factor).ok_or_else(|| RefusedValue::new(format!("{factor} is not in 0..={LARGEST_FACTOR}")))
+    }
+}
+
 impl PartialEq for Factor {
     fn eq(&self, other: &Self) -> bool {
         self.0.to_bits() == other.0.to_bits()
@@ -45,13 +56,15 @@ impl PartialEq for Factor {
 impl Eq for Factor {}
 
 /// What happens to the amplitude of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct AmplitudeFilter {
     /// Least rescaled amplitude that is taken.
     pub min: u16,
     /// Largest rescaled amplitude that is taken.
     pub max: u16,
     /// Multiplied before the limits are looked at.
+    #[serde(rename = "rescale")]
     pub factor: Factor,
 }
 

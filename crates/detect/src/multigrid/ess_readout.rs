@@ -11,14 +11,18 @@ use crate::module_windows::ModuleWindows;
 use crate::settings::{Picoseconds, SettingsError};
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::picoseconds;
+use evforge_core::settings::RefusedValue;
+use serde::Deserialize;
 
 /// Longest gap of a window.
 const LONGEST_GAP: Picoseconds = 1_000_000_000;
 
-/// A Multi-Grid with today's ESS readout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A Multi-Grid with the ESS readout: the section `[ess_multigrid]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Section")]
 pub struct EssMultiGridSettings {
-    /// Header, pulses and order.
+    /// Header, pulses and order: the table `[ess]`.
     pub ess: EssSettings,
     /// Columns and rows of pixels, and layers, of which there are [`LAYERS`].
     pub geometry: LogicalGeometry,
@@ -36,6 +40,99 @@ pub struct EssMultiGridSettings {
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibrations; channels of other VMMs stay as they are.
     pub calibration: Vec<CalibratedVmm>,
+}
+
+/// The section as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    wiring: VesselWiring,
+    #[serde(default = "columns")]
+    columns: u32,
+    #[serde(default = "rows")]
+    rows: u32,
+    #[serde(default = "centroid")]
+    strategy: Strategy,
+    #[serde(default = "gap", deserialize_with = "picoseconds")]
+    gap: Picoseconds,
+    #[serde(default = "max_grid_span")]
+    max_grid_span: u16,
+    #[serde(default = "min_adc")]
+    min_adc: u16,
+    vessels: Vec<VesselEntry>,
+    #[serde(default)]
+    mask: Vec<MaskedVmmChannels>,
+    #[serde(default)]
+    calibration: Vec<CalibratedVmm>,
+}
+
+/// An entry of `vessels`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VesselEntry {
+    rings: Vec<u8>,
+    fens: Vec<u8>,
+    #[serde(default)]
+    rotated: bool,
+    #[serde(default)]
+    short: bool,
+    #[serde(default)]
+    x_offset: u16,
+    #[serde(default)]
+    y_offset: u16,
+    min_adc: Option<u16>,
+}
+
+fn columns() -> u32 {
+    384
+}
+
+fn rows() -> u32 {
+    140
+}
+
+fn centroid() -> Strategy {
+    Strategy::Centroid
+}
+
+fn gap() -> Picoseconds {
+    500_000
+}
+
+fn max_grid_span() -> u16 {
+    3
+}
+
+fn min_adc() -> u16 {
+    50
+}
+
+impl TryFrom<Section> for EssMultiGridSettings {
+    type Error = RefusedValue;
+
+    fn try_from(section: Section) -> Result<Self, RefusedValue> {
+        let vessel = |entry: VesselEntry| VesselSettings {
+            rings: entry.rings,
+            fens: entry.fens,
+            rotated: entry.rotated,
+            short: entry.short,
+            x_offset: entry.x_offset,
+            y_offset: entry.y_offset,
+            min_adc: entry.min_adc.unwrap_or(section.min_adc),
+        };
+        Ok(Self {
+            ess: EssSettings::default(),
+            geometry: LogicalGeometry::new(section.columns, section.rows, LAYERS, 1)
+                .map_err(|error| SettingsError { key: "columns".into(), problem: error.to_string() })?,
+            wiring: section.wiring,
+            vessels: section.vessels.into_iter().map(vessel).collect(),
+            strategy: section.strategy,
+            gap: section.gap,
+            max_grid_span: section.max_grid_span,
+            mask: section.mask,
+            calibration: section.calibration,
+        })
+    }
 }
 
 impl EssMultiGridSettings {

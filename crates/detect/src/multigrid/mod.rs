@@ -37,6 +37,7 @@ pub mod ess_readout;
 pub mod mesytec;
 pub mod outlet;
 pub mod reconstruction;
+mod section;
 pub mod settings;
 pub mod vessels;
 

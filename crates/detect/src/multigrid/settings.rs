@@ -1,6 +1,6 @@
 //! Everything about a Multi-Grid detector that can be configured, and its checks.
 
-use super::amplitude::{AmplitudeFilter, MOST_FACTORS};
+use super::amplitude::{AmplitudeFilter, Factor, MOST_FACTORS};
 use crate::event_order::OrderRules;
 use crate::hit::PAYLOAD_LIMIT;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
@@ -8,10 +8,12 @@ use crate::tick::TickLength;
 use evforge_core::geometry::{GeometryError, LogicalGeometry};
 use evforge_wire::cncs::LARGEST_VALUE;
 use evforge_wire::mesytec::LARGEST_ADC;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
 /// How the wires and grids of a trigger, or of a window of time, make a position (EFU formats of 2018, section 2.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The wire and the grid with the largest amplitude; of equal ones the last.
     #[default]
@@ -38,13 +40,15 @@ impl Strategy {
 }
 
 /// What the time of an event counts from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EventTime {
     /// The zero of the detector's clock.
     #[default]
     Clock,
     /// As the reference of 2018 sends it: raw and 32 bits wide. VMMR: ticks since the last external trigger;
     /// CNCS: the 30 bits of the read-out.
+    #[serde(rename = "raw-2018")]
     Raw2018,
 }
 
@@ -122,12 +126,38 @@ impl TimeSettings {
 }
 
 /// Amplitude filters of the wires or of the grids of a bus.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct FilterSettings {
     /// For all channels.
     pub blanket: AmplitudeFilter,
     /// For single ones, in place of the blanket: their index and their filter.
+    #[serde(deserialize_with = "exceptions")]
     pub exceptions: Vec<(u16, AmplitudeFilter)>,
+}
+
+/// A filter for a single channel, with its index.
+fn exceptions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u16, AmplitudeFilter)>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Exception {
+        idx: u16,
+        #[serde(default)]
+        min: u16,
+        #[serde(default = "largest")]
+        max: u16,
+        #[serde(default = "unchanged")]
+        rescale: Factor,
+    }
+    fn largest() -> u16 {
+        u16::MAX
+    }
+    fn unchanged() -> Factor {
+        Factor::ONE
+    }
+    let entries = Vec::deserialize(deserializer)?.into_iter();
+    let filter = |Exception { idx, min, max, rescale }| (idx, AmplitudeFilter { min, max, factor: rescale });
+    Ok(entries.map(filter).collect())
 }
 
 impl FilterSettings {
@@ -139,7 +169,8 @@ impl FilterSettings {
 }
 
 /// One bus of VMMR modules: a column of the detector with its wires and grids.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BusSettings {
     /// Channels; those from `max_wire` on are grids.
     pub max_channel: u16,
@@ -148,16 +179,22 @@ pub struct BusSettings {
     /// Wires one behind the other.
     pub max_z: u16,
     /// Wire channels are wired in swapped pairs.
+    #[serde(default)]
     pub swap_wires: bool,
     /// Grid channels are wired in swapped pairs.
+    #[serde(default)]
     pub swap_grids: bool,
     /// Columns run the other way.
+    #[serde(default)]
     pub flipped_x: bool,
     /// Layers run the other way.
+    #[serde(default)]
     pub flipped_z: bool,
     /// Filters of the wires, by the *raw* channel (section 2.3 calls it a quirk).
+    #[serde(default)]
     pub wire_filters: FilterSettings,
     /// Filters of the grids, by the number of the grid.
+    #[serde(default)]
     pub grid_filters: FilterSettings,
 }
 
@@ -180,13 +217,19 @@ impl Default for BusSettings {
 
 /// When a trigger is taken for two neutrons: wires, or grids, with at least this amplitude lie at least so far
 /// apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DoubleNeutronRule {
     /// Least amplitude, after rescaling, of the wires and grids that are looked at.
     pub threshold: u16,
     /// Least distance in columns, layers or rows, at least 1. Charge of one neutron spreads to neighbours, so
     /// that 2 is the least that tells anything.
+    #[serde(default = "least_separation")]
     pub separation: u16,
+}
+
+fn least_separation() -> u16 {
+    2
 }
 
 /// A channel that is left out.

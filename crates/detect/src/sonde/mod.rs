@@ -28,6 +28,7 @@ pub mod digital_geometry;
 pub mod module;
 pub mod module_finder;
 pub mod pipeline;
+mod section;
 pub mod settings;
 
 pub use counters::SondeCounters;

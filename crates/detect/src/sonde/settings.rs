@@ -6,6 +6,7 @@ use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use crate::tick::TickLength;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::sonde::{ASICS, CHANNELS};
+use serde::Deserialize;
 use std::net::IpAddr;
 
 /// System numbers run below this.
@@ -26,7 +27,8 @@ pub enum GroupAddress {
 }
 
 /// A module in its group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ModuleSettings {
     /// System number in its packets, 0..=31; none if whatever system number is this module, which is then the
     /// only one of its group.
@@ -60,10 +62,12 @@ pub struct TimeSettings {
 }
 
 /// In which order events leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EventSequence {
     /// As the readouts come.
     Arrival,
+    #[default]
     /// By time, then by pixel, over all modules.
     Time,
 }

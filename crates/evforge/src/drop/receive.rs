@@ -13,7 +13,7 @@ use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, St
 use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_pipeline::config::{ByteSize, Duration};
+use evforge_config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
 use std::collections::BTreeSet;
@@ -96,7 +96,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
     let sockets = StreamSockets {
         addresses: stream_addresses(&ports, arguments.streams)?,
-        method: arguments.way.receive.setting().into(),
+        method: arguments.way.receive.setting(),
         interface: arguments.way.interface.clone(),
         receive_buffer: usize::try_from(arguments.buffer.bytes)?,
         coalesce: !arguments.no_coalesce,

@@ -5,11 +5,11 @@ use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_config::{ByteSize, Duration, Rate};
 use evforge_lab::link::Fault;
 use evforge_lab::link::drop::{
     self, GeneratorSettings, SendSettings, SendTarget, StreamSettings, WordPattern,
 };
-use evforge_pipeline::config::{ByteSize, Duration, Rate};
 use evforge_wire::drop::{DropLayout, Order};
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -5,10 +5,10 @@ use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_config::{ByteSize, Duration, Rate};
 use evforge_core::quantity::Frequency;
 use evforge_lab::link::numbered::{self, SendSettings, Sizes, Traffic, TrafficSettings};
 use evforge_lab::link::{Fault, Pulses, Schedule};
-use evforge_pipeline::config::{ByteSize, Duration, Rate};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

@@ -6,13 +6,13 @@ use crate::left_over::tell_lines;
 use crate::monitor_control::TapControl;
 use crate::output::check_writable;
 use crate::same_file::NamedFiles;
+use evforge_config::Config;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::run_state::OutputCounters;
 use evforge_core::settings::SettingsError;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::{OutputContext, PlannedOutput, Registry};
-use evforge_pipeline::config::Config;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl OutputPlans {
             }
         }
         let planned = registry.read(&tables).map_err(|error| config.explain(&error))?;
-        if files[2].is_some() && !config.makes_mean_values() {
+        if files[2].is_some() && !config.makes_averages() {
             let label = arguments.label("samples");
             return Err(format!(
                 "{label} needs mean values: the configuration has no section [adc_readout.averaging]"

@@ -1,9 +1,9 @@
 //! The table that all benches print, a line for each capture and configuration.
 
+use evforge_config::Config;
 use evforge_core::event::Event;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_lab::benchmark::{measure, reference_speed};
-use evforge_pipeline::config::Config;
 use std::path::Path;
 
 /// What one line is about.

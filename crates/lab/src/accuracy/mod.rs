@@ -1,13 +1,13 @@
 //! How right the events of a configured detector are: simulated with known truth, formed in memory, and scored.
 
-use crate::simulation::form_simulation_by;
+use crate::simulation::{form_simulated, settings, simulation_with};
 mod document;
 
 pub use document::Document;
 
+use evforge_config::Config;
 use evforge_core::counter::Role;
 use evforge_core::quantity::Frequency;
-use evforge_pipeline::config::Config;
 use evforge_sim::score::{Score, ScoreSettings, score};
 use evforge_sim::simulation::SimulationError;
 use serde_json::{Value, json};
@@ -62,10 +62,11 @@ pub fn accuracy_by(
     neutrons: u64,
     limits: &ScoreSettings,
 ) -> Result<AccuracyRun, SimulationError> {
-    let mut simulated = simulated.clone();
-    simulated.simulation.beam.neutrons = rate;
-    let pulses = pulses(&simulated, rate, neutrons);
-    let formed = form_simulation_by(&simulated, config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
+    let mut settings = settings(simulated).map_err(|error| SimulationError(error.to_string()))?;
+    settings.beam.neutrons = rate;
+    let pulses = pulses(simulated, rate, neutrons);
+    let simulation = simulation_with(simulated, &settings)?;
+    let formed = form_simulated(simulation, config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
     if let Some(failure) = formed.detector.failure() {
         return Err(SimulationError(failure.to_owned()));
     }
@@ -95,8 +96,8 @@ fn pulses(config: &Config, rate: Frequency, neutrons: u64) -> u64 {
     if in_a_pulse > 0.0 { (neutrons as f64 / in_a_pulse).ceil().max(1.0) as u64 } else { 1 }
 }
 
-/// Everything that was found, with histograms.
-pub fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
+/// Everything that was found by simulations of this seed, with histograms.
+pub fn json_of(configuration: &str, seed: u64, runs: &[AccuracyRun]) -> Value {
     let runs: Vec<Value> = runs
         .iter()
         .map(|run| {
@@ -109,7 +110,7 @@ pub fn json_of(config: &Config, runs: &[AccuracyRun]) -> Value {
             })
         })
         .collect();
-    json!({ "configuration": config.name, "seed": config.simulation.seed, "runs": runs })
+    json!({ "configuration": configuration, "seed": seed, "runs": runs })
 }
 
 #[cfg(test)]

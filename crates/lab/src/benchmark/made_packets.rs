@@ -1,8 +1,8 @@
 //! Packets for the detectors of which there is no recording: simulated, as their configuration says, at a high rate.
 
-use crate::simulation::simulation;
+use crate::simulation::{settings, simulation_with};
+use evforge_config::{Config, DetectorSettings};
 use evforge_core::quantity::Frequency;
-use evforge_pipeline::config::{Config, DetectorSettings};
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::SimulationError;
 
@@ -29,10 +29,10 @@ pub fn made_packets(config: &Config) -> Result<MadePackets, SimulationError> {
         // A panel of a Gd-GEM is a single module, and so is a demonstrator.
         _ => (84_000, 14),
     };
-    let mut config = config.clone();
-    config.simulation.beam.neutrons = Frequency { millihertz: rate * 1000 };
+    let mut settings = settings(config).map_err(|error| SimulationError(error.to_string()))?;
+    settings.beam.neutrons = Frequency { millihertz: rate * 1000 };
     let mut made = MadePackets { packets: Vec::new(), neutrons: 0, description: String::new() };
-    let mut simulation = simulation(&config)?;
+    let mut simulation = simulation_with(config, &settings)?;
     for pulse in simulation.next_pulses(pulses) {
         made.neutrons += pulse.truth.len() as u64;
         made.packets.extend(pulse.packets);

@@ -18,11 +18,11 @@ pub use made_packets::{MadePackets, made_packets};
 pub use reference::{ReferenceSpeed, reference_speed};
 pub use yardstick::yardstick;
 
+use evforge_config::Config;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource, SourceError};
-use evforge_pipeline::config::Config;
 use std::fmt::Write as _;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};

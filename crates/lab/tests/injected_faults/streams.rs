@@ -1,11 +1,11 @@
 //! Streams of every readout that can be simulated, and what a detector makes of them.
 
+use evforge_config::Config;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::event_log::EventLog;
 use evforge_core::ledger::DetectorLedger;
-use evforge_lab::simulation::{form_simulation, simulation, slab_of};
-use evforge_pipeline::config::Config;
+use evforge_lab::simulation::{form_simulated, settings, simulation, simulation_with, slab_of};
 use evforge_sim::faults::injector::FaultInjector;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::faults::settings::Fault;
@@ -302,9 +302,11 @@ impl Stream {
 
     /// As [`Stream::simulated_with`].
     pub(crate) fn simulated_with_faults(&self, faults: Vec<Fault>) -> Formed {
-        let mut config = self.config.clone();
-        config.simulation.fault = faults;
-        let formed = form_simulation(&config, self.pulses.len()).expect("faults that can be");
+        let mut settings = settings(&self.config).expect("a checked configuration");
+        settings.fault = faults;
+        let simulation = simulation_with(&self.config, &settings).expect("faults that can be");
+        let formed =
+            form_simulated(simulation, &self.config, self.pulses.len()).expect("a checked configuration");
         let ledger = formed.detector.ledger();
         assert_eq!((ledger.unaccounted(), ledger.held()), (0, 0), "{}", self.readout.name);
         Formed { log: formed.events, ledger }

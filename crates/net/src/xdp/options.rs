@@ -30,8 +30,9 @@ impl XdpMode {
     }
 }
 
-/// What to do about the checksums of IPv4 and UDP, which no kernel verifies for us.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What to do about the checksums of IPv4 and UDP, which no kernel verifies for us: `receive.checksums`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChecksumPolicy {
     /// Do not look.
     Off,

@@ -1,6 +1,7 @@
 //! What the tests share: a sink that keeps what it is given, and packets straight into a detector.
 #![allow(dead_code)]
 
+use evforge_config::Config;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
@@ -10,7 +11,6 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::RunState;
 use evforge_outputs::QueueSettings;
-use evforge_pipeline::config::Config;
 use std::sync::{Arc, Mutex};
 
 /// Keeps all events and pulses.

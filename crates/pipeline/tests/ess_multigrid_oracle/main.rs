@@ -5,7 +5,7 @@ mod common;
 mod model;
 
 use common::form_packets;
-use evforge_pipeline::config::Config;
+use evforge_config::Config;
 use evforge_wire::ess::{EssEncoder, EssTime, TICKS_PER_SECOND, Vmm3aFields, detector_type};
 use model::{Readout, Rules};
 use proptest::prelude::*;

@@ -13,7 +13,7 @@ mod multiblade;
 mod multigrid;
 
 use common::form_packets;
-use evforge_pipeline::config::Config;
+use evforge_config::Config;
 use evforge_testkit::{shared_folder, skip};
 use evforge_wire::ess::{EssHeader, EssTime, detector_type};
 use std::collections::BTreeSet;

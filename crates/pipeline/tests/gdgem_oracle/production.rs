@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use evforge_config::Config;
 use evforge_core::counter::Law;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 
 use crate::captures::{Capture, reference_captures, vmm3a_physical};
 use crate::model::counters::Counters;

@@ -1,11 +1,11 @@
 //! The production pipeline, with the shipped configurations, against the model with all rules ours.
 
+use evforge_config::Config;
 use evforge_core::counter::Law;
 use evforge_core::detector;
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,12 +3,12 @@
 
 use crate::captures::captures;
 use crate::model::{Outcome, Settings, Strategy, run};
+use evforge_config::Config;
 use evforge_core::counter::Law;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 use evforge_wire::mesytec::{DatagramEncoder, TriggerEnd, VmmrReadout, trigger_words};
 use proptest::prelude::*;
 use std::path::Path;

@@ -37,7 +37,7 @@ fn rules(section: &str, by: &str, weighting: &str) -> String {
     )
 }
 
-fn prototype_config(by: &str, weighting: &str) -> evforge_pipeline::config::Config {
+fn prototype_config(by: &str, weighting: &str) -> evforge_config::Config {
     let chip = |number: u8| {
         let (panel, plane, offset) = (number / 4, ["x", "y"][usize::from(number / 2 % 2)], number % 2 * 64);
         format!("{{ fec = 1, vmm = {number}, panel = {panel}, plane = '{plane}', strip_offset = {offset} }}")
@@ -53,7 +53,7 @@ fn prototype_config(by: &str, weighting: &str) -> evforge_pipeline::config::Conf
 }
 
 /// The strips of y run against the channels.
-fn todays_config(by: &str, weighting: &str) -> evforge_pipeline::config::Config {
+fn todays_config(by: &str, weighting: &str) -> evforge_config::Config {
     let hybrid = |number: u8| {
         let (panel, plane) = (number / 2, ["x", "y"][usize::from(number % 2)]);
         format!(

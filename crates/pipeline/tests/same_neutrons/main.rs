@@ -8,8 +8,8 @@ mod multiblade;
 mod multigrid;
 
 use common::form_packets;
+use evforge_config::Config;
 use evforge_core::ledger::DetectorLedger;
-use evforge_pipeline::config::Config;
 use evforge_wire::ess::EssTime;
 use std::path::Path;
 

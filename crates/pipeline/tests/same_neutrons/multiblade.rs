@@ -1,7 +1,7 @@
 //! AMOR: 14 cassettes of 32 wires and 64 strips, read by CAEN digitisers and by hybrids with two VMMs.
 
 use super::{PULSE, config, events_and_ledger};
-use evforge_pipeline::config::Config;
+use evforge_config::Config;
 use evforge_wire::caen::{Record, RecordEncoder};
 use evforge_wire::ess::{EssEncoder, EssTime, Vmm3aFields, detector_type};
 use std::fmt::Write as _;

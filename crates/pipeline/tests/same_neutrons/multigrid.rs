@@ -29,7 +29,7 @@ enum Wiring {
     Let,
 }
 
-fn prototype_config(wiring: Wiring, strategy: &str) -> evforge_pipeline::config::Config {
+fn prototype_config(wiring: Wiring, strategy: &str) -> evforge_config::Config {
     let swapped = matches!(wiring, Wiring::Let);
     let bus = format!(
         "{{ max_channel = {}, max_wire = {WIRES}, max_z = 16, swap_wires = {swapped} }}",
@@ -41,7 +41,7 @@ fn prototype_config(wiring: Wiring, strategy: &str) -> evforge_pipeline::config:
     config(&text, &[])
 }
 
-fn todays_config(wiring: Wiring, strategy: &str) -> evforge_pipeline::config::Config {
+fn todays_config(wiring: Wiring, strategy: &str) -> evforge_config::Config {
     let (wiring, front_ends) = match wiring {
         Wiring::Trex => ("trex", "rings = [0], fens = [0, 1]"),
         Wiring::Let => ("let", "rings = [0, 1], fens = [0]"),

@@ -3,11 +3,11 @@
 use crate::captures::generated;
 use crate::model::{Outcome, parse};
 use crate::reference::VECTORS;
+use evforge_config::Config;
 use evforge_core::detector;
 use evforge_core::event::EventBatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_pipeline::config::Config;
 use evforge_testkit::shared_file;
 use evforge_wire::sonde::{AmplitudeSample, Header, SondeEncoder, TriggerTime};
 use proptest::collection::vec;

@@ -9,7 +9,7 @@ use super::{
 const SMALLEST: usize = 5;
 
 /// What a packet must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderRules {
     /// The only accepted detector type ([`super::detector_type`]).
     pub detector_type: u8,

@@ -5,17 +5,22 @@ use crate::ess::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings, ticks,
 };
 use crate::gdgem::settings::Plane;
-use crate::gdgem::track_settings::{ClusteringSettings, MatchingSettings, PositionSettings, TrackSettings};
+use crate::gdgem::track_settings::{
+    ClusteringSettings, MatchingSettings, PositionSettings, SpanSettings, TrackSettings,
+};
 use crate::hit::{ADC_LIMIT, STRIP_LIMIT};
 use crate::plane_matching::MatchBy;
-use crate::settings::SettingsError;
+use crate::settings::table::defaults;
+use crate::settings::{SettingsError, panel_geometry};
 use evforge_core::geometry::LogicalGeometry;
+use serde::Deserialize;
 
 /// Channels of a VMM.
 const CHANNELS: u16 = 64;
 
 /// A hybrid: 128 strips of a plane that follow one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StripHybrid {
     /// The ring: half the fibre number.
     pub ring: u8,
@@ -24,12 +29,14 @@ pub struct StripHybrid {
     /// The hybrid on its FEN.
     pub hybrid: u8,
     /// The panel, counted from 0.
+    #[serde(default)]
     pub panel: u16,
     /// The plane.
     pub plane: Plane,
     /// Its lowest strip.
     pub offset: u16,
     /// Whether strips count down through its channels: channel 63 of the odd VMM has the lowest one.
+    #[serde(default)]
     pub reversed: bool,
     /// Least amplitude, instead of that of its plane.
     pub adc_threshold: Option<u16>,
@@ -49,26 +56,52 @@ impl StripHybrid {
     }
 }
 
-/// All settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+defaults! {
+    clustering: [ClusteringSettings; 2] =
+        [ClusteringSettings { adc_threshold: 50, max_time_gap: 500_000, max_strip_gap: 2, min_hits: 1 }; 2];
+    matching: MatchingSettings =
+        MatchingSettings { by: MatchBy::Gap, max_difference: 500_000, max_amplitude_permille: None };
+    position: PositionSettings = PositionSettings {
+        weighted: false,
+        time_bins: 3,
+        lower_uncertainty_limit: None,
+        upper_uncertainty_limit: None,
+        minimum_hits: None,
+        spans: Some(SpanSettings { max_strips: [10; 2], min_strips: [1; 2], max_time: 500_000 }),
+    };
+}
+
+/// All settings: the section `[ess_gdgem]`. Keys that are left out are as in the reference (ESS readout formats,
+/// section 3, "NMX").
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EssGdGemSettings {
-    /// Header, pulses and order.
+    /// Header, pulses and order: the table `[ess]`.
+    #[serde(skip)]
     pub ess: EssSettings,
     /// The digital geometry.
+    #[serde(default, rename = "hybrid")]
     pub hybrids: Vec<StripHybrid>,
     /// Channels to leave out.
+    #[serde(default)]
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibration of VMMs; channels of others stay as they are.
+    #[serde(default)]
     pub calibration: Vec<CalibratedVmm>,
     /// Whether the fine time of the VMM corrects the time stamp.
+    #[serde(default)]
     pub fine_time: bool,
     /// Clusters of x and of y.
+    #[serde(default = "clustering::default", with = "clustering")]
     pub clustering: [ClusteringSettings; 2],
     /// When clusters of both planes make an event: by their ends, overlaps or gaps.
+    #[serde(default = "matching::default", with = "matching")]
     pub matching: MatchingSettings,
     /// Positions.
+    #[serde(default = "position::default", with = "position")]
     pub position: PositionSettings,
     /// The logical geometry: flat, of one or several panels.
+    #[serde(deserialize_with = "panel_geometry")]
     pub geometry: LogicalGeometry,
 }
 

@@ -1,45 +1,58 @@
 //! Settings of a Multi-Blade with CAEN digitisers.
 
 use crate::multiblade::pixels::CassettePixels;
+use crate::multiblade::settings::window;
 pub use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings};
-use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use crate::settings::{
+    Picoseconds, SettingsError, SortingSettings, continuous, flat_geometry, second_of_two,
+};
 use crate::tick::TickLength;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::picoseconds;
 use evforge_wire::caen::{CHANNELS, LARGEST_PACKET};
+use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, HashSet};
 
 /// What the packets are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum ReadoutFormat {
     /// Records of 8 bytes without a header (August 2018).
+    #[serde(rename = "records")]
     Records,
     /// jadaq of June 2018.
+    #[serde(rename = "jadaq-2018-06")]
     JadaqOfJune2018,
     /// jadaq 1.3.
+    #[serde(rename = "jadaq-1.3")]
     Jadaq1_3,
 }
 
 /// In which order hits are looked at and events leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HitOrder {
+    /// In order of time. Events leave in the order (time, pixel).
+    #[default]
+    Time,
     /// As they arrive, as in the reference of 2018: times are 32 bits and wrap, events leave as windows close.
     /// Digitisers that share a cassette must then share a sender.
     Arrival,
-    /// In order of time. Events leave in the order (time, pixel).
-    Time,
 }
 
 /// What times count from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TimeBase {
     /// The start of the electronics' clock.
+    #[default]
     Electronics,
     /// The millisecond since 1970 in the header of each jadaq packet; the times of its elements count from there.
     GlobalTime,
 }
 
 /// What a run of channels is wired to: channel `first_channel + i` is wire or strip `first + i`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChannelMapping {
     /// Number of the digitizer.
     pub digitizer: u32,
@@ -52,11 +65,13 @@ pub struct ChannelMapping {
     /// The plane.
     pub plane: Plane,
     /// Wire or strip of the first channel, from 0.
+    #[serde(default)]
     pub first: u16,
 }
 
 /// Channels to leave out, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MaskedChannels {
     /// Number of the digitizer.
     pub digitizer: u32,
@@ -67,7 +82,8 @@ pub struct MaskedChannels {
 }
 
 /// Channels with a threshold of their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChannelThreshold {
     /// Number of the digitizer.
     pub digitizer: u32,
@@ -77,33 +93,46 @@ pub struct ChannelThreshold {
     pub adc: u16,
 }
 
-/// All settings of a Multi-Blade.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// All settings of a Multi-Blade: the section `[multiblade]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MultiBladeSettings {
     /// What the packets are.
+    #[serde(rename = "readout")]
     pub format: ReadoutFormat,
     /// In which order hits are looked at.
+    #[serde(default)]
     pub order: HitOrder,
     /// What times count from.
+    #[serde(default)]
     pub time_base: TimeBase,
     /// Length of a tick.
+    #[serde(default = "usual_tick", deserialize_with = "picoseconds")]
     pub tick: Picoseconds,
     /// Whether events carry ticks instead of nanoseconds.
+    #[serde(default, rename = "times", deserialize_with = "raw_ticks")]
     pub raw_ticks: bool,
     /// Time order, for [`HitOrder::Time`]. `max_held_hits` is per cassette, `max_group_hits` per window (in any
     /// order of hits).
+    #[serde(default = "continuous::default", with = "continuous")]
     pub sorting: SortingSettings,
     /// Least amplitude of a hit.
+    #[serde(default)]
     pub threshold: u16,
     /// Channels with a threshold of their own.
+    #[serde(default, rename = "channel_threshold")]
     pub channel_thresholds: Vec<ChannelThreshold>,
     /// Channels that are left out.
+    #[serde(default)]
     pub mask: Vec<MaskedChannels>,
     /// What belongs together.
+    #[serde(default = "window::default", with = "window")]
     pub window: WindowSettings,
     /// Whether the position is the channel of the largest amplitude instead of the centre of gravity.
+    #[serde(default, rename = "position", deserialize_with = "maximum")]
     pub maximum: bool,
     /// How positions become pixels.
+    #[serde(default)]
     pub rounding: Rounding,
     /// Cassettes.
     pub cassettes: u16,
@@ -114,7 +143,20 @@ pub struct MultiBladeSettings {
     /// The wiring.
     pub mapping: Vec<ChannelMapping>,
     /// The pixels: column = strip, row = cassette × wires + wire.
+    #[serde(deserialize_with = "flat_geometry")]
     pub geometry: LogicalGeometry,
+}
+
+fn usual_tick() -> Picoseconds {
+    16_000
+}
+
+fn raw_ticks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    second_of_two(&["nanoseconds", "ticks"], deserializer)
+}
+
+fn maximum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    second_of_two(&["centre-of-gravity", "maximum"], deserializer)
 }
 
 /// Readouts of the largest packet.

@@ -12,7 +12,8 @@ const FIRST_WIRE_CHANNEL: u16 = 16;
 const ESTIA_COLUMNS: u16 = 48;
 
 /// How the cassettes of an instrument are wired and placed (ESS readout formats, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CassetteLayout {
     /// Wires on the even VMM; column = 63 − channel of the strip, row = 32 × cassette + 47 − channel of the wire.
     Freia,

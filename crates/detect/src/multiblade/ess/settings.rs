@@ -2,6 +2,7 @@
 
 use super::layout::{CassetteLayout, STRIPS, WIRES};
 use crate::ess::settings::HYBRID_CHANNELS;
+use crate::ess::ticks;
 use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, PlaceRequest,
     VmmSettings,
@@ -10,10 +11,13 @@ use crate::module_windows::ModuleWindows;
 use crate::multiblade::cassettes::Cassettes;
 use crate::multiblade::pixels::CassettePixels;
 use crate::multiblade::position::PositionRules;
-use crate::multiblade::settings::{Plane, Rounding, WindowSettings};
+use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings, thousandths};
 use crate::multiblade::window::WindowRules;
-use crate::settings::SettingsError;
+use crate::settings::table::{defaults, picoseconds, table, value};
+use crate::settings::{Picoseconds, SettingsError, flat_geometry};
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::settings::RefusedValue;
+use serde::Deserialize;
 
 /// The hybrid that reads a cassette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +36,11 @@ pub struct CassetteHybrid {
     pub strip_threshold: u16,
 }
 
-/// All settings of a Multi-Blade with today's readout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// All settings of a Multi-Blade with the ESS readout: the section `[ess_multiblade]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Section")]
 pub struct EssMultiBladeSettings {
-    /// Header, pulses and order. `max_held_hits` is per cassette, `max_group_hits` per window.
+    /// Header, pulses and order: the table `[ess]`. `max_held_hits` is per cassette, `max_group_hits` per window.
     pub ess: EssSettings,
     /// How cassettes are wired and placed.
     pub layout: CassetteLayout,
@@ -49,6 +54,95 @@ pub struct EssMultiBladeSettings {
     pub calibration: Vec<CalibratedVmm>,
     /// The pixels.
     pub geometry: LogicalGeometry,
+}
+
+/// The section as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    layout: CassetteLayout,
+    #[serde(deserialize_with = "flat_geometry")]
+    geometry: LogicalGeometry,
+    #[serde(default)]
+    wire_threshold: u16,
+    #[serde(default)]
+    strip_threshold: u16,
+    #[serde(default = "window::default", with = "window")]
+    window: WindowTable,
+    cassettes: Vec<CassetteEntry>,
+    #[serde(default)]
+    mask: Vec<MaskedVmmChannels>,
+    #[serde(default)]
+    calibration: Vec<CalibratedVmm>,
+}
+
+/// An entry of `cassettes`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CassetteEntry {
+    cassette: u16,
+    ring: u8,
+    fen: u8,
+    hybrid: u8,
+    wire_threshold: Option<u16>,
+    strip_threshold: Option<u16>,
+}
+
+/// `window`: as in the section of the prototype, but its length is `max_time_gap`, a time.
+#[derive(Clone)]
+struct WindowTable {
+    max_time_gap: Picoseconds,
+    rest: WindowSettings,
+}
+
+table! { WindowTable {
+    "max_time_gap" => (.max_time_gap) picoseconds,
+    "max_wires" => (.rest.max_wires) value,
+    "max_strips" => (.rest.max_strips) value,
+    "max_gap_wires" => (.rest.max_gap_wires) value,
+    "max_gap_strips" => (.rest.max_gap_strips) value,
+    "max_amplitude_ratio" => (.rest.max_amplitude_ratio) thousandths,
+    "separate" => (.rest.separate) value,
+} }
+
+defaults! {
+    window: WindowTable = WindowTable {
+        max_time_gap: 500_000,
+        rest: WindowSettings { rule: WindowRule::Gap, ..WindowSettings::default() },
+    };
+}
+
+/// Longest `max_time_gap`.
+const LONGEST_GAP: Picoseconds = 1_000_000_000;
+
+impl TryFrom<Section> for EssMultiBladeSettings {
+    type Error = RefusedValue;
+
+    fn try_from(section: Section) -> Result<Self, RefusedValue> {
+        let WindowTable { max_time_gap, rest } = section.window;
+        if max_time_gap > LONGEST_GAP {
+            return Ok(SettingsError::refuse("window.max_time_gap", "must be at most 1ms")?);
+        }
+        // A hit that comes exactly so much later still belongs to the window.
+        let ticks = u32::try_from(ticks::in_duration(max_time_gap) + 1).unwrap_or(u32::MAX);
+        let cassette = |entry: &CassetteEntry| CassetteHybrid {
+            cassette: entry.cassette,
+            ring: entry.ring,
+            fen: entry.fen,
+            hybrid: entry.hybrid,
+            wire_threshold: entry.wire_threshold.unwrap_or(section.wire_threshold),
+            strip_threshold: entry.strip_threshold.unwrap_or(section.strip_threshold),
+        };
+        Ok(Self {
+            ess: EssSettings::default(),
+            layout: section.layout,
+            cassettes: section.cassettes.iter().map(cassette).collect(),
+            window: WindowSettings { ticks, ..rest },
+            mask: section.mask,
+            calibration: section.calibration,
+            geometry: section.geometry,
+        })
+    }
 }
 
 impl EssMultiBladeSettings {

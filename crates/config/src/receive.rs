@@ -1,7 +1,7 @@
 //! The `[receive]` section: how packets come in live.
 
 use evforge_core::quantity::{ByteSize, Duration};
-use evforge_detect::settings::SettingsError;
+use evforge_core::settings::SettingsError;
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::{ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
@@ -14,61 +14,12 @@ use std::num::TryFromIntError;
 const MOST_SOCKETS: usize = 256;
 const MICROSECOND: u64 = 1_000_000;
 
-/// `receive.method`: which way packets come in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MethodSetting {
-    /// By AF_XDP where `receive.interface` is set and its driver runs XDP programs itself, else through a socket.
-    #[default]
-    Auto,
-    /// Through a kernel socket.
-    Socket,
-    /// By AF_XDP, or not at all.
-    Xdp,
-}
-
-impl From<MethodSetting> for ReceiveMethod {
-    fn from(setting: MethodSetting) -> Self {
-        match setting {
-            MethodSetting::Auto => Self::Auto,
-            MethodSetting::Socket => Self::Socket,
-            MethodSetting::Xdp => Self::Xdp,
-        }
-    }
-}
-
-/// `receive.checksums`: what is done about the checksums of packets that come by AF_XDP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChecksumSetting {
-    /// Not looked at.
-    Off,
-    /// Wrong ones are counted.
-    Count,
-    /// Packets with wrong ones are counted and dropped.
-    #[default]
-    Drop,
-}
-
-/// `receive.loss_counters`: which counters of the host are read to find the places of losses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LossCountersSetting {
-    /// The kernel's tables once a second, those of the interfaces in use every ten seconds, and all at the end.
-    #[default]
-    All,
-    /// The kernel's tables only: no driver of a network card is asked.
-    Cheap,
-    /// None.
-    Off,
-}
-
 /// `[receive]`: how packets come in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveSettings {
     /// Which way.
-    pub method: MethodSetting,
+    pub method: ReceiveMethod,
     /// Network interface to receive from by AF_XDP.
     pub interface: Option<String>,
     /// Numbers of its queues; none: all.
@@ -78,9 +29,9 @@ pub struct ReceiveSettings {
     /// Frames that can wait in each queue, and their memory.
     pub ring: u32,
     /// Checksums of packets that come by AF_XDP.
-    pub checksums: ChecksumSetting,
+    pub checksums: ChecksumPolicy,
     /// Counters of the host that are read to find the places of losses.
-    pub loss_counters: LossCountersSetting,
+    pub loss_counters: CountersRead,
     /// Local address and port. A multicast address is joined, too.
     pub address: SocketAddr,
     /// Further ports, at the same address.
@@ -116,13 +67,13 @@ pub struct MulticastGroup {
 impl Default for ReceiveSettings {
     fn default() -> Self {
         Self {
-            method: MethodSetting::default(),
+            method: ReceiveMethod::default(),
             interface: None,
             queues: None,
             flow_rules: false,
             ring: 32_768,
-            checksums: ChecksumSetting::default(),
-            loss_counters: LossCountersSetting::default(),
+            checksums: ChecksumPolicy::default(),
+            loss_counters: CountersRead::default(),
             address: SocketAddr::from(([0, 0, 0, 0], 6006)),
             ports: Vec::new(),
             sockets: 1,
@@ -138,7 +89,7 @@ impl Default for ReceiveSettings {
 }
 
 impl ReceiveSettings {
-    pub(super) fn check(&self) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let refuse = |key: &str, problem: &str| {
             Err(SettingsError { key: format!("receive.{key}"), problem: problem.to_owned() })
         };
@@ -186,17 +137,8 @@ impl ReceiveSettings {
         Ok(())
     }
 
-    /// Which counters of the host are to be read.
-    pub fn counters_read(&self) -> CountersRead {
-        match self.loss_counters {
-            LossCountersSetting::All => CountersRead::All,
-            LossCountersSetting::Cheap => CountersRead::Cheap,
-            LossCountersSetting::Off => CountersRead::Off,
-        }
-    }
-
     /// Sockets that there are to receive from, if they are kernel sockets.
-    pub(super) fn receivers(&self) -> usize {
+    pub(crate) fn receivers(&self) -> usize {
         (1 + self.ports.len()) * self.sockets
     }
 
@@ -228,16 +170,17 @@ impl ReceiveSettings {
             flow_rules: self.flow_rules,
             ring: self.ring,
             frames: self.ring,
-            checksums: match self.checksums {
-                ChecksumSetting::Off => ChecksumPolicy::Off,
-                ChecksumSetting::Count => ChecksumPolicy::Count,
-                ChecksumSetting::Drop => ChecksumPolicy::Drop,
-            },
+            checksums: self.checksums,
             spin,
             receive_buffer: buffer,
             ..XdpOptions::new(interface, self.address)
         });
-        let method = self.method.into();
-        Ok(ReceivePlan { method, socket, xdp, ports: self.ports.clone(), sockets_per_port: self.sockets })
+        Ok(ReceivePlan {
+            method: self.method,
+            socket,
+            xdp,
+            ports: self.ports.clone(),
+            sockets_per_port: self.sockets,
+        })
     }
 }

@@ -1,6 +1,9 @@
-//! The `[plugin]` section of a configuration file: a detector from outside.
+//! The `[plugin]` section of a configuration file: a detector in a shared library.
 
-use super::{Config, ConfigError, SettingsError};
+use super::{Averages, ConfiguredDetector};
+use crate::document::{TableError, Tables};
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
 use evforge_plugin::{CreateError, PluginDetector, PluginLibrary};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -14,40 +17,47 @@ pub struct PluginSettings {
     pub settings: String,
 }
 
-impl PluginSettings {
-    /// A fresh detector. Loads the library if this process has not done so yet.
-    ///
-    /// # Errors
-    /// If the library is refused, or refuses its settings.
-    pub(super) fn build(&self) -> Result<PluginDetector, SettingsError> {
+impl ConfiguredDetector for PluginSettings {
+    /// The library is looked for in `folder`, and not loaded: reading a configuration runs no code of others.
+    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
+        let written: Section = tables.require(section)?;
+        Ok(written.settings(folder).map_err(|error| error.within(section))?)
+    }
+
+    /// Nobody knows what a library takes but the library, which is not loaded for this.
+    fn check(&self) -> Result<(), SettingsError> {
+        Ok(())
+    }
+
+    /// Loads the library if this process has not done so yet.
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
         let refuse = |key: &str, problem: String| SettingsError { key: key.to_owned(), problem };
         let library =
             PluginLibrary::load(&self.library).map_err(|error| refuse("library", error.to_string()))?;
-        PluginDetector::new(library, &self.settings).map_err(|error| {
+        let detector = PluginDetector::new(library, &self.settings).map_err(|error| {
             let key = match error {
                 CreateError::Settings(_) => "settings",
                 CreateError::Description(_) => "library",
             };
             refuse(key, format!("{}: {error}", self.library.display()))
-        })
+        })?;
+        Ok(Box::new(detector))
     }
 }
 
 /// The section as it is written.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PluginSection {
+struct Section {
     library: PathBuf,
     #[serde(default)]
     settings: toml::Table,
 }
 
-impl PluginSection {
-    /// The settings. The library is looked for in `folder`, and not loaded: reading a configuration runs no code of
-    /// others.
-    pub(super) fn settings(&self, folder: &Path) -> Result<PluginSettings, SettingsError> {
+impl Section {
+    fn settings(&self, folder: &Path) -> Result<PluginSettings, SettingsError> {
         if self.library.as_os_str().is_empty() {
-            return SettingsError::refuse("library", "expected the path of a shared library".to_owned());
+            return SettingsError::refuse("library", "expected the path of a shared library");
         }
         let settings = toml::to_string(&self.settings)
             .or_else(|error| SettingsError::refuse("settings", error.to_string()))?;
@@ -58,39 +68,11 @@ impl PluginSection {
     }
 }
 
-impl Config {
-    /// As [`Config::read`], with the detector of a library in the place of the one that the file names. Without a file
-    /// everything else has its default, and the instrument is called as the library is.
-    ///
-    /// # Errors
-    /// As [`Config::read`]; if the file has the section of another detector, or the library's path is not UTF-8.
-    pub fn read_with_library(
-        path: Option<&Path>,
-        library: &Path,
-        overrides: &[String],
-    ) -> Result<Self, ConfigError> {
-        let told = format!("--detector {}", library.display());
-        let refuse =
-            |problem: String| ConfigError::Invalid { path: told.clone().into(), place: None, problem };
-        let absolute = std::path::absolute(library).map_err(|error| refuse(error.to_string()))?;
-        let absolute = absolute.to_str().ok_or_else(|| refuse("the path is not UTF-8".to_owned()))?;
-        let mut changes = vec![format!("plugin.library={}", toml::Value::from(absolute))];
-        let Some(path) = path else {
-            let stem = library.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            let name = stem.strip_prefix("lib").unwrap_or(stem);
-            let text = format!("name = {}\n", toml::Value::from(name));
-            changes.extend_from_slice(overrides);
-            return Self::parse(Path::new(&told), &text, &changes);
-        };
-        changes.extend_from_slice(overrides);
-        Self::read(path, &changes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::DetectorSettings;
-    use super::*;
+    use super::PluginSettings;
+    use crate::{Config, DetectorSettings};
+    use std::path::Path;
 
     fn plugin(config: &Config) -> &PluginSettings {
         let DetectorSettings::Plugin(settings) = &config.detector else { panic!("another detector") };

@@ -1,6 +1,6 @@
 //! The `[threads]` section: how many receive, where threads run, and which go before others.
 
-use evforge_detect::settings::SettingsError;
+use evforge_core::settings::SettingsError;
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::interrupts::interrupt_cores;
 use evforge_net::priority::{PRIORITIES, set_real_time_priority};
@@ -67,7 +67,7 @@ const MOST_THREADS: usize = 64;
 impl ThreadSettings {
     /// Checks what can be told without the host; `input_threads` is `input.threads`, `receivers` the number of ports times
     /// that of sockets for each.
-    pub(super) fn check(&self, input_threads: usize, receivers: usize) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self, input_threads: usize, receivers: usize) -> Result<(), SettingsError> {
         let refuse =
             |key: &str, problem: String| Err(SettingsError { key: format!("threads.{key}"), problem });
         let receive = &self.receive;
@@ -109,7 +109,7 @@ impl ThreadSettings {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(crate) fn place_receiving(&self, number: usize) -> Result<(), Box<dyn std::error::Error>> {
+    pub fn place_receiving(&self, number: usize) -> Result<(), Box<dyn std::error::Error>> {
         place(self.receive.core.get(number).copied(), self.receive.priority)
     }
 
@@ -117,7 +117,7 @@ impl ThreadSettings {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(crate) fn place_forming(&self) -> Result<(), Box<dyn std::error::Error>> {
+    pub fn place_forming(&self) -> Result<(), Box<dyn std::error::Error>> {
         place(self.form.core, self.form.priority)
     }
 
@@ -125,7 +125,7 @@ impl ThreadSettings {
     ///
     /// # Errors
     /// If there is such a core; the error says what to do.
-    pub(crate) fn check_interrupts(&self, interfaces: &[&str]) -> Result<(), SettingsError> {
+    pub fn check_interrupts(&self, interfaces: &[&str]) -> Result<(), SettingsError> {
         if self.receive.share_interrupt_core {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The `[sequence]` table: how the numbers of packets are read.
 
 use evforge_core::sequence::CONFIRM;
-use evforge_detect::settings::SettingsError;
+use evforge_core::settings::SettingsError;
 use serde::Deserialize;
 
 /// Largest limit: a larger step ahead is a restart of the numbering, which must always be confirmed.
@@ -22,7 +22,7 @@ impl Default for SequenceSettings {
 }
 
 impl SequenceSettings {
-    pub(super) fn check(self) -> Result<(), SettingsError> {
+    pub(crate) fn check(self) -> Result<(), SettingsError> {
         if !(1..=LARGEST).contains(&self.confirm) {
             let problem = format!("{} is not in 1..={LARGEST} packets", self.confirm);
             return SettingsError::refuse("sequence.confirm", problem);

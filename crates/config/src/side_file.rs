@@ -1,6 +1,6 @@
 //! Files that a configuration names: calibrations and wirings.
 
-use evforge_detect::settings::SettingsError;
+use evforge_core::settings::SettingsError;
 use std::path::Path;
 
 /// Such files are not larger than this.
@@ -10,7 +10,7 @@ const LARGEST_SIDE_FILE: u64 = 16 << 20;
 ///
 /// # Errors
 /// Names the key, the file and what `parse` found.
-pub(super) fn read<T>(
+pub(crate) fn read<T>(
     folder: &Path,
     key: &str,
     name: &Path,

@@ -1,6 +1,13 @@
 //! Configurations read, refused and overridden.
 
-use super::*;
+mod adc_readout;
+mod ess_multiblade;
+mod sonde;
+
+use crate::detectors::SECTIONS;
+use crate::{Config, DetectorSettings};
+use evforge_core::pulse::PulseTrain;
+use std::path::Path;
 
 const GOOD: &str = r#"
 name = "test"
@@ -211,17 +218,4 @@ fn reading_a_configuration_takes_no_memory_for_its_detector() {
 fn a_clock_too_odd_for_64_bits_is_refused() {
     let error = parse(&GOOD.replace("marker_tick", "tac_range = \"60.001ns\"\nmarker_tick"), &[]);
     assert!(error.unwrap_err().contains("no common unit"), "1/255000 ns");
-}
-
-#[test]
-fn the_picture_in_the_beam_is_found_from_the_folder_of_the_configuration() {
-    use evforge_sim::beam::ImageSettings;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("with-picture.toml");
-    std::fs::write(&path, format!("{GOOD}[simulation.beam]\nimage = {{ png = \"cat.png\" }}\n")).unwrap();
-    let image = |overrides: &[String]| Config::read(&path, overrides).unwrap().simulation.beam.image;
-    assert_eq!(image(&[]), ImageSettings::Png(folder.path().join("cat.png")));
-    let other = image(&["simulation.beam.image.png=pictures/dog.png".into()]);
-    assert_eq!(other, ImageSettings::Png(folder.path().join("pictures/dog.png")));
-    assert_eq!(image(&["simulation.beam.image=flat".into()]), ImageSettings::Flat);
 }

@@ -1,4 +1,4 @@
-//! The `[ess]` table: what all detectors of today's ESS readout have in common.
+//! The `[ess]` table as it is written: what all detectors of the ESS readout have in common.
 //!
 //! ```toml
 //! [ess]
@@ -12,80 +12,81 @@
 //! window = "10ms"
 //! ```
 
-use super::sorting::Sorting;
-use evforge_core::quantity::Duration;
-use evforge_detect::ess::EssSettings;
-use evforge_detect::ess::ticks;
-use evforge_detect::settings::SettingsError;
+use super::settings::EssSettings;
+use super::ticks;
+use crate::settings::{Picoseconds, SettingsError, SortingSettings, pulsed};
+use evforge_core::quantity::picoseconds;
+use evforge_core::settings::RefusedValue;
 use evforge_wire::ess::{HeaderRelaxations, HeaderRules, OUTPUT_QUEUES, RecordRules, detector_type};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-/// `[ess]`.
-#[derive(Clone, Debug, Deserialize)]
+/// The keys.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EssSection {
+pub(super) struct EssTable {
     #[serde(rename = "type")]
     detector_type: TypeName,
     #[serde(default)]
     output_queues: Vec<u8>,
-    #[serde(default = "EssSection::max_time_of_flight")]
-    max_time_of_flight: Duration,
-    #[serde(default = "EssSection::max_pulse_distance")]
-    max_pulse_distance: Duration,
+    #[serde(default = "max_time_of_flight", deserialize_with = "picoseconds")]
+    max_time_of_flight: Picoseconds,
+    #[serde(default = "max_pulse_distance", deserialize_with = "picoseconds")]
+    max_pulse_distance: Picoseconds,
     /// Period of the source, to tell irregular pulses; "0ns" if it has none.
-    #[serde(default = "EssSection::pulse_period")]
-    pulse_period: Duration,
+    #[serde(default = "pulse_period", deserialize_with = "picoseconds")]
+    pulse_period: Picoseconds,
     #[serde(default)]
     accept: Vec<String>,
     /// The queue that `accept = ["output_queue"]` is about.
     odd_output_queue: Option<u8>,
-    #[serde(default)]
-    sorting: Sorting,
+    #[serde(default = "pulsed::default", with = "pulsed")]
+    sorting: SortingSettings,
 }
 
 /// A type byte by name or number.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum TypeName {
     Number(u8),
     Name(String),
 }
 
-/// Period of the ESS source in picoseconds, rounded.
-const ESS_PERIOD: u64 = 71_428_571_000;
+/// Period of the ESS source, rounded.
+const ESS_PERIOD: Picoseconds = 71_428_571_000;
+
+fn max_time_of_flight() -> Picoseconds {
+    1_000_000_000_000
+}
+
+fn max_pulse_distance() -> Picoseconds {
+    5 * ESS_PERIOD
+}
+
+fn pulse_period() -> Picoseconds {
+    ESS_PERIOD
+}
 
 /// What `accept` can name beside the rules of the header.
 const LENGTH_IN_BITS: &str = "record_length_in_bits";
 const ANY_ADC: &str = "any_adc";
 
-impl EssSection {
-    fn max_time_of_flight() -> Duration {
-        Duration { picoseconds: 1_000_000_000_000 }
+impl<'de> Deserialize<'de> for EssSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let settings = EssTable::deserialize(deserializer)?.settings();
+        settings.map_err(|error| D::Error::custom(RefusedValue(error)))
     }
+}
 
-    fn max_pulse_distance() -> Duration {
-        Duration { picoseconds: 5 * ESS_PERIOD }
-    }
-
-    fn pulse_period() -> Duration {
-        Duration { picoseconds: ESS_PERIOD }
-    }
-
-    /// The settings, checked; keys begin with `ess.`.
-    pub(super) fn settings(&self) -> Result<EssSettings, SettingsError> {
-        let settings = self.unchecked()?;
-        settings.check()?;
-        Ok(settings)
-    }
-
-    fn unchecked(&self) -> Result<EssSettings, SettingsError> {
+impl EssTable {
+    fn settings(self) -> Result<EssSettings, SettingsError> {
         let detector_type = match &self.detector_type {
             TypeName::Number(number) => *number,
             TypeName::Name(name) => detector_type::named(name).map_or_else(
                 || {
                     let known: Vec<_> = (0..=u8::MAX).filter_map(detector_type::name).collect();
                     let problem = format!("found `{name}`, expected a number or one of {}", known.join(", "));
-                    SettingsError::refuse("ess.type", problem)
+                    SettingsError::refuse("type", problem)
                 },
                 Ok,
             )?,
@@ -101,7 +102,7 @@ impl EssSection {
                     let rules = HeaderRelaxations::ALL.iter().map(|(_, name)| name);
                     let known: Vec<_> = rules.chain([LENGTH_IN_BITS, ANY_ADC]).collect();
                     let problem = format!("found `{name}`, expected one of {}", known.join(", "));
-                    return SettingsError::refuse("ess.accept", problem);
+                    return SettingsError::refuse("accept", problem);
                 }
             }
         }
@@ -112,21 +113,17 @@ impl EssSection {
                 "names the one queue above {} that accept = [\"output_queue\"] is about: give both or none",
                 OUTPUT_QUEUES - 1
             );
-            return SettingsError::refuse("ess.odd_output_queue", problem);
+            return SettingsError::refuse("odd_output_queue", problem);
         }
+        let max_pulse_distance = ticks::in_duration(self.max_pulse_distance) / ticks::UNITS_PER_TICK;
         Ok(EssSettings {
-            header: HeaderRules {
-                detector_type,
-                max_pulse_distance: ticks::in_duration(self.max_pulse_distance.picoseconds)
-                    / ticks::UNITS_PER_TICK,
-                relaxed,
-            },
+            header: HeaderRules { detector_type, max_pulse_distance, relaxed },
             records,
             odd_output_queue: self.odd_output_queue,
-            output_queues: self.output_queues.clone(),
-            max_time_of_flight: self.max_time_of_flight.picoseconds,
-            pulse_period: self.pulse_period.picoseconds,
-            sorting: self.sorting.pulsed_settings(),
+            output_queues: self.output_queues,
+            max_time_of_flight: self.max_time_of_flight,
+            pulse_period: self.pulse_period,
+            sorting: self.sorting,
         })
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Keys that are not named here are left alone: these files say more than the chips.
 
-use evforge_detect::calibration::{ChannelCalibration, Line};
-use evforge_detect::gdgem::settings::{ChipCalibration, ChipMapping, ChipStrips, Plane, UNWIRED};
+use super::settings::{ChipCalibration, ChipMapping, ChipStrips, Plane, UNWIRED};
+use crate::calibration::{ChannelCalibration, Line};
 use serde::Deserialize;
 
 /// Channels of a chip.

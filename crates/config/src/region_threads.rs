@@ -1,7 +1,7 @@
 //! Threads that cluster the regions of a partitioned panel.
 
+use evforge_core::settings::SettingsError;
 use evforge_detect::partition::{Region, RegionExecutor};
-use evforge_detect::settings::SettingsError;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::slice::IterMut;
 use std::sync::{Mutex, PoisonError};

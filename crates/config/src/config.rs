@@ -1,0 +1,311 @@
+//! A configuration: the tables that every run has, and the detector.
+
+use crate::detectors::{DetectorSettings, SECTIONS};
+use crate::document::{Document, TableError, Tables, locate};
+use crate::{ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
+use evforge_core::detector::Detector;
+use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
+use evforge_core::settings::SettingsError;
+use evforge_detect::adc_readout::SampleSink;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
+
+/// What a configuration says whatever the detector: all that a command needs which forms no events.
+#[derive(Clone, Debug)]
+pub struct CommonConfig {
+    /// Name of the instrument.
+    pub name: String,
+    /// How packets travel.
+    pub input: InputSettings,
+    /// How packets come in live.
+    pub receive: ReceiveSettings,
+    /// How the numbers of packets are read.
+    pub sequence: SequenceSettings,
+    /// How many threads receive, and where threads run.
+    pub threads: ThreadSettings,
+    /// The source's pulses.
+    pub pulses: PulseTrain,
+    /// Rules that mark events.
+    pub vetoes: Vec<Veto>,
+    /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
+    pub outputs: BTreeMap<String, toml::Value>,
+    /// The configuration as TOML text, overrides included.
+    pub text: String,
+    /// The file that it is from.
+    pub path: PathBuf,
+    /// What was overridden in the text of the file.
+    pub overrides: Vec<String>,
+}
+
+/// A valid configuration of one instrument.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Everything but the detector.
+    pub common: CommonConfig,
+    /// Name of the detector's section.
+    pub section: &'static str,
+    /// The detector.
+    pub detector: DetectorSettings,
+}
+
+// A configuration with a detector is one without it, and more.
+impl Deref for Config {
+    type Target = CommonConfig;
+
+    fn deref(&self) -> &CommonConfig {
+        &self.common
+    }
+}
+
+impl DerefMut for Config {
+    fn deref_mut(&mut self) -> &mut CommonConfig {
+        &mut self.common
+    }
+}
+
+impl CommonConfig {
+    /// Reads a file and applies `overrides` (`key=value`) in their order. It may have a detector or none.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not TOML, or something in it is invalid, the detector included.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+        read(Document::read(path, overrides, &SECTIONS)?).map(|(common, _)| common)
+    }
+
+    /// As [`CommonConfig::read`], from text; `path` is for the messages.
+    ///
+    /// # Errors
+    /// As [`CommonConfig::read`].
+    pub fn parse(path: &Path, text: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        read(Document::new(path, text, overrides, &SECTIONS)?).map(|(common, _)| common)
+    }
+
+    /// The table `key`, for those that read tables of their own (`[simulation]`); its default if there is none.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn table<T: DeserializeOwned + Default>(&self, key: &str) -> Result<T, ConfigError> {
+        let table = Tables::parse(&self.text).and_then(|mut tables| tables.take_or_default(key));
+        table.map_err(|error| self.document().invalid(error))
+    }
+
+    /// An error in a part of the configuration that others read (`[outputs]`), with its place in the file.
+    pub fn explain(&self, error: &SettingsError) -> ConfigError {
+        let place = locate(&self.text, &error.key).filter(|_| self.overrides.is_empty());
+        ConfigError::Invalid { path: self.path.clone(), place, problem: error.to_string() }
+    }
+
+    fn document(&self) -> Document {
+        let Self { path, text, overrides, .. } = self.clone();
+        Document { path, text, overrides }
+    }
+
+    /// What the stage has to know that assigns pulses to the events of `detector`. The calendar follows from the readout
+    /// where that tells the pulses, and from `otherwise` elsewhere.
+    pub fn pulse_stage(&self, detector: &dyn Detector, otherwise: CalendarRule) -> PulseStageSettings {
+        let rule = if detector.tells_pulses() { CalendarRule::Readout } else { otherwise };
+        PulseStageSettings { vetoes: self.vetoes.clone(), ..PulseStageSettings::new(self.pulses, rule) }
+    }
+
+    /// Sets a key of the output called `id`, whose table is begun if there is none: what the command line says.
+    pub fn set_output(&mut self, id: &str, key: &str, value: impl Into<toml::Value>) {
+        let table =
+            self.outputs.entry(id.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let toml::Value::Table(table) = table {
+            table.insert(key.to_owned(), value.into());
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file and applies `overrides` (`key=value`) in their order.
+    ///
+    /// # Errors
+    /// As [`CommonConfig::read`], or if there is no detector.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+        Self::of(Document::read(path, overrides, &SECTIONS)?)
+    }
+
+    /// As [`Config::read`], from text; `path` is for the messages, and files that the text names are looked for
+    /// in its folder.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(path: &Path, text: &str, overrides: &[String]) -> Result<Self, ConfigError> {
+        Self::of(Document::new(path, text, overrides, &SECTIONS)?)
+    }
+
+    fn of(document: Document) -> Result<Self, ConfigError> {
+        let (common, detector) = read(document)?;
+        if let Some((section, detector)) = detector {
+            return Ok(Self { common, section, detector });
+        }
+        let names = SECTIONS.map(|name| format!("[{name}]")).join(", ");
+        let problem = format!("no detector: a configuration has one section of {names}");
+        Err(common.document().invalid(SettingsError { key: String::new(), problem }.into()))
+    }
+
+    /// As [`Config::read`], with the detector of a library in the place of the one that the file names. Without a file
+    /// everything else has its default, and the instrument is called as the library is.
+    ///
+    /// # Errors
+    /// As [`Config::read`]; if the file has the section of another detector, or the library's path is not UTF-8.
+    pub fn read_with_library(
+        path: Option<&Path>,
+        library: &Path,
+        overrides: &[String],
+    ) -> Result<Self, ConfigError> {
+        let told = format!("--detector {}", library.display());
+        let refuse =
+            |problem: String| ConfigError::Invalid { path: told.clone().into(), place: None, problem };
+        let absolute = std::path::absolute(library).map_err(|error| refuse(error.to_string()))?;
+        let absolute = absolute.to_str().ok_or_else(|| refuse("the path is not UTF-8".to_owned()))?;
+        let mut changes = vec![format!("plugin.library={}", toml::Value::from(absolute))];
+        changes.extend_from_slice(overrides);
+        let Some(path) = path else {
+            let stem = library.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            let name = stem.strip_prefix("lib").unwrap_or(stem);
+            let text = format!("name = {}\n", toml::Value::from(name));
+            return Self::parse(Path::new(&told), &text, &changes);
+        };
+        Self::read(path, &changes)
+    }
+
+    /// How the detector forms events, by the name in the configuration, if it offers a choice.
+    pub fn strategy(&self) -> Option<&'static str> {
+        self.detector.strategy()
+    }
+
+    /// True if the detector makes averaged waveforms.
+    pub fn makes_averages(&self) -> bool {
+        self.detector.makes_averages()
+    }
+
+    /// A fresh detector.
+    ///
+    /// # Errors
+    /// Does not fail for a configuration that was read, because its settings have been checked; except for those of
+    /// a plugin, which its library judges.
+    pub fn build_detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
+        self.build_detector_with(None)
+    }
+
+    /// As [`Config::build_detector`]; averaged waveforms go to `averages`.
+    ///
+    /// # Errors
+    /// As [`Config::build_detector`].
+    pub fn build_detector_with(
+        &self,
+        averages: Option<Box<dyn SampleSink>>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        let built = self.detector.build(averages);
+        let mut detector = built.map_err(|error| in_section(self.section, error))?;
+        detector.confirm_numbers_above(self.sequence.confirm);
+        Ok(detector)
+    }
+}
+
+/// The table that all detectors of the ESS readout share.
+const ESS: &str = "ess";
+
+/// The names of sections with the ESS readout begin so.
+const ESS_DETECTORS: &str = "ess_";
+
+/// All keys at the top of a configuration.
+const KEYS: [&str; 10 + SECTIONS.len()] = {
+    let mut keys = ["name"; 10 + SECTIONS.len()];
+    let common =
+        ["name", "input", "receive", "sequence", "threads", "pulses", "veto", "simulation", "outputs", ESS];
+    let mut index = 0;
+    while index < keys.len() {
+        keys[index] = if index < common.len() { common[index] } else { SECTIONS[index - common.len()] };
+        index += 1;
+    }
+    keys
+};
+
+/// The detector of a configuration: the name of its section, and what that says.
+type Found = (&'static str, DetectorSettings);
+
+fn read(document: Document) -> Result<(CommonConfig, Option<Found>), ConfigError> {
+    let found = read_tables(&document);
+    found.map_err(|error| document.invalid(error))
+}
+
+fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), TableError> {
+    let mut tables = Tables::parse(&document.text)?;
+    tables.refuse_unknown(&KEYS)?;
+    let folder = document.path.parent().unwrap_or(Path::new(""));
+    let common = CommonConfig {
+        name: tables.require("name")?,
+        input: tables.take_or_default("input")?,
+        receive: tables.take_or_default("receive")?,
+        sequence: tables.take_or_default("sequence")?,
+        threads: tables.take_or_default("threads")?,
+        pulses: tables.take_or_default("pulses")?,
+        vetoes: tables.take_or_default("veto")?,
+        outputs: tables.take_or_default("outputs")?,
+        text: document.text.clone(),
+        path: document.path.clone(),
+        overrides: document.overrides.clone(),
+    };
+    let section = section_of(&tables)?;
+    let detector = match section {
+        Some(section) => Some((section, DetectorSettings::read(section, &mut tables, folder)?)),
+        None => None,
+    };
+    common.check()?;
+    if let Some((section, detector)) = &detector {
+        detector.check().map_err(|error| in_section(section, error))?;
+    }
+    Ok((common, detector))
+}
+
+/// The one section of a detector, if there is one.
+fn section_of(tables: &Tables<'_>) -> Result<Option<&'static str>, SettingsError> {
+    let mut present = SECTIONS.into_iter().filter(|section| tables.has(section));
+    let section = present.next();
+    if let (Some(first), Some(other)) = (section, present.next()) {
+        let problem = format!("a second detector beside [{first}]: take one of the two out");
+        return SettingsError::refuse(other, problem);
+    }
+    match section {
+        Some(section) if tables.has(ESS) && !section.starts_with(ESS_DETECTORS) => {
+            let problem = format!("is for detectors of today's ESS readout, which [{section}] is not");
+            SettingsError::refuse(ESS, problem)
+        }
+        Some(section) if !tables.has(ESS) && section.starts_with(ESS_DETECTORS) => {
+            let problem = format!("[{section}] needs a table [ess] beside it, with the type of the detector");
+            SettingsError::refuse(ESS, problem)
+        }
+        section => Ok(section),
+    }
+}
+
+impl CommonConfig {
+    fn check(&self) -> Result<(), SettingsError> {
+        self.input.check()?;
+        self.receive.check()?;
+        self.sequence.check()?;
+        self.threads.check(self.input.threads, self.receive.receivers())?;
+        if self.name.is_empty() {
+            return SettingsError::refuse("name", "the instrument needs a name");
+        }
+        if self.vetoes.len() > MOST_VETOES {
+            let problem = format!("{} vetoes, at most {MOST_VETOES}", self.vetoes.len());
+            return SettingsError::refuse("veto", problem);
+        }
+        Ok(())
+    }
+}
+
+/// An error of a detector's settings with the name of its section, unless it is about the shared table `[ess]`.
+fn in_section(section: &str, error: SettingsError) -> SettingsError {
+    if error.key == ESS || error.key.starts_with("ess.") {
+        return error;
+    }
+    error.within(section)
+}

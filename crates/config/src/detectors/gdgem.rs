@@ -1,0 +1,83 @@
+//! `[gdgem]` with the files that it names, and `[ess_gdgem]`.
+
+use super::{Averages, ConfiguredDetector, with_ess};
+use crate::document::{TableError, Tables};
+use crate::region_threads::RegionThreads;
+use crate::side_file;
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
+use evforge_detect::gdgem::ess::{self, EssGdGemSettings};
+use evforge_detect::gdgem::{GdGem, GdGemSettings, vmm_files};
+use evforge_detect::partition::RegionExecutor;
+use std::path::Path;
+use std::sync::Arc;
+
+impl ConfiguredDetector for GdGemSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
+        let mut settings: Self = tables.require(section)?;
+        read_files(&mut settings, folder).map_err(|error| error.within(section))?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check().map_err(|error| in_file(self, error))
+    }
+
+    /// A detector whose regions, if its panels are cut, have the threads that they ask for.
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(match self.partition {
+            Some(partition) if partition.threads > 1 => {
+                let threads = RegionThreads::new(partition.threads)?;
+                GdGem::with_executor(self, &(Arc::new(threads) as Arc<dyn RegionExecutor>))?
+            }
+            _ => GdGem::new(self)?,
+        }))
+    }
+}
+
+/// Reads the wiring and the calibration from the files that are named, which lie in `folder`.
+fn read_files(settings: &mut GdGemSettings, folder: &Path) -> Result<(), SettingsError> {
+    if let Some(file) = &settings.mapping_file {
+        if !settings.mapping.is_empty() {
+            let problem = "there are [[gdgem.mapping]] entries as well: keep one";
+            return SettingsError::refuse("mapping_file", problem);
+        }
+        settings.mapping = side_file::read(folder, "mapping_file", file, vmm_files::wiring)?;
+    }
+    if let Some(file) = &settings.calibration_file {
+        settings.calibration = side_file::read(folder, "calibration", file, vmm_files::calibration)?;
+    }
+    Ok(())
+}
+
+/// The error of a setting that stands in a file named in the section says so.
+fn in_file(settings: &GdGemSettings, error: SettingsError) -> SettingsError {
+    let files = [
+        ("mapping", "mapping_file", &settings.mapping_file),
+        ("calibration", "calibration", &settings.calibration_file),
+    ];
+    for (entry, key, file) in files {
+        if let Some(file) = file
+            && error.key.starts_with(entry)
+            && error.key != key
+        {
+            let problem = format!("{}: {}: {}", file.display(), error.key, error.problem);
+            return SettingsError { key: key.into(), problem };
+        }
+    }
+    error
+}
+
+impl ConfiguredDetector for EssGdGemSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(ess::new(self)?))
+    }
+}

@@ -1,0 +1,145 @@
+//! The detectors that there are: this list, and for each of them how its section is read and what is built from it.
+//!
+//! To add one, see `CONTRIBUTING.md`; its settings, and what they say in a configuration, are in its folder of
+//! `evforge_detect`.
+
+mod adc_readout;
+mod beam_monitors;
+mod gdgem;
+mod multiblade;
+mod multigrid;
+pub mod plugin;
+mod sonde;
+
+use crate::document::{TableError, Tables};
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
+use evforge_detect::adc_readout::{AdcReadoutSettings, SampleSink};
+use evforge_detect::beam_monitors::BeamMonitorSettings;
+use evforge_detect::ess::EssSettings;
+use evforge_detect::gdgem::GdGemSettings;
+use evforge_detect::gdgem::ess::EssGdGemSettings;
+use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
+use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
+use evforge_detect::sonde::SondeSettings;
+use plugin::PluginSettings;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// What a detector can be given when it is built.
+type Averages = Option<Box<dyn SampleSink>>;
+
+/// What each detector says of itself.
+trait ConfiguredDetector: Sized {
+    /// Reads the section, and whatever tables and files belong to it.
+    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError>;
+
+    /// Checks everything that can be checked without taking memory.
+    fn check(&self) -> Result<(), SettingsError>;
+
+    /// A fresh detector, whose averaged waveforms go to `averages` if it makes any.
+    fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError>;
+
+    /// How it forms events, by the name in the configuration, if it offers a choice.
+    fn strategy(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// True if it makes averaged waveforms.
+    fn makes_averages(&self) -> bool {
+        false
+    }
+}
+
+/// Settings of a detector of the ESS readout, with those of the table `[ess]`.
+fn with_ess<S: DeserializeOwned>(
+    section: &'static str,
+    tables: &mut Tables<'_>,
+    set: impl FnOnce(&mut S, EssSettings),
+) -> Result<S, TableError> {
+    let ess: EssSettings = tables.require("ess")?;
+    ess.check()?;
+    let mut settings = tables.require(section)?;
+    set(&mut settings, ess);
+    Ok(settings)
+}
+
+/// From the list: the settings of all detectors in one type, and what is asked of them.
+macro_rules! detectors {
+    ($($(#[$doc:meta])* $name:ident($settings:ty) = $section:literal,)+) => {
+        /// Names of the detectors' sections.
+        pub const SECTIONS: [&str; [$($section),+].len()] = [$($section),+];
+
+        /// The settings of one of the detectors.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum DetectorSettings {
+            $($(#[$doc])* $name($settings),)+
+        }
+
+        impl DetectorSettings {
+            /// Reads the section of this name, which is one of [`SECTIONS`].
+            pub(crate) fn read(
+                section: &'static str,
+                tables: &mut Tables<'_>,
+                folder: &Path,
+            ) -> Result<Self, TableError> {
+                match section {
+                    $($section => ConfiguredDetector::read(section, tables, folder).map(Self::$name),)+
+                    _ => Ok(SettingsError::refuse(section, "is no detector")?),
+                }
+            }
+
+            /// Checks everything that can be checked without taking memory.
+            ///
+            /// # Errors
+            /// The first invalid setting; never for a configuration that was read.
+            pub fn check(&self) -> Result<(), SettingsError> {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::check(settings),)+
+                }
+            }
+
+            /// How the detector forms events, by the name in the configuration, if it offers a choice.
+            pub fn strategy(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::strategy(settings),)+
+                }
+            }
+
+            pub(crate) fn makes_averages(&self) -> bool {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::makes_averages(settings),)+
+                }
+            }
+
+            pub(crate) fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::build(settings, averages),)+
+                }
+            }
+        }
+    };
+}
+
+detectors! {
+    /// A Gd-GEM.
+    GdGem(GdGemSettings) = "gdgem",
+    /// A Multi-Grid.
+    MultiGrid(MultiGridSettings) = "multigrid",
+    /// A SoNDe.
+    Sonde(SondeSettings) = "sonde",
+    /// A Multi-Blade.
+    MultiBlade(MultiBladeSettings) = "multiblade",
+    /// Sampled channels.
+    AdcReadout(AdcReadoutSettings) = "adc_readout",
+    /// Beam monitors in the ESS readout.
+    BeamMonitors(BeamMonitorSettings) = "ess_beam_monitors",
+    /// A Multi-Blade in the ESS readout.
+    EssMultiBlade(EssMultiBladeSettings) = "ess_multiblade",
+    /// A Multi-Grid in the ESS readout.
+    EssMultiGrid(EssMultiGridSettings) = "ess_multigrid",
+    /// A Gd-GEM in the ESS readout.
+    EssGdGem(EssGdGemSettings) = "ess_gdgem",
+    /// A detector in a library.
+    Plugin(PluginSettings) = "plugin",
+}

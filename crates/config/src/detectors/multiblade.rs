@@ -1,0 +1,36 @@
+//! `[multiblade]` and `[ess_multiblade]`.
+
+use super::{Averages, ConfiguredDetector, with_ess};
+use crate::document::{TableError, Tables};
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
+use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
+use std::path::Path;
+
+impl ConfiguredDetector for MultiBladeSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        tables.require(section)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(MultiBlade::new(self)?))
+    }
+}
+
+impl ConfiguredDetector for EssMultiBladeSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(self.detector()?))
+    }
+}

@@ -1,0 +1,50 @@
+//! `[multigrid]` and `[ess_multigrid]`.
+
+use super::{Averages, ConfiguredDetector, with_ess};
+use crate::document::{TableError, Tables};
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
+use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, MultiGridSettings};
+use std::path::Path;
+
+impl ConfiguredDetector for MultiGridSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        tables.require(section)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(match self {
+            Self::Mesytec(settings) => Box::new(MultiGrid::new(settings)?),
+            Self::Cncs(settings) => Box::new(MultiGridCncs::new(settings)?),
+        })
+    }
+
+    fn strategy(&self) -> Option<&'static str> {
+        match self {
+            Self::Mesytec(settings) => Some(settings.strategy.name()),
+            Self::Cncs(_) => None,
+        }
+    }
+}
+
+impl ConfiguredDetector for EssMultiGridSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        self.detector()
+    }
+
+    fn strategy(&self) -> Option<&'static str> {
+        Some(self.strategy.name())
+    }
+}

@@ -1,0 +1,22 @@
+//! `[sonde]`.
+
+use super::{Averages, ConfiguredDetector};
+use crate::document::{TableError, Tables};
+use evforge_core::detector::Detector;
+use evforge_core::settings::SettingsError;
+use evforge_detect::sonde::{Sonde, SondeSettings};
+use std::path::Path;
+
+impl ConfiguredDetector for SondeSettings {
+    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
+        tables.require(section)
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        self.check()
+    }
+
+    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(Sonde::new(self)?))
+    }
+}

@@ -1,0 +1,26 @@
+//! Why there is no valid configuration.
+
+use std::path::PathBuf;
+
+/// Why there is no valid configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the configuration {} cannot be read: {source} (see configs/ for examples)", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file, or an override, does not make a valid configuration.
+    #[error("{}{}: {problem}", path.display(), place.map_or(String::new(), |(line, column)| format!(":{line}:{column}")))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line and column, if the problem lies in the file.
+        place: Option<(usize, usize)>,
+        /// What is wrong and what is expected.
+        problem: String,
+    },
+}

@@ -1,0 +1,54 @@
+//! The `[input]` table: how packets travel.
+
+use evforge_core::quantity::ByteSize;
+use evforge_core::settings::SettingsError;
+use serde::Deserialize;
+
+/// How packets travel to the detector and events from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputSettings {
+    /// Packets that one slab holds at most.
+    pub packets_per_slab: usize,
+    /// Bytes that one slab holds at most.
+    pub bytes_per_slab: ByteSize,
+    /// Events that one batch holds at most.
+    pub events_per_batch: usize,
+    /// 1: one thread reads and forms in turn; 2: one reads while the other forms.
+    pub threads: usize,
+}
+
+impl Default for InputSettings {
+    fn default() -> Self {
+        Self {
+            packets_per_slab: 256,
+            bytes_per_slab: ByteSize { bytes: 2 << 20 },
+            events_per_batch: 8192,
+            threads: 1,
+        }
+    }
+}
+
+impl InputSettings {
+    /// Slabs that travel between two threads.
+    pub const SLABS: usize = 4;
+
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
+        let refuse = |key: &str, problem: &str| {
+            Err(SettingsError { key: format!("input.{key}"), problem: problem.to_owned() })
+        };
+        if !(1..=1 << 16).contains(&self.packets_per_slab) {
+            return refuse("packets_per_slab", "must be in 1..=65536");
+        }
+        if self.bytes_per_slab.bytes > 1 << 30 {
+            return refuse("bytes_per_slab", "must be at most 1GiB");
+        }
+        if !(1..=1 << 24).contains(&self.events_per_batch) {
+            return refuse("events_per_batch", "must be in 1..=2^24");
+        }
+        if !(1..=2).contains(&self.threads) {
+            return refuse("threads", "must be 1 or 2");
+        }
+        Ok(())
+    }
+}

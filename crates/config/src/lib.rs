@@ -1,0 +1,73 @@
+//! Configuration files: TOML, one file per instrument, checked down to the last key.
+//!
+//! ```toml
+//! name = "my-detector"            # in reports, metrics and files
+//!
+//! [input]                         # optional: how packets travel
+//! packets_per_slab = 256
+//! threads = 1                     # 1: read and form in turn; 2: a thread for each
+//!
+//! [receive]                       # optional: live packets
+//! address = "0.0.0.0:6006"
+//!
+//! [sequence]                      # optional: how the numbers of packets are read
+//! confirm = 1024
+//!
+//! [threads]                       # optional: where threads run, by name
+//! receive.core = 1
+//!
+//! [pulses]                        # optional: the source's pulses
+//! frequency = "14Hz"
+//!
+//! [[veto]]                        # optional: marks events, deletes none
+//! name = "prompt pulse"
+//! time_of_flight = ["0us", "300us"]
+//!
+//! [outputs.csv]                   # optional: where events go; the options of the command line are short forms of this
+//! file = "events.csv"
+//!
+//! [simulation.beam]               # optional: how `evforge simulate` simulates the detector
+//! neutrons = "20kHz"
+//!
+//! [gdgem]                         # the detector: exactly one such section
+//! readout = "vmm3a"
+//! ```
+//!
+//! Every key can be overridden with `--set key=value` (`--set gdgem.sorting.window=1ms`; `detector` stands for the
+//! detector's section, whichever it is: `--set detector.sorting.window=1ms`). An error names the
+//! file, the line and the column, what was found and what is expected.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | a configuration, with or without a detector | [`Config`], [`CommonConfig`] |
+//! | the list of detectors, and what each of them adds here | [`detectors`] |
+//! | the settings of a detector | `settings` in its folder of `evforge_detect`, where they are also read |
+//! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`] |
+//! | the text: tables, places, overrides | `document` |
+//! | threads for the regions of a partitioned panel | [`region_threads`] |
+
+#![forbid(unsafe_code)]
+
+mod config;
+pub mod detectors;
+mod document;
+mod error;
+mod input;
+mod receive;
+pub mod region_threads;
+mod sequence;
+mod side_file;
+mod threads;
+
+pub use config::{CommonConfig, Config};
+pub use detectors::DetectorSettings;
+pub use detectors::plugin::PluginSettings;
+pub use error::ConfigError;
+pub use evforge_core::quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
+pub use input::InputSettings;
+pub use receive::{MulticastGroup, ReceiveSettings};
+pub use sequence::SequenceSettings;
+pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
+
+#[cfg(test)]
+mod tests;

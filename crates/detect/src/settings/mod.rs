@@ -1,0 +1,182 @@
+//! What the settings of all detectors share.
+//!
+//! Settings are read where they are declared: they are `Deserialize`, in the words of the configuration files. What is
+//! wrong with a single value is found by `check`, whose errors name the key.
+
+pub mod table;
+
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::settings::RefusedValue;
+use serde::de::{Deserialize, Deserializer, Error};
+use table::{defaults, picoseconds, table, value};
+
+/// Picoseconds: all durations of the settings. Times of the electronics must be whole picoseconds.
+pub type Picoseconds = u64;
+
+pub use evforge_core::settings::SettingsError;
+
+/// Time order: what is late, what is a jump, and how much may be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortingSettings {
+    /// How much older than the newest hit of its own source a hit may be.
+    pub window: Picoseconds,
+    /// A step ahead of a source's time by more than this must be confirmed by its next packet.
+    pub leap: Picoseconds,
+    /// A step back by more than this, confirmed by the next packet, is a restart of the source's clock.
+    pub restart: Picoseconds,
+    /// A source that is further than this behind the leading one no longer holds the others back.
+    pub source_lag: Picoseconds,
+    /// Hits (per plane, where there are planes) that may wait.
+    pub max_held_hits: usize,
+    /// Hits that a time group may have.
+    pub max_group_hits: usize,
+    /// Low bits of the hits' times, in ticks, that are left out: 0 to [`LARGEST_DECIMATION`], and 0 for detectors
+    /// other than a Gd-GEM.
+    pub decimation: u32,
+}
+
+table! { SortingSettings {
+    "window" => (.window) picoseconds,
+    "leap" => (.leap) picoseconds,
+    "restart" => (.restart) picoseconds,
+    "source_lag" => (.source_lag) picoseconds,
+    "max_held_hits" => (.max_held_hits) value,
+    "max_group_hits" => (.max_group_hits) value,
+    "decimation" => (.decimation) value,
+} }
+
+defaults! {
+    /// `sorting` of a detector whose electronics send without a pause.
+    pub(crate) continuous: SortingSettings = SortingSettings::CONTINUOUS;
+    /// `sorting` of a readout that tells the pulses of the source.
+    pub(crate) pulsed: SortingSettings = SortingSettings::PULSED;
+}
+
+impl Default for SortingSettings {
+    fn default() -> Self {
+        Self::CONTINUOUS
+    }
+}
+
+const MILLISECOND: Picoseconds = 1_000_000_000;
+
+/// Most low bits of a time that can be left out: some 15 us of a Gd-GEM.
+pub const LARGEST_DECIMATION: u32 = 20;
+
+/// Room that one packet and a released quarantine can need: `max_held_hits` must be well above.
+pub const SMALLEST_HELD_HITS: usize = 8192;
+
+impl SortingSettings {
+    /// What holds for a detector whose electronics send without a pause.
+    pub const CONTINUOUS: Self = Self {
+        window: MILLISECOND / 2,
+        leap: 2 * MILLISECOND,
+        restart: 1000 * MILLISECOND,
+        source_lag: 60_000 * MILLISECOND,
+        max_held_hits: 1 << 18,
+        max_group_hits: 1 << 14,
+        decimation: 0,
+    };
+
+    /// What holds for a readout that tells the pulses of the source: nothing may come between two of them, queues that
+    /// are silent although they are listed hold the others back for some pulses only, and what was read out at the end
+    /// of a pulse may come well after the beginning of the next.
+    pub const PULSED: Self = Self {
+        window: 10 * MILLISECOND,
+        leap: 1000 * MILLISECOND,
+        source_lag: 500 * MILLISECOND,
+        ..Self::CONTINUOUS
+    };
+
+    /// Checks the settings, alone and with one another; keys begin with `sorting.`.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.decimation != 0 {
+            return SettingsError::refuse("sorting.decimation", "is for [gdgem] only: remove it");
+        }
+        self.check_decimated()
+    }
+
+    /// As [`SortingSettings::check`], for a detector that can leave out low bits of times.
+    ///
+    /// # Errors
+    /// The first setting that cannot be.
+    pub fn check_decimated(&self) -> Result<(), SettingsError> {
+        if self.decimation > LARGEST_DECIMATION {
+            let problem = format!("{} is not in 0..={LARGEST_DECIMATION}", self.decimation);
+            return SettingsError::refuse("sorting.decimation", problem);
+        }
+        if self.window == 0 || self.window > 1_000_000_000_000 {
+            return SettingsError::refuse("sorting.window", "must lie above 0 and at most at 1s");
+        }
+        for (key, value) in [("leap", self.leap), ("restart", self.restart), ("source_lag", self.source_lag)]
+        {
+            if value < self.window {
+                let problem = "must be at least as long as sorting.window";
+                return SettingsError::refuse(format!("sorting.{key}"), problem);
+            }
+        }
+        if !(SMALLEST_HELD_HITS..=1 << 30).contains(&self.max_held_hits) {
+            let problem = format!("{} is not in {SMALLEST_HELD_HITS}..=2^30", self.max_held_hits);
+            return SettingsError::refuse("sorting.max_held_hits", problem);
+        }
+        if !(1..=1 << 20).contains(&self.max_group_hits) {
+            let problem = format!("{} is not in 1..=2^20", self.max_group_hits);
+            return SettingsError::refuse("sorting.max_group_hits", problem);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the table `geometry` of a flat detector: columns and rows, `nx` and `ny`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn flat_geometry<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LogicalGeometry, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Geometry {
+        nx: u32,
+        ny: u32,
+    }
+    let Geometry { nx, ny } = Geometry::deserialize(deserializer)?;
+    LogicalGeometry::flat(nx, ny).map_err(|error| D::Error::custom(RefusedValue::new(error.to_string())))
+}
+
+/// Reads the table `geometry` of a detector of one or several flat panels: `nx`, `ny`, `panels`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn panel_geometry<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LogicalGeometry, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Geometry {
+        nx: u32,
+        ny: u32,
+        #[serde(default = "one")]
+        panels: u32,
+    }
+    fn one() -> u32 {
+        1
+    }
+    let Geometry { nx, ny, panels } = Geometry::deserialize(deserializer)?;
+    let geometry = LogicalGeometry::new(nx, ny, 1, panels);
+    geometry.map_err(|error| D::Error::custom(RefusedValue::new(error.to_string())))
+}
+
+/// Reads one of two words: true if it is the second, as in `times = "nanoseconds"` or `"ticks"`.
+///
+/// # Errors
+/// If it is another word.
+pub fn second_of_two<'de, D: Deserializer<'de>>(
+    words: &'static [&'static str; 2],
+    deserializer: D,
+) -> Result<bool, D::Error> {
+    let found = String::deserialize(deserializer)?;
+    match words.iter().position(|word| *word == found) {
+        Some(place) => Ok(place == 1),
+        None => Err(D::Error::unknown_variant(&found, words)),
+    }
+}
