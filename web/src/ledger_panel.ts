@@ -64,9 +64,9 @@ function packetRows(rows: DocumentFragment, ledger: Ledger): void {
   row(table, "received", grouped(packets.received));
   row(table, "lost", packets.sent === undefined ? "not known" : grouped(packets.lost), packets.lost > 0 ? "bad" : "");
   if (packets.lost > 0) {
-    for (const place of ledger.places) {
-      const name = `at: ${place.place}${place.inferred ? " (inferred)" : ""}`;
-      row(table, name, grouped(place.packets), "minor");
+    for (const loss of ledger.locations) {
+      const name = `at: ${loss.location}${loss.inferred ? " (inferred)" : ""}`;
+      row(table, name, grouped(loss.packets), "minor");
     }
     if (ledger.unlocated > 0) row(table, "at: unlocated", grouped(ledger.unlocated), "minor");
   }

@@ -48,7 +48,7 @@ export interface Ledger {
   packets: Packets;
   handed_over: number;
   sources: Source[];
-  places: { place: string; packets: number; inferred: boolean }[];
+  locations: { location: string; packets: number; inferred: boolean }[];
   unlocated: number;
   readouts: number;
   hits: number;

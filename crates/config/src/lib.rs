@@ -63,7 +63,7 @@ pub use config::{CommonConfig, Config};
 pub use detectors::DetectorSettings;
 pub use detectors::plugin::PluginSettings;
 pub use error::ConfigError;
-pub use evforge_core::quantity::{ByteSize, Duration, Frequency, QuantityError, Rate};
+pub use evforge_core::quantity::{ByteSize, Frequency, QuantityError, Rate, TimeSpan};
 pub use input::InputSettings;
 pub use receive::{MulticastGroup, ReceiveSettings};
 pub use sequence::SequenceSettings;

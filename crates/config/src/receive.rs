@@ -1,6 +1,6 @@
 //! The `[receive]` section: how packets come in live.
 
-use evforge_core::quantity::{ByteSize, Duration};
+use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_core::settings::SettingsError;
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::{ReceiveMethod, ReceivePlan};
@@ -47,11 +47,11 @@ pub struct ReceiveSettings {
     /// Memory for one datagram without `coalesce`; larger ones are cut and counted.
     pub slot: ByteSize,
     /// How long to spin for packets before sleeping.
-    pub spin: Duration,
+    pub spin: TimeSpan,
     /// The kernel stamps each packet when it arrives, and not this program when it fetches it.
     pub kernel_stamps: bool,
     /// How long the kernel asks the card for packets before it waits for an interrupt; none: not at all.
-    pub busy_poll: Option<Duration>,
+    pub busy_poll: Option<TimeSpan>,
 }
 
 /// A multicast group to receive.
@@ -81,7 +81,7 @@ impl Default for ReceiveSettings {
             buffer: ByteSize { bytes: 16_000_000 },
             coalesce: true,
             slot: ByteSize { bytes: 9216 },
-            spin: Duration { picoseconds: 50_000_000 },
+            spin: TimeSpan { picoseconds: 50_000_000 },
             kernel_stamps: false,
             busy_poll: None,
         }
@@ -162,7 +162,7 @@ impl ReceiveSettings {
             slot: usize::try_from(self.slot.bytes)?,
             spin,
             kernel_stamps: self.kernel_stamps,
-            busy_poll: self.busy_poll.map(Duration::to_std).unwrap_or_default(),
+            busy_poll: self.busy_poll.map(TimeSpan::to_std).unwrap_or_default(),
             ..ReceiverOptions::new(self.address)
         };
         let xdp = self.interface.as_ref().map(|interface| XdpOptions {

@@ -6,7 +6,7 @@
 //! misses an observation has lost nothing.
 
 use crate::event::PixelId;
-use crate::quantity::Duration;
+use crate::quantity::TimeSpan;
 use crate::settings::RefusedValue;
 use serde::Deserialize;
 
@@ -60,14 +60,14 @@ pub const MOST_TIME_OF_FLIGHT_BINS: u32 = 1_000_000;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct BinsTable {
-    from: Duration,
-    to: Duration,
+    from: TimeSpan,
+    to: TimeSpan,
     bins: u32,
 }
 
 impl Default for BinsTable {
     fn default() -> Self {
-        Self { from: Duration { picoseconds: 0 }, to: Duration { picoseconds: 71_428_571_000 }, bins: 714 }
+        Self { from: TimeSpan { picoseconds: 0 }, to: TimeSpan { picoseconds: 71_428_571_000 }, bins: 714 }
     }
 }
 
@@ -75,7 +75,7 @@ impl TryFrom<BinsTable> for TimeOfFlightBins {
     type Error = RefusedValue;
 
     fn try_from(table: BinsTable) -> Result<Self, RefusedValue> {
-        let nanoseconds = |duration: Duration| u32::try_from(duration.picoseconds / 1000).ok();
+        let nanoseconds = |duration: TimeSpan| u32::try_from(duration.picoseconds / 1000).ok();
         let range = nanoseconds(table.from).zip(nanoseconds(table.to));
         range.and_then(|(from, to)| Self::new(from, to, table.bins)).ok_or_else(|| {
             RefusedValue::new(format!(

@@ -4,7 +4,7 @@
 //! configured period: pulse *n* begins at `offset + n * period`. The period is kept as a fraction, because
 //! 14 Hz (ESS) is not a whole number of nanoseconds.
 
-use crate::quantity::{Duration, Frequency};
+use crate::quantity::{Frequency, TimeSpan};
 use crate::settings::{RefusedValue, SettingsError};
 use serde::Deserialize;
 
@@ -23,12 +23,12 @@ pub struct PulseTrain {
 struct Pulses {
     frequency: Frequency,
     /// Start of a pulse on the detector's clock.
-    start: Duration,
+    start: TimeSpan,
 }
 
 impl Default for Pulses {
     fn default() -> Self {
-        Self { frequency: Frequency { millihertz: 14_000 }, start: Duration { picoseconds: 0 } }
+        Self { frequency: Frequency { millihertz: 14_000 }, start: TimeSpan { picoseconds: 0 } }
     }
 }
 

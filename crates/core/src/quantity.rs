@@ -37,19 +37,19 @@ fn exact(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u6
 
 /// A length of time, exact to the picosecond, up to 213 days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Duration {
+pub struct TimeSpan {
     /// Its length in picoseconds.
     pub picoseconds: u64,
 }
 
-impl Duration {
+impl TimeSpan {
     /// The standard library's duration, cut to whole nanoseconds.
     pub fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.picoseconds / 1000)
     }
 }
 
-impl std::str::FromStr for Duration {
+impl std::str::FromStr for TimeSpan {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
@@ -145,14 +145,14 @@ macro_rules! from_toml_string {
     )+};
 }
 
-from_toml_string!(Duration, ByteSize, Frequency);
+from_toml_string!(TimeSpan, ByteSize, Frequency);
 
 /// Reads a duration in picoseconds, for `#[serde(deserialize_with = …)]`.
 ///
 /// # Errors
 /// If it is not a duration with a unit.
 pub fn picoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    Ok(Duration::deserialize(deserializer)?.picoseconds)
+    Ok(TimeSpan::deserialize(deserializer)?.picoseconds)
 }
 
 /// As [`picoseconds`], for a key that may be left out (`default`).
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn times_are_exact() {
-        let parse = |text: &str| text.parse::<Duration>().map(|time| time.picoseconds);
+        let parse = |text: &str| text.parse::<TimeSpan>().map(|time| time.picoseconds);
         assert_eq!(parse("22.5ns"), Ok(22_500));
         assert_eq!(parse("3.125 ns"), Ok(3_125));
         assert_eq!(parse("500µs"), parse("500us"));

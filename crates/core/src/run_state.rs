@@ -7,6 +7,9 @@ pub use crate::output_state::{OutputCounters, OutputState};
 use crate::pulsed::Calendar;
 use std::time::Duration;
 
+/// Number of the form of reports in JSON (`schema`): raised when a key is renamed or removed. `CHANGELOG.md` lists what was.
+pub const REPORT_SCHEMA: u32 = 2;
+
 /// Everything that is known of a run at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {

@@ -5,9 +5,9 @@
 //! earlier one, and leaves in order. What leaves depends on each source's packets alone.
 
 use crate::hit::Timed;
-use crate::joint_time::{Closing, DataTime, JointTime};
 use crate::source_clock::{ClockCounts, SourceClock};
 use crate::time_order::TimeOrder;
+use crate::watermark::{Closing, DataTime, Watermark};
 use evforge_core::event::{Event, EventBatch, PixelId};
 
 /// An event with its time in ticks.
@@ -42,7 +42,7 @@ pub struct OrderRules {
     /// How far behind the newest event of its source an event may be.
     pub window: u64,
     /// Steps ahead by more than this must be confirmed by the next packet.
-    pub leap: u64,
+    pub forward_jump: u64,
     /// Steps back by more than this restart the source's clock, if they are confirmed.
     pub restart: u64,
     /// How far a source may be behind the leading one before it no longer holds the others back.
@@ -58,7 +58,7 @@ pub struct OrderRules {
 pub struct EventOrder {
     clocks: Vec<SourceClock<TimedEvent>>,
     waiting: [TimeOrder; 1],
-    joint: JointTime,
+    joint: Watermark,
     closing: Closing,
     room_for_a_packet: usize,
     forced: u64,
@@ -68,12 +68,12 @@ impl EventOrder {
     /// For `sources` sources, numbered from 0.
     pub fn new(rules: &OrderRules, sources: usize) -> Self {
         let room_for_a_packet = 2 * rules.packet_events;
-        let clock = || SourceClock::new(rules.window, rules.leap, rules.restart, rules.packet_events);
+        let clock = || SourceClock::new(rules.window, rules.forward_jump, rules.restart, rules.packet_events);
         let capacity = rules.max_held.max(2 * room_for_a_packet);
         Self {
             clocks: (0..sources).map(|_| clock()).collect(),
             waiting: [TimeOrder::new(capacity, 0).with_payload_order()],
-            joint: JointTime::new(rules.source_lag),
+            joint: Watermark::new(rules.source_lag),
             closing: Closing::default(),
             room_for_a_packet,
             forced: 0,
@@ -217,7 +217,7 @@ mod tests {
 
     const RULES: OrderRules = OrderRules {
         window: 50,
-        leap: 1000,
+        forward_jump: 1000,
         restart: 100_000,
         source_lag: 500,
         max_held: 64,

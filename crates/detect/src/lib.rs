@@ -8,7 +8,7 @@
 //! | correct amplitudes and times of single channels | [`calibration`] |
 //! | leave out masked channels, and count them | [`channel_mask`] |
 //! | judge the times of each source | [`source_clock`] |
-//! | join the sources' times, close time step by step | [`time_line`], [`joint_time`] |
+//! | join the sources' times, close time step by step | [`source_clocks`], [`watermark`] |
 //! | put what is nearly in order into order | [`time_order`], [`time_sort`] |
 //! | whole events of several sources into order | [`event_order`] |
 //! | the hits of each module into windows, their events into order | [`module_windows`] |
@@ -54,7 +54,6 @@ pub mod ess;
 pub mod event_order;
 pub mod gdgem;
 pub mod hit;
-pub mod joint_time;
 #[cfg(test)]
 mod ledger_tests;
 mod memory;
@@ -69,11 +68,12 @@ pub mod plane_sorter;
 pub mod settings;
 pub mod sonde;
 pub mod source_clock;
+pub mod source_clocks;
 pub mod strip_clusterer;
 pub mod strip_former;
 mod strip_rules;
 pub mod tick;
-pub mod time_line;
 pub mod time_order;
 pub mod time_sort;
 pub mod track_monitor;
+pub mod watermark;

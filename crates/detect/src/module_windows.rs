@@ -7,9 +7,9 @@
 
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
-use crate::joint_time::{Closing, DataTime, SMALLEST_STEP};
 use crate::source_clock::AcceptedHits;
 use crate::time_order::TimeOrder;
+use crate::watermark::{Closing, DataTime, SMALLEST_STEP};
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::MonitorData;
 

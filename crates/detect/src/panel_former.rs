@@ -4,12 +4,12 @@
 //! order of epoch, time and panel over all panels. A detector of one panel pays nothing for the others.
 
 use crate::hit::Hit;
-use crate::joint_time::DataTime;
 use crate::partition::RegionExecutor;
 use crate::plane_matching::{MatchedClusters, PLANES};
 use crate::source_clock::AcceptedHits;
 use crate::strip_former::{FormerCounts, StripFormer, StripRules};
 use crate::track_monitor::Watch;
+use crate::watermark::DataTime;
 use std::sync::Arc;
 
 /// Matched clusters of a panel.

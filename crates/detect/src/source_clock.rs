@@ -6,16 +6,16 @@
 //!
 //! | its time | it is | and therefore |
 //! |---|---|---|
-//! | above front + leap | ahead | put into quarantine |
+//! | above front + forward jump | ahead | put into quarantine |
 //! | above front + window, up to that | a step ahead | accepted; the front follows if the next hit confirms it |
 //! | from front - window to front + window | on the line | accepted; the front follows |
 //! | from front - restart to below that | late | discarded |
 //! | below front - restart | behind | put into quarantine |
 //!
-//! One wild time stamp must not make all later hits late. A **step** within the leap is therefore taken only with two hits:
+//! One wild time stamp must not make all later hits late. A **step** within the forward jump is therefore taken only with two hits:
 //! the next one of the source confirms it by being at the step less the window, or later; otherwise the step has been a
 //! wild stamp, and the front stays where it was. The **first** hit of a source is such a step: until another one confirms
-//! it, the source has no front. **Jumps** beyond the leap wait until the next packet of the source that
+//! it, the source has no front. **Jumps** beyond the forward jump wait until the next packet of the source that
 //! has a hit: the time *D* of its first hit decides.
 //!
 //! * If D is behind, the source's clock has been restarted: from the first quarantined hit that is behind, a
@@ -47,8 +47,8 @@ pub struct ClockCounts {
     pub late_signs: u64,
     /// Signs of time discarded because the next packet did not confirm their jump.
     pub refuted_signs: u64,
-    /// Confirmed steps ahead by more than the leap.
-    pub leaps: u64,
+    /// Confirmed steps ahead by more than the forward jump.
+    pub forward_jumps: u64,
     /// Confirmed restarts of the clock.
     pub restarts: u64,
 }
@@ -62,7 +62,7 @@ impl std::ops::Add for ClockCounts {
             refuted: self.refuted + other.refuted,
             late_signs: self.late_signs + other.late_signs,
             refuted_signs: self.refuted_signs + other.refuted_signs,
-            leaps: self.leaps + other.leaps,
+            forward_jumps: self.forward_jumps + other.forward_jumps,
             restarts: self.restarts + other.restarts,
         }
     }
@@ -87,7 +87,7 @@ pub trait AcceptedHits<T = Hit> {
 #[derive(Debug)]
 pub struct SourceClock<T = Hit> {
     window: u64,
-    leap: u64,
+    forward_jump: u64,
     restart: u64,
     started: bool,
     epoch: u32,
@@ -111,12 +111,12 @@ pub struct SourceClock<T = Hit> {
 }
 
 impl<T: Timed> SourceClock<T> {
-    /// A clock with the given window, leap and restart in ticks. `packet_hits` is the largest number of hits in a
+    /// A clock with the given window, forward jump and restart in ticks. `packet_hits` is the largest number of hits in a
     /// packet, which is all that a quarantine can ever hold.
-    pub fn new(window: u64, leap: u64, restart: u64, packet_hits: usize) -> Self {
+    pub fn new(window: u64, forward_jump: u64, restart: u64, packet_hits: usize) -> Self {
         Self {
             window,
-            leap,
+            forward_jump,
             restart,
             started: false,
             epoch: 0,
@@ -237,7 +237,7 @@ impl<T: Timed> SourceClock<T> {
     }
 
     fn relation(&self, time: u64) -> Relation {
-        if time > self.front.saturating_add(self.leap) {
+        if time > self.front.saturating_add(self.forward_jump) {
             Relation::Ahead
         } else if time >= self.front.saturating_sub(self.window) {
             Relation::OnLine
@@ -255,9 +255,9 @@ impl<T: Timed> SourceClock<T> {
             self.begin_at(plane, hit, accepted);
             return;
         }
-        // What is further ahead than a leap may be wild itself, and decides nothing but whether a source has begun.
+        // What is further ahead than a forward jump may be wild itself, and decides nothing but whether a source has begun.
         if let Some(step) = self.step
-            && (self.is_first || hit.time() <= step.saturating_add(self.leap))
+            && (self.is_first || hit.time() <= step.saturating_add(self.forward_jump))
         {
             self.step = None;
             if hit.time().saturating_add(self.window) >= step {
@@ -332,11 +332,11 @@ impl<T: Timed> SourceClock<T> {
             } else if hit.time() < self.front.saturating_sub(self.window) {
                 self.count_late(plane);
             } else {
-                leapt |= hit.time() > self.front.saturating_add(self.leap);
+                leapt |= hit.time() > self.front.saturating_add(self.forward_jump);
                 self.take(plane, hit, accepted);
             }
         }
-        self.counts.leaps += u64::from(leapt);
+        self.counts.forward_jumps += u64::from(leapt);
         self.quarantine.clear();
     }
 }
@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Judges packets of times with window 10, leap 100 and restart 1000.
+    /// Judges packets of times with window 10, forward jump 100 and restart 1000.
     fn judge(packets: &[&[u64]]) -> (Vec<(u32, u64)>, ClockCounts) {
         let mut clock = SourceClock::<Hit>::new(10, 100, 1000, 100);
         let mut line = Line::default();
@@ -417,42 +417,42 @@ mod tests {
     fn a_wild_stamp_among_true_leaps_is_told_apart_by_the_next_packet() {
         let (line, counts) = judge(&[&[100], &[9_000_000, 5_000, 7_000], &[9_000]]);
         assert_eq!(line, [(0, 100), (0, 5_000), (0, 7_000), (0, 9_000)]);
-        assert_eq!(counts, ClockCounts { refuted: 1, leaps: 2, ..Default::default() });
+        assert_eq!(counts, ClockCounts { refuted: 1, forward_jumps: 2, ..Default::default() });
     }
 
     #[test]
     fn a_sparse_source_loses_nothing() {
         let (line, counts) = judge(&[&[100], &[9_000, 9_001], &[20_000], &[20_001]]);
         assert_eq!(line, [(0, 100), (0, 9_000), (0, 9_001), (0, 20_000), (0, 20_001)]);
-        assert_eq!(counts, ClockCounts { leaps: 2, ..Default::default() });
+        assert_eq!(counts, ClockCounts { forward_jumps: 2, ..Default::default() });
     }
 
     #[test]
     fn a_clock_that_restarts_begins_a_new_epoch() {
         let (line, counts) = judge(&[&[50_000], &[50_001, 5], &[6, 2_000], &[2_001]]);
         assert_eq!(line, [(0, 50_000), (0, 50_001), (1, 5), (1, 6), (1, 2_000), (1, 2_001)]);
-        assert_eq!(counts, ClockCounts { leaps: 1, restarts: 1, ..Default::default() });
+        assert_eq!(counts, ClockCounts { forward_jumps: 1, restarts: 1, ..Default::default() });
     }
 
     #[test]
     fn what_leapt_before_a_restart_in_the_same_packet_is_kept() {
         let (line, counts) = judge(&[&[50_000], &[60_000, 60_001, 5, 90_000], &[6]]);
         assert_eq!(line, [(0, 50_000), (0, 60_000), (0, 60_001), (1, 5), (1, 6)]);
-        assert_eq!(counts, ClockCounts { leaps: 1, restarts: 1, refuted: 1, ..Default::default() });
+        assert_eq!(counts, ClockCounts { forward_jumps: 1, restarts: 1, refuted: 1, ..Default::default() });
     }
 
     #[test]
     fn a_hit_from_long_ago_does_not_restart_a_clock_that_goes_on() {
         let (line, counts) = judge(&[&[49_999, 50_000, 5], &[50_001], &[50_200, 7], &[50_400], &[50_401]]);
         assert_eq!(line, [49_999, 50_000, 50_001, 50_200, 50_400, 50_401].map(|time| (0, time)));
-        assert_eq!(counts, ClockCounts { refuted: 2, leaps: 2, ..Default::default() });
+        assert_eq!(counts, ClockCounts { refuted: 2, forward_jumps: 2, ..Default::default() });
     }
 
     #[test]
     fn the_end_of_the_input_releases_a_quarantine() {
         let (line, counts) = judge(&[&[100, 9_000]]);
         assert_eq!(line, [(0, 100), (0, 9_000)]);
-        assert_eq!(counts.leaps, 1);
+        assert_eq!(counts.forward_jumps, 1);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 
 use crate::cluster::Cluster;
 use crate::hit::Hit;
-use crate::joint_time::{Closing, DataTime};
 use crate::partition::{OneByOne, Partition, RegionExecutor};
 use crate::plane_matching::{MatchedClusters, PLANES, PlaneMatcher};
 use crate::plane_sorter::{NextGroup, PlaneSorter};
@@ -14,6 +13,7 @@ use crate::source_clock::AcceptedHits;
 use crate::strip_clusterer::StripClusterer;
 pub use crate::strip_rules::StripRules;
 use crate::track_monitor::{Unwatched, Watch};
+use crate::watermark::{Closing, DataTime};
 use std::sync::Arc;
 
 /// Counts of what has been left out on the way.

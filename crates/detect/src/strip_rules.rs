@@ -1,8 +1,8 @@
 //! How the hits of two planes of strips become events: what the former, and the regions of a partition, go by.
 
 use crate::cluster::ClusterRule;
-use crate::joint_time::SMALLEST_STEP;
 use crate::plane_matching::{MatchRule, PLANES};
+use crate::watermark::SMALLEST_STEP;
 
 /// How the planes of a panel are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub struct TimeOrder {
     payload_order: bool,
 }
 
-/// So that [`Closing`](crate::joint_time::Closing) closes orders and what contains one alike.
+/// So that [`Closing`](crate::watermark::Closing) closes orders and what contains one alike.
 impl AsMut<TimeOrder> for TimeOrder {
     #[inline]
     fn as_mut(&mut self) -> &mut TimeOrder {

@@ -77,7 +77,7 @@ fn section_5_the_reference_s_packets() {
     let seconds = u64::from(u32::from_be_bytes([template[18], template[19], template[20], template[21]]));
     let fraction = u64::from(u32::from_be_bytes([template[22], template[23], template[24], template[25]]));
     assert_eq!(events[1], Event { time_ns: nanoseconds(seconds, fraction + place as u64), pixel_id: 1 });
-    let counts = ["readouts", "samples", "idle_packets", "mean_values"].map(|name| value(&detector, name));
+    let counts = ["readouts", "samples", "heartbeats", "averages"].map(|name| value(&detector, name));
     assert_eq!(counts, [2, 4576 + 4468, 1, 457 + 446]);
     // Ten samples, each a sum of four: 0 + 1 + ... + 9 = 45, divided by 40; from three ticks before the time of
     // the run, half of 39 ticks later.

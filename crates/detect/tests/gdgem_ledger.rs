@@ -126,7 +126,7 @@ fn times_that_leap_ahead_or_run_back_are_counted_and_the_rest_is_unharmed() {
     let expected = form(&mut clean, &stream(None));
     assert_eq!(expected.len(), 40);
     // 65 536 crossings are 1.47 ms: far ahead, somewhat late, and from long ago.
-    for (wild, counter) in [(2_000_000, "unconfirmed_leap"), (1010, "late"), (3, "unconfirmed_leap")] {
+    for (wild, counter) in [(2_000_000, "unconfirmed_jump"), (1010, "late"), (3, "unconfirmed_jump")] {
         let mut detector = GdGem::new(&settings()).unwrap();
         assert_eq!(form(&mut detector, &stream(Some(wild))), expected, "{wild}");
         assert_eq!(value(&detector, counter), 10, "{wild}");

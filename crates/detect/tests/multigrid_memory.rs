@@ -46,7 +46,7 @@ fn main() {
     settings.mask = vec![MaskSettings { bus: 0, channel: 3, reason: "hot".into() }];
     settings.time.order = Ordering::Time(SortingSettings {
         window: 500_000_000,
-        leap: 2_000_000_000,
+        forward_jump: 2_000_000_000,
         restart: 1_000_000_000_000,
         source_lag: 60_000_000_000_000,
         max_held_hits: 8192,

@@ -35,7 +35,7 @@ fn settings(sequence: EventSequence) -> SondeSettings {
         sequence,
         sorting: SortingSettings {
             window: 500_000_000,
-            leap: 2_000_000_000,
+            forward_jump: 2_000_000_000,
             restart: 1_000_000_000_000,
             source_lag: 60_000_000_000_000,
             max_held_hits: 8192,

@@ -12,7 +12,7 @@ use evforge_detect::multiblade::{CassetteCounters, MultiBladeCounters};
 use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, OutletCounters};
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
-use evforge_detect::time_line::TimeLineCounters;
+use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
@@ -40,7 +40,7 @@ pub fn counter_table() -> String {
     add_stage::<DepartureCounters>(&mut text, "What the kernel lost of what it was given to send");
     add_stage::<RecordCounters>(&mut text, "Recording packets");
     add_stage::<PacketCounters>(&mut text, "Packets of any detector");
-    add_stage::<TimeLineCounters>(&mut text, "Putting the hits of several sources into order");
+    add_stage::<SourceClockCounters>(&mut text, "Putting the hits of several sources into order");
     add_stage::<GdGemCounters>(&mut text, "Packets and readouts of a Gd-GEM with SRS");
     add_stage::<TrackCounters>(&mut text, "Forming events of the tracks in a Gd-GEM");
     add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");

@@ -7,7 +7,7 @@ use crate::run::Observer;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
-use evforge_config::{Duration, Frequency};
+use evforge_config::{Frequency, TimeSpan};
 use evforge_lab::demonstration::{mask_json, send_pulses, tells_sources_by_address};
 use evforge_lab::shipped;
 use evforge_lab::simulation;
@@ -29,7 +29,7 @@ pub(crate) struct DemoArguments {
     detector: String,
     /// End after so long (60s); without it, Ctrl-C ends it
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// Folder for what the demonstration writes
     #[arg(long, default_value = "demo-output", value_name = "FOLDER")]
     output: PathBuf,
@@ -101,7 +101,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
         record: None,
     };
     let (tell, told) = channel();
-    let ends_after = arguments.ends_after.map(Duration::to_std);
+    let ends_after = arguments.ends_after.map(TimeSpan::to_std);
     let (report, sent) = std::thread::scope(|scope| {
         let (all_sent, stop) = (&all_sent, &stop);
         let electronics = scope.spawn(move || {

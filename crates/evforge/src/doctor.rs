@@ -1,4 +1,4 @@
-//! `evforge doctor`: what limits receiving on this host, and the command that mends it.
+//! `evforge doctor`: what limits receiving on this host, and the command that fixes it.
 
 use crate::CommandError;
 use crate::configuration::read_common;
@@ -60,7 +60,9 @@ fn to_json(findings: &[Finding]) -> Result<String, CommandError> {
                 "subject": finding.subject,
                 "verdict": finding.verdict.name().to_lowercase(),
                 "found": finding.found,
-                "mend": finding.mend,
+                "fix": finding.fix,
+                // Its former name, until release 0.3.
+                "mend": finding.fix,
             })
         })
         .collect();
@@ -72,8 +74,8 @@ fn to_text(findings: &[Finding]) -> String {
     for finding in findings {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{:<8} {:<19} {}", finding.verdict.name(), finding.subject, finding.found);
-        if let Some(mend) = &finding.mend {
-            let _ = writeln!(text, "{:<28} -> {mend}", "");
+        if let Some(fix) = &finding.fix {
+            let _ = writeln!(text, "{:<28} -> {fix}", "");
         }
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();

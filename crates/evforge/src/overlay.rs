@@ -6,7 +6,7 @@ use crate::input::open;
 use crate::output::{check_writable, print, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use evforge_lab::overlay::{OverlayFormat, OverlayOutcome, OverlayRun};
 use evforge_pipeline::report::grouped;
 use evforge_sim::overlay::OverlayOptions;
@@ -40,7 +40,7 @@ pub(crate) struct OverlayArguments {
     stretch: u32,
     /// Begin each copy so long after the one before it; otherwise copies begin at random times
     #[arg(long, value_name = "TIME")]
-    shift: Option<Duration>,
+    shift: Option<TimeSpan>,
     /// Move copies on the detector too, by random numbers of strips: for one that is the same everywhere
     #[arg(long)]
     strips: bool,
@@ -49,7 +49,7 @@ pub(crate) struct OverlayArguments {
     background: bool,
     /// Lose what comes in a channel sooner than this after another readout
     #[arg(long, value_name = "TIME", default_value = "0ns")]
-    dead_time: Duration,
+    dead_time: TimeSpan,
     /// Silence around an isolated neutron, in multiples of the largest gap of time that the configuration has
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
     isolation: f64,

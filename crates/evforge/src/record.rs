@@ -7,7 +7,7 @@ use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_config::{ByteSize, Duration, ReceiveSettings};
+use evforge_config::{ByteSize, ReceiveSettings, TimeSpan};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};
 use evforge_net::session::SessionLimits;
@@ -33,10 +33,10 @@ pub(crate) struct RecordArguments {
     files: RecordFileArguments,
     /// End after so long (60s, 2h)
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// End when no packet has come for so long, once there were some
     #[arg(long, value_name = "TIME")]
-    idle: Option<Duration>,
+    idle: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each port
     #[arg(long, value_name = "SIZE", default_value = "64MB")]
     buffer: ByteSize,
@@ -73,7 +73,7 @@ pub(crate) struct RecordLimits {
     rotate_size: Option<ByteSize>,
     /// Begin another file after this time (60s)
     #[arg(long, value_name = "TIME")]
-    rotate_time: Option<Duration>,
+    rotate_time: Option<TimeSpan>,
     /// Memory for packets that wait for the disk, for each port; when it is full, packets are dropped and counted
     #[arg(long, value_name = "SIZE", default_value = "256MB")]
     record_queue: ByteSize,
@@ -99,7 +99,7 @@ impl RecordLimits {
         }
         let rotation = Rotation {
             size: self.rotate_size.map(|size| size.bytes),
-            time: self.rotate_time.map(Duration::to_std),
+            time: self.rotate_time.map(TimeSpan::to_std),
         };
         let names = if rotation.is_on() { FileNames::numbered(output) } else { FileNames::single(output) };
         tell_recordings(&names);
@@ -160,8 +160,8 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         queue: arguments.files.limits.queue()?,
         limits: SessionLimits {
             stop: &*stop_on_signals()?,
-            ends_after: arguments.ends_after.map(Duration::to_std),
-            idle_limit: arguments.idle.map(Duration::to_std),
+            ends_after: arguments.ends_after.map(TimeSpan::to_std),
+            idle_limit: arguments.idle.map(TimeSpan::to_std),
         },
         sources,
     };

@@ -9,6 +9,7 @@ use clap::Args;
 use evforge_config::Rate;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
+use evforge_core::run_state::REPORT_SCHEMA;
 use evforge_lab::electronics_sender::send_all;
 use evforge_net::capture::JoinedFiles;
 use evforge_net::pace::Pace;
@@ -38,7 +39,7 @@ pub(crate) struct ReplayArguments {
     merge: bool,
     /// Begin each further capture so long after the end of the one before, whatever their time stamps say
     #[arg(long, value_name = "TIME", conflicts_with = "merge")]
-    pause: Option<evforge_config::Duration>,
+    pause: Option<evforge_config::TimeSpan>,
     /// Keep the capture's own timing, so many times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, conflicts_with_all = ["rate", "unpaced"])]
     speed: f64,
@@ -116,7 +117,7 @@ fn open_all(
         1 => sources.remove(0),
         _ if arguments.merge => Box::new(JoinedFiles::by_stamp(sources)),
         _ => {
-            let pause = arguments.pause.map(evforge_config::Duration::to_std);
+            let pause = arguments.pause.map(evforge_config::TimeSpan::to_std);
             Box::new(JoinedFiles::one_by_one(sources, pause))
         }
     })
@@ -197,6 +198,7 @@ fn to_json(report: &SendReport, arguments: &ReplayArguments) -> serde_json::Valu
     });
     json!({
         "evforge": env!("CARGO_PKG_VERSION"),
+        "schema": REPORT_SCHEMA,
         "to": arguments.to.to_string(),
         "asked": asked(arguments),
         "packets": report.packets,

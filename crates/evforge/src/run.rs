@@ -12,7 +12,7 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
-use evforge_config::{Config, Duration, InputSettings};
+use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
 use evforge_core::run_state::RunState;
 use evforge_outputs::Registry;
@@ -57,10 +57,10 @@ pub(crate) struct RunArguments {
     interface: Option<String>,
     /// End after so long (60s, 2h); of a live run only
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// End when no packet has come for so long, once there were some; of a live run only
     #[arg(long, value_name = "TIME")]
-    idle: Option<Duration>,
+    idle: Option<TimeSpan>,
     /// Record the packets beside, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Of a live
     /// run only; it never holds up the event formation (docs/record.md)
     #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", conflicts_with = "input")]
@@ -135,8 +135,8 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
             clock: Arc::clone(&outputs.clock),
             samples: outputs.samples.take(),
             stop: &stop,
-            ends_after: arguments.ends_after.map(Duration::to_std),
-            idle_limit: arguments.idle.map(Duration::to_std),
+            ends_after: arguments.ends_after.map(TimeSpan::to_std),
+            idle_limit: arguments.idle.map(TimeSpan::to_std),
         };
         let report = run_live(run, &outputs, arguments.quiet)?;
         outputs.finish(&report, &mut ending);

@@ -5,7 +5,7 @@ use crate::configuration::read_configuration;
 use crate::output::{Ending, check_writable, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
-use evforge_config::Duration;
+use evforge_config::TimeSpan;
 use evforge_lab::demands::Demands;
 use evforge_lab::scored_runs::{ScoredRun, json_of, plot_of, text_of};
 use evforge_sim::score::{Score, ScoreSettings};
@@ -44,7 +44,7 @@ pub(crate) struct ScoreArguments {
 pub(crate) struct LimitArguments {
     /// Largest difference in time between an event and its neutron
     #[arg(long, value_name = "TIME", default_value = "1us")]
-    time: Duration,
+    time: TimeSpan,
     /// Largest distance in pixels between the centre of an event's pixel and its neutron, along each axis: 3, or three
     /// for columns, rows and layers: 3,3,0.5
     #[arg(long, value_name = "PIXELS", default_value = "3", value_parser = distance)]
@@ -83,7 +83,7 @@ pub(crate) struct DemandArguments {
     max_rms: Option<PerAxis>,
     /// Fail if events of resolvable neutrons are earlier or later by more, on average, or spread more in time
     #[arg(long, value_name = "TIME")]
-    max_time_residual: Option<Duration>,
+    max_time_residual: Option<TimeSpan>,
 }
 
 impl DemandArguments {
@@ -165,7 +165,7 @@ impl FromStr for Offset {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (sign, length) = text.trim().strip_prefix('-').map_or((1, text), |length| (-1, length));
-        let length: Duration = length.parse().map_err(|error| format!("{error}"))?;
+        let length: TimeSpan = length.parse().map_err(|error| format!("{error}"))?;
         // A length in picoseconds is, in nanoseconds, never too large for a number with a sign.
         Ok(Self(sign * (length.picoseconds / 1000) as i64))
     }

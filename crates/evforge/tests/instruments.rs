@@ -160,7 +160,7 @@ fn every_instrument_writes_a_file_that_its_users_can_read() {
         assert!(counted > 0 && counted == events.lines().count() as u64 - 1, "{name}: {counted} events");
         assert_eq!(stream["unaccounted"], 0, "{name}");
         assert_eq!(
-            stream["packets"]["places"],
+            stream["packets"]["locations"],
             serde_json::json!({}),
             "{name}: packets were lost on this host"
         );

@@ -139,13 +139,13 @@ fn at(stream: &Value, kind: &str, place: &str) -> u64 {
 /// Every packet that was sent was received or has a place, except those that are to be unlocated. Says how many are lost.
 fn check_balance(stream: &Value, sent: u64, unlocated: u64) -> u64 {
     let sum = |kind: &str| -> u64 {
-        let places = stream["packets"][kind].as_object().expect("places");
+        let places = stream["packets"][kind].as_object().expect("locations");
         places.values().filter_map(Value::as_u64).sum()
     };
     let lost = number(stream, "/packets/lost");
     assert_eq!(number(stream, "/packets/received") + lost, sent, "{stream:#}");
     assert_eq!(number(stream, "/packets/unlocated"), unlocated, "{stream:#}");
-    assert_eq!(sum("places") + sum("inferred_places") + unlocated, lost, "{stream:#}");
+    assert_eq!(sum("locations") + sum("inferred_locations") + unlocated, lost, "{stream:#}");
     assert_eq!(number(stream, "/unaccounted"), 0, "{stream:#}");
     lost
 }
@@ -177,7 +177,10 @@ fn packets_with_a_wrong_checksum_are_placed_there() {
     });
     assert_eq!(check_balance(&stream, sent, 0), 67);
     // The socket counts those of UDP alone, the host those of IP.
-    assert_eq!((at(&stream, "places", "checksum"), at(&stream, "inferred_places", "checksum")), (33, 34));
+    assert_eq!(
+        (at(&stream, "locations", "checksum"), at(&stream, "inferred_locations", "checksum")),
+        (33, 34)
+    );
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn packets_whose_fragments_do_not_all_arrive_are_placed_there() {
         scene.send_slowly(100);
     });
     assert_eq!(check_balance(&stream, sent, 0), 30);
-    assert_eq!(at(&stream, "inferred_places", "fragment reassembly"), 30, "{stream:#}");
+    assert_eq!(at(&stream, "inferred_locations", "fragment reassembly"), 30, "{stream:#}");
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn packets_dropped_by_our_own_queue_are_placed_there() {
     });
     let lost = check_balance(&stream, sent, 0);
     assert!(lost > 100, "the hold-up must cost packets: {stream:#}");
-    assert_eq!(at(&stream, "places", "own queue"), lost, "{stream:#}");
+    assert_eq!(at(&stream, "locations", "own queue"), lost, "{stream:#}");
 }
 
 #[test]
@@ -247,10 +250,10 @@ fn packets_in_a_queue_without_socket_are_lost_beside_and_the_others_in_the_ring(
         scene.send_slowly(100);
     });
     let lost = check_balance(&stream, sent, 0);
-    let of_xdp = at(&stream, "places", "AF_XDP ring") + at(&stream, "places", "AF_XDP memory");
-    let beside = at(&stream, "places", "socket buffer");
-    assert_eq!(of_xdp + beside, lost, "{stream:#}");
-    assert!(of_xdp > 50 && beside > 50, "{of_xdp} and {beside}: {stream:#}");
+    let of_xdp = at(&stream, "locations", "AF_XDP ring") + at(&stream, "locations", "AF_XDP memory");
+    let of_kernel = at(&stream, "locations", "socket buffer");
+    assert_eq!(of_xdp + of_kernel, lost, "{stream:#}");
+    assert!(of_xdp > 50 && of_kernel > 50, "{of_xdp} and {of_kernel}: {stream:#}");
 }
 
 /// True if there is a core for the sender and another one for the kernel's part of receiving.
@@ -299,7 +302,7 @@ fn packets_dropped_by_the_kernels_backlog_are_placed_there() {
     let lost = check_balance(&stream, sent, 0);
 
     assert!(lost > 50, "the burst must cost packets: {stream:#}");
-    assert_eq!(at(&stream, "inferred_places", "kernel backlog"), lost, "{stream:#}");
+    assert_eq!(at(&stream, "inferred_locations", "kernel backlog"), lost, "{stream:#}");
 }
 
 #[test]
@@ -322,11 +325,11 @@ fn where_backlog_and_socket_drop_pieces_of_packets_the_rest_is_unlocated() {
         std::thread::sleep(Duration::from_millis(500));
         scene.send_slowly(100);
     });
-    let counted =
-        at(&stream, "inferred_places", "socket buffer") + at(&stream, "inferred_places", "kernel backlog");
+    let counted = at(&stream, "inferred_locations", "socket buffer")
+        + at(&stream, "inferred_locations", "kernel backlog");
     let lost = number(&stream, "/packets/lost");
-    assert!(at(&stream, "inferred_places", "socket buffer") > 0, "{stream:#}");
-    assert!(at(&stream, "inferred_places", "kernel backlog") > 0, "{stream:#}");
+    assert!(at(&stream, "inferred_locations", "socket buffer") > 0, "{stream:#}");
+    assert!(at(&stream, "inferred_locations", "kernel backlog") > 0, "{stream:#}");
     assert!(counted < lost, "nothing came in pieces: {stream:#}");
     check_balance(&stream, sent, lost - counted);
 }
@@ -346,7 +349,7 @@ fn where_the_socket_drops_pieces_its_place_has_what_the_kernel_counted_and_no_mo
         std::thread::sleep(Duration::from_millis(100));
         scene.send_slowly(100);
     });
-    let counted = at(&stream, "inferred_places", "socket buffer");
+    let counted = at(&stream, "inferred_locations", "socket buffer");
     let lost = number(&stream, "/packets/lost");
     assert!(counted > 0 && counted < lost, "nothing came in pieces: {stream:#}");
     // Every packet that is missing was in one of the pieces, each of which has 64 at most.
@@ -396,5 +399,5 @@ fn without_the_counters_of_the_host_the_places_of_our_own_are_known() {
         scene.send_slowly(100);
     });
     let lost = check_balance(&stream, sent, 10);
-    assert_eq!(at(&stream, "places", "socket buffer"), lost - 10, "{stream:#}");
+    assert_eq!(at(&stream, "locations", "socket buffer"), lost - 10, "{stream:#}");
 }

@@ -127,8 +127,11 @@ fn a_slow_receiver_loses_in_its_socket_and_says_how_many() {
     assert!(lost > 0 && received > 0, "{}", outcome.said);
     assert_eq!(received + lost, sent);
     let losses = &outcome.received["packets"];
-    assert_eq!(losses["places"], serde_json::json!({ "socket buffer": lost }), "{losses:#}");
-    assert_eq!((number(losses, "/unlocated"), losses["inferred_places"] == serde_json::json!({})), (0, true));
+    assert_eq!(losses["locations"], serde_json::json!({ "socket buffer": lost }), "{losses:#}");
+    assert_eq!(
+        (number(losses, "/unlocated"), losses["inferred_locations"] == serde_json::json!({})),
+        (0, true)
+    );
     let place = &outcome.received["places"]["places"]["socket buffer"];
     assert_eq!((number(place, "/packets"), place["inferred"] == true), (lost, false));
     assert_eq!(number(&outcome.received, "/places/unlocated"), 0);

@@ -89,8 +89,7 @@ use Figure::{Ghosts, Lost, Position, Split};
 fn sonde() {
     let sonde = Scored { name: "sonde", rate: "20kHz", distance: 1.0 };
     // Modules in each other's places, and modules that nobody waits for.
-    let impatient =
-        "sonde.sorting={window='500us',leap='10ms',restart='1s',source_lag='1ms',max_held_hits=1048576}";
+    let impatient = "sonde.sorting={window='500us',forward_jump='10ms',restart='1s',source_lag='1ms',max_held_hits=1048576}";
     let swapped =
         "sonde.modules=[{system=1,x=0,y=0},{system=0,x=8,y=0},{system=2,x=0,y=8},{system=3,x=8,y=8}]";
     sonde.worsens_with(&[(swapped, Lost), (swapped, Ghosts), (impatient, Lost)]);

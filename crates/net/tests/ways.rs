@@ -118,7 +118,7 @@ fn check_counters(receiver: &XdpReceiver, sent: &Sent, mtu: u32) {
     assert_eq!(counters.seen, parts, "{counters:?}");
     assert_eq!(counters.steered + counters.no_socket, sent.plain, "{counters:?}");
     assert_eq!(counters.frames, counters.steered, "{counters:?}");
-    assert_eq!(counters.beside, counters.no_socket + 2 * rounds, "{counters:?}");
+    assert_eq!(counters.kernel_socket, counters.no_socket + 2 * rounds, "{counters:?}");
     assert_eq!(counters.fragments, 2 * rounds, "{counters:?}");
     // The kernels of both ends talk, too.
     assert!(

@@ -45,7 +45,7 @@ fn one_receiver_takes_several_ports_and_leaves_the_others() {
         }
         assert_eq!(found, BTreeMap::from([(9000, PACKETS), (9001, PACKETS), (9005, PACKETS)]));
         let counters = receiver.xdp_counters().unwrap();
-        assert_eq!((counters.steered, counters.beside), (3 * PACKETS as u64, 0));
+        assert_eq!((counters.steered, counters.kernel_socket), (3 * PACKETS as u64, 0));
         assert_eq!(counters.other_port, PACKETS as u64);
         // What is not ours still reaches the kernel, and no other program can take a port of ours.
         let mut datagram = [0; 16];

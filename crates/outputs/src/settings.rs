@@ -1,6 +1,6 @@
 //! How much may wait for an output, and what happens when it is too much.
 
-use evforge_core::quantity::{ByteSize, Duration};
+use evforge_core::quantity::{ByteSize, TimeSpan};
 use serde::Deserialize;
 
 /// What to do with events that come while the queue of an output is full.
@@ -64,7 +64,7 @@ impl QueueSettings {
             events: keys.queue_events.unwrap_or(self.events),
             memory: keys.queue_memory.map_or(self.memory, |size| size.bytes),
             when_full: keys.when_full.unwrap_or(self.when_full),
-            finish_within: keys.finish_within.map_or(self.finish_within, Duration::to_std),
+            finish_within: keys.finish_within.map_or(self.finish_within, TimeSpan::to_std),
             // Whoever asks for a policy wants to know when it could not be kept.
             may_drop: self.may_drop && keys.when_full.is_none(),
         }
@@ -78,7 +78,7 @@ pub(crate) struct QueueKeys {
     queue_events: Option<u64>,
     queue_memory: Option<ByteSize>,
     when_full: Option<WhenFull>,
-    finish_within: Option<Duration>,
+    finish_within: Option<TimeSpan>,
 }
 
 impl QueueKeys {

@@ -29,7 +29,7 @@ pub fn loss_hints(ledger: &DetectorLedger, losses: &LossBreakdown, pulses: &Puls
     hints.extend(losers().filter_map(regular_gaps));
     hints.extend(only_at_start(&ledger.sources));
     hints.extend(in_step_with_pulses(&ledger.sources, pulses));
-    hints.extend(losses.places.iter().filter_map(|loss| remedy(loss.place)).map(str::to_owned));
+    hints.extend(losses.locations.iter().filter_map(|loss| remedy(loss.location)).map(str::to_owned));
     hints.extend(lost_in_pieces(losses));
     hints
 }
@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn each_place_says_what_helps() {
-        let place = LocatedLoss { place: LossLocation::SocketBuffer, packets: 1, inferred: false };
-        let losses = LossBreakdown { places: vec![place], ..LossBreakdown::default() };
+        let place = LocatedLoss { location: LossLocation::SocketBuffer, packets: 1, inferred: false };
+        let losses = LossBreakdown { locations: vec![place], ..LossBreakdown::default() };
         let found = loss_hints(&DetectorLedger::default(), &losses, &PulseTrain::ess());
         assert!(found.len() == 1 && found[0].contains("receive.buffer"), "{found:?}");
     }

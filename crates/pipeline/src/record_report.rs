@@ -2,6 +2,7 @@
 
 use crate::figures::{counters_json, grouped, listed, scaled};
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::run_state::REPORT_SCHEMA;
 use evforge_net::kernel_counters::KernelCounters;
 use evforge_net::live_receiver::ReceiveLosses;
 use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLine, LossLocation};
@@ -109,6 +110,7 @@ impl RecordReport {
         });
         let mut report = json!({
             "evforge": env!("CARGO_PKG_VERSION"),
+            "schema": REPORT_SCHEMA,
             "ending": ending,
             "error": error,
             "elapsed_s": self.elapsed.as_secs_f64(),
@@ -127,7 +129,7 @@ impl RecordReport {
             (LossLocation::SocketBuffer, if is_lower_bound { 0 } else { socket }),
             (LossLocation::RecordQueue, self.recording.counters.record_dropped),
         ] {
-            report["packets"]["places"][place.name()] = json!(packets);
+            losses::set_in_json(place, packets, &mut report["packets"]);
         }
         report["interruption"] = recording["interruption"].clone();
         report["bytes"] = recording["bytes"].clone();
@@ -188,8 +190,8 @@ impl RecordReport {
         if losses.at(LossLocation::SocketBuffer) == 0 {
             line("lost", "0 in the socket buffer".to_owned());
         }
-        for LossLine { title, packets, place } in losses.lines() {
-            line(title, format!("{} {place}", grouped(packets)));
+        for LossLine { title, packets, location } in losses.lines() {
+            line(title, format!("{} {location}", grouped(packets)));
         }
         line("unaccounted", self.unaccounted().to_string());
         text
@@ -207,6 +209,7 @@ pub(crate) fn recording_json(recording: &Recording) -> Value {
             "dropped_slabs": counters.record_dropped_slabs,
             "not_written": counters.record_not_written,
             "unaccounted": counters.unaccounted() as i64,
+            "locations": {RECORD_QUEUE: counters.record_dropped},
             "places": {RECORD_QUEUE: counters.record_dropped},
         },
         "bytes": {
@@ -302,7 +305,7 @@ mod tests {
         let json = report.to_json();
         let packets = &json["packets"];
         let expected = json!({ "AF_XDP ring": 5, "frame checks": 2, "socket buffer": 4, RECORD_QUEUE: 9 });
-        assert_eq!((&packets["places"], &packets["inferred_places"]), (&expected, &json!({})));
+        assert_eq!((&packets["locations"], &packets["inferred_locations"]), (&expected, &json!({})));
         assert_eq!((&packets["unlocated"], &packets["lost_in_socket_buffer"]), (&json!(0), &json!(4)));
         let text = report.to_text();
         for line in ["4 in the socket buffer", "5 in the AF_XDP ring", "9 in the record queue"] {
@@ -314,8 +317,8 @@ mod tests {
     fn a_count_of_pieces_is_inferred_and_none_is_told_as_well() {
         let pieces = report([of_socket(3, true), of_socket(0, true)], 0);
         let packets = &pieces.to_json()["packets"];
-        assert_eq!(packets["inferred_places"], json!({ "socket buffer": 3 }));
-        assert_eq!(packets["places"], json!({ "socket buffer": 0, RECORD_QUEUE: 0 }));
+        assert_eq!(packets["inferred_locations"], json!({ "socket buffer": 3 }));
+        assert_eq!(packets["locations"], json!({ "socket buffer": 0, RECORD_QUEUE: 0 }));
         assert!(pieces.to_text().contains("lost          3 in the socket buffer (inferred, at least: "));
         let nothing = report([ReceiveLosses::default(); 2], 0);
         assert!(nothing.to_text().contains("lost          0 in the socket buffer\n"));

@@ -11,7 +11,7 @@ use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
-use evforge_core::run_state::{LedgerTotals, OutputState, RunState, discards};
+use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards};
 use evforge_net::clock::ClockReport;
 use evforge_net::losses;
 use evforge_net::record::Recording;
@@ -123,6 +123,7 @@ impl RunReport {
         };
         let mut report = json!({
             "evforge": env!("CARGO_PKG_VERSION"),
+            "schema": REPORT_SCHEMA,
             "input": self.input,
             "ending": ending,
             "error": error,
@@ -170,7 +171,7 @@ impl RunReport {
         Value::Object(discards.map(|discard| (discard.reason.to_owned(), json!(discard.count))).collect())
     }
 
-    /// The packets of all sources, with the places of the losses.
+    /// The packets of all sources, with the loss breakdown.
     fn all_packets_json(&self, packets: &PacketLedger) -> Value {
         let mut json = packets_json(packets);
         let after = self.state.losses.after_the_last;
@@ -210,16 +211,16 @@ impl RunReport {
         }
         let packets = ledger.packets();
         line("packets", packets_text(&packets));
-        // With a single place it can be said of each source.
-        let place = match &state.losses.places[..] {
-            [loss] if state.losses.unlocated == 0 => format!("; place: {}", loss.place.name()),
+        // With a single location it can be said of each source.
+        let place = match &state.losses.locations[..] {
+            [loss] if state.losses.unlocated == 0 => format!("; location: {}", loss.location.name()),
             _ => String::new(),
         };
         for source in &ledger.sources {
             line(&format!("  {}", source.name), source_text(source, &place));
         }
         for loss in state.losses.lines() {
-            line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.place));
+            line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.location));
         }
         for alarm in &state.alarms {
             line("ALARM", alarm.clone());

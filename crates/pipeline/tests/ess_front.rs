@@ -265,7 +265,7 @@ proptest! {
             packets
         };
         // Nobody is left behind: the sources may be as far apart as they like.
-        let listed = "output_queues = [0, 1]\nsorting = { source_lag = '100s', leap = '100s', restart = '100s' }";
+        let listed = "output_queues = [0, 1]\nsorting = { source_lag = '100s', forward_jump = '100s', restart = '100s' }";
         let one = formed(detector(listed).as_mut(), &interleaved(vec![]));
         let other = formed(detector(listed).as_mut(), &interleaved(order));
         prop_assert_eq!(one, other);

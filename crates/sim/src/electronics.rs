@@ -6,7 +6,7 @@
 
 use crate::detector_model::Charge;
 use crate::random::{exponential, normal, poisson};
-use evforge_core::quantity::{Duration, Frequency};
+use evforge_core::quantity::{Frequency, TimeSpan};
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use serde::Deserialize;
@@ -43,11 +43,11 @@ pub struct ElectronicsSettings {
     /// Least amplitude that is digitised.
     pub threshold: Option<u16>,
     /// For so long after a hit a channel digitises no other.
-    pub dead_time: Option<Duration>,
+    pub dead_time: Option<TimeSpan>,
     /// Standard deviation of the time stamp.
-    pub jitter: Option<Duration>,
+    pub jitter: Option<TimeSpan>,
     /// Hits are sent up to so much later than they happened.
-    pub latency: Option<Duration>,
+    pub latency: Option<TimeSpan>,
     /// Noise hits, over all channels.
     pub noise: Option<Frequency>,
 }
@@ -55,7 +55,7 @@ pub struct ElectronicsSettings {
 impl ElectronicsSettings {
     /// The electronics of a detector with these changes.
     pub fn apply(&self, base: Electronics) -> Electronics {
-        let picoseconds = |time: Option<Duration>, base| time.map_or(base, |time| time.picoseconds);
+        let picoseconds = |time: Option<TimeSpan>, base| time.map_or(base, |time| time.picoseconds);
         Electronics {
             gain_spread: self.gain_spread.unwrap_or(base.gain_spread).clamp(0.0, 1.0),
             dead_channels: self.dead_channels.unwrap_or(base.dead_channels).clamp(0.0, 1.0),

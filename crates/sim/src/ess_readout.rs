@@ -303,7 +303,7 @@ mod tests {
             pulse_period: 0,
             sorting: SortingSettings {
                 window: 1,
-                leap: 1,
+                forward_jump: 1,
                 restart: 1,
                 source_lag: 1,
                 max_held_hits: 1,

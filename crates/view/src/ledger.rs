@@ -67,14 +67,14 @@ fn add_discards(state: &mut LedgerState, run: &evforge_core::run_state::RunState
 
 fn add_losses(state: &mut LedgerState, run: &evforge_core::run_state::RunState) {
     state.unlocated += run.losses.unlocated;
-    for loss in &run.losses.places {
+    for loss in &run.losses.locations {
         let same = |known: &&mut LocatedLoss| {
-            (known.place.as_str(), known.inferred) == (loss.place.name(), loss.inferred)
+            (known.location.as_str(), known.inferred) == (loss.location.name(), loss.inferred)
         };
-        match state.places.iter_mut().find(same) {
+        match state.locations.iter_mut().find(same) {
             Some(known) => known.packets += loss.packets,
-            None => state.places.push(LocatedLoss {
-                place: loss.place.name().to_owned(),
+            None => state.locations.push(LocatedLoss {
+                location: loss.location.name().to_owned(),
                 packets: loss.packets,
                 inferred: loss.inferred,
             }),

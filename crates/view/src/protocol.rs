@@ -203,8 +203,8 @@ pub struct LedgerState {
     /// Each source.
     pub sources: Vec<SourceState>,
     /// Where packets were lost, as far as it is known.
-    pub places: Vec<LocatedLoss>,
-    /// Lost packets whose place is not known.
+    pub locations: Vec<LocatedLoss>,
+    /// Lost packets whose location is not known.
     pub unlocated: u64,
     /// Readouts in the packets used.
     pub readouts: u64,
@@ -287,11 +287,11 @@ pub struct DiscardState {
     pub help: &'static str,
 }
 
-/// Packets whose place of loss is known.
+/// Packets whose location of loss is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LocatedLoss {
-    /// The place: "input", "socket buffer", "NIC ring", …
-    pub place: String,
+    /// The location: "input", "socket buffer", "NIC ring", …
+    pub location: String,
     /// Packets lost there.
     pub packets: u64,
     /// True if the place was concluded from other counters and not counted there.

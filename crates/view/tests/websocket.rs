@@ -180,7 +180,10 @@ async fn the_ledger_the_places_of_losses_and_alarms_reach_the_page() {
     let status = browser.update_until(|status, _| status["alarms"][0] == "the disk is full").await;
     let shown = &status["ledger"];
     assert_eq!((&shown["packets"]["sent"], &shown["packets"]["lost"]), (&5.into(), &2.into()));
-    assert_eq!((&shown["places"][0]["place"], &shown["unlocated"]), (&"network card".into(), &1.into()));
+    assert_eq!(
+        (&shown["locations"][0]["location"], &shown["unlocated"]),
+        (&"network card".into(), &1.into())
+    );
     assert_eq!(shown["sources"][0]["gaps"][0], json!([3, 2]));
     assert_eq!(status["outputs"], json!([]));
     sink.abandon();

@@ -14,7 +14,7 @@ pub mod choice {
     pub const MULTI_GRID: u8 = 2;
     /// A Gd-GEM of one panel.
     pub const GD_GEM: u8 = 3;
-    /// A window of 1 us, leaps of 2 us, restarts of 10 us.
+    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us.
     pub const NARROW: u8 = 1 << 4;
     /// All rules are relaxed.
     pub const ACCEPT: u8 = 1 << 5;
@@ -95,7 +95,7 @@ fn config(choice: u8) -> Config {
     let (detector_type, section) = DETECTORS[usize::from(choice & 0xF) % DETECTORS.len()];
     let has = |bit: u8| choice & bit != 0;
     let sorting = if has(choice::NARROW) {
-        "window = '1us', leap = '2us', restart = '10us', source_lag = '5us'"
+        "window = '1us', forward_jump = '2us', restart = '10us', source_lag = '5us'"
     } else {
         "window = '1ms'"
     };

@@ -24,7 +24,7 @@ pub mod choice {
     pub const OTHER_CONVENTION: u8 = 1 << 2;
     /// All limits of the position are set.
     pub const LIMITS: u8 = 1 << 3;
-    /// A window of 1 us, leaps of 2 us, restarts of 10 us, and groups of 16 hits.
+    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us, and groups of 16 hits.
     pub const NARROW: u8 = 1 << 4;
     /// Stamps that tick so slowly that a few of their turns reach the end of 64 bits.
     pub const COARSE: u8 = 1 << 5;

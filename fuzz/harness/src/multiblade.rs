@@ -22,7 +22,7 @@ pub mod choice {
     pub const ORDERED: u8 = 1 << 2;
     /// Windows that end after a gap, one neutron in each, ticks as times.
     pub const GAP: u8 = 1 << 3;
-    /// A window of 1 us, leaps of 2 us, restarts of 10 us, and windows of 16 hits.
+    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us, and windows of 16 hits.
     pub const NARROW: u8 = 1 << 4;
     /// The position is the channel of the largest amplitude.
     pub const MAXIMUM: u8 = 1 << 5;

@@ -9,16 +9,24 @@ use evforge_detect::settings::SortingSettings;
 /// More memory than the small detectors of these exercises can need.
 const MOST_MEMORY: usize = 64 << 20;
 
-/// Settings of sorting for the small detectors of these exercises: as usual, or with a window of 1 us, leaps of 2 us,
+/// Settings of sorting for the small detectors of these exercises: as usual, or with a window of 1 us, forward jumps of 2 us,
 /// restarts of 10 us, and groups of 16 hits.
 pub(crate) fn sorting(narrow: bool) -> SortingSettings {
-    let [window, leap, restart, source_lag] = if narrow {
+    let [window, forward_jump, restart, source_lag] = if narrow {
         [1_000_000, 2_000_000, 10_000_000, 50_000_000]
     } else {
         [500_000_000, 2_000_000_000, 1_000_000_000_000, 60_000_000_000_000]
     };
     let max_group_hits = if narrow { 16 } else { 512 };
-    SortingSettings { window, leap, restart, source_lag, max_held_hits: 8192, max_group_hits, decimation: 0 }
+    SortingSettings {
+        window,
+        forward_jump,
+        restart,
+        source_lag,
+        max_held_hits: 8192,
+        max_group_hits,
+        decimation: 0,
+    }
 }
 
 /// Forms events of the packets in `bytes`, behind a byte that chooses the settings of the detector, as [`form_both_ways`].

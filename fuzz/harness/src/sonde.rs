@@ -17,7 +17,7 @@ pub mod choice {
     pub const ORDERED: u8 = 1 << 1;
     /// A tick of 62.5 ns.
     pub const ODD_TICK: u8 = 1 << 2;
-    /// A window of 1 us, leaps of 2 us, restarts of 10 us.
+    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us.
     pub const NARROW: u8 = 1 << 3;
     /// What is closed is published after every packet.
     pub const PUBLISH: u8 = 1 << 4;

@@ -198,9 +198,12 @@ fn todays_readout_needs_its_common_table_and_others_refuse_it() {
 
 #[test]
 fn errors_of_overrides_name_the_override() {
-    let error = parse(GOOD, &["gdgem.sorting.leap=1us"]).unwrap_err();
-    assert!(error.contains("with --set gdgem.sorting.leap=1us: gdgem.sorting.leap: must be"), "{error}");
-    let error = parse(GOOD, &["gdgem.sortin.leap=1us"]).unwrap_err();
+    let error = parse(GOOD, &["gdgem.sorting.forward_jump=1us"]).unwrap_err();
+    assert!(
+        error.contains("with --set gdgem.sorting.forward_jump=1us: gdgem.sorting.forward_jump: must be"),
+        "{error}"
+    );
+    let error = parse(GOOD, &["gdgem.sortin.forward_jump=1us"]).unwrap_err();
     assert!(error.contains("unknown field `sortin`"), "{error}");
 }
 

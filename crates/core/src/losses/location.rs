@@ -1,4 +1,4 @@
-//! The places at which packets are lost.
+//! Where packets are lost.
 
 /// Where packets were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum LossLocation {
 }
 
 impl LossLocation {
-    /// The place as it is printed.
+    /// The location as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -54,11 +54,11 @@ impl LossLocation {
         }
     }
 
-    /// The place in a sentence, behind "in the".
+    /// The location in a sentence, behind "in the".
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::Sender => "sender's host",
-            place => place.name(),
+            location => location.name(),
         }
     }
 

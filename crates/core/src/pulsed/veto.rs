@@ -4,7 +4,7 @@
 //! pulse). Whoever analyses the data decides what to do with marked events: the mark stands beside the event in every
 //! output, as one bit per veto in the order of the configuration.
 
-use crate::quantity::Duration;
+use crate::quantity::TimeSpan;
 use crate::settings::{RefusedValue, SettingsError};
 use serde::Deserialize;
 
@@ -34,15 +34,15 @@ pub struct Veto {
 #[serde(deny_unknown_fields)]
 struct VetoTable {
     name: String,
-    time: Option<[Duration; 2]>,
-    time_of_flight: Option<[Duration; 2]>,
+    time: Option<[TimeSpan; 2]>,
+    time_of_flight: Option<[TimeSpan; 2]>,
 }
 
 impl TryFrom<VetoTable> for Veto {
     type Error = RefusedValue;
 
     fn try_from(table: VetoTable) -> Result<Self, RefusedValue> {
-        let nanoseconds = |range: [Duration; 2]| range.map(|time| time.picoseconds / 1000);
+        let nanoseconds = |range: [TimeSpan; 2]| range.map(|time| time.picoseconds / 1000);
         let name = table.name;
         let (key, [from, to]) = match (table.time.map(nanoseconds), table.time_of_flight.map(nanoseconds)) {
             (Some(range), None) => ("time", range),

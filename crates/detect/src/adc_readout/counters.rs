@@ -6,9 +6,9 @@ evforge_core::counters! {
     pub struct AdcReadoutCounters: "adc_readout" {
         packets_too_short: Discarded(Packets), Packets, "Packets too short for their header.";
         packets_wrong_length: Discarded(Packets), Packets, "Packets whose header announces another length.";
-        packets_unknown_type: Discarded(Packets), Packets, "Packets that are neither data nor a sign of life.";
-        packets_no_idle_time: Discarded(Packets), Packets, "Signs of life too short for their time.";
-        idle_packets: Information, Packets, "Signs of life.";
+        packets_unknown_type: Discarded(Packets), Packets, "Packets that are neither data nor a heartbeat.";
+        packets_no_heartbeat_time: Discarded(Packets), Packets, "Heartbeats too short for their time.";
+        heartbeats: Information, Packets, "Heartbeats: packets without data.";
         packets_wrong_filler: Information, Packets, "Packets with something else than filler behind their last run; the runs are used.";
         packets_wrong_trailer: Information, Packets, "Packets that do not end as they should; their runs are used.";
         readouts: Enters(Readouts), Readouts, "Runs of samples in the packets used, faulty ones included.";
@@ -22,7 +22,7 @@ evforge_core::counters! {
         held: Held(Hits), Hits, "Nothing ever waits.";
         events: Information, Events, "Events formed.";
         samples: Information, Times, "Samples of the runs used.";
-        mean_values: Information, Times, "Mean values made.";
+        averages: Information, Times, "Points of averaged waveforms made.";
         samples_not_averaged: Information, Times, "Samples dropped from a mean because the oversampling changed.";
     }
 }

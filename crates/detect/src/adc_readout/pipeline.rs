@@ -114,7 +114,7 @@ impl<S: SampleSink> AdcReadout<S> {
         let data = data_of(packet.bytes).map_err(reason);
         self.gate.settle(packet, data.as_ref().map(|_| ()).map_err(|counter| *counter), &mut self.counters);
         let data = data.ok()?;
-        self.counters.idle_packets += u64::from(data.is_none());
+        self.counters.heartbeats += u64::from(data.is_none());
         data
     }
 
@@ -133,7 +133,7 @@ impl<S: SampleSink> AdcReadout<S> {
         if let Some(averaging) = self.averaging.get_mut(usize::from(run.channel)) {
             let mut counted = Counted { sink: &mut self.sink, values: 0 };
             self.counters.samples_not_averaged += averaging.take(run, &mut counted);
-            self.counters.mean_values += counted.values;
+            self.counters.averages += counted.values;
         }
         let Some(peak) = Peak::find(run.samples()) else {
             self.counters.empty_run += 1;
@@ -234,7 +234,7 @@ impl<S: SampleSink> SampleSink for Counted<'_, S> {
 
 type OwnDiscard = Discard<AdcReadoutCounters>;
 
-/// The runs of a packet; none of a sign of life.
+/// The runs of a packet; none of a heartbeat.
 fn data_of(bytes: &[u8]) -> Result<Option<DataPacket<'_>>, Rejection> {
     Ok(match AdcPacket::parse(bytes)?.content {
         Content::Data(data) => Some(data),
@@ -248,6 +248,6 @@ fn reason(rejection: Rejection) -> OwnDiscard {
         Rejection::TooShort => |counters| &mut counters.packets_too_short,
         Rejection::WrongLength => |counters| &mut counters.packets_wrong_length,
         Rejection::UnknownType(_) => |counters| &mut counters.packets_unknown_type,
-        Rejection::NoIdleTime => |counters| &mut counters.packets_no_idle_time,
+        Rejection::NoIdleTime => |counters| &mut counters.packets_no_heartbeat_time,
     }
 }

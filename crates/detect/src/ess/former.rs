@@ -2,8 +2,8 @@
 
 use super::pulse_line::PulseLine;
 use crate::hit::Timed;
-use crate::joint_time::DataTime;
 use crate::source_clock::AcceptedHits;
+use crate::watermark::DataTime;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;

@@ -2,9 +2,9 @@
 
 use super::former::{HitFormer, Placed};
 use super::pulse_line::PulseLine;
-use crate::joint_time::DataTime;
 use crate::module_windows::{ModuleWindows, Windows};
 use crate::source_clock::AcceptedHits;
+use crate::watermark::DataTime;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};

@@ -10,7 +10,7 @@ use super::vmm_stage::VmmStage;
 use crate::hit::Timed;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, TIME_SIGN};
-use crate::time_line::TimeLine;
+use crate::source_clocks::SourceClocks;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -33,7 +33,7 @@ pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 pub struct EssPipeline<S, F: HitFormer> {
     front: Front,
     stage: S,
-    line: TimeLine<F::Hit>,
+    line: SourceClocks<F::Hit>,
     former: F,
     pulses: PulseLine,
     geometry: LogicalGeometry,
@@ -93,12 +93,12 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         former_memory: usize,
     ) -> Result<Self, SettingsError> {
         ess.check()?;
-        let line = TimeLine::new(SOURCES, &ess.sorting, ticks::in_duration, PACKET_HITS);
+        let line = SourceClocks::new(SOURCES, &ess.sorting, ticks::in_duration, PACKET_HITS);
         let memory_bound = size_of::<Self>()
             + stage.memory_bound()
             + Front::memory_bound()
             + PulseLine::memory_bound()
-            + TimeLine::<F::Hit>::memory_bound(SOURCES, PACKET_HITS)
+            + SourceClocks::<F::Hit>::memory_bound(SOURCES, PACKET_HITS)
             + former_memory;
         Ok(Self {
             front: Front::new(ess),

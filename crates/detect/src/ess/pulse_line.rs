@@ -6,8 +6,8 @@
 use super::counters::FilingCounters;
 use super::ticks;
 use crate::event_order::TimedEvent;
-use crate::joint_time::DataTime;
 use crate::module_windows::{EventsOut, append};
+use crate::watermark::DataTime;
 use evforge_core::event::{Event, EventBatch};
 use std::collections::VecDeque;
 

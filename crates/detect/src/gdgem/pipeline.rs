@@ -10,8 +10,8 @@ use crate::hit::Hit;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::partition::{OneByOne, RegionExecutor};
 use crate::settings::SettingsError;
+use crate::source_clocks::SourceClocks;
 use crate::tick::TickLength;
-use crate::time_line::TimeLine;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
@@ -40,7 +40,7 @@ pub struct GdGem {
     /// Place of each FEC number in `fecs`.
     fec_places: Vec<Option<u8>>,
     /// The clocks of the FECs, in the same order.
-    line: TimeLine<Hit>,
+    line: SourceClocks<Hit>,
     tracks: Tracks,
     gate: PacketGate,
     counters: GdGemCounters,
@@ -86,7 +86,7 @@ impl GdGem {
         let memory_bound = size_of::<Self>()
             + fecs.iter().map(|fec| fec.mask().memory_bound()).sum::<usize>()
             + Tracks::memory_bound(&tracks, ticks)
-            + TimeLine::<Hit>::memory_bound(numbers.len(), LARGEST_READOUT_COUNT)
+            + SourceClocks::<Hit>::memory_bound(numbers.len(), LARGEST_READOUT_COUNT)
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>();
         Ok(Self {
@@ -94,7 +94,7 @@ impl GdGem {
             geometry: settings.geometry,
             fecs,
             fec_places,
-            line: TimeLine::new(numbers.len(), &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            line: SourceClocks::new(numbers.len(), &settings.sorting, ticks, LARGEST_READOUT_COUNT),
             tracks: Tracks::new(&tracks, tick, ticks, executor),
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),

@@ -50,10 +50,10 @@ evforge_core::counters! {
     pub struct OutletCounters: "multigrid-outlet" {
         events_formed: Enters(Events), Events, "Events formed, before they are put into order.";
         late: Discarded(Events), Events, "Events that came after their time had been closed.";
-        unconfirmed_leap: Discarded(Events), Events, "Events with a jump in time that the next packet did not confirm.";
+        unconfirmed_jump: Discarded(Events), Events, "Events with a jump in time that the next packet did not confirm.";
         held: Held(Events), Events, "Events that wait for their turn at this moment.";
         events: Leaves(Events), Events, "Events handed out.";
-        leaps: Information, Times, "Confirmed steps ahead of the clock by more than sorting.leap.";
+        forward_jumps: Information, Times, "Confirmed steps ahead of the clock by more than sorting.forward_jump.";
         clock_restarts: Information, Times, "Restarts of the clock.";
         forced_closings: Information, Times, "Times that waiting events were closed early for want of room: an alarm.";
     }

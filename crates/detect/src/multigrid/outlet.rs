@@ -171,8 +171,8 @@ impl Outlet {
         if let Some(order) = &self.order {
             let counts = order.clock_counts();
             counters.late = counts.late;
-            counters.unconfirmed_leap = counts.refuted;
-            counters.leaps = counts.leaps;
+            counters.unconfirmed_jump = counts.refuted;
+            counters.forward_jumps = counts.forward_jumps;
             counters.clock_restarts = counts.restarts;
             counters.held = order.held();
             counters.forced_closings = order.forced_closings();

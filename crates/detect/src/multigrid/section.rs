@@ -5,7 +5,7 @@ use super::settings::{
     MultiGridSettings, Ordering, Strategy, TimeSettings,
 };
 use crate::settings::{Picoseconds, SettingsError, SortingSettings, continuous, second_of_two};
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -78,7 +78,7 @@ fn tick<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Picoseconds
     if text == "raw" {
         return Ok(None);
     }
-    text.parse::<Duration>()
+    text.parse::<TimeSpan>()
         .map(|tick| Some(tick.picoseconds))
         .map_err(|error| D::Error::custom(format!("{error}, or \"raw\" to leave times in ticks")))
 }

@@ -91,7 +91,7 @@ impl TimeSettings {
         let tick = self.tick_length()?;
         Ok(Some(OrderRules {
             window: tick.ticks_in(sorting.window),
-            leap: tick.ticks_in(sorting.leap),
+            forward_jump: tick.ticks_in(sorting.forward_jump),
             restart: tick.ticks_in(sorting.restart),
             source_lag: tick.ticks_in(sorting.source_lag),
             max_held: sorting.max_held_hits,

@@ -21,7 +21,7 @@ pub struct SortingSettings {
     /// How much older than the newest hit of its own source a hit may be.
     pub window: Picoseconds,
     /// A step ahead of a source's time by more than this must be confirmed by its next packet.
-    pub leap: Picoseconds,
+    pub forward_jump: Picoseconds,
     /// A step back by more than this, confirmed by the next packet, is a restart of the source's clock.
     pub restart: Picoseconds,
     /// A source that is further than this behind the leading one no longer holds the others back.
@@ -37,7 +37,7 @@ pub struct SortingSettings {
 
 table! { SortingSettings {
     "window" => (.window) picoseconds,
-    "leap" => (.leap) picoseconds,
+    "forward_jump" | "leap" => (.forward_jump) picoseconds,
     "restart" => (.restart) picoseconds,
     "source_lag" => (.source_lag) picoseconds,
     "max_held_hits" => (.max_held_hits) value,
@@ -70,7 +70,7 @@ impl SortingSettings {
     /// What holds for a detector whose electronics send without a pause.
     pub const CONTINUOUS: Self = Self {
         window: MILLISECOND / 2,
-        leap: 2 * MILLISECOND,
+        forward_jump: 2 * MILLISECOND,
         restart: 1000 * MILLISECOND,
         source_lag: 60_000 * MILLISECOND,
         max_held_hits: 1 << 18,
@@ -83,7 +83,7 @@ impl SortingSettings {
     /// of a pulse may come well after the beginning of the next.
     pub const PULSED: Self = Self {
         window: 10 * MILLISECOND,
-        leap: 1000 * MILLISECOND,
+        forward_jump: 1000 * MILLISECOND,
         source_lag: 500 * MILLISECOND,
         ..Self::CONTINUOUS
     };
@@ -111,7 +111,8 @@ impl SortingSettings {
         if self.window == 0 || self.window > 1_000_000_000_000 {
             return SettingsError::refuse("sorting.window", "must lie above 0 and at most at 1s");
         }
-        for (key, value) in [("leap", self.leap), ("restart", self.restart), ("source_lag", self.source_lag)]
+        for (key, value) in
+            [("forward_jump", self.forward_jump), ("restart", self.restart), ("source_lag", self.source_lag)]
         {
             if value < self.window {
                 let problem = "must be at least as long as sorting.window";

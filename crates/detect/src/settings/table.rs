@@ -2,7 +2,7 @@
 //!
 //! Types whose defaults are the same everywhere derive `Deserialize` with `#[serde(default)]` instead.
 
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
@@ -78,7 +78,7 @@ pub fn value<'de, T: Deserialize<'de>, A: MapAccess<'de>>(_: &T, values: &mut A)
 
 /// A duration.
 pub fn picoseconds<'de, A: MapAccess<'de>>(_: &u64, values: &mut A) -> Result<u64, A::Error> {
-    Ok(values.next_value::<Duration>()?.picoseconds)
+    Ok(values.next_value::<TimeSpan>()?.picoseconds)
 }
 
 /// A table in the table.

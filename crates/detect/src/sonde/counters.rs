@@ -16,12 +16,12 @@ evforge_core::counters! {
         masked: Discarded(Readouts), Readouts, "Readouts of channels that the configuration leaves out.";
         hits: Joins(Readouts, Hits), Hits, "Readouts with a pixel.";
         late: Discarded(Hits), Hits, "Hits that came after their time had been closed (order by time).";
-        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm (order by time).";
+        unconfirmed_jump: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm (order by time).";
         hits_in_events: Leaves(Hits), Hits, "Hits that left as events.";
         held: Held(Hits), Hits, "Hits that wait at this moment for their time (order by time).";
         events: Information, Events, "Events formed.";
         amplitude_samples: Information, Times, "Amplitudes in packets of types 0xD5 and 0xD4.";
-        leaps: Information, Times, "Confirmed steps ahead of a module's clock by more than sorting.leap.";
+        forward_jumps: Information, Times, "Confirmed steps ahead of a module's clock by more than sorting.forward_jump.";
         clock_restarts: Information, Times, "Restarts of a module's clock.";
         forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
     }

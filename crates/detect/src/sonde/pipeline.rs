@@ -344,8 +344,8 @@ impl Detector for Sonde {
         if let Some(order) = &self.order {
             let counts = order.clock_counts();
             counters.late = counts.late;
-            counters.unconfirmed_leap = counts.refuted;
-            counters.leaps = counts.leaps;
+            counters.unconfirmed_jump = counts.refuted;
+            counters.forward_jumps = counts.forward_jumps;
             counters.clock_restarts = counts.restarts;
             counters.held = order.held();
             counters.forced_closings = order.forced_closings();
@@ -478,7 +478,7 @@ fn order_rules(settings: &SondeSettings, time: &BoardTime) -> OrderRules {
     let sorting = &settings.sorting;
     OrderRules {
         window: time.tick.ticks_in(sorting.window),
-        leap: time.tick.ticks_in(sorting.leap),
+        forward_jump: time.tick.ticks_in(sorting.forward_jump),
         restart: time.tick.ticks_in(sorting.restart),
         source_lag: time.tick.ticks_in(sorting.source_lag),
         max_held: sorting.max_held_hits,

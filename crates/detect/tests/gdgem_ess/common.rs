@@ -51,7 +51,7 @@ pub(crate) fn settings() -> EssGdGemSettings {
             pulse_period: 0,
             sorting: SortingSettings {
                 window: PICOSECONDS_PER_MS,
-                leap: 1000 * PICOSECONDS_PER_MS,
+                forward_jump: 1000 * PICOSECONDS_PER_MS,
                 restart: 1000 * PICOSECONDS_PER_MS,
                 source_lag: 500 * PICOSECONDS_PER_MS,
                 max_held_hits: 8192,

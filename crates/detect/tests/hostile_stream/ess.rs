@@ -24,7 +24,7 @@ pub(crate) fn ess_settings(detector_type: u8) -> EssSettings {
         pulse_period: 71_428_571_000,
         sorting: SortingSettings {
             window: 1_000_000_000,
-            leap: 1_000_000_000_000,
+            forward_jump: 1_000_000_000_000,
             restart: 1_000_000_000_000,
             source_lag: 500_000_000_000,
             max_held_hits: 8192,

@@ -29,7 +29,7 @@ pub(crate) fn settings(order: HitOrder) -> MultiBladeSettings {
         raw_ticks: false,
         sorting: SortingSettings {
             window: 100_000_000,
-            leap: 1_000_000_000_000,
+            forward_jump: 1_000_000_000_000,
             restart: 1_000_000_000_000,
             source_lag: 60_000_000_000_000,
             max_held_hits: 8192,

@@ -12,7 +12,7 @@ fn in_order() -> MesytecSettings {
     settings.time.tick = Some(62_500);
     settings.time.order = Ordering::Time(SortingSettings {
         window: 500_000_000,
-        leap: 100_000_000_000,
+        forward_jump: 100_000_000_000,
         restart: 1_000_000_000_000,
         source_lag: 60_000_000_000_000,
         max_held_hits: 8192,

@@ -9,11 +9,11 @@ use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
+use evforge_config::{ByteSize, TimeSpan};
 use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_config::{ByteSize, Duration};
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
 use std::collections::BTreeSet;
@@ -49,10 +49,10 @@ pub(super) struct ReceiveArguments {
     sent: Option<PathBuf>,
     /// End when no packet has come for so long, once there were some
     #[arg(long, value_name = "TIME")]
-    idle: Option<Duration>,
+    idle: Option<TimeSpan>,
     /// End after so long (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each stream
     #[arg(long, value_name = "SIZE", default_value = "64MB")]
     buffer: ByteSize,
@@ -107,8 +107,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         // What else the host counts is not of one stream.
         counters: CountersRead::Off,
         shows_accounts: arguments.view.is_some(),
-        idle: arguments.idle.map(Duration::to_std),
-        duration: arguments.ends_after.map(Duration::to_std),
+        idle: arguments.idle.map(TimeSpan::to_std),
+        duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()
     };
     let stop = stop_on_signals()?;

@@ -5,7 +5,7 @@ use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_config::{ByteSize, Duration, Rate};
+use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_lab::link::Fault;
 use evforge_lab::link::drop::{
     self, GeneratorSettings, SendSettings, SendTarget, StreamSettings, WordPattern,
@@ -54,10 +54,10 @@ pub(super) struct SendArguments {
     rate: Option<Rate>,
     /// Pause of a data generator after each word: 1.5625ns makes 10.24Gbit/s
     #[arg(long, value_name = "TIME", default_value = "0ns")]
-    pause_per_word: Duration,
+    pause_per_word: TimeSpan,
     /// Pause of a data generator at the end of each packet
     #[arg(long, value_name = "TIME", default_value = "0ns")]
-    pause_per_packet: Duration,
+    pause_per_packet: TimeSpan,
     /// End after so many blocks of each data generator
     #[arg(long, value_name = "NUMBER")]
     blocks: Option<u64>,
@@ -66,7 +66,7 @@ pub(super) struct SendArguments {
     bytes: Option<ByteSize>,
     /// End after so long (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// Provoke a fault in each stream; may be given several times. jump:packet=1000,distance=5 (0 repeats an identifier,
     /// -3 goes back), lose:packet=1000, twice:packet=1000, late:packet=1000,by=3, flip:packet=1000,bit=77
     #[arg(long = "fault", value_name = "FAULT")]
@@ -98,7 +98,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
         targets: arguments.targets()?,
         segment: arguments.segment,
         xdp: arguments.xdp.clone(),
-        duration: arguments.ends_after.map(Duration::to_std),
+        duration: arguments.ends_after.map(TimeSpan::to_std),
     };
     let report = drop::send(&settings, &*stop_on_signals()?)?;
     let mut ending = Ending::default();

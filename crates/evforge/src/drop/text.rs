@@ -100,7 +100,7 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         rare_counts(&packets),
     );
     for line in stream.losses.lines() {
-        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.place);
+        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.location);
     }
     if let (Some(next), Some(bound)) = (next_packet_bound(&packets), packets.loss_upper_bound()) {
         let _ = writeln!(

@@ -7,7 +7,7 @@ use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_config::{ByteSize, Duration, ReceiveSettings};
+use evforge_config::{ByteSize, ReceiveSettings, TimeSpan};
 use evforge_lab::link::numbered::{self, ReceiveReport, SentReport};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_net::live_receiver::LiveReceiver;
@@ -31,22 +31,22 @@ pub(crate) struct ReceiveArguments {
     buffer: ByteSize,
     /// How long to spin for packets before sleeping; longer than they are apart, the core is never given up
     #[arg(long, value_name = "TIME", default_value = "50us")]
-    spin: Duration,
+    spin: TimeSpan,
     /// Core of the receiving thread
     #[arg(long, value_name = "CORE")]
     core: Option<usize>,
     /// Spend so much time on each packet, to be as slow as an application that does something with it
     #[arg(long, value_name = "TIME", default_value = "0ns")]
-    work: Duration,
+    work: TimeSpan,
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     sent: Vec<PathBuf>,
     /// End when no packet has come for so long, once there were some
     #[arg(long, value_name = "TIME")]
-    idle: Option<Duration>,
+    idle: Option<TimeSpan>,
     /// End after so long (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
@@ -71,8 +71,8 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     let settings = LinkReceiving {
         cores: arguments.core.into_iter().collect(),
         work: arguments.work.to_std(),
-        idle: arguments.idle.map(Duration::to_std),
-        duration: arguments.ends_after.map(Duration::to_std),
+        idle: arguments.idle.map(TimeSpan::to_std),
+        duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()
     };
     let mut lines = Lines { quiet: arguments.quiet, before: LinkProgress::default() };

@@ -5,7 +5,7 @@ use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_config::{ByteSize, Duration, Rate};
+use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_core::quantity::Frequency;
 use evforge_lab::link::numbered::{self, SendSettings, Sizes, Traffic, TrafficSettings};
 use evforge_lab::link::{Fault, Pulses, Schedule};
@@ -47,7 +47,7 @@ pub(crate) struct SendArguments {
     bytes: Option<ByteSize>,
     /// End after so long (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
-    ends_after: Option<Duration>,
+    ends_after: Option<TimeSpan>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT); auto: where there is a device behind the
     /// interface, which makes single packets of them
     #[arg(long, value_name = "CHOICE", default_value = "auto")]
@@ -106,7 +106,7 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
         xdp: arguments.xdp.clone(),
         send_buffer: arguments.buffer.map(|size| usize::try_from(size.bytes)).transpose()?,
         core: arguments.core,
-        duration: arguments.ends_after.map(Duration::to_std),
+        duration: arguments.ends_after.map(TimeSpan::to_std),
         ..SendSettings::new(arguments.to)
     };
     let report = numbered::send(traffic, &settings, &*stop_on_signals()?)?;

@@ -167,7 +167,7 @@ fn add_packets(text: &mut String, report: &ReceiveReport, packets: &PacketLedger
         }
     }
     for line in report.losses().lines() {
-        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.place);
+        let _ = writeln!(text, "  {:<11} {} {}", line.title, grouped(line.packets), line.location);
     }
     if let (Some(ratio), Some(next), Some(bound)) =
         (error_ratio(packets), next_packet_bound(packets), packets.loss_upper_bound())

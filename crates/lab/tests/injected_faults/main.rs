@@ -12,7 +12,7 @@ use streams::{READOUTS, Readout, Stream, differences, formed};
 /// The stream of each readout. Its detector waits for what comes late by some pulses.
 static STREAMS: LazyLock<Vec<Stream>> = LazyLock::new(|| {
     let stream = |readout: &'static Readout| {
-        let patient = ["window=300ms", "leap=1s", "source_lag=10s"]
+        let patient = ["window=300ms", "forward_jump=1s", "source_lag=10s"]
             .map(|setting| format!("{}.{setting}", readout.sorting));
         Stream::new(readout, &patient.each_ref().map(String::as_str))
     };
@@ -192,7 +192,7 @@ fn a_clock_that_steps_ahead_is_followed_and_counted() {
         // All of them: planes of a neutron can be on different sources.
         let stepped = stream.simulated_with(&["clock-step:pulses=3,by=2s"]);
         let clocks = stream.sources_around(3) * stream.readout.clocks;
-        assert_eq!(stepped.value("leaps"), clocks, "{}", stream.readout.name);
+        assert_eq!(stepped.value("forward_jumps"), clocks, "{}", stream.readout.name);
         // Today's readout says in every packet when the pulse before was, and packets in which that is too long ago are
         // not used: those of the pulse of the step (ESS readout formats, section 1, rule 15).
         let refused = if stream.readout.sorting == "ess.sorting" { stream.pulses[3].len() } else { 0 };

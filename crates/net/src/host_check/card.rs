@@ -14,8 +14,8 @@ pub(super) fn check(name: &str, needs: &HostNeeds) -> Vec<Finding> {
     let interface = match Interface::find(name) {
         Ok(interface) => interface,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mend = "see which there are: ip -brief link";
-            return vec![Finding::missing(&subject, "there is no such interface", mend)];
+            let fix = "see which there are: ip -brief link";
+            return vec![Finding::missing(&subject, "there is no such interface", fix)];
         }
         Err(error) => return vec![Finding::advice(&subject, error.to_string(), "ip -brief link")],
     };
@@ -88,14 +88,14 @@ mod tests {
         assert!(found[0].found.contains("packets of up to"), "{found:?}");
         let missing = check("no-such-if", &needs());
         assert_eq!(missing[0].verdict, Verdict::Missing);
-        assert!(missing[0].mend.as_deref().is_some_and(|mend| mend.contains("ip -brief link")));
+        assert!(missing[0].fix.as_deref().is_some_and(|fix| fix.contains("ip -brief link")));
     }
 
     #[test]
     fn a_small_ring_comes_with_the_command_that_enlarges_it() {
         let interface = |ring| Interface { index: 1, mtu: 1500, queues: Some(2), driver: None, ring };
         let small = ring("interface eth7", &interface(Some((512, 4096))), "eth7").unwrap();
-        assert_eq!(small.mend.as_deref(), Some("sudo ethtool -G eth7 rx 4096"));
+        assert_eq!(small.fix.as_deref(), Some("sudo ethtool -G eth7 rx 4096"));
         assert_eq!(ring("x", &interface(Some((4096, 4096))), "eth7").unwrap().verdict, Verdict::Good);
         assert_eq!(ring("x", &interface(None), "eth7"), None);
         assert!(description(&interface(None)).contains("2 queues"));

@@ -31,22 +31,22 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What was found, and what is expected.
     pub found: String,
-    /// The command or the setting that mends it.
-    pub mend: Option<String>,
+    /// The command or the setting that fixes it.
+    pub fix: Option<String>,
 }
 
 impl Finding {
     pub(super) fn good(subject: &str, found: impl Into<String>) -> Self {
-        Self { subject: subject.into(), verdict: Verdict::Good, found: found.into(), mend: None }
+        Self { subject: subject.into(), verdict: Verdict::Good, found: found.into(), fix: None }
     }
 
-    pub(super) fn advice(subject: &str, found: impl Into<String>, mend: impl Into<String>) -> Self {
-        let mend = Some(mend.into());
-        Self { subject: subject.into(), verdict: Verdict::Advice, found: found.into(), mend }
+    pub(super) fn advice(subject: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        let fix = Some(fix.into());
+        Self { subject: subject.into(), verdict: Verdict::Advice, found: found.into(), fix }
     }
 
-    pub(super) fn missing(subject: &str, found: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Missing, ..Self::advice(subject, found, mend) }
+    pub(super) fn missing(subject: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Missing, ..Self::advice(subject, found, fix) }
     }
 }
 

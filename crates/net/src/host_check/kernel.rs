@@ -64,11 +64,11 @@ fn buffer(root: &Path, needs: &HostNeeds) -> Finding {
     {
         return Finding::good(subject, format!("{found}; {} sets it", helper.path().display()));
     }
-    let mend = format!(
+    let fix = format!(
         "sudo sysctl -w net.core.rmem_max={wanted} (for good: net.core.rmem_max = {wanted} in \
          /etc/sysctl.d/90-evforge.conf)"
     );
-    Finding::missing(subject, found, mend)
+    Finding::missing(subject, found, fix)
 }
 
 fn backlog(root: &Path) -> Finding {
@@ -148,7 +148,7 @@ mod tests {
         let finding = on_a_thread_without_privileges.join().unwrap();
         assert_eq!(finding.verdict, Verdict::Missing);
         assert!(finding.found.contains("212992"), "{finding:?}");
-        assert!(finding.mend.unwrap().starts_with("sudo sysctl -w net.core.rmem_max=16000000"));
+        assert!(finding.fix.unwrap().starts_with("sudo sysctl -w net.core.rmem_max=16000000"));
         let root = host(&[("proc/sys/net/core/rmem_max", "33554432")]);
         assert_eq!(buffer(root.path(), &needs(16_000_000, XdpNeed::No)).verdict, Verdict::Good);
     }

@@ -1,4 +1,4 @@
-//! What this host and this process can do for receiving, and the command that mends what they cannot.
+//! What this host and this process can do for receiving, and the command that changes what they cannot.
 //!
 //! Nothing is changed, and nothing is measured that would disturb a run (the clock is read some thousand times). Each
 //! [`Finding`] is about one thing; [`check_host`] asks for all that a plan needs.

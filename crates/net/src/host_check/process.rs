@@ -35,11 +35,11 @@ fn cores(needs: &HostNeeds) -> Finding {
 }
 
 /// Missing or only advised, as AF_XDP must be had or not.
-fn lacking(needs: &HostNeeds, subject: &str, found: String, mend: String) -> Finding {
+fn lacking(needs: &HostNeeds, subject: &str, found: String, fix: String) -> Finding {
     if needs.xdp == XdpNeed::Must {
-        Finding::missing(subject, found, mend)
+        Finding::missing(subject, found, fix)
     } else {
-        Finding::advice(subject, format!("{found}; a socket will be used"), mend)
+        Finding::advice(subject, format!("{found}; a socket will be used"), fix)
     }
 }
 
@@ -79,14 +79,14 @@ fn priority(wanted: u8) -> Finding {
     if privileges::may_have_priority(wanted) {
         return Finding::good(subject, format!("this process may have {wanted}"));
     }
-    let mend = format!(
+    let fix = format!(
         "ulimit -r {wanted}, LimitRTPRIO={wanted} in a systemd unit, or evforge-helper with largest_priority = {wanted} in \
          {RULES_FILE}; or leave the priority out"
     );
     match Helper::start().ok().flatten().map(|helper| helper.check_priority(wanted)) {
         Some(Ok(())) => Finding::good(subject, format!("the helper gives {wanted} to this user")),
-        Some(Err(refusal)) => Finding::missing(subject, refusal.message, mend),
-        None => Finding::missing(subject, format!("this process may not have {wanted}"), mend),
+        Some(Err(refusal)) => Finding::missing(subject, refusal.message, fix),
+        None => Finding::missing(subject, format!("this process may not have {wanted}"), fix),
     }
 }
 

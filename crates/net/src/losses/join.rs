@@ -73,8 +73,8 @@ impl Join {
         let mut hints = Self { result: LossBreakdown::default(), missing: others };
         hints.share(&counts.hints(false), full + backlog == 0);
         let rest = hints.missing;
-        for loss in hints.result.places {
-            self.place(loss.place, loss.packets, true);
+        for loss in hints.result.locations {
+            self.place(loss.location, loss.packets, true);
         }
         self.place(LossLocation::SocketBuffer, full, true);
         self.place(LossLocation::KernelBacklog, backlog.min(rest), true);

@@ -31,4 +31,4 @@ mod tests;
 pub use counts::LossCounts;
 pub use evforge_core::losses::{LocatedLoss, LossBreakdown, LossLine, LossLocation, PIECE};
 pub use join::join;
-pub use report::add_to_json;
+pub use report::{add_to_json, set_in_json};

@@ -22,7 +22,7 @@ fn joined(counts: &LossCounts) -> (Vec<(&'static str, u64, bool)>, u64) {
     let places = join(counts);
     // Every packet missing in the sequence, and every one after its end, has one place.
     assert_eq!(places.placed() + places.unlocated, counts.sequence + places.after_the_last, "{counts:?}");
-    let list = places.places.iter().map(|loss| (loss.place.name(), loss.packets, loss.inferred));
+    let list = places.locations.iter().map(|loss| (loss.location.name(), loss.packets, loss.inferred));
     (list.collect(), places.unlocated)
 }
 
@@ -54,7 +54,7 @@ fn each_place_of_af_xdp_has_its_own_count() {
     let counts = LossCounts { own_queue: 1, receiver, host, ..counts(120, 0, false) };
     let places = join(&counts);
     assert_eq!((places.placed(), places.unlocated, places.after_the_last), (128, 0, 8));
-    assert_eq!(places.places.len(), 5);
+    assert_eq!(places.locations.len(), 5);
     assert_eq!(joined(&LossCounts { sequence: 130, ..counts }).1, 2);
 }
 
@@ -176,17 +176,17 @@ proptest! {
         let counts = LossCounts { sequence, own_queue, receiver, host, numbered: true };
         joined(&counts);
         let inferred: u64 = join(&counts)
-            .places
+            .locations
             .iter()
-            .filter(|loss| loss.inferred && !matches!(loss.place, LossLocation::SocketBuffer | LossLocation::Checksum))
+            .filter(|loss| loss.inferred && !matches!(loss.location, LossLocation::SocketBuffer | LossLocation::Checksum))
             .map(|loss| loss.packets)
             .sum();
         prop_assert!(inferred <= sequence);
         let places = join(&counts);
         prop_assert!(places.unlocated_in_pieces <= places.unlocated);
         // No place has more packets than its counter says.
-        for loss in &places.places {
-            let counted = match loss.place {
+        for loss in &places.locations {
+            let counted = match loss.location {
                 LossLocation::OwnQueue => own_queue,
                 LossLocation::XdpRing => ring,
                 LossLocation::XdpMemory => memory,
@@ -242,7 +242,9 @@ fn every_report_has_the_same_keys() {
     add_to_json(&breakdown, &mut packets);
     let expected = json!({
         "received": 90,
+        "locations": { "own queue": 1, "socket buffer": 4 },
         "places": { "own queue": 1, "socket buffer": 4 },
+        "inferred_locations": { "sender": 3 },
         "inferred_places": { "sender": 3 },
         "unlocated": 2,
     });
@@ -250,7 +252,8 @@ fn every_report_has_the_same_keys() {
     let mut packets = json!({});
     add_to_json(&join(&counts(1, 3, true)), &mut packets);
     let expected = json!({
-        "places": {}, "inferred_places": { "socket buffer": 3 }, "unlocated": 0, "lost_after_the_last": 2,
+        "locations": {}, "inferred_locations": { "socket buffer": 3 }, "unlocated": 0, "lost_after_the_last": 2,
+        "places": {}, "inferred_places": { "socket buffer": 3 },
     });
     assert_eq!(packets, expected);
 }
@@ -258,7 +261,7 @@ fn every_report_has_the_same_keys() {
 #[test]
 fn every_place_has_its_line() {
     let lines = |breakdown: &LossBreakdown| {
-        let line = |line: LossLine| format!("{} {} {}", line.title, line.packets, line.place);
+        let line = |line: LossLine| format!("{} {} {}", line.title, line.packets, line.location);
         breakdown.lines().into_iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(lines(&LossBreakdown::default()), [""; 0]);

@@ -6,11 +6,11 @@ evforge_core::counters! {
     pub struct XdpCounters: "xdp" {
         seen: Information, Packets, "Frames that reached the interface, as counted by the steering program.";
         steered: Information, Packets, "Frames steered to an AF_XDP socket.";
-        no_socket: Information, Packets, "Frames for the port in a queue without AF_XDP socket: left to the kernel, and received by the socket beside.";
+        no_socket: Information, Packets, "Frames for the port in a queue without AF_XDP socket: left to the kernel, and received by the kernel socket.";
         other_port: Information, Packets, "UDP to another port or address: left to the kernel.";
-        fragments: Information, Packets, "Fragments of IP packets: left to the kernel, which puts them together for the socket beside.";
-        extended: Information, Packets, "IPv4 with options and IPv6 with extension headers: left to the kernel, and received by the socket beside.";
-        mixed: Information, Packets, "Whole frames of senders that also send fragments: left to the kernel as well, and received by the socket beside, so that the packets of a sender stay in order.";
+        fragments: Information, Packets, "Fragments of IP packets: left to the kernel, which puts them together for the kernel socket.";
+        extended: Information, Packets, "IPv4 with options and IPv6 with extension headers: left to the kernel, and received by the kernel socket.";
+        mixed: Information, Packets, "Whole frames of senders that also send fragments: left to the kernel as well, and received by the kernel socket, so that the packets of a sender stay in order.";
         not_udp: Information, Packets, "Frames that are no UDP (ARP, ICMP and the like): left to the kernel.";
         frames: Information, Packets, "Frames taken out of the rings.";
         dropped: Information, Packets, "Frames lost because no memory was free, or they were longer than it (rx_dropped).";
@@ -24,6 +24,6 @@ evforge_core::counters! {
         before_start: Information, Packets, "Packets that came to the port while AF_XDP was being opened: no part of the run, and not in lost.";
         interface_down: Information, Times, "Times the interface was set down or lost its carrier during the run.";
         interface_gone: Information, Times, "Times the interface was removed during the run.";
-        beside: Information, Packets, "Packets received by the kernel socket beside: what the program left to the kernel, or another interface received.";
+        kernel_socket: Information, Packets, "Packets received by the kernel socket: what the program left to the kernel, or another interface received.";
     }
 }

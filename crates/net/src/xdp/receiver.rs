@@ -355,7 +355,7 @@ impl XdpReceiver {
             before_start: self.before_start,
             interface_down: self.outages.times_down,
             interface_gone: self.outages.times_gone,
-            beside: self.beside.iter().map(|receiver| receiver.counters().packets).sum(),
+            kernel_socket: self.beside.iter().map(|receiver| receiver.counters().packets).sum(),
             ..XdpCounters::default()
         });
         Ok(counters)

@@ -73,7 +73,7 @@ fn production_equals_the_model_event_for_event() {
             ("before_clock_zero", counters.before_zero),
             ("hits", counters.hits),
             ("late", counters.late),
-            ("unconfirmed_leap", counters.refuted),
+            ("unconfirmed_jump", counters.refuted),
             ("cluster_too_small", counters.cluster_too_small),
             ("only_x", counters.x_only),
             ("only_y", counters.y_only),

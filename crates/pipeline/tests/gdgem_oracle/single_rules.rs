@@ -33,7 +33,7 @@ fn extended_clock_takes_the_shorter_way() {
     assert_eq!(extend(&[3, 2 * half - 1]), [3, 2 * half - 1]);
 }
 
-/// Plays (packet, time) pairs through a line with window 10, leap 100 and restart 1000: accepted (epoch,
+/// Plays (packet, time) pairs through a line with window 10, forward jump 100 and restart 1000: accepted (epoch,
 /// time), late, refuted.
 fn play(hits: &[(usize, Ticks)]) -> (Vec<(u64, Ticks)>, u64, u64) {
     let mut counters = Counters::default();
@@ -65,7 +65,7 @@ fn clock_line_accepts_from_the_window_to_the_leap() {
 fn clock_line_believes_a_leap_up_to_where_the_next_packet_is() {
     assert_eq!(play(&[(0, 500), (1, 900), (2, 901)]), (vec![(0, 500), (0, 900), (0, 901)], 0, 0));
     assert_eq!(play(&[(0, 500), (1, 900), (1, 905), (2, 510)]), (vec![(0, 500), (0, 510)], 0, 2));
-    // A leap that the next packet has come close to, within the window, was right.
+    // A forward jump that the next packet has come close to, within the window, was right.
     assert_eq!(play(&[(0, 500), (1, 605), (2, 596)]), (vec![(0, 500), (0, 605), (0, 596)], 0, 0));
     // The packet that opens the quarantine can't decide it, and hits on the line pass meanwhile.
     assert_eq!(play(&[(0, 500), (1, 900), (1, 505), (2, 906)]).0, [(0, 500), (0, 505), (0, 900), (0, 906)]);
@@ -84,7 +84,7 @@ fn clock_line_begins_an_epoch_if_the_next_packet_is_behind_as_well() {
         play(&[(0, 5000), (1, 9000), (1, 20), (1, 700), (1, 8000), (2, 710)]),
         (vec![(0, 5000), (0, 9000), (1, 20), (1, 700), (1, 710)], 0, 1)
     );
-    // A hit from long ago does not restart a clock that goes on, by a leap or not.
+    // A hit from long ago does not restart a clock that goes on, by a forward jump or not.
     assert_eq!(play(&[(0, 5000), (1, 20), (2, 5001)]), (vec![(0, 5000), (0, 5001)], 0, 1));
     assert_eq!(play(&[(0, 5000), (1, 20), (2, 6000)]), (vec![(0, 5000), (0, 6000)], 0, 1));
     // Nothing in the quarantine is behind, but the deciding hit is: all of it was wrong.

@@ -89,7 +89,7 @@ fn compare(place: &str, configuration: &str, overrides: &[&str], readouts: &[Vec
     {
         assert_eq!(value(reason), discarded.get(reason).copied().unwrap_or(0), "{place}: {reason}");
     }
-    assert_eq!((value("late"), value("unconfirmed_leap"), value("held")), (0, 0, 0), "{place}");
+    assert_eq!((value("late"), value("unconfirmed_jump"), value("held")), (0, 0, 0), "{place}");
     assert_eq!(value("no_amplitude"), discarded.get("no_amplitude").copied().unwrap_or(0), "{place}");
     assert_eq!(ledger.counters.imbalance(Law::Readouts), 0, "{place}");
     assert_eq!(ledger.unaccounted(), 0, "{place}");

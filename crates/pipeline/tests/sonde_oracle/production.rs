@@ -82,10 +82,10 @@ fn production_equals_the_model_event_for_event() {
 fn the_module_s_configuration_gives_the_same_events_sorted() {
     let Some(packets) = generated("the_module_s_configuration_gives_the_same_events_sorted") else { return };
     let mut expected = model_events(&packets);
-    let overrides = ["sonde.sorting.window=1s", "sonde.sorting.leap=2s", "sonde.sorting.restart=3s"];
+    let overrides = ["sonde.sorting.window=1s", "sonde.sorting.forward_jump=2s", "sonde.sorting.restart=3s"];
     let (events, ledger) = form(&config("sonde-module.toml", &overrides), &from_anywhere(&packets), 16, 1000);
     expected.sort_unstable();
-    assert_eq!(value(&ledger, "late") + value(&ledger, "unconfirmed_leap"), 0);
+    assert_eq!(value(&ledger, "late") + value(&ledger, "unconfirmed_jump"), 0);
     assert!(events == expected, "{} events, {} expected", events.len(), expected.len());
 }
 

@@ -3,7 +3,7 @@
 //! The formulas are those that F. Mezei gave for the ESS ("ESS reference moderator characteristics", 2000), as the
 //! component `ESS_moderator_long` of McStas documents them. Neutrons that are not fully moderated are left out.
 
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use serde::Deserialize;
 
 /// Exponent of the Maxwellian spectrum, in kelvin square ångström: h² / (2 m k), as `ESS_moderator_long` rounds it.
@@ -21,14 +21,14 @@ pub struct Moderator {
     /// Neutrons of all wavelengths that come from it, relative to the other moderators.
     pub weight: f64,
     /// Time in which the neutrons in it become fewer by a factor of e: at most 2 ms.
-    pub decay: Duration,
+    pub decay: TimeSpan,
 }
 
 impl Moderator {
     /// Water at room temperature and liquid hydrogen, coupled, for long pulses: sets c1 and c2 of `ESS_moderator_long`.
     /// The slower second decay of the water (`tau1`) is left out.
     pub fn bispectral() -> Vec<Self> {
-        let microseconds = |count: u64| Duration { picoseconds: count * 1_000_000 };
+        let microseconds = |count: u64| TimeSpan { picoseconds: count * 1_000_000 };
         vec![
             Self { temperature: 325.0, weight: 13.5, decay: microseconds(80) },
             Self { temperature: 50.0, weight: 6.9, decay: microseconds(287) },
@@ -48,7 +48,7 @@ impl Moderator {
     /// Share of its neutrons that have come out this long (in picoseconds) after the protons began to arrive, if they
     /// arrive evenly for the length of `proton_pulse`. The form is that of [`Moderator`]'s source: protons that arrive
     /// at once make a pulse (exp(−t/τ) − exp(−nt/τ)) n/(n−1)/τ.
-    pub(super) fn share_out(&self, time_ps: f64, proton_pulse: Duration) -> f64 {
+    pub(super) fn share_out(&self, time_ps: f64, proton_pulse: TimeSpan) -> f64 {
         let length = proton_pulse.picoseconds as f64;
         if time_ps <= 0.0 {
             0.0
@@ -61,7 +61,7 @@ impl Moderator {
     }
 
     /// After this time, in picoseconds, fewer than one in a million of its neutrons still come.
-    pub(super) fn longest(&self, proton_pulse: Duration) -> f64 {
+    pub(super) fn longest(&self, proton_pulse: TimeSpan) -> f64 {
         proton_pulse.picoseconds as f64 + 14.0 * self.decay.picoseconds as f64
     }
 
@@ -91,7 +91,7 @@ impl Moderator {
 mod tests {
     use super::*;
 
-    const MILLISECOND: Duration = Duration { picoseconds: 1_000_000_000 };
+    const MILLISECOND: TimeSpan = TimeSpan { picoseconds: 1_000_000_000 };
 
     #[test]
     fn shares_rise_from_none_to_all() {
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(moderator.share_below(0.0), 0.0);
             assert!(moderator.share_below(1000.0) > 0.999);
             assert!((0..1000).map(|step| moderator.share_below(f64::from(step) * 0.02)).is_sorted());
-            for pulse in [Duration { picoseconds: 0 }, MILLISECOND] {
+            for pulse in [TimeSpan { picoseconds: 0 }, MILLISECOND] {
                 assert_eq!(moderator.share_out(0.0, pulse), 0.0);
                 let longest = moderator.longest(pulse);
                 assert!((1.0 - moderator.share_out(longest, pulse)).abs() < 2e-6);
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_moderator_without_decay_follows_the_protons() {
-        let moderator = Moderator { temperature: 300.0, weight: 1.0, decay: Duration { picoseconds: 0 } };
+        let moderator = Moderator { temperature: 300.0, weight: 1.0, decay: TimeSpan { picoseconds: 0 } };
         assert!((moderator.share_out(0.25e9, MILLISECOND) - 0.25).abs() < 1e-12);
         assert_eq!(moderator.share_out(2e9, MILLISECOND), 1.0);
-        assert_eq!(moderator.share_out(1.0, Duration { picoseconds: 0 }), 1.0);
+        assert_eq!(moderator.share_out(1.0, TimeSpan { picoseconds: 0 }), 1.0);
     }
 
     #[test]

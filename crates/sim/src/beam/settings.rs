@@ -3,7 +3,7 @@
 use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
 use crate::simulation::SimulationError;
-use evforge_core::quantity::{Duration, Frequency};
+use evforge_core::quantity::{Frequency, TimeSpan};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub struct BeamSettings {
     pub frame_overlap: FrameOverlap,
     /// For so long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
     /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
-    pub proton_pulse: Duration,
+    pub proton_pulse: TimeSpan,
     /// The moderators that the neutrons come from.
     pub moderators: Vec<Moderator>,
     /// The picture in the beam.
@@ -59,7 +59,7 @@ impl Default for BeamSettings {
             flight_path: 35.0,
             wavelengths: [0.5, 20.0],
             frame_overlap: FrameOverlap::Cut,
-            proton_pulse: Duration { picoseconds: 2_860_000_000 },
+            proton_pulse: TimeSpan { picoseconds: 2_860_000_000 },
             moderators: Moderator::bispectral(),
             image: ImageSettings::Mask,
             tiles: None,
@@ -69,9 +69,9 @@ impl Default for BeamSettings {
 
 /// Highest rate of neutrons, and of gammas: a pulse of the ESS has 71 million then, which still fit into memory.
 const HIGHEST_RATE: Frequency = Frequency { millihertz: 1_000_000_000_000 };
-const LONGEST_PROTON_PULSE: Duration = Duration { picoseconds: 10_000_000_000 };
+const LONGEST_PROTON_PULSE: TimeSpan = TimeSpan { picoseconds: 10_000_000_000 };
 const MOST_MODERATORS: usize = 16;
-const LONGEST_DECAY: Duration = Duration { picoseconds: 2_000_000_000 };
+const LONGEST_DECAY: TimeSpan = TimeSpan { picoseconds: 2_000_000_000 };
 
 impl BeamSettings {
     /// Takes the names of files as seen from this folder: that of the configuration.

@@ -1,6 +1,6 @@
 //! Which faults are to happen: tables `[[simulation.fault]]`, or `--fault "lose:probability=1e-3"`.
 
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use serde::Deserialize;
 use std::str::FromStr;
 
@@ -211,7 +211,7 @@ impl FromStr for SignedDuration {
     fn from_str(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
         let (sign, length) = trimmed.strip_prefix('-').map_or((1, trimmed), |length| (-1, length));
-        let length: Duration = length.parse().map_err(|error| format!("{error}"))?;
+        let length: TimeSpan = length.parse().map_err(|error| format!("{error}"))?;
         let picoseconds = i64::try_from(length.picoseconds).map_err(|_| format!("`{text}` is too long"))?;
         Ok(Self { picoseconds: sign * picoseconds })
     }

@@ -39,7 +39,7 @@ fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings 
         },
         sorting: SortingSettings {
             window: 1,
-            leap: 1,
+            forward_jump: 1,
             restart: 1,
             source_lag: 1,
             max_held_hits: 8192,

@@ -34,7 +34,7 @@ pub(super) fn settings(format: ReadoutFormat, time_base: TimeBase) -> MultiBlade
         raw_ticks: false,
         sorting: SortingSettings {
             window: 20_000_000_000,
-            leap: 1_000_000_000_000,
+            forward_jump: 1_000_000_000_000,
             restart: 1_000_000_000_000,
             source_lag: 1_000_000_000_000,
             max_held_hits: 131_072,

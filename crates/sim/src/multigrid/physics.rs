@@ -4,7 +4,7 @@
 //! the other 22.
 
 use crate::simulation::SimulationError;
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use evforge_wire::mesytec::LARGEST_PACKET;
 use serde::Deserialize;
 
@@ -38,25 +38,25 @@ pub struct MultiGridPhysics {
     pub wire_sharing: f64,
     /// Longest time that electrons drift to the wire. Half a cell at some 50 mm/µs, which is usual in argon with carbon
     /// dioxide.
-    pub drift_time: Duration,
+    pub drift_time: TimeSpan,
     /// Mean energy that a gamma of the background leaves in the gas, in MeV; it falls off exponentially. Chosen:
     /// electrons leave a few keV in a centimetre of gas, and several times that where they curl.
     pub gamma_mev: f64,
     /// VMMR modules and CNCS: all that comes so long after the first signal is read with its trigger. Chosen: longer than
     /// electrons drift.
-    pub trigger_window: Duration,
+    pub trigger_window: TimeSpan,
     /// VMMR modules and CNCS: for so long after the window nothing triggers. Chosen: window and dead time together are shorter
     /// than the shortest time between two triggers of the recording, 3 µs.
-    pub trigger_dead_time: Duration,
+    pub trigger_dead_time: TimeSpan,
     /// SIS3153 and CNCS: largest packet in bytes. 1400: the recording's is full with 1355.
     pub packet_bytes: usize,
     /// SIS3153 and CNCS: a packet is sent when its oldest trigger is so old, and at the end of a pulse. Chosen.
-    pub packet_flush: Duration,
+    pub packet_flush: TimeSpan,
 }
 
 impl Default for MultiGridPhysics {
     fn default() -> Self {
-        let nanoseconds = |nanoseconds: u64| Duration { picoseconds: nanoseconds * 1000 };
+        let nanoseconds = |nanoseconds: u64| TimeSpan { picoseconds: nanoseconds * 1000 };
         Self {
             coating_um: 1.0,
             cell_mm: [23.5, 24.0, 9.5],
@@ -77,7 +77,7 @@ impl Default for MultiGridPhysics {
 }
 
 /// No time of the physics is longer: pulses are not much longer.
-const LONGEST: Duration = Duration { picoseconds: 1_000_000_000_000 };
+const LONGEST: TimeSpan = TimeSpan { picoseconds: 1_000_000_000_000 };
 
 impl MultiGridPhysics {
     /// Refuses values that no detector has.

@@ -25,7 +25,7 @@ fn settings() -> SondeSettings {
         sequence: EventSequence::Time,
         sorting: SortingSettings {
             window: 1,
-            leap: 1,
+            forward_jump: 1,
             restart: 1,
             source_lag: 1,
             max_held_hits: 8192,

@@ -25,7 +25,7 @@ pub struct NexusSettings {
     /// Title of the run; "NAME run" without it.
     pub title: Option<String>,
     /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
-    pub flush_interval: Option<quantity::Duration>,
+    pub flush_interval: Option<quantity::TimeSpan>,
     /// How the event arrays are compressed.
     #[serde(default)]
     pub compression: CompressionSetting,
@@ -81,7 +81,7 @@ impl NexusSettings {
             },
             vetoes: context.vetoes.clone(),
             configuration: context.configuration.clone(),
-            flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::Duration::to_std),
+            flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::TimeSpan::to_std),
             compression: match self.compression {
                 CompressionSetting::None => Compression::None,
                 CompressionSetting::Lzf => Compression::Lzf,

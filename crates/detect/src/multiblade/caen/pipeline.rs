@@ -13,8 +13,8 @@ use crate::multiblade::position::PositionRules;
 use crate::multiblade::window::WindowRules;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
+use crate::source_clocks::{SourceClockCounters, SourceClocks};
 use crate::tick::TickLength;
-use crate::time_line::{TimeLine, TimeLineCounters};
 use evforge_core::clock::WrappingClock;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -48,7 +48,7 @@ enum Order {
 #[derive(Debug)]
 struct TimeOrdered {
     windows: ModuleWindows,
-    line: TimeLine<BladeHit>,
+    line: SourceClocks<BladeHit>,
     clocks: Vec<WrappingClock>,
     room_for_a_packet: usize,
 }
@@ -58,7 +58,7 @@ impl TimeOrdered {
         let ticks = |duration| tick.ticks_in(duration);
         Self {
             windows: ModuleWindows::new(usize::from(settings.cassettes), settings.sorting.max_held_hits),
-            line: TimeLine::new(sources, &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            line: SourceClocks::new(sources, &settings.sorting, ticks, LARGEST_READOUT_COUNT),
             clocks: vec![WrappingClock::new(TIME_BITS); sources],
             room_for_a_packet: settings.room_for_a_packet(),
         }
@@ -66,7 +66,7 @@ impl TimeOrdered {
 
     fn memory_bound(settings: &MultiBladeSettings, sources: usize) -> usize {
         ModuleWindows::memory_bound(usize::from(settings.cassettes), settings.sorting.max_held_hits)
-            + TimeLine::<BladeHit>::memory_bound(sources, LARGEST_READOUT_COUNT)
+            + SourceClocks::<BladeHit>::memory_bound(sources, LARGEST_READOUT_COUNT)
             + sources * size_of::<WrappingClock>()
     }
 
@@ -369,10 +369,10 @@ impl Detector for MultiBlade {
     fn ledger(&self) -> DetectorLedger {
         let mut counters = self.cassettes.counters;
         counters.held = self.cassettes.held();
-        let mut time_line = TimeLineCounters::default();
+        let mut source_clocks = SourceClockCounters::default();
         if let Order::Time(ordered) = &self.order {
-            time_line = ordered.line.counters();
-            time_line.forced_closings += ordered.windows.forced_closings();
+            source_clocks = ordered.line.counters();
+            source_clocks.forced_closings += ordered.windows.forced_closings();
             counters.held += ordered.windows.held();
         }
         let packets = self.gate.counters();
@@ -393,7 +393,7 @@ impl Detector for MultiBlade {
         };
         DetectorLedger {
             sources,
-            counters: CounterSnapshot::of(packets).and(&self.counters).and(&counters).and(&time_line),
+            counters: CounterSnapshot::of(packets).and(&self.counters).and(&counters).and(&source_clocks),
             masked: self.wiring.mask().ledger(self.wiring.plan()),
             beam_monitors: Vec::new(),
         }

@@ -309,7 +309,17 @@ mod tests {
         [0, 1].map(|index| {
             let stream = &json["streams"][index];
             let mut packets = stream["packets"].clone();
-            for other in ["sent", "received", "lost", "reordered", "duplicated", "unconfirmed", "restarts"] {
+            for other in [
+                "sent",
+                "received",
+                "lost",
+                "reordered",
+                "duplicated",
+                "unconfirmed",
+                "restarts",
+                "places",
+                "inferred_places",
+            ] {
                 packets.as_object_mut().expect("counts").remove(other);
             }
             (packets, stream["places"].clone())
@@ -324,11 +334,11 @@ mod tests {
         };
         let [(one, former), (two, _)] = packets([socket(4), socket(12)], 7);
         let expected =
-            json!({ "places": {"socket buffer": 4}, "inferred_places": {"sender": 6}, "unlocated": 0 });
+            json!({ "locations": {"socket buffer": 4}, "inferred_locations": {"sender": 6}, "unlocated": 0 });
         assert_eq!(one, expected);
         // One packet is left of what the sender's host lost, and nothing that it could explain.
         let expected = json!({
-            "places": {"socket buffer": 12}, "inferred_places": {}, "unlocated": 0, "lost_after_the_last": 2,
+            "locations": {"socket buffer": 12}, "inferred_locations": {}, "unlocated": 0, "lost_after_the_last": 2,
         });
         assert_eq!(two, expected);
         let expected = json!({
@@ -345,12 +355,12 @@ mod tests {
         let all = StreamLosses { shared, ..StreamLosses::default() };
         let [(one, former), (two, _)] = packets([all, all], 3);
         let expected = json!({
-            "places": {}, "inferred_places": {"AF_XDP ring": 6, "AF_XDP memory": 4}, "unlocated": 0,
+            "locations": {}, "inferred_locations": {"AF_XDP ring": 6, "AF_XDP memory": 4}, "unlocated": 0,
         });
         assert_eq!(one, expected);
         let expected = json!({
-            "places": {}, "unlocated": 3,
-            "inferred_places": {"AF_XDP memory": 1, "frame checks": 1, "socket buffer": 2, "sender": 3},
+            "locations": {}, "unlocated": 3,
+            "inferred_locations": {"AF_XDP memory": 1, "frame checks": 1, "socket buffer": 2, "sender": 3},
         });
         assert_eq!(two, expected);
         assert_eq!(former["AF_XDP"]["packets"], 10);

@@ -6,6 +6,7 @@ use crate::link::loss::{error_ratio, next_packet_bound, packets_json, with_repor
 use crate::link::receive::{LinkAccount, ReceivedLink};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
+use evforge_core::run_state::REPORT_SCHEMA;
 use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation, add_to_json};
 use serde_json::{Map, Value, json};
 use std::net::SocketAddr;
@@ -153,6 +154,7 @@ impl ReceiveReport {
             .collect();
         json!({
             "evforge": env!("CARGO_PKG_VERSION"),
+            "schema": REPORT_SCHEMA,
             "address": received.address.to_string(),
             "received_by": received.way,
             "seconds": received.account.arrivals().seconds(),
@@ -185,10 +187,10 @@ impl ReceiveReport {
 
 /// The losses as reports had them before `packets` had them: for those who still read that, until the next release.
 fn former_places(losses: &LossBreakdown) -> Value {
-    let places = losses.places.iter();
+    let places = losses.locations.iter();
     let all: Map<String, Value> = places
         .map(|loss| {
-            (loss.place.name().to_owned(), json!({"packets": loss.packets, "inferred": loss.inferred}))
+            (loss.location.name().to_owned(), json!({"packets": loss.packets, "inferred": loss.inferred}))
         })
         .collect();
     json!({"places": all, "unlocated": losses.unlocated, "after_the_last": losses.after_the_last})

@@ -11,9 +11,9 @@ use super::settings::Ticks;
 /// Where a time lies with respect to the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Further ahead of the front than the leap.
+    /// Further ahead of the front than the forward jump.
     Ahead,
-    /// At most the window behind and at most the leap ahead of the front; everything before the first hit.
+    /// At most the window behind and at most the forward jump ahead of the front; everything before the first hit.
     OnTheLine,
     /// Further behind than the window, but at most by the restart.
     Late,
@@ -36,7 +36,7 @@ pub(crate) struct ClockLine {
     /// How far a hit may be behind the front, in ticks.
     window: Ticks,
     /// How far a hit may be ahead of the front without a confirmation, in ticks.
-    leap: Ticks,
+    forward_jump: Ticks,
     /// How far behind the front a confirmed hit means that the clock has restarted, in ticks.
     restart: Ticks,
     /// Number of confirmed jumps backwards.
@@ -51,8 +51,8 @@ pub(crate) struct ClockLine {
 
 impl ClockLine {
     /// The line of a source that has not sent a hit yet; lengths in ticks.
-    pub(crate) fn new(window: Ticks, leap: Ticks, restart: Ticks) -> Self {
-        Self { window, leap, restart, epoch: 0, front: None, quarantine: None, accepted: Vec::new() }
+    pub(crate) fn new(window: Ticks, forward_jump: Ticks, restart: Ticks) -> Self {
+        Self { window, forward_jump, restart, epoch: 0, front: None, quarantine: None, accepted: Vec::new() }
     }
 
     /// Takes the next hit of the source, in the order of its packets and of the hits in them.
@@ -132,7 +132,7 @@ impl ClockLine {
         let Some(front) = self.front else {
             return Verdict::OnTheLine;
         };
-        if time > front + self.leap {
+        if time > front + self.forward_jump {
             Verdict::Ahead
         } else if time >= front - self.window {
             Verdict::OnTheLine

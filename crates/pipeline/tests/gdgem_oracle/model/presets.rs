@@ -64,7 +64,7 @@ impl Settings {
     }
 
     /// Threshold 0, time gap 200 ns, strip gap 2, at least 3 hits, matcher 200 ns, weighted, 3 time bins, no
-    /// filters (section 4.6); clock lines with a window of 500 us and a leap of 1 s.
+    /// filters (section 4.6); clock lines with a window of 500 us and a forward jump of 1 s.
     fn with_defaults(
         format: Format,
         data_id: u32,

@@ -4,7 +4,7 @@ use super::super::wiring::{WIRES, Wiring};
 use super::*;
 use crate::electronics::Hit;
 use crate::readout::{Disturbance, Pulse, Readout};
-use evforge_core::quantity::Duration;
+use evforge_core::quantity::TimeSpan;
 use evforge_wire::cncs::groups;
 use evforge_wire::mesytec::Datagram;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ proptest! {
         let wiring = Wiring::of_vmmr(&settings()).unwrap();
         let physics = MultiGridPhysics {
             packet_bytes,
-            packet_flush: Duration { picoseconds: 20_000_000 },
+            packet_flush: TimeSpan { picoseconds: 20_000_000 },
             ..MultiGridPhysics::default()
         };
         let mut readout = VmmrReadout::new(&settings(), &physics, wiring.layout());

@@ -7,17 +7,17 @@
 //! The counters of all that are declared here, once for every detector that puts hits into order.
 
 use crate::hit::Timed;
-use crate::joint_time::{DataTime, JointTime};
 use crate::settings::SortingSettings;
 use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
+use crate::watermark::{DataTime, Watermark};
 
 evforge_core::counters! {
     /// What the clocks of the sources have found.
-    pub struct TimeLineCounters: "time line" {
+    pub struct SourceClockCounters: "source clocks" {
         late: Discarded(Hits), Hits, "Hits that came after their time had been closed.";
-        unconfirmed_leap: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
+        unconfirmed_jump: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm.";
         held_in_quarantine: Held(Hits), Hits, "Hits with a jump in time that wait for the next packet to confirm it.";
-        leaps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.leap.";
+        forward_jumps: Information, Times, "Confirmed steps ahead of a source's clock by more than sorting.forward_jump.";
         clock_restarts: Information, Times, "Restarts of a source's clock.";
         forced_closings: Information, Times, "Times that waiting hits were closed early for want of room: an alarm.";
     }
@@ -25,15 +25,15 @@ evforge_core::counters! {
 
 /// The clocks of all sources. See the [module documentation](self).
 #[derive(Debug)]
-pub struct TimeLine<T> {
+pub struct SourceClocks<T> {
     clocks: Vec<SourceClock<T>>,
     /// The sources that are waited for from the beginning; others from their first packet on.
     expected: Vec<bool>,
-    joint: JointTime,
+    joint: Watermark,
     forced: u64,
 }
 
-impl<T: Timed> TimeLine<T> {
+impl<T: Timed> SourceClocks<T> {
     /// Clocks for `sources` sources, numbered from 0. `ticks` converts the durations of the settings;
     /// `packet_hits` is the largest number of hits and signs of time in a packet.
     pub fn new(
@@ -42,11 +42,14 @@ impl<T: Timed> TimeLine<T> {
         ticks: impl Fn(u64) -> u64,
         packet_hits: usize,
     ) -> Self {
-        let (window, leap, restart) = (ticks(sorting.window), ticks(sorting.leap), ticks(sorting.restart));
+        let (window, forward_jump, restart) =
+            (ticks(sorting.window), ticks(sorting.forward_jump), ticks(sorting.restart));
         Self {
-            clocks: (0..sources).map(|_| SourceClock::new(window, leap, restart, packet_hits)).collect(),
+            clocks: (0..sources)
+                .map(|_| SourceClock::new(window, forward_jump, restart, packet_hits))
+                .collect(),
             expected: vec![true; sources],
-            joint: JointTime::new(ticks(sorting.source_lag)),
+            joint: Watermark::new(ticks(sorting.source_lag)),
             forced: 0,
         }
     }
@@ -95,7 +98,7 @@ impl<T: Timed> TimeLine<T> {
         self.clocks.iter().filter_map(SourceClock::front).max()
     }
 
-    /// As far as [`TimeLine::follow`] has come.
+    /// As far as [`SourceClocks::follow`] has come.
     #[inline]
     pub fn watermark(&self) -> DataTime {
         self.joint.watermark()
@@ -135,13 +138,13 @@ impl<T: Timed> TimeLine<T> {
     }
 
     /// The counters at this moment.
-    pub fn counters(&self) -> TimeLineCounters {
+    pub fn counters(&self) -> SourceClockCounters {
         let counts = self.clock_counts();
-        TimeLineCounters {
+        SourceClockCounters {
             late: counts.late,
-            unconfirmed_leap: counts.refuted,
+            unconfirmed_jump: counts.refuted,
             held_in_quarantine: self.clocks.iter().map(SourceClock::held).sum(),
-            leaps: counts.leaps,
+            forward_jumps: counts.forward_jumps,
             clock_restarts: counts.restarts,
             forced_closings: self.forced,
         }

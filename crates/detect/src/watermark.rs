@@ -1,6 +1,6 @@
 //! How far time has come over all sources, and how far it is closed.
 //!
-//! Each source has a clock of its own ([`SourceClock`](crate::source_clock)). [`JointTime`] joins them to one
+//! Each source has a clock of its own ([`SourceClock`](crate::source_clock)). [`Watermark`] joins them to one
 //! *watermark*: no source will send anything before it. [`Closing`] follows the watermark in the steps that
 //! the sorters can span.
 
@@ -13,12 +13,12 @@ pub type DataTime = (u32, u64);
 
 /// The watermark over all sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JointTime {
+pub struct Watermark {
     source_lag: u64,
     watermark: DataTime,
 }
 
-impl JointTime {
+impl Watermark {
     /// A source that is more than `source_lag` ticks behind the leading one no longer holds the others back.
     pub fn new(source_lag: u64) -> Self {
         Self { source_lag, watermark: (0, 0) }
