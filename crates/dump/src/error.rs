@@ -18,7 +18,10 @@ pub enum DumpError {
         source: io::Error,
     },
     /// The file is not HDF5.
-    #[error("{path} is not an HDF5 file: it begins with{}, expected 89 48 44 46 0d 0a 1a 0a", listed(.first_bytes))]
+    #[error(
+        "{path} is not an HDF5 file: it begins with{}, expected 89 48 44 46 0d 0a 1a 0a",
+        listed(.first_bytes)
+    )]
     NotHdf5 {
         /// The file.
         path: PathBuf,
@@ -28,7 +31,7 @@ pub enum DumpError {
     /// HDF5 cannot open the file.
     #[error(
         "{path} begins like an HDF5 file, but cannot be read: HDF5 says: {cause}. It is damaged, or was cut when it \
-                 was copied: fetch it again from its origin"
+         was copied: fetch it again from its origin"
     )]
     Damaged {
         /// The file.
@@ -65,7 +68,7 @@ pub enum DumpError {
     /// The file has fewer bytes for the table than its rows need.
     #[error(
         "the table {table} of {path} claims {rows} rows, but the file has only {bytes} bytes for them: it is damaged, \
-                 or its writer was ended before it was done"
+         or its writer was ended before it was done"
     )]
     Incomplete {
         /// The file.
@@ -80,7 +83,7 @@ pub enum DumpError {
     /// Rows could not be read.
     #[error(
         "the table {table} of {path} cannot be read from row {row} of {rows} on: HDF5 says: {cause}. The rows before \
-                 it have been read"
+         it have been read"
     )]
     Read {
         /// The file.

@@ -10,8 +10,11 @@ use std::io;
 #[non_exhaustive]
 pub enum PinError {
     /// The host has no such core, or this process may not use it.
-    #[error("cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
-                 Cores are counted from 0; allowed are {}.", ranges(.allowed))]
+    #[error(
+        "cannot run on core {core}: it does not exist or this process may not use it (taskset, container). \
+         Cores are counted from 0; allowed are {}.",
+        ranges(.allowed)
+    )]
     NotAllowed {
         /// The core asked for.
         core: usize,

@@ -57,7 +57,7 @@ pub enum LiveReceiveError {
     /// AF_XDP was asked for without an interface.
     #[error(
         "AF_XDP receives from one network interface, and none is named: set receive.interface (--interface). \
-                 See which there are: ip -brief link"
+         See which there are: ip -brief link"
     )]
     NoInterface,
 }

@@ -37,7 +37,7 @@ pub enum PaceError {
     /// Own timing was asked for, and a packet has no arrival stamp.
     #[error(
         "packet {packet} cannot be sent with its own timing: it has no time stamp (.pkts files have none). \
-                 Give a rate instead."
+         Give a rate instead."
     )]
     Unstamped {
         /// The packet's number, from 0.

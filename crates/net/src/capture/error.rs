@@ -66,8 +66,8 @@ pub enum CaptureError {
     /// The file ends in the middle of a record.
     #[error(
         "{path} is truncated: at byte {position} {expected} of {needed} bytes begins, but only {left} bytes \
-                 are left in the file. The {packets} packets before it have been read. If the file is still being \
-                 written or copied, wait for the end; otherwise fetch it again from its origin."
+         are left in the file. The {packets} packets before it have been read. If the file is still being \
+         written or copied, wait for the end; otherwise fetch it again from its origin."
     )]
     Truncated {
         /// The file.
@@ -86,7 +86,7 @@ pub enum CaptureError {
     /// The bytes contradict the format, so that the next record cannot be found.
     #[error(
         "{path} is damaged at byte {position}: found {found}, expected {expected}. The {packets} packets before \
-                 it have been read; what follows cannot be found any more."
+         it have been read; what follows cannot be found any more."
     )]
     Corrupt {
         /// The file.
@@ -113,7 +113,7 @@ pub enum CaptureError {
     /// The file exists and is something that must not be replaced (a directory, a device).
     #[error(
         "{path} exists and is not a plain file: a capture is written beside its target and then renamed, which \
-                 would replace it. Name a file."
+         would replace it. Name a file."
     )]
     NotReplaceable {
         /// The file that was to be made.

@@ -68,7 +68,7 @@ pub enum FinishError {
     /// It is damaged at a place that is not its end.
     #[error(
         "{source} That is not the end of a file that was cut off, so nothing was cut away at byte {position}: \
-                 the file was left as it is"
+         the file was left as it is"
     )]
     Damaged {
         /// Byte at which the damage begins.

@@ -102,10 +102,11 @@ fn bind_reason(address: SocketAddr, source: &io::Error) -> String {
             address.ip(),
             if address.is_ipv4() { "0.0.0.0" } else { "[::]" }
         ),
-        io::ErrorKind::PermissionDenied => format!(
+        io::ErrorKind::PermissionDenied => {
             "not permitted. Ports below 1024 are kept for privileged programs: choose a higher one, or allow this \
              program to take them: sudo setcap cap_net_bind_service=+ep \"$(command -v evforge)\""
-        ),
+                .into()
+        }
         _ => format!("{source}."),
     }
 }
@@ -193,9 +194,9 @@ fn route_advice(destination: SocketAddr, source: &io::Error) -> String {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             format!(" There is no way there; see what the system tries: ip route get {}", destination.ip())
         }
-        io::ErrorKind::PermissionDenied => format!(
-            " A firewall of this host forbids it, or the address is a broadcast address: sudo nft list ruleset"
-        ),
+        io::ErrorKind::PermissionDenied => {
+            " A firewall of this host forbids it, or the address is a broadcast address: sudo nft list ruleset".into()
+        }
         _ => String::new(),
     }
 }

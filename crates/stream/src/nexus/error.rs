@@ -23,7 +23,7 @@ pub enum NexusError {
     /// Another process is writing the file at this moment, or reads it where it is to be changed.
     #[error(
         "{0} is in use: another process is writing it or has it open. Wait until it ends, or choose another \
-                 name"
+         name"
     )]
     InUse(PathBuf),
     /// The operating system refused.
@@ -50,8 +50,8 @@ pub enum NexusError {
     /// Writing failed in mid-run; the writer takes no more events.
     #[error(
         "cannot {attempt} in {path}: HDF5 says: {cause}. The {safe} events up to the last commit are safe in \
-                 the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
-                 by `evforge write --recover {path}`"
+         the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
+         by `evforge write --recover {path}`"
     )]
     Write {
         /// The file.
@@ -68,7 +68,7 @@ pub enum NexusError {
     /// Somebody has removed or replaced the file while it was written; the writer takes no more events.
     #[error(
         "{path} was removed, renamed or replaced by another file while it was written: what it held is not there \
-                 under that name any more ({lost} events), and no more events are taken"
+         under that name any more ({lost} events), and no more events are taken"
     )]
     Gone {
         /// The file.
@@ -77,7 +77,11 @@ pub enum NexusError {
         lost: u64,
     },
     /// There is no room on the disk. Nothing was changed, and it can be tried again.
-    #[error("there is no room for {path}: {} more are needed on its file system, where {} are free", size(.shortage.missing), size(.shortage.free))]
+    #[error(
+        "there is no room for {path}: {} more are needed on its file system, where {} are free",
+        size(.shortage.missing),
+        size(.shortage.free)
+    )]
     NoSpace {
         /// The file.
         path: PathBuf,
@@ -126,12 +130,16 @@ pub enum NexusError {
     #[error("{0}")]
     Option(String),
     /// The pixels of this geometry do not fit into the 32-bit signed ids of the file format.
-    #[error("a detector of {} pixels cannot be written: event_id holds at most {}", .0.pixel_count(), i32::MAX)]
+    #[error(
+        "a detector of {} pixels cannot be written: event_id holds at most {}",
+        .0.pixel_count(),
+        i32::MAX
+    )]
     TooManyPixels(LogicalGeometry),
     /// The text does not fit into the space that the file reserves for it.
     #[error(
         "the report of {length} bytes does not fit into the {reserved} bytes that {path} reserves for it; the \
-                 events are complete"
+         events are complete"
     )]
     ReportTooLong {
         /// The file.

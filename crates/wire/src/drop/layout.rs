@@ -67,7 +67,7 @@ pub enum LayoutError {
     /// The identifier reaches beyond the header.
     #[error(
         "an identifier of {width} bytes from byte {offset} on does not lie in a header of {header} bytes: \
-                 offset + width must be at most the header"
+         offset + width must be at most the header"
     )]
     Outside {
         /// First byte of the identifier.
@@ -83,7 +83,7 @@ pub enum LayoutError {
     /// The text is no name and not four values.
     #[error(
         "`{0}` is no layout: expected P1, raw64be, or all of offset, width (2, 4 or 8), order (big or \
-                 little) and header, as in offset=4,width=8,order=little,header=16"
+         little) and header, as in offset=4,width=8,order=little,header=16"
     )]
     Text(String),
 }
