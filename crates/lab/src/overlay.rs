@@ -55,9 +55,9 @@ struct Captured<C> {
 /// What a capture consists of that can be laid over itself.
 pub enum OverlayFormat {
     /// SRS packets with VMM data.
-    SrsVmm(SrsVmmCapture),
+    SrsVmm(Box<SrsVmmCapture>),
     /// Records of CAEN digitisers.
-    CaenRecords(CaenRecordCapture),
+    CaenRecords(Box<CaenRecordCapture>),
 }
 
 impl OverlayFormat {
@@ -67,8 +67,10 @@ impl OverlayFormat {
     /// If they cannot be overlaid.
     pub fn of(config: &Config) -> Result<Self, LabError> {
         Ok(match &config.detector {
-            DetectorSettings::GdGem(settings) => Self::SrsVmm(SrsVmmCapture::new(settings)?),
-            DetectorSettings::MultiBlade(settings) => Self::CaenRecords(CaenRecordCapture::new(settings)?),
+            DetectorSettings::GdGem(settings) => Self::SrsVmm(Box::new(SrsVmmCapture::new(settings)?)),
+            DetectorSettings::MultiBlade(settings) => {
+                Self::CaenRecords(Box::new(CaenRecordCapture::new(settings)?))
+            }
             _ => {
                 let section = config.section;
                 return Err(
@@ -86,8 +88,8 @@ impl OverlayRun<'_> {
     /// If the capture cannot be read or tells no times, or the overlay cannot be written.
     pub fn run(self, format: OverlayFormat) -> Result<OverlayOutcome, LabError> {
         match format {
-            OverlayFormat::SrsVmm(format) => self.run_format(format),
-            OverlayFormat::CaenRecords(format) => self.run_format(format),
+            OverlayFormat::SrsVmm(format) => self.run_format(*format),
+            OverlayFormat::CaenRecords(format) => self.run_format(*format),
         }
     }
 
