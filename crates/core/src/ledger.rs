@@ -4,12 +4,14 @@ use crate::beam_monitor::BeamMonitorData;
 use crate::counter::{CounterSnapshot, Role};
 use crate::live_time::LiveTime;
 use crate::sequence::{Gap, SequenceTracker};
+use serde::Serialize;
 
-/// Packets of one source or of a whole stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Packets of one source or of a whole stream, as reports have them in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketLedger {
     /// Packets sent, by the sender's own report or else by the sequence; none where the format has no
     /// sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
     /// Packets received.
     pub received: u64,

@@ -54,11 +54,8 @@ pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandErr
         .output("--plot", &arguments.plot)
         .output("--document", &arguments.document)
         .check()?;
-    for (what, path) in [("the scores", &arguments.json), ("the plot", &arguments.plot)] {
-        if let Some(path) = path {
-            check_writable(what, path)?;
-        }
-    }
+    check_writable("the scores", &arguments.json)?;
+    check_writable("the plot", &arguments.plot)?;
     // What is wrong with the document is said before the long work.
     let document =
         arguments.document.as_deref().map(|path| Document::open(path, &config.name)).transpose()?;

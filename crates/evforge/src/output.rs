@@ -3,7 +3,7 @@
 use crate::CommandError;
 use evforge_net::staged_file::StagedFile;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints a text to standard output.
 ///
@@ -75,17 +75,22 @@ pub(crate) fn write_file(what: &str, path: &Path, content: &[u8]) -> Result<(), 
     write().map_err(|error| format!("{what} cannot be written to {}: {error}", path.display()).into())
 }
 
-/// Makes sure that a file could be written at `path`, before long work begins.
+/// Makes sure that files could be written at `paths`, as far as there are some, before long work begins.
 ///
 /// # Errors
 /// As [`write_file`].
-pub(crate) fn check_writable(what: &str, path: &Path) -> Result<(), CommandError> {
-    // A staged file that is dropped leaves nothing behind.
-    StagedFile::create(path).map(drop).map_err(|error| {
-        format!(
-            "{what} cannot be written to {}: {error} (does the folder exist, and may you write there?)",
-            path.display()
-        )
-        .into()
-    })
+pub(crate) fn check_writable<'a>(
+    what: &str,
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), CommandError> {
+    for path in paths {
+        // A staged file that is dropped leaves nothing behind.
+        StagedFile::create(path).map(drop).map_err(|error| {
+            format!(
+                "{what} cannot be written to {}: {error} (does the folder exist, and may you write there?)",
+                path.display()
+            )
+        })?;
+    }
+    Ok(())
 }

@@ -76,7 +76,7 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError
         .output("--output", Some(&arguments.output))
         .output("--truth", Some(&arguments.truth))
         .check()?;
-    check_writable("the truth", &arguments.truth)?;
+    check_writable("the truth", Some(&arguments.truth))?;
     let run = OverlayRun {
         input: open(&arguments.input, arguments.port, &config)?,
         path: &arguments.input,

@@ -130,9 +130,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         return finish(&arguments.finish);
     };
     NamedFiles::default().output("--output", Some(output)).output("--report", &arguments.report).check()?;
-    if let Some(path) = &arguments.report {
-        check_writable("the report", path)?;
-    }
+    check_writable("the report", &arguments.report)?;
     let Some((&first, ports)) = arguments.port.split_first() else {
         return Err("name the port to record: --port 9000".into());
     };

@@ -77,9 +77,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
     };
     let files = NamedFiles::default().input("FILE", &arguments.inputs);
     files.output("--report", &arguments.report).check()?;
-    if let Some(path) = &arguments.report {
-        check_writable("the report", path)?;
-    }
+    check_writable("the report", &arguments.report)?;
     let stop = stop_on_signals()?;
     let source = open_all(arguments, &stop)?;
     let options = SenderOptions {

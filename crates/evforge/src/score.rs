@@ -186,11 +186,8 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
         .output("--json", &arguments.json)
         .output("--plot", &arguments.plot)
         .check()?;
-    for (what, path) in [("the score", &arguments.json), ("the plot", &arguments.plot)] {
-        if let Some(path) = path {
-            check_writable(what, path)?;
-        }
-    }
+    check_writable("the score", &arguments.json)?;
+    check_writable("the plot", &arguments.plot)?;
     let geometry = config.build_detector()?.geometry();
     let settings = arguments.limits.settings();
     let mut runs = Vec::new();

@@ -173,7 +173,7 @@ impl RunReport {
 
     /// The packets of all sources, with the loss breakdown.
     fn all_packets_json(&self, packets: &PacketLedger) -> Value {
-        let mut json = packets_json(packets);
+        let mut json = json!(packets);
         let after = self.state.losses.after_the_last;
         if after > 0 {
             // A sequence cannot see what was lost after its last number; the socket's counter can.
@@ -280,21 +280,6 @@ impl RunReport {
     }
 }
 
-fn packets_json(packets: &PacketLedger) -> Value {
-    let mut json = json!({
-        "received": packets.received,
-        "lost": packets.lost,
-        "reordered": packets.reordered,
-        "duplicated": packets.duplicated,
-        "unconfirmed": packets.unconfirmed,
-        "restarts": packets.restarts,
-    });
-    if let Some(sent) = packets.sent {
-        json["sent"] = json!(sent);
-    }
-    json
-}
-
 fn masked_json(masked: &MaskedChannel) -> Value {
     json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts})
 }
@@ -380,7 +365,7 @@ fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> {
 fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
     let gaps: Vec<Value> =
         source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
-    let mut packets = packets_json(&source.packets);
+    let mut packets = json!(source.packets);
     packets["unlocated"] = json!(unlocated.min(source.packets.lost));
     let live = &source.live_time;
     let worst = live.worst().map(|(begins, fraction)| {

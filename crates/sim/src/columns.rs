@@ -3,11 +3,13 @@
 use std::io::BufRead;
 
 /// Why a file cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ColumnError {
     /// The system says so.
+    #[error("{0}")]
     Unreadable(std::io::Error),
     /// A line is not what it should be.
+    #[error("line {line}: {problem}")]
     Invalid {
         /// The line, from 1.
         line: usize,
@@ -15,17 +17,6 @@ pub enum ColumnError {
         problem: String,
     },
 }
-
-impl std::fmt::Display for ColumnError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "{error}"),
-            Self::Invalid { line, problem } => write!(f, "line {line}: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for ColumnError {}
 
 /// Reads a file line by line. `names` are the columns that `parse` needs, in its order; the file may have more, and in
 /// any order. `what` is the file, for errors: "a truth file of evforge".

@@ -22,16 +22,9 @@ use rayon::prelude::*;
 use serde::Deserialize;
 
 /// Why a detector cannot be simulated, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct SimulationError(pub String);
-
-impl std::fmt::Display for SimulationError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SimulationError {}
 
 /// A detector and its readout.
 pub type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);

@@ -87,11 +87,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         .output("--report", &arguments.report)
         .output("--picture", &pictures.collect::<BTreeSet<_>>())
         .check()?;
-    for (what, path) in [("the report", &arguments.report), ("the picture", &arguments.picture)] {
-        if let Some(path) = path {
-            check_writable(what, path)?;
-        }
-    }
+    check_writable("the report", &arguments.report)?;
+    check_writable("the picture", &arguments.picture)?;
     let ports: Vec<_> =
         arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
     let sockets = StreamSockets {

@@ -91,9 +91,7 @@ pub(super) struct SendArguments {
 
 /// Runs the command.
 pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
-    if let Some(path) = &arguments.report {
-        check_writable("the report", path)?;
-    }
+    check_writable("the report", &arguments.report)?;
     let settings = SendSettings {
         targets: arguments.targets()?,
         segment: arguments.segment,

@@ -59,9 +59,7 @@ pub(crate) struct ReceiveArguments {
 pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
     let files = NamedFiles::default().input("--sent", &arguments.sent);
     files.output("--report", &arguments.report).check()?;
-    if let Some(path) = &arguments.report {
-        check_writable("the report", path)?;
-    }
+    check_writable("the report", &arguments.report)?;
     let receiver = open(arguments)?;
     receiver.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     if !arguments.quiet {

@@ -84,9 +84,7 @@ enum SegmentChoice {
 
 /// Runs the command.
 pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
-    if let Some(path) = &arguments.report {
-        check_writable("the report", path)?;
-    }
+    check_writable("the report", &arguments.report)?;
     let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
     let traffic = Traffic::new(TrafficSettings {
         flows: arguments.source_ports,

@@ -48,7 +48,7 @@ impl OutputPlan for ImageSettings {
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
-        check_writable("the image", &self.file)?;
+        check_writable("the image", Some(&self.file))?;
         let counts = vec![0; context.geometry.pixel_count() as usize];
         let counters = ImageCounters::default();
         Ok(Box::new(Image {

@@ -117,11 +117,8 @@ impl OutputPlans {
     pub(crate) fn open(self, config: &Config) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
         let [report, monitor_file, samples] = self.files;
-        for (what, file) in [("the report", &report), ("the monitor data", &monitor_file)] {
-            if let Some((_, path)) = file {
-                check_writable(what, path)?;
-            }
-        }
+        check_writable("the report", report.iter().map(|(_, path)| path))?;
+        check_writable("the monitor data", monitor_file.iter().map(|(_, path)| path))?;
         let samples = samples.map(|(_, path)| {
             tell_lines("mean values", &path);
             SampleFile::create(&path)

@@ -2,7 +2,6 @@
 
 use evforge_core::ledger::PacketLedger;
 use evforge_core::sequence::SequenceCounts;
-use serde_json::{Value, json};
 
 /// Packets sent and lost: as the sender's report says (`reported` packets), if there is one, else as the numbers do, which do
 /// not know what was sent after the last packet.
@@ -22,19 +21,6 @@ pub fn with_report(sequence: SequenceCounts, reported: Option<u64>) -> PacketLed
         unconfirmed: sequence.unconfirmed,
         restarts: sequence.restarts,
     }
-}
-
-/// The packets of a stream or flow as JSON.
-pub fn packets_json(packets: &PacketLedger) -> Value {
-    json!({
-        "sent": packets.sent,
-        "received": packets.received,
-        "lost": packets.lost,
-        "reordered": packets.reordered,
-        "duplicated": packets.duplicated,
-        "unconfirmed": packets.unconfirmed,
-        "restarts": packets.restarts,
-    })
 }
 
 /// What rarely happens to numbers, in words that go on after the other counts; empty if nothing did.

@@ -47,16 +47,9 @@ use recording::Recording;
 use std::collections::HashMap;
 
 /// Why a capture cannot be overlaid, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct OverlayError(pub String);
-
-impl std::fmt::Display for OverlayError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OverlayError {}
 
 /// How a capture is laid over itself.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -67,11 +67,19 @@ impl Default for ScoreSettings {
 }
 
 /// Why events cannot be scored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScoreError {
     /// A largest distance is less than half a pixel, or not a number.
+    #[error(
+        "the largest distance is {0} pixels: it must be a number of at least {least} (half a pixel)",
+        least = ScoreSettings::SMALLEST_DISTANCE
+    )]
     Distance(f64),
     /// A pixel is not of the detector.
+    #[error(
+        "{what} has pixel {pixel_id}, but the detector has pixels 1 to {pixel_count}: is this the configuration that truth \
+         and events were made with?"
+    )]
     Pixel {
         /// What has it: "neutron 7", "event 7".
         what: String,
@@ -81,6 +89,10 @@ pub enum ScoreError {
         pixel_count: u32,
     },
     /// So many events lie within the limits of so many neutrons that pairs would be arbitrary.
+    #[error(
+        "more than {pairs} pairs of {neutrons} neutrons and their events are close in time: allow less time or distance \
+         (are the times nanoseconds?)"
+    )]
     TooManyPairs {
         /// Neutrons.
         neutrons: usize,
@@ -88,30 +100,6 @@ pub enum ScoreError {
         pairs: u64,
     },
 }
-
-impl std::fmt::Display for ScoreError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Distance(distance) => write!(
-                f,
-                "the largest distance is {distance} pixels: it must be a number of at least {} (half a pixel)",
-                ScoreSettings::SMALLEST_DISTANCE
-            ),
-            Self::Pixel { what, pixel_id, pixel_count } => write!(
-                f,
-                "{what} has pixel {pixel_id}, but the detector has pixels 1 to {pixel_count}: is this the \
-                 configuration that truth and events were made with?"
-            ),
-            Self::TooManyPairs { neutrons, pairs } => write!(
-                f,
-                "more than {pairs} pairs of {neutrons} neutrons and their events are close in time: allow less \
-                 time or distance (are the times nanoseconds?)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ScoreError {}
 
 /// What became of neutrons.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use super::account::StreamAccount;
 use super::pattern::WordPattern;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
-use crate::link::loss::{next_packet_bound, packets_json, with_report};
+use crate::link::loss::{next_packet_bound, with_report};
 use crate::link::receive::{LinkAccount, ReceivedLink};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
@@ -175,7 +175,7 @@ impl StreamReport {
     fn json(&self) -> Value {
         let ReceivedLink { address, way, account, losses, buffer, state, .. } = &self.received;
         let (jumps, packets) = (account.jumps(), self.packets());
-        let mut packets_with_losses = packets_json(&packets);
+        let mut packets_with_losses = json!(packets);
         losses::add_to_json(&self.losses, &mut packets_with_losses);
         let snapshot = CounterSnapshot::of(account.counters());
         let counters: Map<String, Value> =

@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::sent::{SentFlow, SentReport};
-use crate::link::loss::{error_ratio, next_packet_bound, packets_json, with_report};
+use crate::link::loss::{error_ratio, next_packet_bound, with_report};
 use crate::link::receive::{LinkAccount, ReceivedLink};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
@@ -137,7 +137,7 @@ impl ReceiveReport {
             })
         });
         let (packets, losses) = (self.packets(), self.losses());
-        let mut packets_with_losses = packets_json(&packets);
+        let mut packets_with_losses = json!(packets);
         add_to_json(&losses, &mut packets_with_losses);
         let flows: Vec<Value> = self
             .flows
@@ -146,7 +146,7 @@ impl ReceiveReport {
                 json!({
                     "flow": flow.flow,
                     "source": flow.source.to_string(),
-                    "packets": packets_json(&flow.packets),
+                    "packets": flow.packets,
                     "bytes": flow.bytes,
                     "is_reported": flow.is_reported,
                 })
