@@ -4,7 +4,7 @@
 //! kernel has checked that the counter runs evenly and alike on all cores, has calibrated it, and goes on watching it. Where
 //! it does not trust it, it falls back to a slow clock outside of the processor; that is what [`ClockReport::warning`] is
 //! for. A library of our own on top of the same counter saves some ten nanoseconds for each batch of packets
-//! (docs/decisions/0012).
+//! (docs/development/decisions/0012).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

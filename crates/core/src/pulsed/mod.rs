@@ -15,7 +15,7 @@
 //! | empty pulses | those that the readout tells; of a train all, up to a gap of ten seconds, so that "nothing came" can be told from "not measured" |
 //! | vetoes | a bit for each rule that applies ([`Veto`]); no event is removed |
 //!
-//! The decision behind it is `docs/decisions/0014-pulses-and-the-date-in-one-place.md`.
+//! The decision behind it is `docs/development/decisions/0014-pulses-and-the-date-in-one-place.md`.
 
 mod batch;
 mod calendar;
