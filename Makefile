@@ -87,5 +87,5 @@ deny: ## Licences and advisories of the dependencies (needs cargo-deny)
 	$(CARGO) deny check
 
 .PHONY: counters
-counters: ## Write docs/counters.md anew from the declarations
+counters: ## Regenerate docs/counters.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table

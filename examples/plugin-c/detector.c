@@ -1,4 +1,4 @@
-/* A detector from outside, in C: a made-up pixel detector, complete with settings, numbered packets and counters.
+/* A plugin, in C: a made-up pixel detector, complete with settings, numbered packets and counters.
  *
  *     cc -std=c99 -O2 -Wall -Wextra -fPIC -shared -I ../../include -o libpixel_stream.so detector.c
  *     evforge run --detector ./libpixel_stream.so --input packets.pkts --events events.csv
@@ -52,7 +52,7 @@ static const struct evforge_counter COUNTERS[COUNTER_COUNT] = {
     {"packets_cut", "Packets of which only the beginning is here.", DISCARDED_PACKETS},
     {"packets_no_header", "Packets too short for their header.", DISCARDED_PACKETS},
     {"packets_wrong_magic", "Packets that do not begin with PXST.", DISCARDED_PACKETS},
-    {"packets_wrong_length", "Packets that have not as many readouts as they say.", DISCARDED_PACKETS},
+    {"packets_wrong_length", "Packets that have not as many readouts as they declare.", DISCARDED_PACKETS},
     {"packets_duplicated", "Packets whose number had been seen.", DISCARDED_PACKETS},
     {"readouts", "Readouts in the packets used.", EVFORGE_UNIT_READOUTS, EVFORGE_ROLE_ENTERS, EVFORGE_LAW_READOUTS,
      EVFORGE_LAW_NONE},

@@ -1,4 +1,4 @@
-/* A detector from outside: what a shared library offers so that evforge forms events with it.
+/* A plugin: what a shared library offers so that evforge forms events with it.
  *
  * The library exports one function, evforge_detector. It returns a table with what the library is and what it can do;
  * evforge calls the functions of the table. docs/write-a-plugin.md tells how to write one, examples/plugin-c and
@@ -49,7 +49,7 @@ struct evforge_detector_handle;
 /* Which clock an arrival stamp was read from. */
 enum {
     EVFORGE_CLOCK_NONE = 0,    /* no stamp: the input has none */
-    EVFORGE_CLOCK_CAPTURE = 1, /* as it stands in the capture file */
+    EVFORGE_CLOCK_CAPTURE = 1, /* as it is in the capture file */
     EVFORGE_CLOCK_KERNEL = 2,  /* the kernel, when the packet entered the socket */
     EVFORGE_CLOCK_PROCESS = 3  /* evforge, after it had been given the packet */
 };
@@ -146,7 +146,7 @@ struct evforge_source {
     uint64_t lost;        /* numbers not seen */
     uint64_t reordered;   /* packets seen after one with a higher number */
     uint64_t duplicated;  /* packets whose number had been seen */
-    uint64_t restarts;    /* how often the numbering began anew */
+    uint64_t restarts;    /* how often the numbering restarted */
 };
 
 /* What a detector is like. All members but struct_size are 0 when evforge asks. */
@@ -160,7 +160,7 @@ struct evforge_description {
     uint32_t events_per_packet; /* most events that one packet can make, up to 2^24: so many find room in every call.
                                    0: no limit is known, and the library keeps what finds no room */
     uint32_t sources;           /* most sources that it tells of, up to 4096; 0: none */
-    uint32_t tells_pulses;      /* not 0 if the readout tells the pulses of the source, in nanoseconds since 1970: then
+    uint32_t tells_pulses;      /* not 0 if the readout reports the pulses of the source, in nanoseconds since 1970: then
                                    every event belongs to one. 0: no pulses are written */
     uint64_t memory_bound;      /* bytes that a detector takes at most, whatever it is fed; 0 if not known */
 };

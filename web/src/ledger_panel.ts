@@ -1,4 +1,4 @@
-/** The ledger: what was sent, received and lost, where, and what became of the rest. */
+/** The ledger: what was sent, received and lost, where, and what happened to the rest. */
 
 import type { Model } from "./model";
 import { duration, grouped, scaled, share } from "./numbers";
@@ -7,7 +7,7 @@ import type { BeamMonitor, Ledger, Packets, Source } from "./protocol";
 import { group, note, row, text } from "./rows";
 
 export class LedgerPanel {
-  /** What goes above the outputs, and below: their table stays while the rows are made anew. */
+  /** What goes above the outputs, and below: their table stays while the rows are regenerated. */
   private readonly above = document.getElementById("ledger-above")!;
   private readonly below = document.getElementById("ledger-below")!;
   private readonly outputs = new OutputTable();

@@ -63,7 +63,7 @@ export class MonitorPanel {
       this.draw();
     }
     if (problem) note.textContent = problem;
-    else if (!on) note.textContent = "off. It can be switched on while the run goes on, for everybody who looks";
+    else if (!on) note.textContent = "off. It can be switched on while the run continues, for everybody who looks";
     else if (!this.data) note.textContent = "on, nothing collected yet";
     else note.textContent = summary(this.data);
   }

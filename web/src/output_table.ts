@@ -4,7 +4,7 @@ import { grouped, scaled } from "./numbers";
 import type { Output, OutputEvents } from "./protocol";
 import { row, text } from "./rows";
 
-/** The counters of any output, in the order of what becomes of an event, as people read them. */
+/** The counters of any output, in the order of what happens to an event, as people read them. */
 const names: [keyof OutputEvents, string][] = [
   ["offered", "offered"],
   ["committed", "committed"],

@@ -70,7 +70,7 @@ export interface BeamMonitor {
   pulses: number;
 }
 
-/** What became of the events that an output was offered: offered is the sum of the next six. */
+/** What happened to the events that an output was offered: offered is the sum of the next six. */
 export interface OutputEvents {
   offered: number;
   committed: number;

@@ -79,7 +79,7 @@ impl TryFrom<BinsTable> for TimeOfFlightBins {
         let range = nanoseconds(table.from).zip(nanoseconds(table.to));
         range.and_then(|(from, to)| Self::new(from, to, table.bins)).ok_or_else(|| {
             RefusedValue::new(format!(
-                "{} bins over that range cannot be: expected 1 to {MOST_TIME_OF_FLIGHT_BINS} bins of at least 1ns, \
+                "{} bins over that range are impossible: expected 1 to {MOST_TIME_OF_FLIGHT_BINS} bins of at least 1ns, \
                  from an earlier to a later time below 4.29s",
                 table.bins
             ))

@@ -69,7 +69,7 @@ pub trait Detector: Send {
     }
 
     /// Why this detector forms no events any more, in words for a person; none while it works. It still takes
-    /// packets, and counts them as discarded. Only detectors from outside can fail.
+    /// packets, and counts them as discarded. Only plugins can fail.
     fn failure(&self) -> Option<&str> {
         None
     }

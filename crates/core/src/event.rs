@@ -14,7 +14,7 @@ pub struct Event {
     pub pixel_id: PixelId,
 }
 
-/// A pulse of the source, as the readout told it, and where its events begin in a batch.
+/// A pulse of the source, as the readout reported it, and where its events begin in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PulseStart {
     /// Start of the pulse: nanoseconds on the clock of the events.
@@ -84,7 +84,7 @@ impl EventBatch {
         has_room
     }
 
-    /// The pulses that the readout told, in the order in which they were begun; empty if it tells none.
+    /// The pulses that the readout reported, in the order in which they were begun; empty if it tells none.
     pub fn pulses(&self) -> &[PulseStart] {
         &self.pulses
     }

@@ -32,7 +32,7 @@ impl EventLog {
         }
     }
 
-    /// Adds what is in a batch for outputs: with the pulses that the readout told, and no others.
+    /// Adds what is in a batch for outputs: with the pulses that the readout reported, and no others.
     pub fn take_pulsed(&mut self, batch: &PulsedBatch) {
         for (pulse, range) in batch.by_pulse() {
             let time_ns = (pulse.origin == PulseOrigin::Readout).then_some(pulse.time_ns);

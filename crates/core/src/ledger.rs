@@ -150,7 +150,7 @@ impl DetectorLedger {
         all
     }
 
-    /// Events handed out: those that were filed under a pulse where the readout tells pulses, all formed elsewhere.
+    /// Events handed out: those that were filed under a pulse where the readout reports pulses, all formed elsewhere.
     pub fn events(&self) -> u64 {
         self.counters.value("events_filed").or(self.counters.value("events")).unwrap_or(0)
     }

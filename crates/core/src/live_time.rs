@@ -70,7 +70,7 @@ impl LiveTime {
         Self { bins: Vec::with_capacity(BINS), ..Self::default() }
     }
 
-    /// Memory of one source in bytes, beside itself.
+    /// Memory of one source in bytes, not counting itself.
     pub fn memory_bound() -> usize {
         BINS * size_of::<LiveBin>()
     }
@@ -136,7 +136,7 @@ impl LiveTime {
         self.first.saturating_mul(self.width_ns())
     }
 
-    /// Makes bins twice as wide until they are as wide as this, so that sources can stand in one table.
+    /// Makes bins twice as wide until they are as wide as this, so that sources can be in one table.
     #[must_use]
     pub fn widened(mut self, width_ns: u64) -> Self {
         while self.width_ns() < width_ns {

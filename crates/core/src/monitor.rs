@@ -152,7 +152,7 @@ impl MonitorData {
         }
     }
 
-    /// A cluster of `plane` with so many hits.
+    /// A cluster of `plane` with this many hits.
     #[inline]
     pub fn cluster(&mut self, plane: usize, hits: usize) {
         self.planes[plane % PLANES].multiplicity[hits.min(MULTIPLICITY_BINS - 1)] += 1;

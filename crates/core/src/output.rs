@@ -6,7 +6,7 @@
 //! | | the output | the runtime |
 //! |---|---|---|
 //! | O1 | runs on a thread of its own, and is called by nobody else | |
-//! | O2 | [`take`](Output::take) MUST take a batch whole or not at all. It MAY keep the shared batch (no copy), and say [`Taken::NotNow`] as long as it has no room, which is no fault and nobody is told | offers a batch that was not taken again, in order, after 10 ms |
+//! | O2 | [`take`](Output::take) MUST take a batch whole or not at all. It MAY keep the shared batch (no copy), and say [`Taken::NotNow`] as long as it has no room, which is no fault and nobody is informed | offers a batch that was not taken again, in order, after 10 ms |
 //! | O3 | MUST return from every call within about a second; what takes longer is spread over several `poll`s | |
 //! | O4 | [`poll`](Output::poll) does what is due: commit, reconnect, flush | calls it at least ten times a second, also when nothing comes |
 //! | O5 | MUST NOT report events in [`progress`](Output::progress) as committed before nothing but the loss of the machine can take them | accepted = committed + pending + left out, in every snapshot; what is pending when the output ends is missed, by what `progress` says after `abandon` (there `committed` MAY have become less: a file is gone) |
@@ -23,7 +23,7 @@ use crate::pulsed::PulsedBatch;
 use crate::run_state::RunState;
 use std::sync::Arc;
 
-/// What became of a batch that was offered.
+/// What happened to a batch that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It was taken: the output answers for its events from now on.

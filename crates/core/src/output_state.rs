@@ -1,4 +1,4 @@
-//! One output at one moment: how far it has come, and what became of the events that it was offered.
+//! One output at one moment: how far it has come, and what happened to the events that it was offered.
 
 use crate::counter::CounterSnapshot;
 
@@ -46,7 +46,7 @@ pub struct OutputState {
     pub id: String,
     /// What it is, for people: "events in run.nxs".
     pub name: String,
-    /// What became of the events that it was offered.
+    /// What happened to the events that it was offered.
     pub counters: OutputCounters,
     /// What it counts itself.
     pub own: CounterSnapshot,

@@ -13,7 +13,7 @@ pub enum ArrivalClock {
     /// No stamp: the input has none (`.pkts` files).
     #[default]
     None,
-    /// The stamp stands in the capture file, in whatever resolution it has.
+    /// The stamp is in the capture file, in whatever resolution it has.
     Capture,
     /// The kernel stamped the packet when it entered the socket.
     Kernel,

@@ -40,7 +40,7 @@ pub trait PacketSource: Send {
     /// Bytes of the input that have been dealt with.
     fn position(&self) -> u64;
 
-    /// Bytes of the input; none where it cannot be told, as for a pipe.
+    /// Bytes of the input; none where it is unknown, as for a pipe.
     fn total_bytes(&self) -> Option<u64>;
 
     /// Name of the counters' stage.

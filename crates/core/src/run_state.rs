@@ -30,7 +30,7 @@ pub struct RunState {
     pub detector_failure: Option<String>,
     /// Why an output has stopped the run, if one has.
     pub stopped_by: Option<String>,
-    /// What is wrong with the recording beside, if anything is.
+    /// What is wrong with the parallel recording, if anything is.
     pub record_alarm: Option<String>,
     /// The vetoes with the number of events that each has marked.
     pub vetoes: Vec<(String, u64)>,

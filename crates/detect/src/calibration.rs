@@ -30,10 +30,10 @@ impl Line {
     /// The line that changes nothing.
     pub const IDENTITY: Line = Line { offset: 0, slope: MILLION };
 
-    /// A line of so many units of offset and this slope, both rounded to a millionth.
+    /// A line of this many units of offset and this slope, both rounded to a millionth.
     ///
     /// # Errors
-    /// Which of the two cannot be, and what is expected.
+    /// Which of the two is invalid, and what is expected.
     pub fn new(offset: f64, slope: f64) -> Result<Self, LineError> {
         if offset.is_nan() || offset.abs() > LARGEST_OFFSET {
             return Err(LineError::Offset(offset));

@@ -24,14 +24,14 @@
 //!
 //! | detector | module | readout |
 //! |---|---|---|
-//! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a; today's ESS readout (NMX) |
-//! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq; today's ESS readout (FREIA, ESTIA, AMOR, TBLMB) |
-//! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; today's ESS readout |
+//! | Gd-GEM | [`gdgem`] | SRS with VMM2, VMM3, VMM3a; the ESS readout (NMX) |
+//! | Multi-Blade | [`multiblade`] | CAEN V1740D: records of 2018, jadaq; the ESS readout (FREIA, ESTIA, AMOR, TBLMB) |
+//! | Multi-Grid | [`multigrid`] | Mesytec VMMR behind an SIS3153; CNCS 2016; the ESS readout |
 //! | SoNDe | [`sonde`] | IDEAS ROSMAP |
-//! | beam monitors | [`beam_monitors`] | today's ESS readout |
+//! | beam monitors | [`beam_monitors`] | the ESS readout |
 //! | beam monitors | [`adc_readout`] | sampled channels of 2018 |
 //!
-//! What the detectors of today's ESS readout share (common header, pulses, VMM3a records) is in [`ess`].
+//! What the detectors of the ESS readout share (common header, pulses, VMM3a records) is in [`ess`].
 //!
 //! Everything here is a pure function of the packets it is given: no clocks, threads or I/O (regions of a panel run
 //! on threads that the caller brings). Times are

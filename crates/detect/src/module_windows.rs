@@ -177,14 +177,14 @@ impl<T: Timed> AcceptedHits<T> for ModuleWindows {
         if let Some(order) = self.hits.of_modules.get_mut(module) {
             order.push(epoch, hit);
             self.hits.pending += 1;
-            // As if all hits went to the fullest module; found out anew when that is no longer enough.
+            // As if all hits went to the fullest module; computed again when that is no longer enough.
             self.hits.least_room = self.hits.least_room.saturating_sub(1);
         }
     }
 }
 
 impl ModuleWindows {
-    /// For so many modules, each of which may hold `max_held_hits` hits.
+    /// For this many modules, each of which may hold `max_held_hits` hits.
     pub fn new(modules: usize, max_held_hits: usize) -> Self {
         let waiting = || TimeOrder::new(max_held_hits, 0);
         let hits = Hits {
@@ -221,7 +221,7 @@ impl ModuleWindows {
         self.hits.least_room
     }
 
-    /// As [`ModuleWindows::room`], found out anew if less than `needed` is known of.
+    /// As [`ModuleWindows::room`], computed again if less than `needed` is known of.
     #[inline]
     pub fn find_room(&mut self, needed: usize) -> usize {
         if self.hits.least_room < needed {

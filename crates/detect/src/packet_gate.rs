@@ -13,7 +13,7 @@ evforge_core::counters! {
     /// Packets of a pipeline, whatever its detector.
     pub struct PacketCounters: "packets" {
         packets_received: Enters(Packets), Packets, "Packets handed to the pipeline.";
-        packets_formed_from: Leaves(Packets), Packets, "Packets whose content was used: readouts, markers or a sign of life.";
+        packets_formed_from: Leaves(Packets), Packets, "Packets whose content was used: readouts, markers or a heartbeat.";
         packets_cut: Discarded(Packets), Packets, "Packets that are shorter here than they were on the wire (snap length, receive slot).";
         packets_oversized: Discarded(Packets), Packets, "Packets larger than the format allows, or than a frame of 9000 bytes can carry.";
         packets_duplicated: Discarded(Packets), Packets, "Packets whose number had been received before.";
@@ -72,7 +72,7 @@ impl PacketGate {
         false
     }
 
-    /// What became of a packet that was admitted: used, or discarded for a reason of the detector's own.
+    /// What happened to a packet that was admitted: used, or discarded for a reason of the detector's own.
     #[inline]
     pub fn settle<C>(&mut self, packet: &Packet<'_>, outcome: Result<(), Discard<C>>, own: &mut C) {
         match outcome {

@@ -44,7 +44,7 @@ impl MatchedClusters {
     }
 
     /// True if the amplitudes of both planes are within `permille` thousandths of one another: neither is more
-    /// than so many times the other.
+    /// than this many times the other.
     pub fn amplitudes_agree(&self, permille: u64) -> bool {
         let [x, y] = self.planes.map(|plane| u128::from(plane.charge));
         let within = |large: u128, small: u128| 1000 * large <= u128::from(permille) * small;

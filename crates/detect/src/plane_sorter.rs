@@ -25,7 +25,7 @@ pub struct PlaneSorter {
 pub enum NextGroup {
     /// A complete time group: take it with [`PlaneSorter::group`].
     Complete(std::ops::Range<usize>),
-    /// So many hits of a group that is larger than allowed.
+    /// This many hits of a group that is larger than allowed.
     TooLarge(usize),
     /// No group is complete.
     None,

@@ -9,7 +9,7 @@ pub trait ClusterChoice {
     /// Whether clusters are given in the order of matching, or in order of their strips.
     const IN_MATCHING_ORDER: bool;
 
-    /// A group of so many clusters begins.
+    /// A group of this many clusters begins.
     fn begin(&mut self, clusters: usize);
 
     /// A hit of a cluster.

@@ -16,7 +16,7 @@ impl TickLength {
     /// Times stay in ticks.
     pub const RAW: Self = Self { nanoseconds: 1, ticks: 1, shift: 0 };
 
-    /// A tick of so many picoseconds.
+    /// A tick of this many picoseconds.
     ///
     /// # Errors
     /// Under `key`, if it is zero or longer than 1 ms.

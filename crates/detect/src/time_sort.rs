@@ -40,7 +40,7 @@ impl TimeSort {
         Self { places: Box::new([0; VALUES]), other, decimation: 0 }
     }
 
-    /// Leaves so many low bits of the times out of account: keys whose times since the first key differ in these
+    /// Leaves this many low bits of the times out of account: keys whose times since the first key differ in these
     /// bits only keep their order.
     pub fn with_decimation(mut self, bits: u32) -> Self {
         self.decimation = bits;

@@ -34,7 +34,7 @@ impl Watch for Unwatched {}
 /// Clusters of a plane that are remembered until their match comes.
 const REMEMBERED: usize = 128;
 
-/// Of so many events one track is kept.
+/// One track is kept of this many events.
 const EVENTS_PER_TRACK: u64 = 16;
 
 /// A cluster with its hits.
@@ -68,7 +68,7 @@ impl LatestClusters {
         cluster.hits.extend(hits.iter().take(TRACK_HITS));
     }
 
-    /// The cluster with this end and so many hits; none if several were joined.
+    /// The cluster with this end and this many hits; none if several were joined.
     fn find(&self, time_end: u64, count: u32) -> Option<&WholeCluster> {
         self.clusters.iter().find(|cluster| (cluster.time_end, cluster.count) == (time_end, count))
     }

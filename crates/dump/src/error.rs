@@ -1,4 +1,4 @@
-//! What can go wrong with a dump, told to the person who named it.
+//! What can go wrong with a dump, in words for the person who named it.
 
 use crate::tables::TABLES;
 use std::fmt;

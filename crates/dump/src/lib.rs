@@ -17,7 +17,7 @@
 //! | read a file as packets | [`packets::open`] |
 //! | dump the readouts of packets | [`recording`] |
 //!
-//! Files are read a stretch of rows at a time: memory does not grow with them. What is wrong with one is told
+//! Files are read a stretch of rows at a time: memory does not grow with them. What is wrong with one is reported
 //! with the file, the table, what was found and what is expected ([`error::DumpError`]).
 //!
 //! `unsafe` is confined to the one declaration of a type whose members lie elsewhere than the file says

@@ -49,7 +49,7 @@ pub struct CaenReadout {
 pub struct MesytecHit {
     /// Number of the trigger since the start of the program.
     pub trigger_count: u64,
-    /// Not 0: no hit, but the mark that the trigger came from outside.
+    /// Not 0: no hit, but the mark that the trigger was external.
     pub external_trigger: i8,
     /// Number of the module.
     pub module: u8,

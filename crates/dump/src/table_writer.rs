@@ -43,7 +43,7 @@ impl<R: Row> TableWriter<R> {
     }
 
     fn begin_table(file: &File, chunk: usize) -> hdf5_metno::Result<Dataset> {
-        // The type as it is: a descriptor would be laid out anew.
+        // The type as it is: a descriptor would be laid out again.
         let datatype = Datatype::from_type::<R>()?;
         let table = file.new_dataset_builder().chunk(chunk).empty_as(datatype).shape(0..).create(R::TABLE)?;
         if let Some(version) = R::FORMAT_VERSION {

@@ -5,7 +5,7 @@ use evforge_lab::simulation;
 use std::path::Path;
 
 /// Reads a configuration with a detector. `[simulation]` is checked as well, whether the command simulates or not: an error
-/// in it is told by whatever reads the file first.
+/// in it is reported by whatever reads the file first.
 pub(crate) fn read_configuration(path: &Path, overrides: &[String]) -> Result<Config, ConfigError> {
     checked(Config::read(path, overrides)?)
 }

@@ -113,7 +113,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
             sent
         });
         let mut observer = Observer::new(&outputs, false, |address| {
-            // Nobody listens any more only if the electronics have failed, which is told below.
+            // Nobody listens any more only if the electronics have failed, which is reported below.
             let _ = tell.send(address);
         });
         let report = run.run(&mut observer);

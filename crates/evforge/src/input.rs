@@ -56,7 +56,7 @@ fn open_dump(path: &Path, config: &Config) -> Result<Option<Box<dyn PacketSource
 
 /// Whether a file is a dump. A pipe is not looked into.
 pub(crate) fn is_dump(path: &Path) -> Result<bool, CommandError> {
-    // What cannot be opened is told by the reader of captures.
+    // What cannot be opened is reported by the reader of captures.
     Ok(path.is_file() && is_hdf5(path).unwrap_or(false))
 }
 
@@ -86,7 +86,7 @@ fn formats(path: &Path, config: &Config) -> Result<PacketFormats, CommandError> 
     match &config.detector {
         DetectorSettings::GdGem(settings) => match SrsFormat::of(settings) {
             Some(format) => formats.srs = format,
-            None => return refuse("it does not say the two times of the triggered mode".to_owned()),
+            None => return refuse("it does not have the two times of triggered mode".to_owned()),
         },
         DetectorSettings::MultiBlade(settings) => formats.caen = CaenFormat::of(settings),
         DetectorSettings::MultiGrid(MultiGridSettings::Cncs(_)) => {

@@ -32,7 +32,7 @@ pub(crate) struct InspectArguments {
     /// The capture: pcap, pcapng or .pkts; or a dump of readouts (HDF5)
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Format of the readouts; a dump says it itself
+    /// Format of the readouts; a dump contains it
     #[arg(long, value_enum, default_value = "vmm3a")]
     readout: Readout,
     /// Look only at packets sent to this UDP port
@@ -44,7 +44,7 @@ pub(crate) struct InspectArguments {
     /// Print a line for every packet, readout and marker
     #[arg(long)]
     readouts: bool,
-    /// Look at no more than so many packets, or rows of a dump
+    /// Look at no more than this many packets, or rows of a dump
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 }

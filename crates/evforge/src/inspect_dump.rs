@@ -21,7 +21,7 @@ pub(crate) fn inspect_dump(path: &Path, lines: bool, limit: u64) -> Result<bool,
             if row.external_trigger == 0 {
                 format!("module {} bus {}", row.module, row.bus)
             } else {
-                "triggers from outside".to_owned()
+                "external triggers".to_owned()
             }
         }),
         _ => look_at(file.rows()?, lines, limit, |row: &SrsHit| {

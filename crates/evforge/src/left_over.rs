@@ -10,7 +10,7 @@ const NAMED: usize = 20;
 
 /// Says on standard error which recordings of these names have not ended, with the command that finishes them.
 pub(crate) fn tell_recordings(names: &FileNames) {
-    // A folder that cannot be read is told by whoever is to write there.
+    // A folder that cannot be read is reported by whoever is to write there.
     let left = names.left_over().unwrap_or_default();
     if left.is_empty() {
         return;

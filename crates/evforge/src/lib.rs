@@ -109,13 +109,13 @@ enum Command {
     Run(Box<run::RunArguments>),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
-    /// Simulate a detector at several rates and say how right its events are
+    /// Simulate a detector at several rates and report how accurate its events are
     Accuracy(accuracy::AccuracyArguments),
     /// Lay a capture several times over itself, with its isolated events as truth
     Overlay(overlay::OverlayArguments),
     /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
-    /// Say what limits receiving on this host, and the command that mends it
+    /// Report what limits receiving on this host, and the command that fixes it
     Doctor(doctor::DoctorArguments),
     /// Record UDP packets into pcapng files, with every loss counted
     Record(record::RecordArguments),
@@ -135,7 +135,7 @@ enum Command {
     Dump(dump::DumpArguments),
     /// Measure how fast events are formed from memory
     Bench(bench::BenchArguments),
-    /// Say which channels stand out in a capture and should be masked
+    /// Report which channels stand out in a capture and should be masked
     Masks(masks::MasksArguments),
 }
 

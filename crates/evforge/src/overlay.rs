@@ -35,7 +35,7 @@ pub(crate) struct OverlayArguments {
     /// How many times the capture is there
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     copies: u32,
-    /// First make the time between neutrons so many times longer, for rates below that of the capture
+    /// First make the time between neutrons N times longer, for rates below that of the capture
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stretch: u32,
     /// Begin each copy so long after the one before it; otherwise copies begin at random times

@@ -4,7 +4,7 @@ use clap::Args;
 use evforge_net::live_receiver::ReceiveMethod;
 use std::net::IpAddr;
 
-/// The way in, for commands that receive without a configuration.
+/// The receive backend, for commands that receive without a configuration.
 #[derive(Args)]
 pub(crate) struct WayArguments {
     /// Receive at this local address

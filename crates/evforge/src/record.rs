@@ -203,7 +203,7 @@ struct RecordLine {
     terminal: bool,
     lines: u32,
     before: RecordStatus,
-    /// The alarm that was told last, without the numbers in it.
+    /// The alarm reported last, without the numbers in it.
     told: String,
 }
 
@@ -222,7 +222,7 @@ impl RecordLine {
         let before = std::mem::replace(&mut self.before, status.clone());
         self.lines += 1;
         if let Some(alarm) = &status.alarm {
-            // The numbers in it rise; it is told when it has become another one.
+            // The numbers in it rise; it is reported when it has changed.
             let without_numbers = alarm.replace(|c: char| c.is_ascii_digit(), "");
             if self.told != without_numbers {
                 self.finish();

@@ -37,7 +37,7 @@ pub(crate) struct ReplayArguments {
     /// Merge the captures by their time stamps instead of sending one after the other
     #[arg(long)]
     merge: bool,
-    /// Begin each further capture so long after the end of the one before, whatever their time stamps say
+    /// Begin each further capture this long after the end of the one before, whatever their time stamps are
     #[arg(long, value_name = "TIME", conflicts_with = "merge")]
     pause: Option<evforge_config::TimeSpan>,
     /// Keep the capture's own timing, so many times faster
@@ -58,7 +58,7 @@ pub(crate) struct ReplayArguments {
     /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
     #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
     xdp: Option<String>,
-    /// Send from so many ports, so that the receiving card spreads the packets over its queues; packets of one
+    /// Send from N ports, so that the receiving card spreads the packets over its queues; packets of one
     /// recorded source leave from one port
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     source_ports: usize,

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
     }
     if arguments.record.is_none() && arguments.record_limits.has_rotation() {
         return Err(
-            "--rotate-size and --rotate-time are of a recording: say with --record where it goes".into()
+            "--rotate-size and --rotate-time belong to a recording: name its file with --record".into()
         );
     }
     let files = NamedFiles::default()
@@ -158,7 +158,7 @@ fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
     Ok(match (config, &arguments.detector) {
         (_, Some(library)) => read_with_library(config, library, overrides)?,
         (Some(config), None) => read_configuration(config, overrides)?,
-        (None, None) => return Err("neither --config nor --detector says what the detector is".into()),
+        (None, None) => return Err("neither --config nor --detector names the detector".into()),
     })
 }
 
@@ -176,7 +176,9 @@ fn run_capture(
         input: open_until(input, arguments.port, config, stop)?,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
-        on_waiting: Arc::new(|text| eprintln!("evforge: {text}. It goes on by itself; Ctrl-C ends the run.")),
+        on_waiting: Arc::new(|text| {
+            eprintln!("evforge: {text}. It continues by itself; Ctrl-C ends the run.")
+        }),
         samples: outputs.samples.take(),
         stop,
     };
@@ -206,7 +208,7 @@ pub(crate) struct Observer<'a, F> {
     quiet: bool,
     /// Called with the address once packets can be sent to it.
     ready: F,
-    /// What has been told that went wrong.
+    /// The problems reported so far.
     /// Without the numbers in it, which may rise.
     told: Vec<String>,
 }

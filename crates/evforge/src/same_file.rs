@@ -40,7 +40,7 @@ fn place_of(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (absolute.parent(), absolute.file_name()) {
         (Some(folder), Some(name)) => {
-            // A folder that is not there is told by whoever is to write there.
+            // A folder that is not there is reported by whoever is to write there.
             folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name)
         }
         _ => absolute,

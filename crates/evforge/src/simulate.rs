@@ -61,13 +61,13 @@ pub(crate) struct SimulateArguments {
     /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
     #[arg(long, value_name = "INTERFACE", requires = "to", conflicts_with = "own_addresses")]
     xdp: Option<String>,
-    /// Send so many times faster
+    /// Send N times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "to")]
     speed: f64,
     /// Simulate everything first, then send it as fast as the system takes it
     #[arg(long, requires = "to", conflicts_with = "speed")]
     prebuilt: bool,
-    /// Send from the addresses that packets say they come from, which must be this host's
+    /// Send from the source addresses of the packets, which must be this host's
     #[arg(long, requires = "to")]
     own_addresses: bool,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
     let counters = match (&arguments.output, arguments.to) {
         (Some(path), _) => write_capture(source, path, &stop)?,
         (None, Some(address)) => send(arguments, source, address, &stop)?,
-        (None, None) => return Err("say where to: --output FILE, --to ADDRESS:PORT or --form".into()),
+        (None, None) => return Err("give a destination: --output FILE, --to ADDRESS:PORT or --form".into()),
     };
     print(&simulated.summary(&counters))?;
     Ok(true)
@@ -148,7 +148,7 @@ impl SimulateArguments {
             (_, Some(path), _) => Choice::File(path),
             (_, _, Some(name)) => Choice::Instrument(name, self.readout.as_deref(), self.scale),
             (None, None, None) => {
-                return Err("say what to simulate: a detector, --config or --instrument".into());
+                return Err("name what to simulate: a detector, --config or --instrument".into());
             }
         };
         let wishes = Wishes {
@@ -171,7 +171,7 @@ fn form(
     registry: &Registry,
 ) -> Result<bool, CommandError> {
     let Some(config) = simulated.config() else {
-        let problem = "evforge has no pipeline for the generic readout: send it to one with a detector from outside \
+        let problem = "evforge has no pipeline for the generic readout: send it to one with a plugin \
                        (evforge run --detector, docs/write-a-plugin.md)";
         return Err(problem.into());
     };
@@ -186,7 +186,9 @@ fn form(
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
-        on_waiting: Arc::new(|text| eprintln!("evforge: {text}. It goes on by itself; Ctrl-C ends the run.")),
+        on_waiting: Arc::new(|text| {
+            eprintln!("evforge: {text}. It continues by itself; Ctrl-C ends the run.")
+        }),
         samples: outputs.samples.take(),
         stop,
     };

@@ -16,5 +16,5 @@ fn the_document_is_up_to_date() {
         std::fs::write(&path, expected).expect("docs/counters.md can be written");
         return;
     }
-    assert!(found == expected, "docs/counters.md is out of date: write it anew with `make counters`");
+    assert!(found == expected, "docs/counters.md is out of date: regenerate it with `make counters`");
 }

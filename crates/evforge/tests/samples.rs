@@ -77,9 +77,9 @@ fn section_5_mean_values_of_the_reference_s_packets_from_a_file_and_live() {
         let sink = report["sinks"]
             .as_array()
             .and_then(|sinks| {
-                sinks
-                    .iter()
-                    .find(|sink| sink["name"].as_str().is_some_and(|name| name.starts_with("mean values")))
+                sinks.iter().find(|sink| {
+                    sink["name"].as_str().is_some_and(|name| name.starts_with("averaged waveforms"))
+                })
             })
             .expect("their sink");
         assert_eq!((&sink["taken"], &sink["dropped"]), (&903.into(), &0.into()), "{sink:#}");

@@ -1,4 +1,4 @@
-//! Event formation of the detectors with VMM3a records in today's ESS readout, from memory, on one core.
+//! Event formation of the detectors with VMM3a records in the ESS readout, from memory, on one core.
 //!
 //! There are no recordings of neutrons: the detector of each shipped configuration is simulated, with readouts of several
 //! front ends nearly in order. Every pass must give the events of the first.

@@ -1,4 +1,4 @@
-//! Records of today's ESS readout per second, on one core: headers and records are checked, and the fields of
+//! Records of the ESS readout per second, on one core: headers and records are checked, and the fields of
 //! sound VMM3a records are decoded into a list, the place of every detector's mapping.
 //!
 //! Packets are full (447 records) and in memory; a record in ten thousand is spoilt. In a small set they stay

@@ -1,4 +1,4 @@
-//! What a detector from outside costs, on one core: the examples in C and in Rust with packets of several sizes, in slabs
+//! What a plugin costs, on one core: the examples in C and in Rust with packets of several sizes, in slabs
 //! of one packet and of many.
 //!
 //! The examples do as little as a detector can: they read a header, follow a number, and copy time and place. So what is

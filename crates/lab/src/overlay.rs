@@ -33,7 +33,7 @@ pub struct OverlayRun<'a> {
     pub output: &'a Path,
 }
 
-/// What has become of it.
+/// What has happened to it.
 pub struct OverlayOutcome {
     /// The true neutrons of the overlay.
     pub truth: Vec<Neutron>,
@@ -137,7 +137,7 @@ impl OverlayRun<'_> {
         let restarts = detector.ledger().counters.value("clock_restarts").unwrap_or(0);
         if restarts > 0 {
             return Err(format!(
-                "{}: a clock of the electronics started anew in it ({restarts} times), so that its times say nothing \
+                "{}: a clock of the electronics was restarted in it ({restarts} times), so that its times say nothing \
                  about what was together: cut the capture there",
                 self.path.display()
             )

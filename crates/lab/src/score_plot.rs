@@ -55,7 +55,7 @@ impl RatePoint {
     }
 }
 
-/// Draws curves against the rate beside the residuals of `neutrons`.
+/// Draws curves against the rate, next to the residuals of `neutrons`.
 ///
 /// # Errors
 /// Does not fail: it draws into memory.

@@ -182,7 +182,7 @@ fn find_instrument(
     Ok((instrument, load))
 }
 
-/// Simulates every instrument of the table for so many pulses, at a share of its rate, and lists what it sends beside what
+/// Simulates every instrument of the table for this many pulses, at a share of its rate, and lists what it sends next to what
 /// the paper says, in Markdown.
 ///
 /// # Errors

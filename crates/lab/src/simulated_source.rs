@@ -53,7 +53,7 @@ pub struct SimulatedSource {
 }
 
 impl SimulatedSource {
-    /// So many pulses of a simulation.
+    /// This many pulses of a simulation.
     pub fn new(simulation: Simulation, pulses: u64, observer: Box<dyn SimulationObserver>) -> Self {
         Self {
             simulation,

@@ -85,7 +85,7 @@ pub struct FormedSimulation {
     pub detector: Box<dyn Detector>,
 }
 
-/// Simulates so many pulses and forms their events in memory, by the configured detector.
+/// Simulates this many pulses and forms their events in memory, by the configured detector.
 ///
 /// # Errors
 /// As [`simulation()`], or if the detector cannot be built.
@@ -93,7 +93,7 @@ pub fn form_simulation(config: &Config, pulses: usize) -> Result<FormedSimulatio
     form_simulated(simulation(config)?, config, pulses)
 }
 
-/// Simulates so many pulses and forms their events as a configuration says, which need not be that of the simulation.
+/// Simulates this many pulses and forms their events as a configuration says, which need not be that of the simulation.
 ///
 /// # Errors
 /// As [`form_simulation`].
@@ -116,7 +116,7 @@ pub fn form_simulated(
     let mut batch = EventBatch::new(config.input.events_per_batch);
     let mut left = pulses;
     while left > 0 {
-        // So many at a time that memory stays small and several threads have something to do.
+        // As many at a time as memory stays small and several threads have something to do.
         let count = left.min(PULSES_AT_A_TIME);
         left -= count;
         for pulse in simulation.next_pulses(count) {

@@ -1,4 +1,4 @@
-//! The files that a simulation writes beside its packets: the truth, and the faults that were injected.
+//! The files that a simulation writes with its packets: the truth, and the faults that were injected.
 
 use crate::LabError;
 use crate::simulated_source::SimulationObserver;

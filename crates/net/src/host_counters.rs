@@ -1,4 +1,4 @@
-//! The counters of the host that say where packets are lost, read beside a run by a thread of their own.
+//! The counters of the host that say where packets are lost, read during a run by a thread of their own.
 //!
 //! Reading counters must not cost packets: the papers about receiving UDP saw losses that came from looking for them.
 //! So the thread that receives never reads them; the kernel's tables, which are memory, are read once a second, and the
@@ -113,9 +113,8 @@ impl HostCounterReader {
     }
 
     fn warn(&mut self, problem: &dyn std::fmt::Display) {
-        self.warnings.push(format!(
-            "Places of losses cannot be told by these counters: {problem} Packets are received as ever."
-        ));
+        self.warnings
+            .push(format!("These counters cannot locate losses: {problem} Packets are received as ever."));
     }
 
     /// Which counters cannot be read, and why, in whole sentences.

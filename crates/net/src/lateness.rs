@@ -37,7 +37,7 @@ impl Lateness {
         self.add_many(nanoseconds, 1);
     }
 
-    /// Counts one delay, in nanoseconds, so many times.
+    /// Counts one delay, in nanoseconds, this many times.
     pub fn add_many(&mut self, nanoseconds: u64, times: u64) {
         if times == 0 {
             return;

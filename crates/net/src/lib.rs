@@ -15,7 +15,7 @@
 //! | know where packets were lost, from all that was counted | [`losses`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | have as many open files and sockets as the system allows | [`descriptors::raise_limit`] |
-//! | know what this host and this process cannot do, and what mends it | [`host_check::check_host`] |
+//! | know what this host and this process cannot do, and how to fix it | [`host_check::check_host`] |
 //! | do without privileges, and have a small helper do what needs them | [`helper::Helper`], [`privileges::drop_all`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |

@@ -32,7 +32,7 @@ pub enum ReceiveMethod {
 /// What is to be received, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivePlan {
-    /// Which way.
+    /// Which backend.
     pub method: ReceiveMethod,
     /// For a socket.
     pub socket: ReceiverOptions,
@@ -175,7 +175,7 @@ impl LiveReceiver {
         Self { way: Way::Xdp(Box::new(receiver)), description, interface: None }
     }
 
-    /// The way in and why it is this one.
+    /// The receive backend, and why it is this one.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -234,7 +234,7 @@ impl LiveReceiver {
         }
     }
 
-    /// What deserves attention, in whole sentences with the command that mends it.
+    /// Warnings, in whole sentences with the command that fixes it.
     pub fn warnings(&self) -> &[String] {
         match &self.way {
             Way::Socket(receiver) => receiver.warnings(),

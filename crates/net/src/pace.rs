@@ -12,9 +12,9 @@ use evforge_core::packet::{ArrivalClock, Packet};
 pub enum Pace {
     /// As fast as the system takes the packets.
     Unpaced,
-    /// So many packets in a second, evenly.
+    /// This many packets per second, evenly.
     PacketsPerSecond(f64),
-    /// So many bits of UDP payload in a second.
+    /// This many bits of UDP payload per second.
     BitsPerSecond(f64),
     /// With the distances that the packets' own arrival stamps have, divided by `speed`: 1 is the original
     /// timing, 2 is twice as fast.
@@ -107,7 +107,7 @@ impl Schedule {
     /// # Errors
     /// If own timing was asked for and the packet has no stamp.
     pub fn due(&self, packet: &Packet<'_>) -> Result<Option<u64>, PaceError> {
-        // A rate is a f64 anyway, and 53 bits hold the nanoseconds of 104 days; the product is formed anew
+        // A rate is a f64 anyway, and 53 bits hold the nanoseconds of 104 days; the product is formed again
         // for each packet, so its rounding does not add up.
         let due = match self.pace {
             Pace::Unpaced => return Ok(None),

@@ -46,7 +46,7 @@ pub(crate) const OF_THE_HELPER: CapabilitySet = CapabilitySet::NET_RAW
 pub(crate) const SETCAP: &str =
     "cap_net_raw,cap_bpf,cap_perfmon,cap_net_admin,cap_ipc_lock,cap_net_bind_service,cap_sys_nice=ep";
 
-/// The capabilities in effect of this thread; none if that cannot be told.
+/// The capabilities in effect of this thread; none if that is unknown.
 pub(crate) fn held() -> CapabilitySet {
     rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective)
 }
@@ -94,7 +94,7 @@ pub(crate) fn lockable_memory() -> Option<u64> {
     (status == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Gives up every privilege, for good: all capabilities, those that an executed program could get (bounding set), and
+/// Drops every privilege, for good: all capabilities, those that an executed program could get (bounding set), and
 /// by `no_new_privs` those of programs with privileges of their own. As root, the process then still owns what root owns,
 /// unless it becomes `user`. Concerns this thread and those that it starts from now on: call it while there is no other.
 ///
@@ -144,7 +144,7 @@ fn become_user(user: &User) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up all capabilities of this thread, and those that it starts from now on, that are not in `kept`.
+/// Drops all capabilities of this thread, and those that it starts from now on, that are not in `kept`.
 pub(crate) fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     // Kernels before 4.3 have none of these.
     let _ = rustix::thread::clear_ambient_capability_set();

@@ -35,7 +35,7 @@ pub struct OutputContext {
     pub geometry: LogicalGeometry,
     /// The configured train of pulses.
     pub train: PulseTrain,
-    /// True if the readout tells the pulses, and with them the date.
+    /// True if the readout reports the pulses, and with them the date.
     pub tells_pulses: bool,
     /// Names of the vetoes, in the order of the bits of a mark.
     pub vetoes: Vec<String>,

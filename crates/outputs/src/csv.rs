@@ -1,6 +1,6 @@
 //! Events as CSV: a line for each, in the order of emission.
 //!
-//! `time_ns,pixel_id`, then `pulse_time_ns` where the readout tells the pulses, then `veto` where there are vetoes. Pulses
+//! `time_ns,pixel_id`, then `pulse_time_ns` where the readout reports the pulses, then `veto` where there are vetoes. Pulses
 //! without events leave no line. The file gets its name when it is complete; a run that fails leaves what was written until
 //! then, in whole lines, as `<name>.partial`. While there is no space the output waits, and goes on when there is some.
 

@@ -1,4 +1,4 @@
-//! What becomes of events: a queue, a policy and a thread for every output, and how outputs are made from settings.
+//! What happens to events: a queue, a policy and a thread for every output, and how outputs are made from settings.
 //!
 //! ```text
 //!                     ┌► queue ► service (thread) ► Output: NeXus file
@@ -18,7 +18,7 @@
 //!
 //! # Adding an output
 //! One file with its settings (`serde::Deserialize` and [`OutputPlan`]) and its [`Output`](evforge_core::output::Output); one
-//! line where the registry is filled; its description in `docs/outputs.md`. `examples/json-lines` does it from outside.
+//! line where the registry is filled; its description in `docs/outputs.md`. `examples/json-lines` does it outside the workspace's crates.
 
 #![forbid(unsafe_code)]
 

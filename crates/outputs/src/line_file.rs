@@ -1,5 +1,5 @@
 //! A text file that is written line by line, and of which every whole line is kept when writing fails. After a failure for
-//! want of space it can be gone on with: no line is written twice, and none in part.
+//! want of space it can be continued: no line is written twice, and none in part.
 
 use evforge_net::staged_file::StagedName;
 use std::fmt::Debug;

@@ -17,7 +17,7 @@ pub trait OutputPlan: Send {
         Vec::new()
     }
 
-    /// How much may wait for it, unless the configuration says otherwise.
+    /// How much may wait for it, unless the configuration sets something else.
     fn queue(&self) -> QueueSettings {
         QueueSettings::COMPLETE
     }
@@ -35,7 +35,7 @@ pub trait OutputPlan: Send {
     /// Makes it. Nothing is written that cannot be undone before this.
     ///
     /// # Errors
-    /// In words for a person: what is in the way, and what mends it.
+    /// In words for a person: what is in the way, and how to fix it.
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>>;
 }
 

@@ -47,7 +47,7 @@ struct Retry {
     pause: Duration,
 }
 
-/// Is told in a sentence that an output waits, and for what.
+/// Is given a sentence that an output waits, and for what.
 pub type OnWaiting = Arc<dyn Fn(&str) + Send + Sync>;
 
 pub(crate) struct Service {

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How often it is looked whether all outputs have ended.
 const LOOK_UP: Duration = Duration::from_millis(5);
 
-/// What became of an output.
+/// What happened to an output.
 #[derive(Clone, Debug, Default)]
 pub struct OutputOutcome {
     /// Its state at the end.
@@ -40,7 +40,7 @@ impl OutputSet {
     /// Starts a thread for each output, given with its name in the configuration and its queue. With input that `is_live`
     /// the policies of the queues hold; from a file every queue waits, unless its policy is to stop the run.
     ///
-    /// `on_waiting` is told in a sentence when one of them begins to wait for a cause to pass.
+    /// `on_waiting` is given a sentence when one of them begins to wait for a cause to pass.
     ///
     /// # Errors
     /// If the system gives no more threads.

@@ -31,7 +31,7 @@ const STATE_INTERVAL: Duration = Duration::from_secs(1);
 pub enum RunError {
     /// The system gives no more threads.
     Threads(std::io::Error),
-    /// The detector cannot be built: the library of one from outside refuses.
+    /// The detector cannot be built: the library of a plugin refuses.
     Detector(SettingsError),
 }
 
@@ -79,15 +79,15 @@ pub struct CaptureRun<'a> {
     pub input: Box<dyn PacketSource>,
     /// Where the events go: each with its name in the configuration and its queue.
     pub outputs: Vec<(String, Box<dyn Output>, QueueSettings)>,
-    /// Where the mean values of sampled channels go, if they are wanted.
+    /// Where the averaged waveforms of sampled channels go, if they are wanted.
     pub samples: Option<SampleFile>,
-    /// Set from outside to end the run in good order.
+    /// Set by the caller to end the run in good order.
     pub stop: &'a AtomicBool,
-    /// Monitor data: switched and looked at from outside.
+    /// Monitor data: switched and read by others while the run continues.
     pub monitor: MonitorTap,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
-    /// Is told in a sentence when an output begins to wait for a cause to pass, and the run with it.
+    /// Is given a sentence when an output begins to wait for a cause to pass, and the run with it.
     pub on_waiting: OnWaiting,
 }
 
@@ -95,7 +95,7 @@ impl CaptureRun<'_> {
     /// Runs to the end of the input, or until it is stopped. `progress` is called after every slab.
     ///
     /// # Errors
-    /// If the system gives no threads, or the library of a detector from outside refuses. An input that cannot be read on is told in the report, which then is not
+    /// If the system gives no threads, or the library of a plugin refuses. An input that cannot be read further is stated in the report, which then is not
     /// a success.
     pub fn run(self, mut progress: impl FnMut(RunProgress)) -> Result<RunReport, RunError> {
         let started = self.clock.elapsed();
@@ -140,7 +140,7 @@ impl CaptureRun<'_> {
         let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
         let samples = writing.map(|writing| writing.end(complete));
         if let Ending::InputFailed(error) = &mut ending {
-            // What an output has left that failed by itself is told with its failure.
+            // What an output has left that failed by itself is reported with its failure.
             let ended = outcomes.iter().map(|outcome| &outcome.state).chain(&samples);
             for note in ended.filter(|state| state.failure.is_none()).filter_map(|state| state.note.as_ref())
             {

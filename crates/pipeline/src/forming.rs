@@ -25,7 +25,7 @@ pub(crate) struct Forming<'a> {
     tap: MonitorTap,
     /// Whether the detector collects monitor data.
     monitoring: bool,
-    /// Where packets are recorded beside.
+    /// Where packets are recorded alongside.
     tee: Option<(RecordInlet, Recorder)>,
     /// For live packets: those of a file have arrived long ago.
     latency: Option<LatencyMeter>,

@@ -108,7 +108,7 @@ impl LatencyMeter {
         self.arrival_ns = stamp.map(|origin| origin.arrival_ns).or(self.arrival_ns);
     }
 
-    /// A slab has been taken: so many events are in the batch now, and this is the newest time the detector has seen.
+    /// A slab has been taken: this many events are in the batch now, and this is the newest time the detector has seen.
     pub(crate) fn end(&mut self, events: usize, newest_ns: Option<u64>) {
         let Some(arrival_ns) = self.arrival_ns else { return };
         if self.filled.last().is_none_or(|(end, _)| *end < events) && self.filled.len() < SLABS {
@@ -117,7 +117,7 @@ impl LatencyMeter {
         let Some(newest_ns) = newest_ns else { return };
         match self.seen.back() {
             Some(last) if newest_ns == last.newest_ns => return,
-            // The clocks of the detector have begun anew: what came before cannot be told from what comes now.
+            // The clocks of the detector have restarted: what came before cannot be told from what comes now.
             Some(last) if newest_ns < last.newest_ns => self.seen.clear(),
             _ => {}
         }
@@ -164,7 +164,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A slab that arrived so many seconds ago.
+    /// A slab that arrived this many seconds ago.
     fn slab(seconds_ago: u64) -> PacketSlab {
         let mut slab = PacketSlab::new(1, 1);
         let origin = PacketOrigin {
@@ -182,7 +182,7 @@ mod tests {
         batch
     }
 
-    /// Seconds of the delays that have been measured, at least so many.
+    /// Seconds of the delays that have been measured, at least this many.
     fn delays(meter: &LatencyMeter) -> (u64, u64, u64) {
         let summary = meter.summary().unwrap();
         (summary.events, summary.half.as_secs(), summary.largest.as_secs())

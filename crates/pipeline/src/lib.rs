@@ -11,7 +11,7 @@
 //! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
-//! | writing the mean values of sampled channels | [`samples`] |
+//! | writing the averaged waveforms of sampled channels | [`samples`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
 //! [`Detector`](evforge_core::detector::Detector), and hands full event batches on to the outputs (`evforge_outputs`), with their pulses. With two

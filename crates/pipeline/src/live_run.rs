@@ -53,23 +53,23 @@ pub struct LiveRun<'a> {
     pub receivers: Vec<LiveReceiver>,
     /// Where the events go: each with its name in the configuration and its queue.
     pub outputs: Vec<(String, Box<dyn Output>, QueueSettings)>,
-    /// Where the mean values of sampled channels go, if they are wanted.
+    /// Where the averaged waveforms of sampled channels go, if they are wanted.
     pub samples: Option<SampleFile>,
-    /// Set from outside to end the run in good order.
+    /// Set by the caller to end the run in good order.
     pub stop: &'a AtomicBool,
     /// End after so long, if set.
     pub ends_after: Option<Duration>,
     /// End when so long no packet has come, once there were some, if set.
     pub idle_limit: Option<Duration>,
-    /// Monitor data: switched and looked at from outside.
+    /// Monitor data: switched and read by others while the run continues.
     pub monitor: MonitorTap,
-    /// Where packets are recorded beside, if they are, and how much may wait for the disk.
+    /// Where packets are recorded alongside, if they are, and how much may wait for the disk.
     pub record: Option<(RecordingWriter, RecordQueue)>,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Opens the ways in that a configuration asks for, at least one, and joins its multicast groups.
+/// Opens the receive backends that a configuration asks for, at least one, and joins its multicast groups.
 ///
 /// With `each_stamp` the kernel stamps each packet that comes through a socket when it arrives, and not all of a batch
 /// get the time at which it was fetched.
@@ -176,7 +176,7 @@ impl LiveRun<'_> {
     /// Receives until it is over.
     ///
     /// # Errors
-    /// If the detector cannot be set up or a thread cannot be pinned. A receive error further on is told in the
+    /// If the detector cannot be set up or a thread cannot be pinned. A receive error further on is stated in the
     /// report, which then is not a success.
     pub fn run(self, observer: &mut impl LiveObserver) -> Result<RunReport, Box<dyn std::error::Error>> {
         let config = self.config;
@@ -196,7 +196,7 @@ impl LiveRun<'_> {
         let detector =
             config.build_detector_with(queue.map(|queue| Box::new(queue) as Box<dyn SampleSink>))?;
         let pulses = config.pulse_stage(detector.as_ref(), CalendarRule::Live(Arc::clone(&self.clock)));
-        // Whoever watches is told with the next state.
+        // Whoever watches is informed with the next state.
         let silent: OnWaiting = Arc::new(|_| {});
         let outputs = OutputSet::start(self.outputs, true, &self.clock, &silent)?;
         let mut forming =

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A source is silent if it has sent nothing for so long while others went on,
 const SILENCE: Duration = Duration::from_secs(3);
-/// and for so many times the mean distance of its packets.
+/// and for this many times the mean interval of its packets.
 const SILENT_PACKETS: u64 = 100;
 /// Gaps of the same size and distance that are no accident.
 const REGULAR_GAPS: usize = 16;

@@ -16,9 +16,9 @@ use std::fmt::Write as _;
 
 /// Channels on either side that a channel is compared with.
 const NEIGHBOURS: usize = 8;
-/// A hot channel has so many times what is expected…
+/// A hot channel has this many times what is expected…
 const HOT_FACTOR: u64 = 10;
-/// … and so many readouts more.
+/// … and this many readouts more.
 const HOT_EXCESS: u64 = 100;
 /// Readouts that must be expected for a silent channel to be called dead.
 const DEAD_EXPECTED: u64 = 20;

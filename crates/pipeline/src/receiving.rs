@@ -26,7 +26,7 @@ pub(crate) struct FilledSlabs {
     give_empty: Vec<SyncSender<PacketSlab>>,
 }
 
-/// The queues of so many receiving threads, with all slabs.
+/// The queues of this many receiving threads, with all slabs.
 pub(crate) fn queues(threads: usize, input: &InputSettings) -> (FilledSlabs, Vec<ReceivingSide>) {
     // A place for every slab there is: those that go round, and the one of each thread that is being filled.
     let (give_filled, take_filled) = sync_channel(threads * (InputSettings::SLABS + 1));

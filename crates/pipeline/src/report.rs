@@ -41,7 +41,7 @@ pub struct RunReport {
     pub ending: Ending,
     /// Ledger, losses, hints, alarms and outputs at the end: what the page and every output got, too.
     pub state: RunState,
-    /// What was recorded beside, if packets were.
+    /// What was recorded alongside, if packets were.
     pub recording: Option<Recording>,
     /// From the arrival of packets to their events, if that was measured.
     pub latency: Option<LatencySummary>,
@@ -52,7 +52,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The report with what became of the outputs at last.
+    /// The report with what happened to the outputs at last.
     pub(crate) fn with_outcomes(
         mut self,
         outcomes: Vec<OutputOutcome>,
@@ -309,7 +309,7 @@ fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
     text
 }
 
-/// An output: what became of the events, and what it counts itself.
+/// An output: what happened to the events, and what it counts itself.
 fn output_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
     json!({
         "id": output.id,

@@ -9,7 +9,7 @@ use evforge_core::pulsed::PulseCounters;
 use evforge_core::run_state::{OutputState, RunState};
 use std::time::Duration;
 
-/// What a run knows beside its ledger.
+/// What a run knows besides its ledger.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// Time since the start.
@@ -22,7 +22,7 @@ pub(crate) struct Surroundings {
     pub(crate) hints: Vec<String>,
     /// What is wrong with receiving.
     pub(crate) alarms: Vec<String>,
-    /// The file for mean values, which is no output of events.
+    /// The file for averaged waveforms, which is no output of events.
     pub(crate) samples: Option<OutputState>,
 }
 

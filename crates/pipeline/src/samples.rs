@@ -1,4 +1,4 @@
-//! Mean values of sampled channels, written as CSV on a thread of their own.
+//! Averaged waveforms of sampled channels, written as CSV on a thread of their own.
 //!
 //! The forming thread fills blocks of values, which travel to the writing thread and come back empty. There are
 //! never more blocks than were made at the start. If none has come back, a run over a file waits, and a live run
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-/// Mean values of a block.
+/// Averaged waveforms of a block.
 const BLOCK_VALUES: usize = 1 << 14;
 /// Blocks under way: a million values, 17 MB.
 const BLOCKS: usize = 64;
@@ -53,7 +53,7 @@ impl SampleWatch {
         self.failure.get().is_some()
     }
 
-    /// The file as people see the outputs of a run. What it counts are mean values.
+    /// The file as people see the outputs of a run. What it counts are averaged waveforms.
     fn state(&self) -> OutputState {
         let mut state = OutputState {
             id: "samples".to_owned(),
@@ -71,7 +71,7 @@ impl SampleWatch {
     }
 }
 
-/// A CSV file for mean values: `channel,time_ns,mean`, a line for each. It gets its name when it is complete; a
+/// A CSV file for averaged waveforms: `channel,time_ns,mean`, a line for each. It gets its name when it is complete; a
 /// run that fails, or a disk that is full, leaves what was written until then, in whole lines, as `<name>.partial`.
 #[derive(Debug)]
 pub struct SampleFile {
@@ -92,7 +92,7 @@ impl SampleFile {
         };
         let file = begin().map_err(|error: std::io::Error| {
             format!(
-                "the mean values cannot be written to {}: {error} (does the folder exist, and may you write there?)",
+                "the averaged waveforms cannot be written to {}: {error} (does the folder exist, and may you write there?)",
                 path.display()
             )
         })?;
@@ -107,7 +107,7 @@ impl SampleFile {
             // The other end is here.
             let _ = give_empty.send(Vec::with_capacity(BLOCK_VALUES));
         }
-        let watch = SampleWatch::of(format!("mean values in {}", self.path.display()));
+        let watch = SampleWatch::of(format!("averaged waveforms in {}", self.path.display()));
         let told = watch.clone();
         let thread = std::thread::Builder::new()
             .name("samples".into())
@@ -118,7 +118,7 @@ impl SampleFile {
     }
 }
 
-/// Where the forming thread puts mean values. The last ones are handed over when it is dropped.
+/// Where the forming thread puts averaged waveforms. The last ones are handed over when it is dropped.
 #[derive(Debug)]
 pub(crate) struct SampleQueue {
     block: Vec<MeanValue>,
@@ -204,7 +204,7 @@ fn keep(file: &mut LineFile, name: &str) -> String {
     match file.keep_partial() {
         Ok(Kept { path, lines }) => {
             let values = grouped(lines.saturating_sub(1));
-            format!("{values} mean values are in {}, which is incomplete", path.display())
+            format!("{values} averages are in {}, which is incomplete", path.display())
         }
         Err(error) => format!("nothing is left of the {name}: {error}"),
     }
@@ -293,7 +293,7 @@ mod tests {
         let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
         let mut values = 0;
         while writing.state().failure.is_none() {
-            assert!(std::time::Instant::now() < end, "nobody is told");
+            assert!(std::time::Instant::now() < end, "nobody is informed");
             put(&mut queue, BLOCK_VALUES);
             values += BLOCK_VALUES as u64;
         }

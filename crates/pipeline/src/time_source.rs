@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// What says that something is wrong: all counters of the time source but these.
 const HEALTHY: [&str; 2] = ["pulses", "readouts_before_pulse"];
 
-/// What was found to be wrong, with how often; none where the readout tells no pulses.
+/// What was found to be wrong, with how often; none where the readout reports no pulses.
 fn problems(ledger: &DetectorLedger) -> Option<Vec<(&'static CounterInfo, u64)>> {
     ledger.counters.value("pulses_filed")?;
     let infos = TimeSourceCounters::infos().iter().filter(|info| !HEALTHY.contains(&info.name));
@@ -16,7 +16,7 @@ fn problems(ledger: &DetectorLedger) -> Option<Vec<(&'static CounterInfo, u64)>>
     Some(counted.filter(|(_, count)| *count > 0).collect())
 }
 
-/// As JSON: the pulses told, whether all is well, and what is not. None where the readout tells no pulses.
+/// As JSON: the pulses reported, whether all is well, and what is not. None where the readout reports no pulses.
 pub(crate) fn to_json(ledger: &DetectorLedger) -> Option<Value> {
     let problems = problems(ledger)?;
     let found: Map<String, Value> =

@@ -95,7 +95,7 @@ impl<'a> Events<'a> {
         if self.room() == 0 {
             return false;
         }
-        // SAFETY: `used` is below `capacity`, and the columns have so many places.
+        // SAFETY: `used` is below `capacity`, and the columns have this many places.
         unsafe {
             self.raw.times_ns.add(self.raw.used).write(time_ns);
             self.raw.pixel_ids.add(self.raw.used).write(pixel_id);
@@ -112,7 +112,7 @@ impl<'a> Events<'a> {
             return false;
         }
         let pulse = Pulse { time_ns, first_event: self.raw.used as u64 };
-        // SAFETY: `pulses_used` is below `pulse_capacity`, and there are so many places.
+        // SAFETY: `pulses_used` is below `pulse_capacity`, and there are this many places.
         unsafe { self.raw.pulses.add(self.raw.pulses_used).write(pulse) };
         self.raw.pulses_used += 1;
         true
@@ -124,7 +124,7 @@ impl<'a> Events<'a> {
 pub enum Outcome {
     /// All packets have been taken, and there are no further events.
     Done,
-    /// There was no room for further events. So many packets have been taken, counted from the first one of the call;
+    /// There was no room for further events. This many packets have been taken, counted from the first one of the call;
     /// the others come again.
     More {
         /// Packets taken.

@@ -12,7 +12,7 @@ pub const ENTRY_POINT: &[u8] = b"evforge_detector\0";
 pub mod arrival_clock {
     /// No stamp.
     pub const NONE: u32 = 0;
-    /// As it stands in the capture file.
+    /// As it is in the capture file.
     pub const CAPTURE: u32 = 1;
     /// The kernel's.
     pub const KERNEL: u32 = 2;
@@ -173,7 +173,7 @@ pub struct Source {
     pub reordered: u64,
     /// Packets whose number had been seen.
     pub duplicated: u64,
-    /// How often the numbering began anew.
+    /// How often the numbering restarted.
     pub restarts: u64,
 }
 
@@ -211,7 +211,7 @@ pub struct Description {
     pub events_per_packet: u32,
     /// Most sources that it tells of.
     pub sources: u32,
-    /// Not 0 if the readout tells the pulses of the source: then every event belongs to one.
+    /// Not 0 if the readout reports the pulses of the source: then every event belongs to one.
     pub tells_pulses: u32,
     /// Bytes that a detector takes at most; 0 if not known.
     pub memory_bound: u64,

@@ -1,4 +1,4 @@
-//! The interface between evforge and detectors from outside, in Rust.
+//! The interface between evforge and plugins, in Rust.
 //!
 //! `include/evforge/detector.h` is the interface, with its rules; [`layout`] is the same, member by member. Whoever
 //! writes a detector in Rust implements [`Detector`] and names it in [`export_detector!`]: what is behind that, and
@@ -10,7 +10,7 @@
 //! | what a detector in Rust implements | [`author`] |
 //! | how it becomes the table of functions of the header | [`table`] |
 //!
-//! This crate depends on nothing, so that a detector from outside needs nothing else of evforge.
+//! This crate depends on nothing, so that a plugin needs nothing else of evforge.
 
 pub mod author;
 pub mod layout;

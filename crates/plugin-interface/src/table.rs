@@ -22,7 +22,7 @@ macro_rules! export_detector {
     };
 }
 
-/// The table of a detector. The host decides whether it works with the version that stands in it.
+/// The table of a detector. The host decides whether it works with the version that is in it.
 pub fn interface<D: Detector>() -> &'static DetectorInterface {
     const { &Table::<D>::TABLE }
 }
@@ -60,7 +60,7 @@ unsafe fn tell(problem: &str, place: *mut c_char, capacity: usize) {
         return;
     }
     let length = problem.len().min(capacity - 1);
-    // SAFETY: so many bytes and the 0 have room.
+    // SAFETY: this many bytes and the 0 have room.
     unsafe {
         place.cast::<u8>().copy_from_nonoverlapping(problem.as_ptr(), length);
         place.add(length).write(0);
@@ -85,7 +85,7 @@ unsafe extern "C" fn create<D: Detector>(
     let bytes = if length == 0 {
         &[]
     } else {
-        // SAFETY: the host gives so many bytes.
+        // SAFETY: the host gives this many bytes.
         unsafe { std::slice::from_raw_parts(settings.cast::<u8>(), length) }
     };
     let made = catch_unwind(|| {
@@ -112,7 +112,7 @@ unsafe extern "C" fn describe<D: Detector>(detector: *const Handle, description:
         let told = Description { struct_size, ..told };
         let bytes = (struct_size as usize).min(size_of::<Description>());
         // An older host knows fewer members.
-        // SAFETY: both places have so many bytes.
+        // SAFETY: both places have this many bytes.
         unsafe { description.cast::<u8>().copy_from_nonoverlapping((&raw const told).cast(), bytes) };
     }
 }
@@ -164,7 +164,7 @@ unsafe extern "C" fn ingest<D: Detector>(
     let packets: &[Packet<'_>] = if count == 0 {
         &[]
     } else {
-        // SAFETY: the host gives so many packets, good until the call returns; `Packet` has their layout.
+        // SAFETY: the host gives this many packets, good until the call returns; `Packet` has their layout.
         unsafe { std::slice::from_raw_parts(packets.cast(), count) }
     };
     // SAFETY: the places are those of the host.
@@ -200,7 +200,7 @@ unsafe extern "C" fn close<D: Detector>(
 }
 
 unsafe extern "C" fn counters<D: Detector>(detector: *const Handle, values: *mut u64, count: usize) {
-    // SAFETY: the handle is one of `create`, and the host has so many places, all written.
+    // SAFETY: the handle is one of `create`, and the host has this many places, all written.
     let (detector, values) =
         unsafe { (&*detector.cast::<D>(), std::slice::from_raw_parts_mut(values, count)) };
     // After a panic they stay 0, which the host notices.
@@ -212,7 +212,7 @@ unsafe extern "C" fn sources<D: Detector>(
     sources: *mut Source,
     capacity: usize,
 ) -> usize {
-    // SAFETY: the handle is one of `create`, and the host has so many places, all written.
+    // SAFETY: the handle is one of `create`, and the host has this many places, all written.
     let (detector, sources) =
         unsafe { (&*detector.cast::<D>(), std::slice::from_raw_parts_mut(sources, capacity)) };
     catch_unwind(AssertUnwindSafe(|| detector.sources(sources))).unwrap_or(0)

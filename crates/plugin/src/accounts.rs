@@ -95,10 +95,10 @@ impl Accounts {
     fn check_sources(&self, count: usize, host: HostCounts) -> Result<(), String> {
         let most = self.asked_sources.len();
         if count > most {
-            return Err(format!("{count} sources are told; it was described to have at most {most}"));
+            return Err(format!("{count} sources are reported; it was described to have at most {most}"));
         }
         if count < self.source_count {
-            return Err(format!("{count} sources are told after {}", self.source_count));
+            return Err(format!("{count} sources are reported after {}", self.source_count));
         }
         let mut received = 0_u128;
         for (index, source) in self.asked_sources[..count].iter().enumerate() {

@@ -5,12 +5,12 @@ use evforge_core::counter::{CounterInfo, CounterSet, Law, Role, Unit};
 use evforge_plugin_interface::layout::{Counter, law, role, unit};
 
 evforge_core::counters! {
-    /// What the host counts of a detector from outside. The library's own counters stand behind them.
+    /// What the host counts of a plugin. The library's own counters stand behind them.
     pub struct PluginCounters: "plugin" {
         packets_received: Enters(Packets), Packets, "Packets given to the detector.";
         packets_after_failure: Discarded(Packets), Packets, "Packets that the library has not taken: it had failed, or did so before it came to them.";
         events: Information, Events, "Events taken over from the library.";
-        events_refused: Information, Events, "Events of a call in which the library said what cannot be: not taken over.";
+        events_refused: Information, Events, "Events of a call in which the library reported something impossible: not taken over.";
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn declared_counters(counters: &[Counter]) -> Result<&'static [Counte
     }
     if !infos.iter().any(|info| info.role.sign(Law::Packets) < 0) {
         return Err(
-            "none of its counters leaves the law of packets: what becomes of a packet must be counted \
+            "none of its counters leaves the law of packets: what happens to a packet must be counted \
                     (packets used, and those discarded by reason)"
                 .to_owned(),
         );

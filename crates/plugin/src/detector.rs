@@ -96,7 +96,7 @@ impl Instance {
         // 56 bytes do not need 32 bits.
         let struct_size = size_of::<Description>() as u32;
         let mut description = Description { struct_size, ..Description::default() };
-        // SAFETY: called as the header says, with a place of the size that stands in it.
+        // SAFETY: called as the header says, with a place of the size that is in it.
         unsafe { (self.functions.describe)(self.handle.as_ptr(), &raw mut description) };
         description
     }
@@ -149,7 +149,7 @@ fn words(problem: &[c_char]) -> String {
     if text.trim().is_empty() { "it does not say why".to_owned() } else { text }
 }
 
-/// A detector from outside. See the [crate] for what is checked.
+/// A plugin. See the [crate] for what is checked.
 #[derive(Debug)]
 pub struct PluginDetector {
     library: &'static PluginLibrary,

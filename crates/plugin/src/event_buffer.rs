@@ -75,7 +75,7 @@ impl EventBuffer {
         (left >= self.events_per_packet.max(1)).then_some(left)
     }
 
-    /// Events that the library says it wrote, as far as there can be so many.
+    /// Events that the library says it wrote, as far as that many are possible.
     pub(crate) fn possible(&self, written: &RawEvents) -> usize {
         written.used.min(self.times_ns.len())
     }

@@ -1,8 +1,8 @@
-//! Detectors from outside: shared libraries behind the C interface of `include/evforge/detector.h`.
+//! Plugins: shared libraries behind the C interface of `include/evforge/detector.h`.
 //!
 //! [`PluginDetector`] is a [`Detector`](evforge_core::detector::Detector) whose events a library forms. It gives the
 //! library packets, checks every answer, and counts for itself what it gave and got. A library that reports a
-//! failure, or says what cannot be, is not called any more; the run goes on without it.
+//! failure, or reports something impossible, is not called any more; the run continues without it.
 //!
 //! | you look for | it is in |
 //! |---|---|

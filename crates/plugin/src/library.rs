@@ -70,7 +70,7 @@ impl PluginLibrary {
     ///
     /// # Errors
     /// If there is no such file, it is no library for this machine, it does not export the function
-    /// `evforge_detector`, speaks another version of the interface, or declares what cannot be.
+    /// `evforge_detector`, speaks another version of the interface, or declares something invalid.
     pub fn load(path: &Path) -> Result<&'static Self, LoadError> {
         let refuse = |problem: String| LoadError { library: path.to_owned(), problem };
         if let Some(reason) = REFUSED.get() {
@@ -90,7 +90,7 @@ impl PluginLibrary {
     fn open(path: &Path) -> Result<Self, String> {
         let library = dynamic_library(path)?;
         // SAFETY: the header gives this function this type; a library that exports something else under the
-        // name does not keep to the interface, which nobody can find out from outside.
+        // name does not keep to the interface, which nobody else can find out.
         let entry_point = unsafe { library.get::<EntryPoint>(ENTRY_POINT) };
         let entry_point = *entry_point.map_err(|error| {
             format!(
@@ -112,7 +112,7 @@ impl PluginLibrary {
                 table.counter_count
             ));
         }
-        // SAFETY: the table is of this version, in which so many declarations follow one another there.
+        // SAFETY: the table is of this version, in which this many declarations follow one another there.
         let counters: &[Counter] =
             unsafe { std::slice::from_raw_parts(table.counter_infos, table.counter_count) };
         let counters = declared_counters(counters)?;

@@ -59,5 +59,5 @@ fn main() {
     let ledger = detector.ledger();
     assert_eq!((detector.failure(), ledger.unaccounted()), (None, 0));
     assert!(events > 100_000 && ledger.counters.value("events") == Some(events as u64), "{events} events");
-    println!("detectors from outside form events without allocating: ok");
+    println!("plugins form events without allocating: ok");
 }

@@ -55,7 +55,7 @@ fn detectors_that_refuse_their_settings_or_cannot_be_are_not_made() {
     for (fault, expected) in [
         ("create", "the library refuses the settings: no voltage is given"),
         ("silent create", "the library refuses the settings: it does not say why"),
-        ("geometry", "what the library describes cannot be: a geometry of 4 x 0 x 1 pixels"),
+        ("geometry", "what the library describes is invalid: a geometry of 4 x 0 x 1 pixels"),
         ("wide packets", "events_per_packet is 33554432, expected at most 16777216"),
         ("counts at first", "before the first packet, the law of packets does not hold: in less out is -1"),
     ] {
@@ -202,16 +202,16 @@ fn what_cannot_be_stops_the_detector_before_anything_of_it_is_taken_over() {
         ("pixel 17", "ingest wrote pixel 17 (event 0); expected 1 to 16"),
         ("pulses", "ingest wrote pulse 1 with the first event 0; expected 1 to 1"),
         ("many pulses", "ingest wrote 8193 pulses; there was room for 8192"),
-        ("falls", "ingest left counts that cannot be: the law of events does not hold: in less out is -2"),
+        ("falls", "ingest left impossible counts: the law of events does not hold: in less out is -2"),
         ("packets", "the law of packets does not hold: in less out is -1"),
         ("events", "the law of events does not hold: in less out is -1"),
         ("source law", "source \"board\": sent + duplicated less received + lost is -1; expected 0"),
         ("source received", "105 packets of all sources received; 5 were taken"),
         ("source falls", "source \"board\": received fell from 4 to 1"),
-        ("many sources", "2 sources are told; it was described to have at most 1"),
+        ("many sources", "2 sources are reported; it was described to have at most 1"),
         (
             "bad error",
-            "ingest reported a failure (code 7): the board has a fire; and it left counts that cannot be",
+            "ingest reported a failure (code 7): the board has a fire; and it left impossible counts",
         ),
     ] {
         let outcome = run(fault, 1, 2);

@@ -94,7 +94,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// So many channels; gains and dead ones are drawn. `noise_amplitude` is the mean amplitude of noise above
+    /// This many channels; gains and dead ones are drawn. `noise_amplitude` is the mean amplitude of noise above
     /// threshold.
     pub fn new(electronics: Electronics, count: usize, noise_amplitude: f64, random: &mut SmallRng) -> Self {
         let gain = |_| {

@@ -1,4 +1,4 @@
-//! Hits to today's ESS readout with VMM3a records, whatever the detector (ESS readout formats, sections 1 and 2.1).
+//! Hits to the ESS readout with VMM3a records, whatever the detector (ESS readout formats, sections 1 and 2.1).
 //!
 //! The wiring of the settings is read backwards: [`layout`] says which channels there are, and [`EssReadout`] finds the
 //! address of each. Calibrations are undone, too, so that what a receiver with the same settings makes of a record is
@@ -53,7 +53,7 @@ fn place(request: &PlaceRequest, module: impl Fn(&PlaceRequest) -> u16) -> Place
     Place { module: module(request), plane: request.plane, coordinate: request.coordinate }
 }
 
-/// A channel as it stands in a record.
+/// A channel as it is in a record.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     fibre: u8,
@@ -115,7 +115,7 @@ impl Channel {
     }
 }
 
-/// What the clock of an output queue shows when a pulse starts: at a bunch crossing, and so many parts after it.
+/// What the clock of an output queue shows when a pulse starts: at a bunch crossing, and this many parts after it.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockAtStart {
     ticks: u64,
@@ -137,7 +137,7 @@ impl ClockAtStart {
     }
 }
 
-/// The time of so many ticks since 1970. The clock stands still in the year 2106, where its seconds end.
+/// The time of this many ticks since 1970. The clock stands still in the year 2106, where its seconds end.
 #[inline]
 fn time_of(ticks: u64) -> EssTime {
     let last = EssTime { seconds: u32::MAX, ticks: TICKS_PER_SECOND - 1 };
@@ -149,7 +149,7 @@ fn time_of(ticks: u64) -> EssTime {
 struct OutputQueue {
     header: EssHeader,
     source: Source,
-    /// Whether a pulse has been told.
+    /// Whether a pulse has been reported.
     has_begun: bool,
     start: ClockAtStart,
     records: Vec<u8>,

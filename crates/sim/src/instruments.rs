@@ -37,7 +37,7 @@ const fn load(readout: &'static str, configuration: &'static str, description: &
 }
 
 /// Neither of LoKI's detectors is one that evforge forms events of: the load has the format of the example of a
-/// detector from outside, 8 bytes a neutron.
+/// plugin, 8 bytes a neutron.
 const GENERIC: &[Load] = &[Load {
     readout: "generic",
     configuration: None,
@@ -46,7 +46,7 @@ const GENERIC: &[Load] = &[Load {
 
 const MULTI_GRID: &[Load] = &[
     load("prototype", "multigrid", "Mesytec VMMR behind SIS3153"),
-    load("ess", "trex", "VMM3a in today's ESS readout (wiring of TREX)"),
+    load("ess", "trex", "VMM3a in the ESS readout (wiring of TREX)"),
 ];
 
 /// The table.
@@ -67,7 +67,7 @@ pub const INSTRUMENTS: &[Instrument] = &[
         data_rate: 4_000_000_000,
         loads: &[
             load("prototype", "multiblade-50", "CAEN V1740D through jadaq 1.3"),
-            load("ess", "estia", "VMM3a in today's ESS readout"),
+            load("ess", "estia", "VMM3a in the ESS readout"),
         ],
     },
     Instrument {
@@ -78,7 +78,7 @@ pub const INSTRUMENTS: &[Instrument] = &[
         data_rate: 800_000_000,
         loads: &[
             load("prototype", "multiblade-50", "CAEN V1740D through jadaq 1.3"),
-            load("ess", "freia", "VMM3a in today's ESS readout"),
+            load("ess", "freia", "VMM3a in the ESS readout"),
         ],
     },
     Instrument {
@@ -105,7 +105,7 @@ pub const INSTRUMENTS: &[Instrument] = &[
         data_rate: 300_000_000,
         loads: &[
             load("prototype", "gdgem-nmx", "VMM3a behind SRS"),
-            load("ess", "nmx", "VMM3a in today's ESS readout"),
+            load("ess", "nmx", "VMM3a in the ESS readout"),
         ],
     },
     Instrument {

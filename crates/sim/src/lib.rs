@@ -12,7 +12,7 @@
 //! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
 //! | hits to packets | [`readout`] |
 //! | what a VMM says about a hit | [`vmm_channel`] |
-//! | hits of VMM3a front ends to packets of today's ESS readout | [`ess_readout`] |
+//! | hits of VMM3a front ends to packets of the ESS readout | [`ess_readout`] |
 //! | all of it, pulse by pulse | [`simulation`] |
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
@@ -25,7 +25,7 @@
 //! | random numbers that do not depend on threads | [`random`] |
 //!
 //! A simulation is a function of its options and its seed: the same ones give the same packets, bit for bit.
-//! The truth (time and pixel of every neutron) is kept beside the packets, so that what a pipeline makes of
+//! The truth (time and pixel of every neutron) is kept alongside the packets, so that what a pipeline makes of
 //! them can be judged.
 
 #![forbid(unsafe_code)]

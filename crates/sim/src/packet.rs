@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 pub struct Sender {
     /// The source, counted from 0 in the order of [`Readout::sources`](crate::readout::Readout::sources).
     pub source: usize,
-    /// Number of the packet as it stands in it; none where the format has no numbers.
+    /// Number of the packet as it is in it; none where the format has no numbers.
     pub number: Option<u64>,
     /// Bytes of the packet's header; what follows are readouts (and markers). 0 where the format has no header.
     pub header: usize,

@@ -1,6 +1,6 @@
 //! A generic detector: every neutron is one readout with its pixel. A load for detectors that are not simulated.
 //!
-//! Packets have the format of the examples of detectors from outside (`examples/plugin-c`): a header of 16 bytes
+//! Packets have the format of the examples of plugins (`examples/plugin-c`): a header of 16 bytes
 //! ("PXST", sequence u32, readouts u32, 0 u32) and readouts of 8 bytes (time u32 in 10 ns, column u16, row u16), all
 //! little-endian.
 

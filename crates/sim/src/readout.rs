@@ -17,14 +17,14 @@ pub struct Pulse {
 /// What can happen to electronics. `source` counts from 0 in the order of [`Readout::sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// The counter of packets is set so that it wraps after so many packets.
+    /// The counter of packets is set so that it wraps after this many packets.
     CounterBeforeWrap {
         /// The source.
         source: usize,
         /// Packets until it is 0.
         packets: u32,
     },
-    /// The electronics start anew: the counter of packets begins where it began first.
+    /// The electronics restart: the counter of packets begins where it began first.
     Restart {
         /// The source.
         source: usize,
@@ -33,7 +33,7 @@ pub enum Disturbance {
     ClockStep {
         /// The source.
         source: usize,
-        /// By so many picoseconds; below 0: back.
+        /// By this many picoseconds; below 0: back.
         by_ps: i64,
     },
 }
@@ -64,7 +64,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source that counts packets with so many bits (1..=64) from `first` on.
+    /// A source that counts packets with this many bits (1..=64) from `first` on.
     pub fn new(first: u64, bits: u32) -> Self {
         Self { first, bits, next: first, offset_ps: 0 }
     }

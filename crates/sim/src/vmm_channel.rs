@@ -9,7 +9,7 @@ const TDC_STEPS: f64 = 255.0;
 /// Which way the fine time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FineTimeSense {
-    /// A crossing is followed by a time of 1.5 crossings less the fine time: electronics of today.
+    /// A crossing is followed by a time of 1.5 crossings less the fine time: the electronics of the ESS readout.
     Subtracted,
     /// The fine time is added to the crossing: the EFU of 2018.
     Added,
@@ -26,8 +26,8 @@ pub struct FineTime {
 }
 
 impl FineTime {
-    /// Crossings that are so many units long (at least one), and a fine time over `range` units, read through a
-    /// calibration: *(time − offset) × slope*, the offset in nanoseconds of so many units. A slope of 0 leaves nothing of a fine time.
+    /// Crossings that are this many units long (at least one), and a fine time over `range` units, read through a
+    /// calibration: *(time − offset) × slope*, the offset in nanoseconds of this many units. A slope of 0 leaves nothing of a fine time.
     pub fn new(crossing: i64, range: f64, sense: FineTimeSense, line: Line, units_per_ns: f64) -> Self {
         let crossing = crossing.max(1);
         let [offset, slope] = millionths(line);

@@ -2,7 +2,7 @@
 //!
 //! | you want to | look at |
 //! |---|---|
-//! | write NeXus (HDF5) event files, follow them, mend one that a killed writer left | [`nexus`] |
+//! | write NeXus (HDF5) event files, follow them, repair one that a killed writer left | [`nexus`] |
 //!
 //! An output is created from its options and then driven as an [`Output`](evforge_core::output::Output), which says what
 //! it must and may do. One that fails says what is safe and what is lost, and leaves the others alone.

@@ -230,7 +230,7 @@ fn child_that_waits() {
             assert!(reason.contains(&format!("no room for {}", path.display())), "{reason}");
             assert!(
                 reason.contains(" more are needed")
-                    && reason.contains("are free; it goes on when there is room"),
+                    && reason.contains("are free; it continues when there is room"),
                 "{reason}"
             );
             let before = run.output.progress();

@@ -1,7 +1,7 @@
 //! What the tests of several crates share. Never part of a shipped program.
 //!
 //! Tests against recorded data read it from a folder that is not part of this repository: `EVFORGE_SHARED`,
-//! or else `../shared` beside the checkout. Where something that a test needs is missing, the test says so by
+//! or else `../shared` next to the checkout. Where something that a test needs is missing, the test says so by
 //! name and passes as *skipped*; with `EVFORGE_REQUIRE=all` it fails instead.
 
 #![deny(unsafe_code)]

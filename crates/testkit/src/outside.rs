@@ -1,4 +1,4 @@
-//! Detectors from outside, built for tests: with the C compiler, without which Rust itself links nothing, and with cargo.
+//! Plugins, built for tests: with the C compiler, without which Rust itself links nothing, and with cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 //!
 //! All counters are atomic and written by one thread only, so that adding is a plain load and store. A
 //! reader sees each counter as it is at some moment during its reading; the counts of a picture may
-//! therefore be some events apart from the total beside it, but nothing is lost and the next picture has it.
+//! therefore be some events apart from the total next to it, but nothing is lost and the next picture has it.
 
 use evforge_core::run_state::RunState;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -106,7 +106,7 @@ impl Accumulator {
         self.count_events(events.saturating_sub(self.events()));
     }
 
-    /// Closes a batch of so many events.
+    /// Closes a batch of this many events.
     pub(crate) fn count_events(&self, count: u64) {
         if count > 0 {
             bump(&self.events, count);

@@ -23,7 +23,7 @@ use tokio::time::{Sleep, sleep};
 /// Descriptors that connections leave to the rest of the process.
 const RESERVE: u64 = 64;
 
-/// What a connection too many is told before it is closed.
+/// What an excess connection is sent before it is closed.
 const TOO_MANY: &str = "HTTP/1.1 503 Service Unavailable\r\n\
     content-type: text/plain; charset=utf-8\r\n\
     connection: close\r\n\

@@ -1,4 +1,4 @@
-//! What can go wrong when a live view is started, told to a person.
+//! What can go wrong when a live view is started, in words for a person.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

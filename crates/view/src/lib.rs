@@ -11,7 +11,7 @@
 //! gone costs the pipeline nothing. It gets fewer pictures, never a queue of old ones.
 //!
 //! With a [`MonitorControl`] in [`ViewOptions::monitor`], the page also shows a detector's monitor data (readouts per
-//! channel, amplitudes, cluster sizes, tracks), which it can switch on and off while the run goes on.
+//! channel, amplitudes, cluster sizes, tracks), which it can switch on and off while the run continues.
 //!
 //! | you look for | it is in |
 //! |---|---|

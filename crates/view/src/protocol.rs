@@ -177,7 +177,7 @@ pub struct OutputView {
     pub id: String,
     /// What it is, for people.
     pub name: String,
-    /// What became of the events that it was offered: the counters of any output.
+    /// What happened to the events that it was offered: the counters of any output.
     pub events: BTreeMap<&'static str, u64>,
     /// What it counts itself.
     pub counters: BTreeMap<&'static str, u64>,

@@ -45,7 +45,7 @@ impl LiveSink {
     }
 
     /// Shows counts that are kept elsewhere instead of counting events: those of all pixels, the first one first, and how
-    /// many there are in all. The picture is made anew when there are more of them.
+    /// many there are in all. The picture is made again when there are more of them.
     pub fn set_counts(&mut self, counts: impl Iterator<Item = u64>, all: u64) {
         self.counts.set_pixels(counts, all);
     }

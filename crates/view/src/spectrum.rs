@@ -2,7 +2,7 @@
 
 use evforge_core::pulse::PulseTrain;
 
-/// A width chosen by default gives at least so many bins.
+/// A width chosen by default gives at least this many bins.
 const FEWEST_BINS: u64 = 500;
 /// No spectrum has more bins than this.
 const MOST_BINS: u64 = 10_000;

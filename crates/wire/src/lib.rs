@@ -14,7 +14,7 @@
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
-//! caller counts the packet and its bytes under that reason. Each decoder has an encoder beside it: the
+//! caller counts the packet and its bytes under that reason. Each decoder has an encoder next to it: the
 //! simulator, the tests and the fuzz corpora are made with the encoders.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A detector from outside, in Rust: the made-up pixel detector of `examples/plugin-c`, with the same events and
+//! A plugin, in Rust: the made-up pixel detector of `examples/plugin-c`, with the same events and
 //! counters.
 //!
 //! ```sh
@@ -181,7 +181,10 @@ impl Detector for PixelStream {
         discarded_packets(c"packets_cut", c"Packets of which only the beginning is here."),
         discarded_packets(c"packets_no_header", c"Packets too short for their header."),
         discarded_packets(c"packets_wrong_magic", c"Packets that do not begin with PXST."),
-        discarded_packets(c"packets_wrong_length", c"Packets that have not as many readouts as they say."),
+        discarded_packets(
+            c"packets_wrong_length",
+            c"Packets that have not as many readouts as they declare.",
+        ),
         discarded_packets(c"packets_duplicated", c"Packets whose number had been seen."),
         counter(c"readouts", unit::READOUTS, role::ENTERS, law::READOUTS, c"Readouts in the packets used."),
         counter(

@@ -3,7 +3,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`LossLocation`] | the places, and their names |
-//! | [`LossBreakdown`] | the losses by place, and those without one; in words by [`LossBreakdown::lines`] |
+//! | [`LossBreakdown`] | the loss breakdown, with what is unlocated; in words by [`LossBreakdown::lines`] |
 
 mod breakdown;
 mod lines;

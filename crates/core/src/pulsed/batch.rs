@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Where the reference time of events comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PulseOrigin {
-    /// The readout told the pulse.
+    /// The readout reported the pulse.
     Readout,
     /// A pulse of the configured train.
     Train,

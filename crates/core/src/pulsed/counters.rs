@@ -7,8 +7,8 @@ crate::counters! {
         events_before_their_pulse: Information, Events, "Events earlier than the pulse that the readout gave them: they have no time of flight.";
         events_too_long_after_pulse: Information, Events, "Events more than 2.147 s after their pulse, the most that files and messages can express.";
         pulses_handed_on: Information, Times, "Pulses handed on to the outputs, with and without events.";
-        pulses_told: Information, Times, "Pulses whose time the readout told; all others are of the configured train.";
-        pulses_without_events: Information, Times, "Pulses in which no event came; those that the readout tells count once they have ended.";
+        pulses_told: Information, Times, "Pulses whose time the readout reported; all others are of the configured train.";
+        pulses_without_events: Information, Times, "Pulses in which no event came; those that the readout reports count once they have ended.";
         pulses_without_date: Information, Times, "Pulses that cannot be expressed in nanoseconds since 1970.";
         gaps_not_filled: Information, Times, "Jumps of the clock ahead that were too long to be filled with empty pulses of the train.";
         empty_pulses_left_out: Information, Times, "Empty pulses of the train left out for those jumps.";

@@ -12,7 +12,7 @@
 //! | which pulse | that of the readout where it tells pulses; else that of the configured train ([`PulseTrain`](crate::pulse::PulseTrain)); before the first pulse of the train none: such events get a reference time of their own ([`PulseOrigin::None`]) |
 //! | time of flight | event time less start of its pulse; none without a pulse, and for an event before its pulse |
 //! | date | event time plus the anchor ([`Calendar`]), which is 0 where the readout carries the date |
-//! | empty pulses | those that the readout tells; of a train all, up to a gap of ten seconds, so that "nothing came" can be told from "not measured" |
+//! | empty pulses | those that the readout reports; of a train all, up to a gap of ten seconds, so that "nothing came" can be told from "not measured" |
 //! | vetoes | a bit for each rule that applies ([`Veto`]); no event is removed |
 //!
 //! The decision behind it is `docs/development/decisions/0014-pulses-and-the-date-in-one-place.md`.

@@ -1,7 +1,7 @@
 //! The stage between forming and the outputs: gives every event its pulse, its time since the pulse, its marks, and the
 //! run its calendar.
 //!
-//! Where the readout tells the pulses, each of them is handed on, with or without events. Nothing is filled in.
+//! Where the readout reports the pulses, each of them is handed on, with or without events. Nothing is filled in.
 //!
 //! Elsewhere the pulses are those of a train with a constant period. Events come in the order of their time as long as the
 //! clock runs on; then every pulse is handed on, with or without events. Three things can disturb that, and each is bounded
@@ -31,7 +31,7 @@ const MOST_FILLED: u64 = 1 << 16;
 /// What the stage has to know.
 #[derive(Clone, Debug)]
 pub struct PulseStageSettings {
-    /// The pulses of events for which the readout tells none. A period of at most 2.147 s.
+    /// The pulses of events for which the readout reports none. A period of at most 2.147 s.
     pub train: PulseTrain,
     /// Longest stretch of data time without events that is filled with empty pulses of the train. A clock that goes back
     /// by more has started over.
@@ -145,7 +145,7 @@ struct Assignment {
     open: Option<OpenPulse>,
     /// The latest pulse of the train since the clock last started over.
     latest: Option<LatestPulse>,
-    /// The pulse that the readout told last, until events without a pulse come.
+    /// The pulse that the readout reported last, until events without a pulse come.
     told: Option<ToldPulse>,
     counters: PulseCounters,
 }
@@ -170,7 +170,7 @@ struct ToldPulse {
 }
 
 impl Assignment {
-    /// Begins the pulse that the readout tells, or goes on with it if it is the open one.
+    /// Begins the pulse that the readout reports, or goes on with it if it is the open one.
     fn begin_told(&mut self, time_ns: u64, first_event: usize, out: &mut Out<'_>) {
         if let Some(ToldPulse { pulse, .. }) = self.told {
             if pulse.time_ns == time_ns {
@@ -189,7 +189,7 @@ impl Assignment {
         self.told = Some(ToldPulse { pulse, has_events: false });
     }
 
-    /// Ends the pulse that the readout told last, if there is one: what follows belongs to no told pulse.
+    /// Ends the pulse that the readout reported last, if there is one: what follows belongs to no told pulse.
     fn end_told(&mut self) {
         if let Some(told) = self.told.take() {
             self.counters.pulses_without_events += u64::from(!told.has_events);

@@ -21,7 +21,7 @@ fn stage(unix_ns: u64) -> PulseStage {
     PulseStage::new(PulseStageSettings::new(train, CalendarRule::Live(clock)))
 }
 
-/// What becomes of batches of pulses with the times of their events; 0 stands for no pulse.
+/// What happens to batches of pulses with the times of their events; 0 stands for no pulse.
 fn hand_on(stage: &mut PulseStage, batches: &[Vec<(u64, Vec<u64>)>]) -> (Records, PulseCounters) {
     let mut records = Records::new();
     for batch in batches {

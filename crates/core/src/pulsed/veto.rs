@@ -1,7 +1,7 @@
 //! Vetoes: rules that mark events which should not be trusted, and count them, without removing any.
 //!
 //! A veto names a range of the detector's time (a shutter moved), or of the time of flight in every pulse (the prompt
-//! pulse). Whoever analyses the data decides what to do with marked events: the mark stands beside the event in every
+//! pulse). Whoever analyses the data decides what to do with marked events: the mark is stored with the event in every
 //! output, as one bit per veto in the order of the configuration.
 
 use crate::quantity::TimeSpan;

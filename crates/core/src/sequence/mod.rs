@@ -68,7 +68,7 @@ pub const CONFIRM: u64 = 1024;
 pub enum Arrival {
     /// The first packet, or the one that was due.
     InOrder,
-    /// So many numbers (≥ 1) were skipped just before this packet.
+    /// This many numbers (≥ 1) were skipped just before this packet.
     AfterGap(u64),
     /// Late: it had been counted as lost, or precedes the first packet seen.
     Reordered,
@@ -178,7 +178,7 @@ impl SequenceTracker {
         }
     }
 
-    /// Sets another limit than [`CONFIRM`]: a number more than so many packets (at least 1) ahead must be followed by the next.
+    /// Sets another limit than [`CONFIRM`]: a number more than this many packets (at least 1) ahead must be followed by the next.
     pub fn confirm_above(&mut self, packets: u64) {
         self.near = self.largest_gap.min(packets.max(1));
     }
@@ -198,7 +198,7 @@ impl SequenceTracker {
         arrival
     }
 
-    /// Memory of a tracker in bytes, beside itself.
+    /// Memory of a tracker in bytes, not counting itself.
     pub fn memory_bound() -> usize {
         LiveTime::memory_bound()
     }
@@ -257,7 +257,7 @@ impl SequenceTracker {
         }
     }
 
-    /// Takes a number when no jump waits. So many unconfirmed packets came since `head`.
+    /// Takes a number when no jump waits. This many unconfirmed packets came since `head`.
     fn take(&mut self, head: u64, number: u64, standing: u64) -> Arrival {
         if self.is_near(number, head) {
             return self.go_ahead(head, number, standing);

@@ -185,7 +185,7 @@ fn several_damaged_numbers_in_a_row_stand_for_as_many_packets() {
     for (at, bit) in [(10, 20), (11, 13), (12, 31), (20, 15)] {
         numbers[at] ^= 1 << bit;
     }
-    // And one is lost beside them.
+    // And one is lost as well.
     numbers.remove(13);
     let counts = observe_all(32, &numbers).counts();
     assert_eq!((counts.sent, counts.lost, counts.unconfirmed, counts.restarts), (40, 1, 4, 0));

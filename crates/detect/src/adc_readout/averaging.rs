@@ -1,6 +1,6 @@
 //! Means over samples of one channel, through the ends of runs (EFU formats of 2018, section 5).
 //!
-//! A sample can be a sum of several samples of the converter (oversampling). A mean value is the mean of all of
+//! A sample can be a sum of several samples of the converter (oversampling). An average is the mean of all of
 //! them. Samples that do not fill a mean at the end of a run wait for the next run, as in the reference. If the
 //! oversampling changes meanwhile, they cannot be added up and are dropped.
 
@@ -19,13 +19,13 @@ pub struct MeanValue {
     pub value: u16,
 }
 
-/// Where mean values go.
+/// Where averaged waveforms go.
 pub trait SampleSink: Send {
     /// Takes a value. Values of a channel come in the order of its runs.
     fn take(&mut self, value: MeanValue);
 }
 
-/// Drops mean values.
+/// Drops averaged waveforms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSamples;
 

@@ -13,7 +13,7 @@ evforge_core::counters! {
         packets_wrong_trailer: Information, Packets, "Packets that do not end as they should; their runs are used.";
         readouts: Enters(Readouts), Readouts, "Runs of samples in the packets used, faulty ones included.";
         no_run: Discarded(Readouts), Readouts, "Places where a run should begin and does not; the rest of the packet is lost.";
-        wrong_run_length: Discarded(Readouts), Readouts, "Runs whose length cannot be; the rest of the packet is lost.";
+        wrong_run_length: Discarded(Readouts), Readouts, "Runs of an impossible length; the rest of the packet is lost.";
         wrong_run_trailer: Discarded(Readouts), Readouts, "Runs that do not end as they should.";
         unknown_channel: Discarded(Readouts), Readouts, "Runs of channels that the configuration does not have.";
         empty_run: Discarded(Readouts), Readouts, "Runs without samples.";

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! packet ─ wire::adc_readout ─► runs ─┬─ peak finder ─► events (time of the peak, channel)
-//!                                     └─ averaging ───► mean values with times ─► SampleSink
+//!                                     └─ averaging ───► averaged waveforms with times ─► SampleSink
 //! ```
 //!
-//! Every run makes one event: where its largest sample is. The pixel is the channel, counted from 1. The mean
-//! values go to a [`SampleSink`] of the caller. Packets come from one source, in its order; so do events and
+//! Every run makes one event: where its largest sample is. The pixel is the channel, counted from 1. The averaged
+//! waveforms go to a [`SampleSink`] of the caller. Packets come from one source, in its order; so do events and
 //! values.
 //!
 //! | file | what is in it |

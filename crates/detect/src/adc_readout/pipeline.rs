@@ -1,4 +1,4 @@
-//! The pipeline of sampled channels: packets in, events and mean values out.
+//! The pipeline of sampled channels: packets in, events and averaged waveforms out.
 
 use super::averaging::{Averaging, MeanValue, NoSamples, SampleSink};
 use super::counters::AdcReadoutCounters;
@@ -19,7 +19,7 @@ use evforge_wire::adc_readout::{
     AdcPacket, Content, DataPacket, Fault, GLOBAL_COUNT_BITS, LARGEST_PACKET, Module, Rejection,
 };
 
-/// Sampled channels. `S` takes their mean values.
+/// Sampled channels. `S` takes their averaged waveforms.
 #[derive(Debug)]
 pub struct AdcReadout<S = NoSamples> {
     settings: AdcReadoutSettings,
@@ -36,20 +36,20 @@ pub struct AdcReadout<S = NoSamples> {
 }
 
 impl AdcReadout {
-    /// Channels with these settings; their mean values are dropped.
+    /// Channels with these settings; their averaged waveforms are dropped.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &AdcReadoutSettings) -> Result<Self, SettingsError> {
         Self::with_sink(settings, NoSamples)
     }
 }
 
 impl<S: SampleSink> AdcReadout<S> {
-    /// Channels with these settings, whose mean values go to `sink`.
+    /// Channels with these settings, whose averaged waveforms go to `sink`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn with_sink(settings: &AdcReadoutSettings, sink: S) -> Result<Self, SettingsError> {
         settings.check()?;
         let geometry = LogicalGeometry::flat(u32::from(settings.channels), 1)
@@ -68,7 +68,7 @@ impl<S: SampleSink> AdcReadout<S> {
         })
     }
 
-    /// The sink of the mean values.
+    /// The sink of the averaged waveforms.
     pub fn sink(&self) -> &S {
         &self.sink
     }

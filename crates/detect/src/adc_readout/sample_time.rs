@@ -20,12 +20,12 @@ impl SampleTime {
         Self { ticks: seconds + u64::from(time.fraction) }
     }
 
-    /// So many ticks later.
+    /// This many ticks later.
     pub fn later(self, ticks: u64) -> Self {
         Self { ticks: self.ticks.saturating_add(ticks) }
     }
 
-    /// So many ticks earlier, but not before zero.
+    /// This many ticks earlier, but not before zero.
     pub fn earlier(self, ticks: u64) -> Self {
         Self { ticks: self.ticks.saturating_sub(ticks) }
     }

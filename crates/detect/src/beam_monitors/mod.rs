@@ -1,4 +1,4 @@
-//! Beam monitors in today's ESS readout: how many neutrons the beam brings, so that detector counts can be
+//! Beam monitors in the ESS readout: how many neutrons the beam brings, so that detector counts can be
 //! normalised.
 //!
 //! ```text
@@ -37,7 +37,7 @@ pub type BeamMonitors = EssPipeline<MonitorStage, NeutronFormer>;
 /// Beam monitors with these settings.
 ///
 /// # Errors
-/// The first setting that cannot be.
+/// The first invalid setting.
 pub fn new(settings: &BeamMonitorSettings) -> Result<BeamMonitors, SettingsError> {
     settings.check()?;
     let former = NeutronFormer::new(settings)?;

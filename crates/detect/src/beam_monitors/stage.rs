@@ -43,7 +43,7 @@ pub struct MonitorStage {
     integrating: Vec<BeamMonitorData>,
     /// In units of [`ticks`].
     max_time_of_flight: u64,
-    /// The latest pulse that any packet has told.
+    /// The latest pulse that any packet has reported.
     latest_pulse: Option<u64>,
     plan: MonitorPlan,
     counters: BeamMonitorCounters,

@@ -1,4 +1,4 @@
-//! What the pipelines of today's readout count, whatever their detector. The table in `docs/counters.md`, the
+//! What the pipelines of the ESS readout count, whatever their detector. The table in `docs/counters.md`, the
 //! report and the metrics are made from these declarations.
 
 evforge_core::counters! {
@@ -12,7 +12,7 @@ evforge_core::counters! {
         packets_wrong_length: Discarded(Packets), Packets, "Packets whose length field is not the number of bytes received.";
         packets_wrong_type: Discarded(Packets), Packets, "Packets of another detector type than the configured one.";
         packets_wrong_output_queue: Discarded(Packets), Packets, "Packets with an output queue that does not exist.";
-        packets_time_source: Discarded(Packets), Packets, "Packets whose time-source flags say that their times are not to be trusted.";
+        packets_time_source: Discarded(Packets), Packets, "Packets whose time-source flags mark their times as unreliable.";
         packets_wrong_time_fraction: Discarded(Packets), Packets, "Packets with a pulse or previous pulse of more ticks than a second has.";
         packets_pulse_too_far: Discarded(Packets), Packets, "Packets whose pulse is before the previous one or too far after it.";
         version_0_packets: Information, Packets, "Packets used that have a header of version 0.";
@@ -32,18 +32,18 @@ evforge_core::counters! {
 evforge_core::counters! {
     /// The health of the time source: what the headers say about pulses and synchronisation.
     pub struct TimeSourceCounters: "time source" {
-        pulses: Information, Times, "Pulses told by the headers, over all output queues.";
-        pulses_absent: Information, Times, "Times that at least one pulse was told by no packet of the queue: the previous pulse is not the one seen last.";
-        pulses_repeated: Information, Times, "Pulses that are told to be their own previous pulse.";
-        pulses_backwards: Information, Times, "Pulses earlier than the one told before by the same queue.";
+        pulses: Information, Times, "Pulses reported by the headers, over all output queues.";
+        pulses_absent: Information, Times, "Times that at least one pulse was reported by no packet of the queue: the previous pulse is not the one seen last.";
+        pulses_repeated: Information, Times, "Pulses that are reported as their own previous pulse.";
+        pulses_backwards: Information, Times, "Pulses earlier than the one reported before by the same queue.";
         pulses_irregular: Information, Times, "Pulses whose distance from the previous one is not the period within 1 percent.";
         pulses_late: Information, Times, "Pulses told after their time had been closed: events may be filed under the pulse before.";
         pulses_unconfirmed: Information, Times, "Pulses with a forward jump in time that the next packet did not confirm.";
         pulses_refused: Information, Times, "Pulses that found no room to wait for their time.";
         time_source_timing: Information, Packets, "Packets whose time source and synchronisation source disagree, used or not.";
         time_source_status: Information, Packets, "Packets whose time source and timing status disagree, used or not.";
-        even_fibre_sync_lost: Information, Packets, "Packets that say that the even fibre has lost synchronisation, used or not.";
-        odd_fibre_sync_lost: Information, Packets, "Packets that say that the odd fibre has lost synchronisation, used or not.";
+        even_fibre_sync_lost: Information, Packets, "Packets that report that the even fibre has lost synchronisation, used or not.";
+        odd_fibre_sync_lost: Information, Packets, "Packets that report that the odd fibre has lost synchronisation, used or not.";
         readouts_before_pulse: Information, Readouts, "Readouts earlier than the pulse of their packet: they belong to an earlier pulse.";
         readouts_before_previous_pulse: Information, Readouts, "Readouts earlier than the previous pulse of their packet.";
     }

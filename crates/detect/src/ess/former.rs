@@ -32,7 +32,7 @@ pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
     /// A hit as the sorters hold it.
     type Hit: Timed + Send;
 
-    /// How many more hits fit for sure, whatever their place; may be found out anew if less than `needed` is known
+    /// How many more hits fit for sure, whatever their place; may be computed again if less than `needed` is known
     /// of.
     fn find_room(&mut self, needed: usize) -> usize;
 
@@ -69,7 +69,7 @@ pub trait HitFormer: AcceptedHits<Self::Hit> + Send {
     /// Times that something was closed early for want of room.
     fn forced_closings(&self) -> u64;
 
-    /// The counters of this step: hits by what became of them, those held included.
+    /// The counters of this step: hits by what happened to them, those held included.
     fn counters(&self) -> CounterSnapshot;
 
     /// Beam monitors that are filled by the events filed here.

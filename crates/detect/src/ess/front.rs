@@ -104,7 +104,7 @@ impl Front {
         None
     }
 
-    /// What became of a packet that was admitted: used, or discarded for a reason of `own`.
+    /// What happened to a packet that was admitted: used, or discarded for a reason of `own`.
     #[inline]
     pub fn settle<C>(&mut self, packet: &Packet<'_>, outcome: Result<(), Discard<C>>, own: &mut C) {
         self.gate.settle(packet, outcome, own);

@@ -1,4 +1,4 @@
-//! Today's ESS readout: what all its detectors share.
+//! The ESS readout: what all its detectors share.
 //!
 //! ```text
 //! packets ──► front ──────► vmm stage ──► time line ──► former ──► pulse line ──► events with their pulses

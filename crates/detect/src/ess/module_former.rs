@@ -17,7 +17,7 @@ pub trait WindowAnalysis: Windows + Send {
     /// Those of them that wait in [`Windows::formed`].
     fn events_waiting(&self) -> u64;
 
-    /// The counters of hits by what became of them. `waiting` hits wait for their time; those in open windows are
+    /// The counters of hits by what happened to them. `waiting` hits wait for their time; those in open windows are
     /// to be added.
     fn counters(&self, waiting: u64) -> CounterSnapshot;
 }
@@ -38,7 +38,7 @@ impl<W: Windows> AcceptedHits<W::Hit> for ModuleFormer<W> {
 }
 
 impl<W> ModuleFormer<W> {
-    /// For so many modules, each of which may hold `max_held_hits` hits. `windows` has room for the events of
+    /// For this many modules, each of which may hold `max_held_hits` hits. `windows` has room for the events of
     /// [`ModuleWindows::event_capacity`].
     pub fn new(modules: usize, max_held_hits: usize, windows: W) -> Self {
         Self { modules: ModuleWindows::new(modules, max_held_hits), windows, monitor: None }

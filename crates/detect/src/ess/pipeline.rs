@@ -1,4 +1,4 @@
-//! The pipeline of any detector of today's readout: packets in, events with their pulses out.
+//! The pipeline of any detector of the ESS readout: packets in, events with their pulses out.
 
 use super::former::{HitFormer, Placed};
 use super::front::{Front, FrontPacket, SOURCES};
@@ -27,7 +27,7 @@ const PACKET_HITS: usize = LARGEST_PACKET / RECORD + 2;
 /// Room that a packet and the release of a quarantine need.
 pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 
-/// A detector of today's readout: what its records are is said by the [`ReadoutStage`], what becomes of its hits
+/// A detector of the ESS readout: what its records are is said by the [`ReadoutStage`], what happens to its hits
 /// by the [`HitFormer`].
 #[derive(Debug)]
 pub struct EssPipeline<S, F: HitFormer> {
@@ -67,7 +67,7 @@ where
     /// A detector with this former. `former_memory` is the upper bound of its memory in bytes.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(
         ess: &EssSettings,
         vmm: &VmmSettings,
@@ -84,7 +84,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     /// A detector of these stages. `former_memory` is the upper bound of the former's memory in bytes.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_stages(
         ess: &EssSettings,
         stage: S,

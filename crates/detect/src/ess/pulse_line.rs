@@ -20,7 +20,7 @@ const WORTHWHILE: usize = 256;
 /// Room that the pulses of a packet and of a quarantine need.
 const ROOM_FOR_A_PACKET: usize = 16;
 
-/// What became of an event.
+/// What happened to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filing {
     /// Nothing yet: the batch is full.
@@ -34,7 +34,7 @@ pub enum Filing {
     NoPulse,
 }
 
-/// The pulses, and what has become of the events.
+/// The pulses, and what has happened to the events.
 #[derive(Debug)]
 pub struct PulseLine {
     /// Pulses whose time has not come, in order.
@@ -84,7 +84,7 @@ impl PulseLine {
         self.waiting.len() + ROOM_FOR_A_PACKET <= MOST_WAITING
     }
 
-    /// True if so many pulses wait that closing is worth while for their sake.
+    /// True if enough pulses wait to make closing worthwhile.
     #[inline]
     pub fn is_closing_worthwhile(&self) -> bool {
         self.waiting.len() >= WORTHWHILE
@@ -115,7 +115,7 @@ impl PulseLine {
         self.file_event(epoch, event, events) != Filing::Full
     }
 
-    /// As [`PulseLine::file`], with what became of the event.
+    /// As [`PulseLine::file`], with what happened to the event.
     #[inline]
     pub fn file_event(&mut self, epoch: u32, event: TimedEvent, events: &mut EventBatch) -> Filing {
         if events.is_full() || !self.come_to((epoch, event.time), events) {

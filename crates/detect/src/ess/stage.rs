@@ -13,7 +13,7 @@ use evforge_core::monitor::{MonitorData, MonitorPlan};
 pub trait ReadoutStage<T> {
     /// The records of a packet.
     type Payload<'a>;
-    /// What it counts: packets discarded for their records, readouts by what became of them.
+    /// What it counts: packets discarded for their records, readouts by what happened to them.
     type Counters: CounterSet;
 
     /// Looks at the size of a payload.

@@ -67,7 +67,7 @@ fn pulse_period() -> Picoseconds {
     ESS_PERIOD
 }
 
-/// What `accept` can name beside the rules of the header.
+/// What `accept` can name besides the rules of the header.
 const LENGTH_IN_BITS: &str = "record_length_in_bits";
 const ANY_ADC: &str = "any_adc";
 

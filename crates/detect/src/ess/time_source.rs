@@ -7,7 +7,7 @@ use evforge_wire::ess::{EssPacket, HeaderFault, HeaderRelaxations};
 /// Watches the pulses of one output queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PulseWatch {
-    /// The pulse that the latest packet told.
+    /// The pulse that the latest packet reported.
     latest: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 use evforge_wire::ess::{RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
 
-/// Readouts of a packet by what became of them, for those counters that change often.
+/// Readouts of a packet by what happened to them, for those counters that change often.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     hits: u64,

@@ -12,7 +12,7 @@ evforge_core::counters! {
         packets_without_readouts: Discarded(Packets), Packets, "Packets that end after their header.";
         packets_ragged: Discarded(Packets), Packets, "Packets whose content is not a whole number of readouts.";
         end_of_frame_packets: Information, Packets, "Packets that only end a frame (VMM2).";
-        no_data_packets: Information, Packets, "Packets that say that there is no data (VMM2).";
+        no_data_packets: Information, Packets, "Packets that announce no data (VMM2).";
         markers: Information, Times, "Time markers of chips (VMM3, VMM3a).";
         markers_unknown_chip: Information, Times, "Time markers ignored because their chip does not exist; they belong to the triggered mode.";
         event_counters: Information, Times, "Markers that number a trigger (triggered mode).";
@@ -22,7 +22,7 @@ evforge_core::counters! {
         markers_without_meaning: Information, Times, "Markers whose relative time is beyond its range (triggered mode); ignored.";
         readouts: Enters(Readouts), Readouts, "Readouts in the packets used.";
         no_marker: Discarded(Readouts), Readouts, "Readouts that came before the first time marker of their chip.";
-        latency_violation: Discarded(Readouts), Readouts, "Readouts whose trigger offset says that the chip could not keep up.";
+        latency_violation: Discarded(Readouts), Readouts, "Readouts whose trigger offset shows that the chip could not keep up.";
         undefined_offset: Discarded(Readouts), Readouts, "Readouts whose trigger offset has no defined meaning.";
         unmapped_channel: Discarded(Readouts), Readouts, "Readouts of channels that no strip is wired to.";
         masked: Discarded(Readouts), Readouts, "Readouts of channels that the configuration masks.";

@@ -21,7 +21,7 @@
 //! | [`vmm_files`] | wirings and calibrations in JSON files |
 //! | `trigger_markers` | base times of the triggered mode |
 //! | [`track_settings`] | what of the settings does not depend on the electronics |
-//! | [`ess`] | the same detector in today's ESS readout |
+//! | [`ess`] | the same detector in the ESS readout |
 //! | [`tracks`] | hits to events, whatever the electronics |
 //! | [`position`] | matched clusters to an event, or the reason why not |
 //! | `monitor_channels` | readouts and amplitudes of every channel, while somebody looks |

@@ -52,7 +52,7 @@ impl GdGem {
     /// A detector with these settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &GdGemSettings) -> Result<Self, SettingsError> {
         Self::with_executor(settings, &(Arc::new(OneByOne) as Arc<dyn RegionExecutor>))
     }
@@ -60,7 +60,7 @@ impl GdGem {
     /// As [`GdGem::new`], with regions of a partition that `executor` runs. Without it they take turns.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn with_executor(
         settings: &GdGemSettings,
         executor: &Arc<dyn RegionExecutor>,

@@ -115,7 +115,7 @@ impl Fec {
     /// A FEC that has not sent anything yet. `stamp_bits` is the width of its time stamps.
     ///
     /// # Errors
-    /// If a calibration cannot be.
+    /// If a calibration is invalid.
     pub fn new(
         number: u16,
         settings: &GdGemSettings,

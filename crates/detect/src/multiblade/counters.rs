@@ -1,7 +1,7 @@
 //! What the analysis of a Multi-Blade counts, whatever its readout.
 
 evforge_core::counters! {
-    /// Hits of the cassettes, by what became of them.
+    /// Hits of the cassettes, by what happened to them.
     pub struct CassetteCounters: "cassettes" {
         group_too_large: Discarded(Hits), Hits, "Hits of windows that reached sorting.max_group_hits.";
         only_wires: Discarded(Hits), Hits, "Hits of windows without any strip.";

@@ -8,13 +8,13 @@
 //! | module | question |
 //! |---|---|
 //! | [`caen`] | the prototype's readout: CAEN digitisers |
-//! | [`ess`] | today's readout: VMM3a behind the ESS readout |
+//! | [`ess`] | the ESS readout: VMM3a behind the ESS readout |
 //! | [`settings`] | what belongs together and where it was: what can be configured |
 //! | `window` | which hits of a cassette belong together |
 //! | `cassettes` | the open windows of all cassettes |
 //! | `position` | where the neutron was, or why there is none |
 //! | `pixels` | which pixel a wire and a strip of a cassette are |
-//! | `counters` | what becomes of the hits |
+//! | `counters` | what happens to the hits |
 
 pub mod caen;
 mod cassettes;

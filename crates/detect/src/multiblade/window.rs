@@ -1,7 +1,7 @@
 //! The hits of one cassette that lie close in time, as sums.
 //!
 //! A window keeps no hits: a map of its wires and strips and a few sums are all that a position needs. Only where
-//! two neutrons in one window are to be told apart are the hits kept beside them.
+//! two neutrons in one window are to be told apart are the hits kept alongside them.
 
 use super::settings::{WindowRule, WindowSettings};
 
@@ -88,7 +88,7 @@ pub(super) struct WindowRules {
     /// Bits of a time that count.
     time_mask: u64,
     max_hits: u32,
-    /// Whether hits are kept beside the sums.
+    /// Whether hits are kept alongside the sums.
     keeps_hits: bool,
 }
 

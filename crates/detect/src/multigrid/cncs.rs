@@ -115,7 +115,7 @@ impl MultiGridCncs {
     /// A detector with these settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &CncsSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Windows of columns: hits of wires and grids that lie close in time make an event.
 //!
 //! A *column* is what one front end reads: wires along the beam and the grids around them. Where the read-out has
-//! no triggers (today's ESS readout), a neutron is a window of hits of both planes: it goes on as long as the next
+//! no triggers (the ESS readout), a neutron is a window of hits of both planes: it goes on as long as the next
 //! hit comes within the gap after the latest one. A window keeps no hits. It adds them up with a
 //! [`Reconstruction`], the same as for the hits of a trigger.
 

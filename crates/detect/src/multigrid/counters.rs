@@ -4,11 +4,11 @@
 evforge_core::counters! {
     /// Counters of a Multi-Grid read out by VMMR modules.
     pub struct MesytecCounters: "multigrid" {
-        packets_not_readout_data: Discarded(Packets), Packets, "Packets of the SIS3153 that are no readout data: requests, acknowledgements, signs of life.";
+        packets_not_readout_data: Discarded(Packets), Packets, "Packets of the SIS3153 that are no readout data: requests, acknowledgements, heartbeats.";
         packets_too_short: Discarded(Packets), Packets, "Packets without room for a trigger.";
         packets_damaged: Discarded(Packets), Packets, "Packets discarded as a whole because the framing of a trigger in them is damaged (discard_damaged_packets).";
         triggers: Information, Times, "Triggers in the packets used, rejected ones included.";
-        external_triggers: Information, Times, "Triggers from outside: pulses of the source.";
+        external_triggers: Information, Times, "External triggers: pulses of the source.";
         damaged_triggers: Information, Times, "Places in packets where the framing of a trigger is damaged.";
         words_in_damage: Information, Times, "Words passed over because of damaged framing.";
         rejected_words_missing: Information, Times, "Triggers rejected because a header announces more words than there are.";

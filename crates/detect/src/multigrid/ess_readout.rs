@@ -1,4 +1,4 @@
-//! A Multi-Grid with today's ESS readout: TREX, LET (ESS readout formats, section 3).
+//! A Multi-Grid with the ESS readout: TREX, LET (ESS readout formats, section 3).
 
 use super::columns::{ColumnRules, Columns, PLANES};
 use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
@@ -139,7 +139,7 @@ impl EssMultiGridSettings {
     /// Checks everything; keys are those of the detector's section, or begin with `ess.`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.ess.check()?;
         if self.geometry.nz() != LAYERS || self.geometry.panels() != 1 || self.geometry.ny() > MOST_ROWS {
@@ -177,7 +177,7 @@ impl EssMultiGridSettings {
         self.vessels.iter().flat_map(|vessel| vessel.front_ends().map(move |(ring, fen)| (vessel, ring, fen)))
     }
 
-    /// The first column of pixels of the vessel that each column stands in.
+    /// The first column of pixels of the vessel that each column is in.
     pub fn x_offsets(&self) -> Vec<u32> {
         self.columns().map(|(vessel, ..)| u32::from(vessel.x_offset)).collect()
     }
@@ -185,7 +185,7 @@ impl EssMultiGridSettings {
     /// The hybrids with what their channels are. The target of a channel is the number of its column.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let columns = self.columns().enumerate();
         let mut hybrids: Vec<HybridSettings> = columns
@@ -204,7 +204,7 @@ impl EssMultiGridSettings {
     /// The detector.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self.strategy {
             Strategy::Maximum => Box::new(self.detector_of::<Maximum>()?),
@@ -217,7 +217,7 @@ impl EssMultiGridSettings {
     /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn detector_of<R: Reconstruction + Send>(
         &self,
     ) -> Result<EssVmm<ModuleFormer<Columns<R>>>, SettingsError> {

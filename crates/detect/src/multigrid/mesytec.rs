@@ -54,7 +54,7 @@ impl MultiGrid {
     /// A detector with these settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &MesytecSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let geometry = settings

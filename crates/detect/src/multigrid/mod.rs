@@ -22,9 +22,9 @@
 //! | [`counters`] | what is counted, with the laws |
 //! | [`mesytec`] | [`MultiGrid`]: VMMR modules behind an SIS3153, as a [`Detector`](evforge_core::detector::Detector) |
 //! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
-//! | [`vessels`] | which wire or grid a channel of today's readout is: vessels of TREX and LET |
+//! | [`vessels`] | which wire or grid a channel of the ESS readout is: vessels of TREX and LET |
 //! | [`columns`] | windows of hits that make an event where there are no triggers |
-//! | [`ess_readout`] | a Multi-Grid with today's ESS readout, from these two |
+//! | [`ess_readout`] | a Multi-Grid with the ESS readout, from these two |
 
 pub mod amplitude;
 pub mod channel;

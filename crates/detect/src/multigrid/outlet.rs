@@ -80,7 +80,7 @@ impl Outlet {
     /// For packets with at most `packet_events` events.
     ///
     /// # Errors
-    /// If the length of a tick cannot be.
+    /// If the length of a tick is invalid.
     pub fn new(settings: &TimeSettings, packet_events: usize) -> Result<Self, SettingsError> {
         let rules: Option<OrderRules> = settings.order_rules(packet_events)?;
         Ok(Self {

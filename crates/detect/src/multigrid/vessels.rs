@@ -1,4 +1,4 @@
-//! The digital geometry of today's Multi-Grids: which wire or grid a channel is (ESS readout formats, section 3,
+//! The digital geometry of Multi-Grids with the ESS readout: which wire or grid a channel is (ESS readout formats, section 3,
 //! "TREX / LET").
 //!
 //! A *vessel* has two columns of 6 × 16 wires, each read by a front end (FEN) with its own grids. Wires are numbered
@@ -71,7 +71,7 @@ impl VesselSettings {
     /// Checks that it is inside `geometry` and can be wired so. The key of an error is that of the vessel's own.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self, wiring: VesselWiring, geometry: &LogicalGeometry) -> Result<(), SettingsError> {
         for (key, list) in [("rings", &self.rings), ("fens", &self.fens)] {
             if list.is_empty() {

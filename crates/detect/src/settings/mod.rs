@@ -91,7 +91,7 @@ impl SortingSettings {
     /// Checks the settings, alone and with one another; keys begin with `sorting.`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.decimation != 0 {
             return SettingsError::refuse("sorting.decimation", "is for [gdgem] only: remove it");
@@ -102,7 +102,7 @@ impl SortingSettings {
     /// As [`SortingSettings::check`], for a detector that can leave out low bits of times.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check_decimated(&self) -> Result<(), SettingsError> {
         if self.decimation > LARGEST_DECIMATION {
             let problem = format!("{} is not in 0..={LARGEST_DECIMATION}", self.decimation);

@@ -9,7 +9,7 @@ evforge_core::counters! {
         packets_wrong_length: Discarded(Packets), Packets, "Packets whose header announces another length.";
         packets_unknown_type: Discarded(Packets), Packets, "Packets of a type that has no readouts.";
         packets_no_room_for_an_event: Discarded(Packets), Packets, "Packets of type 0xD4 too short for one event.";
-        packets_wrong_count: Discarded(Packets), Packets, "Packets that do not hold as many readouts as they say.";
+        packets_wrong_count: Discarded(Packets), Packets, "Packets that do not hold as many readouts as they declare.";
         packets_unknown_module: Discarded(Packets), Packets, "Packets of a group or system that the configuration does not mention.";
         readouts: Enters(Readouts), Readouts, "Readouts in the packets used: triggers, or samples of type 0xD4.";
         no_such_channel: Discarded(Readouts), Readouts, "Readouts of channels that do not exist.";

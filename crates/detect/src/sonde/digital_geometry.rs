@@ -35,7 +35,7 @@ pub fn channel_index(asic: u8, channel: u8) -> Option<usize> {
     (asic < ASICS && channel < CHANNELS).then_some(asic * CHANNELS + channel)
 }
 
-/// Address of a channel as it stands in trigger times.
+/// Address of a channel as it is in trigger times.
 pub fn asic_channel(asic: u8, channel: u8) -> u8 {
     asic << 6 | channel & 0x3F
 }

@@ -33,7 +33,7 @@ pub struct WithoutPixel {
 }
 
 impl Module {
-    /// The module with so many modules before it, in the group of this number; masked channels have no pixel.
+    /// The module with this many modules before it, in the group of this number; masked channels have no pixel.
     pub fn new(
         modules_before: usize,
         group_number: usize,

@@ -65,7 +65,7 @@ impl Sonde {
     /// A detector with these settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &SondeSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let time = BoardTime { extended: settings.time.extended, tick: settings.tick_length()? };

@@ -69,7 +69,7 @@ impl<E: RowEncoder> RowPackets<E> {
                     self.encoder.push(row, &mut self.queue, &mut self.counters);
                 }
             }
-            // What has been read is delivered before the end is told, be it a good or a bad one.
+            // What has been read is delivered before the end is reported, be it a good or a bad one.
             _ => self.encoder.finish(&mut self.queue, &mut self.counters),
         }
         Ok(!rows?.is_empty())

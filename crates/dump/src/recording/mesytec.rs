@@ -8,7 +8,7 @@ use evforge_wire::mesytec::{Datagram, LOW_TIME_BITS, TriggerClock, VmmrReadout};
 
 /// Takes the readouts out of datagrams of the SIS3153.
 ///
-/// Triggers are counted from 1, those that are of no use too. A trigger from outside is a row of its own, before
+/// Triggers are counted from 1, those that are of no use too. An external trigger is a row of its own, before
 /// the hits of the trigger. Triggers without hits leave no row.
 #[derive(Debug)]
 pub struct MesytecRecorder {

@@ -40,7 +40,7 @@ pub struct Recorded {
 /// Dumps the readouts of all packets of `input` into a file at `output`.
 ///
 /// # Errors
-/// If the file cannot be written. An input that cannot be read on is told in what is returned.
+/// If the file cannot be written. An input that cannot be read further is reported in what is returned.
 pub fn record<R: Recorder>(
     input: &mut dyn PacketSource,
     mut recorder: R,

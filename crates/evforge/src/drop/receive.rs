@@ -27,7 +27,7 @@ pub(super) struct ReceiveArguments {
     /// Receive a stream at this UDP port; may be given several times
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9100")]
     port: Vec<u16>,
-    /// Receive so many streams, at successive ports from that of --port on
+    /// Receive N streams, at successive ports from that of --port on
     #[arg(long, value_name = "NUMBER")]
     streams: Option<u16>,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub(super) struct ReceiveArguments {
     /// The identifiers: counting, random or random:SEED
     #[arg(long, value_name = "ORDER", default_value = "counting")]
     order: Order,
-    /// The words: counting, random or random:SEED; with --sent, the sender's report says it
+    /// The words: counting, random or random:SEED; with --sent, the sender's report gives it
     #[arg(long, value_name = "PATTERN", default_value = "counting")]
     pattern: Order,
-    /// Data generators in each stream; with --sent, the sender's report says it
+    /// Data generators in each stream; with --sent, the sender's report gives it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     generators: u32,
     /// The sender's report, read at the end: how many packets and bytes there must be

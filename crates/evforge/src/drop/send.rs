@@ -21,7 +21,7 @@ pub(super) struct SendArguments {
     /// Where to send a stream to; may be given several times
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9100")]
     to: Vec<SocketAddr>,
-    /// Send so many streams, to successive ports from that of --to on
+    /// Send N streams, to successive ports from that of --to on
     #[arg(long, value_name = "NUMBER")]
     streams: Option<u16>,
     /// Send the first stream from this address and port, further ones from successive ports
@@ -61,7 +61,7 @@ pub(super) struct SendArguments {
     /// End after so many blocks of each data generator
     #[arg(long, value_name = "NUMBER")]
     blocks: Option<u64>,
-    /// End each stream with the packet that reaches so many payload bytes
+    /// End each stream with the packet that reaches this many payload bytes
     #[arg(long, value_name = "SIZE")]
     bytes: Option<ByteSize>,
     /// End after so long (60s, 168h)

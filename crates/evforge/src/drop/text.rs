@@ -84,7 +84,7 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         (counters.packets_too_short, "shorter than the header"),
         (counters.packets_wrong_magic, "of another protocol"),
         (counters.packets_wrong_version, "of another version"),
-        (counters.packets_cut_payload, "shorter than they say"),
+        (counters.packets_cut_payload, "shorter than declared"),
     ] {
         if count > 0 {
             let _ = writeln!(text, "of no use     {} packets {reason}", grouped(count));

@@ -1,4 +1,4 @@
-//! `evforge send` and `evforge receive`: numbered packets, and what became of them.
+//! `evforge send` and `evforge receive`: numbered packets, and what happened to them.
 
 mod receive;
 mod send;

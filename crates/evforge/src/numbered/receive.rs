@@ -1,4 +1,4 @@
-//! `evforge receive`: what became of numbered packets.
+//! `evforge receive`: what happened to numbered packets.
 
 use super::text;
 use crate::CommandError;
@@ -111,7 +111,7 @@ fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
     let receiver = receivers
         .into_iter()
         .next()
-        .ok_or("no way in was opened: please report this as a fault of evforge")?;
+        .ok_or("no receive backend was opened: please report this as a fault of evforge")?;
     if arguments.way.address.is_multicast() {
         receiver.join(arguments.way.address, None)?;
     }

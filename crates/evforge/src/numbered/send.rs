@@ -33,16 +33,16 @@ pub(crate) struct SendArguments {
     /// The rate in a pulse over the mean rate: a pulse takes 1 / FACTOR of the period
     #[arg(long, value_name = "FACTOR", default_value_t = 10.0, requires = "pulses")]
     peak_factor: f64,
-    /// Send from so many ports in turn: each is a flow with its own numbers, which a network card puts into one of its queues
+    /// Send from N ports in turn: each is a flow with its own numbers, which a network card puts into one of its queues
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     source_ports: u16,
     /// Send the first flow from this address and port, further ones from successive ports
     #[arg(long, value_name = "ADDRESS:PORT")]
     source: Option<SocketAddr>,
-    /// End after so many packets
+    /// End after N packets
     #[arg(long, value_name = "NUMBER")]
     packets: Option<u64>,
-    /// End with the packet that reaches so many payload bytes
+    /// End with the packet that reaches this many payload bytes
     #[arg(long, value_name = "SIZE")]
     bytes: Option<ByteSize>,
     /// End after so long (60s, 168h)

@@ -49,13 +49,13 @@ impl IfExists {
 #[derive(Args, Default)]
 pub(crate) struct OutputArguments {
     /// Write the events as CSV, in the order of emission: time_ns,pixel_id, then pulse_time_ns where the readout
-    /// tells the pulses, then veto where the configuration has vetoes [configuration: outputs.csv.file]
+    /// reports the pulses, then veto where the configuration has vetoes [configuration: outputs.csv.file]
     #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Write the events as a NeXus file, which can be read while it grows [configuration: outputs.nexus.file]
     #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
     pub(crate) nexus: Option<PathBuf>,
-    /// What to do if the NeXus file exists; refuse, unless the configuration says otherwise [configuration:
+    /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
     #[arg(long, value_enum)]
     pub(crate) if_exists: Option<IfExists>,
@@ -72,7 +72,7 @@ pub(crate) struct OutputArguments {
     /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks [configuration: outputs.monitor.file]
     #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE")]
     pub(crate) monitor: Option<PathBuf>,
-    /// Write the mean values of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
+    /// Write the averaged waveforms of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
     /// configuration [configuration: outputs.samples.file]
     #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE")]
     pub(crate) samples: Option<PathBuf>,
@@ -127,7 +127,7 @@ impl OutputArguments {
 pub(crate) struct Outputs {
     /// The outputs, to be handed to the run.
     pub(crate) events: Vec<(String, Box<dyn Output>, QueueSettings)>,
-    /// Where mean values go, to be handed to the run.
+    /// Where averaged waveforms go, to be handed to the run.
     pub(crate) samples: Option<SampleFile>,
     /// The monitor data of the run.
     pub(crate) monitor: MonitorTap,

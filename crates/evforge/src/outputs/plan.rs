@@ -25,7 +25,7 @@ const FILES: [&str; 3] = ["report", "monitor", "samples"];
 /// The outputs that configuration and options ask for.
 pub(crate) struct OutputPlans {
     events: Vec<(String, PlannedOutput)>,
-    /// Report, monitor data, mean values: label and path.
+    /// Report, monitor data, averaged waveforms: label and path.
     files: [Option<(String, PathBuf)>; FILES.len()],
 }
 
@@ -51,7 +51,7 @@ impl OutputPlans {
         if files[2].is_some() && !config.makes_averages() {
             let label = arguments.label("samples");
             return Err(format!(
-                "{label} needs mean values: the configuration has no section [adc_readout.averaging]"
+                "{label} needs averaged waveforms: the configuration has no section [adc_readout.averaging]"
             )
             .into());
         }
@@ -120,7 +120,7 @@ impl OutputPlans {
         check_writable("the report", report.iter().map(|(_, path)| path))?;
         check_writable("the monitor data", monitor_file.iter().map(|(_, path)| path))?;
         let samples = samples.map(|(_, path)| {
-            tell_lines("mean values", &path);
+            tell_lines("averaged waveforms", &path);
             SampleFile::create(&path)
         });
         let monitor = MonitorTap::default();

@@ -59,7 +59,7 @@ impl ReceivedPulse {
     }
 }
 
-/// What became of a load.
+/// What happened to a load.
 pub(crate) struct Outcome {
     pub(crate) sent: u64,
     pub(crate) received: u64,

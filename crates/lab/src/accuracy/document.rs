@@ -1,4 +1,4 @@
-//! A document in which tables of accuracy are made anew.
+//! A document in which tables of accuracy are regenerated.
 
 use crate::LabError;
 use std::path::Path;

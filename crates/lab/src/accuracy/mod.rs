@@ -87,7 +87,7 @@ pub fn accuracy_by(
     Ok(AccuracyRun { rate, pulses, readouts: formed.readouts, discarded, score })
 }
 
-/// Pulses during which so many neutrons come.
+/// Pulses during which this many neutrons come.
 fn pulses(config: &Config, rate: Frequency, neutrons: u64) -> u64 {
     let starts = [0, 1].map(|pulse| config.pulses.start_ns(pulse).unwrap_or_default());
     let period_s = (starts[1] - starts[0]) as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! What can go wrong with a capture file, told to the person who named it.
+//! What can go wrong with a capture file, in words for the person who named it.
 
 use std::io;
 use std::path::{Path, PathBuf};

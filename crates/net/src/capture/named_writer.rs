@@ -17,7 +17,7 @@ impl CaptureWriter {
     /// Begins a file.
     ///
     /// # Errors
-    /// If no file can be made beside `path`, or if `path` is something other than a plain file.
+    /// If no file can be made next to `path`, or if `path` is something other than a plain file.
     pub fn create(path: &Path) -> Result<Self, CaptureError> {
         if path.extension().is_some_and(|extension| extension == "pkts") {
             return PktsWriter::create(path).map(Self::Pkts);

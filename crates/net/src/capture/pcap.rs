@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::frame::Link;
 
 const FILE_HEADER: usize = 24;
-/// The magic numbers as they stand in the file: microseconds, nanoseconds, and the variant with a longer
+/// The magic numbers as they are in the file: microseconds, nanoseconds, and the variant with a longer
 /// record header ("modified"), which exists in little-endian order only.
 const MAGICS: [[u8; 4]; 5] = [
     [0xd4, 0xc3, 0xb2, 0xa1],

@@ -15,7 +15,7 @@ use super::writer::{Output, Written};
 /// What an origin does not know is written as zeros: a packet without a stamp is of 1970, one without a
 /// source is from 0.0.0.0:0. Hardware addresses are made up (02:00:00:00:00:01 to 02:00:00:00:00:02).
 ///
-/// The file has a temporary name beside its own ([`staged_file`](crate::staged_file)) until
+/// The file has a temporary name next to its own ([`staged_file`](crate::staged_file)) until
 /// [`finish`](PcapngWriter::finish); dropped before that, it is removed. An existing file is replaced.
 #[derive(Debug)]
 pub struct PcapngWriter {
@@ -31,7 +31,7 @@ impl PcapngWriter {
     /// Begins a file.
     ///
     /// # Errors
-    /// If no file can be made beside `path`, or if `path` is something other than a plain file.
+    /// If no file can be made next to `path`, or if `path` is something other than a plain file.
     pub fn create(path: &Path) -> Result<Self, CaptureError> {
         let mut output = Output::create(path)?;
         let beginning = beginning().map_err(|reason| output.unwritable(reason))?;

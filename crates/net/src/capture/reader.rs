@@ -32,7 +32,7 @@ pub struct CaptureReader {
 
 impl CaptureReader {
     /// Opens a capture file and recognises its format (see the [module](crate::capture)). A pipe works as
-    /// well; how long it is cannot be told then.
+    /// well; its length is unknown then.
     ///
     /// # Errors
     /// If the path cannot be read, is a directory or an empty file, is in no known format, is too short for
@@ -63,7 +63,7 @@ impl CaptureReader {
     }
 
     /// Reads a capture from any input, such as one in memory; `path` is for the messages and for the name of a
-    /// `.pkts` file, and how long the input is cannot be told.
+    /// `.pkts` file, and the length of the input is unknown.
     ///
     /// # Errors
     /// As [`CaptureReader::open`].

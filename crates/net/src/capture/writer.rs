@@ -61,7 +61,7 @@ impl Output {
 
 /// Writes `.pkts`: payloads behind their lengths, and nothing of their origin.
 ///
-/// The file has a temporary name beside its own ([`staged_file`](crate::staged_file)) until
+/// The file has a temporary name next to its own ([`staged_file`](crate::staged_file)) until
 /// [`finish`](PktsWriter::finish); dropped before that, it is removed. An existing file is replaced.
 #[derive(Debug)]
 pub struct PktsWriter(Output);
@@ -70,7 +70,7 @@ impl PktsWriter {
     /// Begins a file.
     ///
     /// # Errors
-    /// If no file can be made beside `path`, or if `path` is something other than a plain file.
+    /// If no file can be made next to `path`, or if `path` is something other than a plain file.
     pub fn create(path: &Path) -> Result<Self, CaptureError> {
         Output::create(path).map(Self)
     }

@@ -15,7 +15,7 @@ use super::channel;
 use super::message::{Envelope, LONGEST, Reply, Request, SocketRequest, VERSION, encode};
 use crate::privileges;
 
-/// The helper's name, beside evforge or where administrators install it.
+/// The helper's name, next to evforge or where administrators install it.
 const NAME: &str = "evforge-helper";
 const FOLDERS: [&str; 2] = ["/usr/local/libexec", "/usr/libexec"];
 /// Longest wait for what takes long: locking memory for many queues.

@@ -38,7 +38,7 @@ pub(crate) enum Request {
     Steer { session: u32, address: IpAddr, ports: Vec<u16> },
     /// Detach the program of a session and take back its flow rules.
     Close { session: u32 },
-    /// An AF_XDP socket that sends frames of up to so many bytes.
+    /// An AF_XDP socket that sends frames of up to this many bytes.
     Sender { interface: String, longest: usize },
     /// Settings of a socket whose descriptor comes with the request.
     Socket(SocketRequest),

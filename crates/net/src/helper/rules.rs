@@ -93,7 +93,7 @@ pub(super) enum Need<'a> {
     Receive { interface: &'a str, ports: &'a [u16], memory: u64 },
     /// To send frames.
     Send { interface: &'a str },
-    /// A socket of this port (none: of any) with a buffer of so many bytes.
+    /// A socket of this port (none: of any) with a buffer of this many bytes.
     Socket { port: Option<u16>, buffer: u64 },
     /// A thread of this priority.
     Priority(u8),

@@ -31,7 +31,7 @@ pub(super) fn check(name: &str, needs: &HostNeeds) -> Vec<Finding> {
 
 fn description(interface: &Interface) -> String {
     let queues = match interface.queues {
-        None => "queues not told".to_owned(),
+        None => "number of queues unknown".to_owned(),
         Some(1) => "1 queue".to_owned(),
         Some(queues) => format!("{queues} queues"),
     };

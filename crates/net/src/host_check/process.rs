@@ -51,7 +51,7 @@ fn helper(needs: &HostNeeds) -> Finding {
         Ok(Some(helper)) => helper,
         Ok(None) => {
             let found = match Helper::find() {
-                None => "evforge-helper is neither beside evforge nor in /usr/local/libexec".to_owned(),
+                None => "evforge-helper is neither next to evforge nor in /usr/local/libexec".to_owned(),
                 Some(path) => format!("{} has no privileges", path.display()),
             };
             return lacking(needs, subject, found, Helper::install_command());

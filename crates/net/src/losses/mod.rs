@@ -10,7 +10,7 @@
 //!   marked *inferred*. If together they say more than is missing, each gets only what the others cannot explain;
 //! * a counter of pieces says *where*, and that at least as many packets were lost there. No place ever gets more than its
 //!   counter says: how many packets a lost piece had, up to 64 ([`PIECE`]), nobody has counted, and the missing ones may as well
-//!   have been lost elsewhere. They are unlocated; how many of them the pieces can have held is told beside;
+//!   have been lost elsewhere. They are unlocated; how many of them the pieces can have held is reported as well;
 //! * what the interface dropped and nothing else explains was lost behind the driver's ring, if packets are still missing;
 //! * what the sender's host says it lost explains what no counter of this host does, and no more ([`LossBreakdown::explain`]);
 //! * drops beyond the sequence gaps came after the last packet that arrived: a sequence cannot see them,
@@ -20,7 +20,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`LossCounts`] | what the counters say |
-//! | [`LossBreakdown`] | the losses by place; [`join`] makes it, [`add_to_json`] and [`LossBreakdown::lines`] tell it, in the same way in every report |
+//! | [`LossBreakdown`] | the loss breakdown; [`join`] makes it, [`add_to_json`] and [`LossBreakdown::lines`] present it in the same form in every report |
 
 mod counts;
 mod join;

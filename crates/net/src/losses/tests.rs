@@ -129,7 +129,7 @@ fn counters_of_all_traffic_place_no_more_than_is_missing() {
     // 73 were counted, 60 are missing: of the 40 at least 27 must be ours, and of the 20 at least 7.
     let expected = vec![("link", 7, true), ("fragment reassembly", 27, true)];
     assert_eq!(joined(&LossCounts { sequence: 60, ..all }), (expected, 26));
-    // With pieces of unknown size beside, they may all belong to others.
+    // With pieces of unknown size as well, they may all belong to others.
     let pieces = LossCounts { host: all.host, ..counts(60, 2, true) };
     assert_eq!(joined(&pieces), (vec![("socket buffer", 2, true)], 58));
 }

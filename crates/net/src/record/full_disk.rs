@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::staged_file::utc_in_words;
 
-/// Times that are listed one by one; of further ones only the number and the last end are told.
+/// Times that are listed one by one; of further ones only the number and the last end are reported.
 const LISTED: usize = 8;
 
 /// A time without space, in seconds since the Unix epoch.
@@ -66,12 +66,12 @@ impl FullDisk {
         self.missing + self.cost.map_or(0, |cost| lost.saturating_sub(cost.before))
     }
 
-    /// What is told of times that are over: none if there was space all the time.
+    /// What is reported of times that are over: none if there was space all the time.
     pub(super) fn told(&self) -> Option<&str> {
         self.told.as_deref()
     }
 
-    /// What is told at the end.
+    /// What is reported at the end.
     pub(super) fn finish(mut self, lost: u64) -> Option<String> {
         self.settle(lost);
         self.told

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::staged_file::{left_over, target_of};
 
-/// The names of a recording's files: one file of the name given, or a numbered series beside it. `run.pcapng` becomes
+/// The names of a recording's files: one file of the name given, or a numbered series next to it. `run.pcapng` becomes
 /// `run-0001.pcapng`, `run-0002.pcapng` and so on; after 9999 there are more digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileNames {

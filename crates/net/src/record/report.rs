@@ -79,7 +79,7 @@ pub struct RecordedFile {
 /// A recording that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// What became of the packets.
+    /// What happened to the packets.
     pub counters: RecordCounters,
     /// The same for each inlet, in their order.
     pub inlets: Vec<InletCounts>,

@@ -377,7 +377,7 @@ impl RecordingWriter {
     }
 }
 
-/// What became of a packet.
+/// What happened to a packet.
 enum Appended {
     Taken,
     /// There is no file for it, and none can be opened now.

@@ -1,4 +1,4 @@
-//! What becomes of the packets that a thread receives.
+//! What happens to the packets that a thread receives.
 
 use evforge_core::packet::PacketSlab;
 

@@ -11,7 +11,7 @@ use crate::clock::SystemClock;
 /// What ends a session in good order.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionLimits<'a> {
-    /// Set from outside to end it.
+    /// Set by the caller to end it.
     pub stop: &'a AtomicBool,
     /// End after so long, if set.
     pub ends_after: Option<Duration>,
@@ -46,7 +46,7 @@ impl<'a> SessionClock<'a> {
         self.clock.elapsed().saturating_sub(self.started)
     }
 
-    /// So many packets have come since the beginning: if it is another number than last time, some came just now.
+    /// This many packets have come since the beginning: if it is another number than last time, some came just now.
     pub(super) fn note(&mut self, packets: u64) {
         if packets != self.packets {
             (self.packets, self.last_packet) = (packets, Some(self.clock.elapsed()));

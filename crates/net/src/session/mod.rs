@@ -19,7 +19,7 @@
 //! | part | what it is |
 //! |---|---|
 //! | [`PacketReceiver`] | where packets come from: a [`LiveReceiver`](crate::live_receiver::LiveReceiver), a [`ReceiverGroup`](crate::receiver_group::ReceiverGroup), or what a test puts in their place |
-//! | [`PacketHandler`] | what becomes of them: gives the slab to fill, and is called after every attempt to fill it |
+//! | [`PacketHandler`] | what happens to them: gives the slab to fill, and is called after every attempt to fill it |
 //! | [`SessionLimits`], [`SessionClock`] | the one rule that decides when a session is over |
 //! | [`ReceiveState`] | what a receiving side knows: counters, losses, alarms |
 //! | [`receive_with_threads`] | receives in threads, while the caller's thread watches, or does work of its own |

@@ -33,7 +33,7 @@ pub trait PacketReceiver {
     fn addresses(&self) -> Vec<SocketAddr>;
     /// How packets are received, and why so.
     fn description(&self) -> String;
-    /// What deserves attention before the session begins, in whole sentences with the command that mends it.
+    /// Warnings before the session begins, in whole sentences with the command that fixes it.
     fn warnings(&self) -> Vec<String>;
     /// The interfaces that packets come in by.
     fn interfaces(&self) -> Vec<InterfacesInUse>;
@@ -123,7 +123,7 @@ impl PacketReceiver for ReceiverGroup {
     }
 }
 
-/// Several receivers, told together.
+/// Several receivers, reported together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverSummary {
     /// Local addresses and ports. Sockets that share a port have it once.
@@ -132,7 +132,7 @@ pub struct ReceiverSummary {
     pub description: String,
     /// The interfaces that packets come in by, each once.
     pub interfaces: Vec<InterfacesInUse>,
-    /// What deserves attention, each sentence once.
+    /// Warnings, each sentence once.
     pub warnings: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ pub struct ReceiveState {
 }
 
 impl ReceiveState {
-    /// That of a receiver, so many of whose packets have been dropped in our own queue. Asks the kernel.
+    /// That of a receiver, of whose packets this many have been dropped in our own queue. Asks the kernel.
     pub fn of(receiver: &dyn PacketReceiver, own_queue: u64) -> Self {
         Self {
             counters: receiver.counters(),

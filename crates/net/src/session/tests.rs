@@ -1,4 +1,4 @@
-//! Sessions with a receiver that does as it is told.
+//! Sessions with a receiver that follows a script.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use super::*;
 /// What the receiver does when it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// So many packets are there.
+    /// This many packets are there.
     Packets(usize),
     /// Nothing comes before the deadline.
     Nothing,

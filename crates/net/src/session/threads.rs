@@ -22,7 +22,7 @@ pub struct ReceivingThread<R, H> {
     pub name: String,
     /// Where its packets come from.
     pub receiver: R,
-    /// What becomes of them.
+    /// What happens to them.
     pub handler: H,
 }
 
@@ -31,7 +31,7 @@ pub struct ReceivingThread<R, H> {
 pub struct Received<R, H> {
     /// Where its packets came from.
     pub receiver: R,
-    /// What became of them.
+    /// What happened to them.
     pub handler: H,
     /// How it ended, and what it knew then.
     pub end: SessionEnd,

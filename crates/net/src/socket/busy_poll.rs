@@ -19,7 +19,7 @@ pub(super) fn request(socket: BorrowedFd<'_>, time: Duration) -> io::Result<Opti
     // Only with these are the card's interrupts left alone while we poll.
     let request = SocketRequest { busy_poll: u32::try_from(microseconds).ok(), ..SocketRequest::default() };
     let Err(error) = privileged::request(socket, request) else { return Ok(None) };
-    // Polling itself can be had without privileges, beside the interrupts.
+    // Polling itself can be had without privileges, alongside the interrupts.
     set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds)?;
     Ok(Some(format!(
         "The kernel polls the network card for this socket, and takes its interrupts as well, because \

@@ -1,4 +1,4 @@
-//! What can go wrong with sockets, told to the person at the terminal.
+//! What can go wrong with sockets, in words for the person at the terminal.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -160,7 +160,7 @@ pub enum SendError {
         destination: SocketAddr,
         /// The network interface.
         interface: String,
-        /// Why, and what mends it.
+        /// Why, and how to fix it.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Datagrams that came in one piece with others when the slab had no room for so many packets.
+//! Datagrams that came in one piece with others when the slab had no room for all of them.
 
 use evforge_core::packet::{PacketOrigin, PacketSlab, SlabSpace};
 

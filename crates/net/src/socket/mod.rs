@@ -1,4 +1,4 @@
-//! UDP through the kernel's sockets: the default way in, which needs no privilege, and the way out.
+//! UDP through the kernel's sockets: the default receive backend, which needs no privilege, and sending.
 //!
 //! [`UdpReceiver`] takes datagrams in batches straight into a slab: first it spins, then it sleeps in the
 //! kernel. With UDP_GRO the kernel hands over several datagrams of a stream in one piece, which are taken

@@ -1,4 +1,4 @@
-//! What a receiver and a sender can be told.
+//! Options of a receiver and a sender.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub struct ReceiverOptions {
     /// IPv4 and IPv6. Port 0 lets the kernel choose one.
     pub address: SocketAddr,
     /// Receive buffer to ask the kernel for, in bytes of its bookkeeping without the doubling that Linux
-    /// adds; 1 to 1 073 741 823. What was granted is told by
+    /// adds; 1 to 1 073 741 823. What was granted is reported by
     /// [`UdpReceiver::buffer`](crate::socket::UdpReceiver::buffer).
     pub receive_buffer: usize,
     /// Ask for UDP_GRO: the kernel may hand over several datagrams in one piece. Much faster for streams of

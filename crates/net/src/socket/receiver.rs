@@ -24,7 +24,7 @@ use crate::readiness::Readiness;
 
 /// Memory for one piece of several datagrams: no piece is longer.
 const PIECE_SLOT: usize = 65_536;
-/// Datagrams of at most so many bytes are moved together, so that small ones do not take a whole slot of the
+/// Datagrams of at most this many bytes are moved together, so that small ones do not take a whole slot of the
 /// slab each; the move costs less than the next packet's cache misses would.
 const MOVED_TOGETHER: usize = 2048;
 
@@ -228,7 +228,7 @@ impl UdpReceiver {
         self.coalesces
     }
 
-    /// What the kernel did not grant, in whole sentences with the command that mends it.
+    /// What the kernel did not grant, in whole sentences with the command that fixes it.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -44,7 +44,7 @@ impl ReceiveBuffer {
     }
 
     /// What to tell the user of the stream on `port` if the kernel gave less than was asked for: what that
-    /// means and the command that mends it.
+    /// means and the command that fixes it.
     pub fn warning(&self, port: u16) -> Option<String> {
         self.is_short().then(|| {
             format!(

@@ -280,7 +280,7 @@ impl UdpSender {
 
 /// What the schedule says.
 enum Due {
-    /// So many packets (at least one) are due.
+    /// This many packets (at least one) are due.
     Packets(usize),
     /// The next one is due so long after the start.
     At(Duration),

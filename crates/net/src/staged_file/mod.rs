@@ -27,7 +27,7 @@ pub(crate) use utc::utc_in_words;
 /// Bytes gathered before they are given to the system.
 const WRITE_BEHIND: usize = 1 << 20;
 
-/// Written under a temporary name beside its target, renamed by [`StagedFile::finish`], removed when it is
+/// Written under a temporary name next to its target, renamed by [`StagedFile::finish`], removed when it is
 /// dropped before that.
 #[derive(Debug)]
 pub struct StagedFile {
@@ -39,7 +39,7 @@ impl StagedFile {
     /// Begins a file. An existing plain file of that name is replaced in the end.
     ///
     /// # Errors
-    /// If no file can be made beside `target`, or (kind `InvalidInput`) if `target` is something other than a
+    /// If no file can be made next to `target`, or (kind `InvalidInput`) if `target` is something other than a
     /// plain file.
     pub fn create(target: &Path) -> io::Result<Self> {
         let (name, file) = StagedName::replacing(target)?;

@@ -17,7 +17,7 @@ const ATTEMPTS: u32 = 100;
 /// A symbolic link is not followed. (A file that is made anew never follows one; this says it a second time.)
 const NO_LINK: i32 = libc::O_NOFOLLOW;
 
-/// A file under a temporary name beside its target. It is renamed by [`StagedName::finish`] and removed when this is
+/// A file under a temporary name next to its target. It is renamed by [`StagedName::finish`] and removed when this is
 /// dropped before that, except by a panic: what was written until then is kept.
 #[derive(Debug)]
 pub struct StagedName {
@@ -31,7 +31,7 @@ pub struct StagedName {
 }
 
 impl StagedName {
-    /// Makes an empty file beside `target`. An existing plain file called `target` is replaced in the end.
+    /// Makes an empty file next to `target`. An existing plain file called `target` is replaced in the end.
     ///
     /// # Errors
     /// Of kind `InvalidInput` if `target` is something other than a plain file; else if no file can be made.
@@ -43,7 +43,7 @@ impl StagedName {
         Self::create(target, true)
     }
 
-    /// Makes an empty file beside `target`, which must not exist, and is not replaced if it does in the end.
+    /// Makes an empty file next to `target`, which must not exist, and is not replaced if it does in the end.
     ///
     /// # Errors
     /// Of kind `AlreadyExists` if there is something called `target`; else if no file can be made.
@@ -72,7 +72,7 @@ impl StagedName {
             let target = target.to_owned();
             return Ok((Self { target, temporary, identity, replaces, is_kept: false }, file));
         }
-        let why = format!("no temporary name beside {} is free", target.display());
+        let why = format!("no temporary name next to {} is free", target.display());
         Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
     }
 

@@ -8,7 +8,7 @@ use crate::clock::wall_clock_ns;
 use crate::frame::{Link, datagram};
 use crate::socket::ReceiverCounters;
 
-/// What becomes of frames.
+/// What happens to frames.
 #[derive(Debug)]
 pub(super) struct Delivery {
     /// Most bytes of a frame that the interface can receive.
@@ -45,7 +45,7 @@ impl Delivery {
         self.arrival_ns = None;
     }
 
-    /// The interface can receive frames of so many bytes from now on.
+    /// The interface can receive frames of this many bytes from now on.
     pub(super) fn set_largest_frame(&mut self, bytes: usize) {
         self.largest_frame = bytes;
     }

@@ -1,4 +1,4 @@
-//! Why AF_XDP cannot be had, told to the person at the terminal.
+//! Why AF_XDP cannot be had, in words for the person at the terminal.
 
 use std::fmt;
 use std::io;

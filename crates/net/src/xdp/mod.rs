@@ -5,7 +5,7 @@
 //! without it. Headers, lengths and checksums are looked at here.
 //!
 //! Only whole datagrams in plain frames can be steered. Fragments of IP packets, packets with options, and what comes
-//! over another interface or a queue without socket are left to the kernel and received by a kernel socket beside, at
+//! over another interface or a queue without socket are left to the kernel and received by a kernel socket alongside, at
 //! the same address, which also keeps the port from being taken by others.
 //!
 //! What is sent by AF_XDP leaves as whole frames, past the kernel's protocols: see

@@ -22,7 +22,7 @@ pub(crate) struct Granted {
     pub(crate) numbers: Vec<u32>,
 }
 
-/// Opens the queues in the first way that is possible, unless `fits` says why there may not be so many. Needs privileges;
+/// Opens the queues with the first method that works, unless `fits` says why there may not be that many. Needs privileges;
 /// the program is attached as long as the second part of the result lives.
 pub(crate) fn grant(
     request: &ReceiverRequest,
@@ -141,7 +141,7 @@ fn queue_numbers(options: &ReceiverRequest, interface: &Interface) -> Result<Vec
         (Some(&last), Some(there_are)) if last >= there_are => refuse(
             "queues",
             format!("{wanted:?}"),
-            &format!("below {there_are}: {} has so many queues", options.interface),
+            &format!("below {there_are}, the number of queues of {}", options.interface),
         ),
         _ => Ok(numbers),
     }
@@ -208,7 +208,10 @@ mod tests {
         let named = ReceiverRequest { queues: Some(vec![2, 0]), ..options() };
         assert_eq!(queue_numbers(&named, &interface(Some(3))).unwrap(), [0, 2]);
         let text = queue_numbers(&named, &interface(Some(2))).unwrap_err().to_string();
-        assert_eq!(text, "the AF_XDP option queues is [2, 0]; it must be below 2: eth9 has so many queues.");
+        assert_eq!(
+            text,
+            "the AF_XDP option queues is [2, 0]; it must be below 2, the number of queues of eth9."
+        );
         for queues in [vec![], vec![1, 1]] {
             let named = ReceiverRequest { queues: Some(queues), ..options() };
             assert!(queue_numbers(&named, &interface(Some(3))).is_err());

@@ -1,4 +1,4 @@
-//! What a receiver by AF_XDP can be told.
+//! Options of a receiver by AF_XDP.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -71,19 +71,19 @@ pub struct XdpOptions {
     pub checksums: ChecksumPolicy,
     /// How long to spin for a packet before sleeping in the kernel.
     pub spin: Duration,
-    /// Receive buffer of each kernel socket beside, in bytes (see
+    /// Receive buffer of each kernel socket alongside, in bytes (see
     /// [`ReceiverOptions::receive_buffer`](crate::socket::ReceiverOptions::receive_buffer)).
     pub receive_buffer: usize,
 }
 
 impl XdpOptions {
-    /// Memory that a queue of so many frames locks, in bytes.
+    /// Memory that a queue of this many frames locks, in bytes.
     pub fn locked_memory(frames: u32) -> u64 {
         u64::from(frames) * FRAME_MEMORY as u64
     }
 
     /// All queues, every way, rings and memory of 32 768 frames (134 MB) for each queue, wrong checksums dropped,
-    /// 50 us of spinning, one port, 4 MB for the kernel socket beside.
+    /// 50 us of spinning, one port, 4 MB for the kernel socket alongside.
     pub fn new(interface: &str, address: SocketAddr) -> Self {
         Self {
             interface: interface.to_owned(),

@@ -1,4 +1,4 @@
-//! Receiving UDP by AF_XDP, with a kernel socket beside for what cannot be steered.
+//! Receiving UDP by AF_XDP, with a kernel socket alongside for what cannot be steered.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,9 +22,9 @@ use crate::helper::message::ReceiverRequest;
 use crate::readiness::Readiness;
 use crate::socket::{ReceiveError, ReceiverCounters, ReceiverOptions, SocketDrops, UdpReceiver};
 
-/// How often the socket beside is looked at while frames keep coming: it sees what is rare.
+/// How often the kernel socket is looked at while frames keep coming: it sees what is rare.
 const BESIDE_INTERVAL: Duration = Duration::from_millis(1);
-/// How long packets that the kernel had already taken may still be on their way to a socket beside when steering begins:
+/// How long packets that the kernel had already taken may still be on their way to a kernel socket when steering begins:
 /// they are older than those in the rings, and are handed over first.
 const SETTLING: Duration = Duration::from_millis(2);
 /// How often news of the interface are read.
@@ -48,7 +48,7 @@ pub struct XdpReceiver {
     /// One for each port.
     beside: Vec<UdpReceiver>,
     beside_looked: Instant,
-    /// When steering has begun, until the sockets beside have handed over what came before.
+    /// When steering has begun, until the kernel sockets have handed over what came before.
     settling: Option<Instant>,
     watch: InterfaceWatch,
     watched: Instant,
@@ -198,7 +198,7 @@ impl XdpReceiver {
         self.first = (self.first + 1) % attachment.queues.len();
     }
 
-    /// Takes note of what has become of the interface, and attaches again if it is back.
+    /// Takes note of what has happened to the interface, and attaches again if it is back.
     fn watch_interface(&mut self, now: Instant) {
         for change in self.watch.changes() {
             match change {
@@ -295,7 +295,7 @@ impl XdpReceiver {
         )]
     }
 
-    /// The way in that was found, in words, with the reasons against better ones.
+    /// The backend in use, in words, with the reasons against better ones.
     pub fn description(&self) -> String {
         let Some(Attachment { about, .. }) = &self.attachment else {
             return format!("AF_XDP on {}, which is not there", self.options.interface);
@@ -324,12 +324,12 @@ impl XdpReceiver {
         self.attachment.as_ref().is_some_and(|attachment| attachment.queues.iter().all(Queue::is_zero_copy))
     }
 
-    /// What deserves attention, in whole sentences with the command that mends it.
+    /// Warnings, in whole sentences with the command that fixes it.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What has been handed over so far, also by the kernel socket beside.
+    /// What has been handed over so far, also by the kernel socket alongside.
     pub fn counters(&self) -> ReceiverCounters {
         let mut counters = self.delivery.delivered;
         self.beside.iter().for_each(|receiver| counters.add(receiver.counters()));
@@ -366,7 +366,7 @@ impl XdpReceiver {
         self.delivery.discarded()
     }
 
-    /// Datagrams that the kernel sockets beside have dropped.
+    /// Datagrams that the kernel sockets alongside have dropped.
     ///
     /// # Errors
     /// If the kernel does not tell.
@@ -407,7 +407,7 @@ impl XdpReceiver {
     }
 }
 
-/// The ports of the sockets beside, which are those that are steered.
+/// The ports of the kernel sockets, which are those that are steered.
 fn ports_of(beside: &[UdpReceiver]) -> Vec<u16> {
     beside.iter().map(|receiver| receiver.local_address().port()).collect()
 }

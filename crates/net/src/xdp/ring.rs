@@ -68,7 +68,7 @@ impl<T: Copy> Shared<T> {
     }
 
     fn entry(&self, position: u32) -> *mut T {
-        // SAFETY: the mask keeps the place below the ring's size, and the mapping holds so many entries.
+        // SAFETY: the mask keeps the place below the ring's size, and the mapping holds this many entries.
         unsafe { self.entries.add((position & self.mask) as usize) }.as_ptr()
     }
 }

@@ -27,7 +27,7 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
 
-// What became of the frames that one processor core has seen: seen is the sum of the others.
+// What happened to the frames that one processor core has seen: seen is the sum of the others.
 struct counts {
     u64 seen;
     u64 steered;     // to the socket of the queue

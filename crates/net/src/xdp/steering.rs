@@ -14,7 +14,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader, Pod};
 struct Aligned<T: ?Sized>(T);
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("steer.bpf.o"));
 
-/// What became of the frames that the program has seen, on all cores together.
+/// What happened to the frames that the program has seen, on all cores together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct SteeringCounts {

@@ -174,7 +174,7 @@ impl Transmitter {
         Ok(())
     }
 
-    /// Waits until so many frames of memory are free.
+    /// Waits until this many frames of memory are free.
     fn wait_for(&mut self, pieces: usize) -> io::Result<()> {
         let mut end = None;
         while self.free.len() < pieces {

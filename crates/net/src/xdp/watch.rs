@@ -26,7 +26,7 @@ pub(super) enum Change {
     Gone,
     /// One of its name is there again, and up.
     Back,
-    /// It receives packets of up to so many bytes from now on.
+    /// It receives packets of up to this many bytes from now on.
     Mtu(usize),
 }
 
@@ -53,7 +53,7 @@ impl InterfaceWatch {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, OF_LINKS))?;
         socket.set_non_blocking(true)?;
-        // An interface that is down now is told of when it comes up.
+        // An interface that is down now is reported when it comes up.
         let state = State { index: Some(interface.index), up: true, mtu: interface.mtu };
         Ok(Self { socket, name: name.to_owned(), state, buffer: Vec::with_capacity(32 << 10) })
     }
@@ -138,7 +138,7 @@ impl InterfaceWatch {
                 changes.push(Change::Back);
                 return;
             }
-            // Told of again when it is up.
+            // Reported again when it is up.
             None => return,
             Some(_) => {}
         }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// Exponent of the Maxwellian spectrum, in kelvin square ångström: h² / (2 m k), as `ESS_moderator_long` rounds it.
 const KELVIN_SQUARE_ANGSTROM: f64 = 949.0;
 
-/// Neutrons come out of a moderator so many times faster than they die out in it: `n` of `ESS_moderator_long`.
+/// Neutrons come out of a moderator this many times faster than they die out in it: `n` of `ESS_moderator_long`.
 const RISE: f64 = 20.0;
 
 /// A moderator that neutrons come from: `[[simulation.beam.moderators]]`.

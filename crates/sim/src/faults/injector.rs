@@ -18,7 +18,7 @@ struct Planned {
     source: Option<usize>,
 }
 
-/// A packet and where it stands in the stream.
+/// A packet and where it is in the stream.
 #[derive(Clone, Copy)]
 struct Place {
     source: usize,
@@ -87,7 +87,7 @@ impl FaultInjector {
         &self.log
     }
 
-    /// How often electronics were to be disturbed that cannot be: they have no counter, or no clock.
+    /// How often electronics were to be disturbed where that is impossible: they have no counter, or no clock.
     pub fn impossible(&self) -> u64 {
         self.impossible
     }

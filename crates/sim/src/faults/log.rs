@@ -16,7 +16,7 @@ pub struct Injected {
     pub packet: Option<u64>,
     /// The same packet, counted from 0 among those of its source.
     pub packet_of_source: Option<u64>,
-    /// The number that stands in the packet, where the format has one.
+    /// The number that is in the packet, where the format has one.
     pub number: Option<u64>,
     /// Bytes that are left (truncate).
     pub bytes: Option<usize>,
@@ -122,7 +122,7 @@ fn write_cell<N: std::fmt::Display>(output: &mut impl Write, value: Option<N>) -
     }
 }
 
-/// A name as it stands in CSV: names of sources have commas.
+/// A name as it is in CSV: names of sources have commas.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

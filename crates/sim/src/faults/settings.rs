@@ -26,7 +26,7 @@ pub enum Kind {
     Pause,
     /// The electronics' counter of packets is shortly before its wrap.
     CounterWrap,
-    /// The electronics start anew: the counter of packets begins where it began first.
+    /// The electronics restart: the counter of packets begins where it began first.
     Restart,
     /// The electronics' clock steps.
     ClockStep,
@@ -118,14 +118,14 @@ pub enum Edge {
 pub enum Action {
     /// See [`Kind::Lose`].
     Lose,
-    /// So many copies more, sent behind so many later packets of the source (0: at once).
+    /// So many copies more, sent behind this many later packets of the source (0: at once).
     Repeat {
         /// Copies beside the packet itself.
         times: u32,
         /// Packets between the packet and its copies.
         behind: u32,
     },
-    /// Sent behind so many later packets of the source.
+    /// Sent behind this many later packets of the source.
     Reorder {
         /// Packets that pass it.
         behind: u32,

@@ -17,7 +17,7 @@ fn packet(source: usize, number: u64, sent_ns: u64) -> SimulatedPacket {
     SimulatedPacket::new(bytes, Ipv4Addr::LOCALHOST, 9000, sent_ns).of(sender)
 }
 
-/// So many packets per pulse of both sources in turn, a packet each microsecond.
+/// This many packets per pulse of both sources in turn, a packet each microsecond.
 fn stream(pulses: u64, per_pulse: u64) -> Vec<Vec<SimulatedPacket>> {
     let at = |index: u64| packet((index % 2) as usize, index / 2, 1000 * index);
     (0..pulses).map(|pulse| (0..per_pulse).map(|index| at(pulse * per_pulse + index)).collect()).collect()

@@ -18,7 +18,7 @@ pub(super) struct OnItsWay {
 /// What a packet waits for.
 #[derive(Clone, Copy, Debug)]
 enum Waits {
-    /// So many later packets of its source.
+    /// This many later packets of its source.
     Behind(u32),
     /// This time.
     Until(u64),
@@ -34,7 +34,7 @@ struct Waiting {
 /// When held packets leave together.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Release {
-    /// When there are so many.
+    /// When there are this many.
     Count(u32),
     /// At this time.
     At(u64),
@@ -49,7 +49,7 @@ struct Hold {
     entry: u64,
 }
 
-/// What has become of something whose particulars were open.
+/// What has happened to something whose particulars were open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     pub entry: u64,
@@ -117,7 +117,7 @@ impl Wire {
         }
     }
 
-    /// The packet waits until so many later ones of its source have left.
+    /// The packet waits until this many later ones of its source have left.
     pub(super) fn wait_behind(&mut self, what: OnItsWay, packets: u32) {
         self.waiting.push(Waiting { what, waits: Waits::Behind(packets), passed_by: 0 });
     }

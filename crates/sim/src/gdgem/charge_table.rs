@@ -63,7 +63,7 @@ impl ChargeTables {
         }
     }
 
-    /// The track of an electron of so many keV.
+    /// The track of an electron of this many keV.
     #[inline]
     pub(super) fn track(&self, kev: f64) -> Track {
         let index = (kev * PER_KEV) as usize;
@@ -84,7 +84,7 @@ impl ChargeTables {
     }
 }
 
-/// Share of a normal distribution that lies below so many standard deviations: the approximation of Abramowitz and
+/// Share of a normal distribution that lies below this many standard deviations: the approximation of Abramowitz and
 /// Stegun, 7.1.26, good to 2e-7.
 fn normal_below(deviations: f64) -> f64 {
     let x = deviations.abs() / std::f64::consts::SQRT_2;

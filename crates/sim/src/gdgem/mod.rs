@@ -9,7 +9,7 @@
 //! | [`vmm3_readout`] | hits to packets of VMM3 and VMM3a, in continuous and in triggered mode |
 //! | [`vmm2_readout`] | hits to packets of VMM2 |
 //!
-//! Today's ESS readout is that of all detectors: [`ess_readout`].
+//! The ESS readout is that of all detectors: [`ess_readout`].
 //!
 //! How a simulated detector compares with the VMM3a recording (clusters of 3 strips or more on x, gaps as in
 //! `configs/gdgem-srs.toml`; median, with the first and the last tenth). The recording has no tracks: nearly all its
@@ -64,7 +64,7 @@ pub fn srs(settings: &GdGemSettings, physics: GdGemPhysics) -> Simulated {
     (Box::new(GdGemModel::new(layout, &settings.tracks(), physics)), readout)
 }
 
-/// A detector with today's ESS readout, for settings that have been checked.
+/// A detector with the ESS readout, for settings that have been checked.
 ///
 /// # Errors
 /// If the settings calibrate a VMM that belongs to no hybrid.

@@ -16,7 +16,7 @@ use rand::rngs::SmallRng;
 
 /// Strips that the charge of the longest track can reach on a plane.
 const STRIPS: usize = 64;
-/// Points of a track: so many in a strip, and at least so many.
+/// Points of a track: this many in a strip, and at least this many.
 const POINTS_PER_STRIP: f32 = 2.0;
 const LEAST_POINTS: f32 = 4.0;
 

@@ -103,7 +103,7 @@ pub(super) const GAIN_SPREAD: f64 = 0.05;
 pub(super) const NOISE_AMPLITUDE: f64 = 15.0;
 
 impl GdGemPhysics {
-    /// Length of the straight track of an electron of so many keV in millimetres, if nothing ends it before.
+    /// Length of the straight track of an electron of this many keV in millimetres, if nothing ends it before.
     pub(super) fn track_length(&self, kev: f64) -> f64 {
         let mev = kev.max(0.1) / 1000.0;
         // g/cm² (Katz and Penfold, for 10 keV to 2.5 MeV; below that good enough for a tenth of a strip).

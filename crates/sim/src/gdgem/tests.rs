@@ -23,7 +23,7 @@ use proptest::prelude::*;
 const CLUSTERING: ClusteringSettings =
     ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
 
-/// 128 × 128 strips on two FECs (one for VMM2), with the clocks of 2018 or of today.
+/// 128 × 128 strips on two FECs (one for VMM2), with the clocks of 2018 or the current ones.
 fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings {
     let fecs = if format == ReadoutFormat::Vmm2 { [1, 1] } else { [2, 5] };
     let chip = |fec: u16, chip: u8, plane, from| ChipMapping::following(fec, chip, plane, from);

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 const HEADER: usize = 12;
 /// Chips of the only card.
 const CHIPS: usize = 16;
-/// A trigger comes after so many crossings: a little less than chips can count, because triggers are rounded to ticks
+/// A trigger comes after this many crossings: a little less than chips can count, because triggers are rounded to ticks
 /// and the fine time reaches over them. The default acquisition window of section 4.4.
 const WINDOW: i64 = 4000;
 

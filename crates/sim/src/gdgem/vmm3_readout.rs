@@ -244,7 +244,7 @@ impl Readout for Vmm3Readout {
         let Some(card) = self.cards.get_mut(disturbance.source()) else { return false };
         card.source.disturb(disturbance);
         if !matches!(disturbance, Disturbance::CounterBeforeWrap { .. }) {
-            // Every chip is told the time anew.
+            // Every chip is given the time again.
             card.markers = [None; CHIPS];
         }
         if matches!(disturbance, Disturbance::Restart { .. }) {

@@ -35,7 +35,7 @@ const PICOSECONDS_PER_MILLISECOND: u64 = 1_000_000_000;
 struct Digitizer {
     number: u32,
     source: Source,
-    /// What its clock shows when the pulse starts: ticks, and so many picoseconds more.
+    /// What its clock shows when the pulse starts: ticks, and this many picoseconds more.
     start: (u64, u64),
 }
 

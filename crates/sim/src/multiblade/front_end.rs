@@ -7,7 +7,7 @@ use crate::electronics::Electronics;
 pub(super) struct FrontEnd {
     /// Steps of the converter for a keV in the gas, at the gain of the wires and at that of the strips.
     pub(super) steps_per_kev: [f64; 2],
-    /// So many steps of a signal have come before its channel notices it, and are not measured.
+    /// This many steps of a signal have come before its channel notices it, and are not measured.
     pub(super) missed: f64,
     /// A signal is seen so much later, in picoseconds, …
     pub(super) walk_ps: f64,

@@ -7,7 +7,7 @@
 //! | [`model`] | a neutron to charge on wires and strips |
 //! | [`caen_readout`] | hits to packets of the prototype's digitisers |
 //!
-//! Today's ESS readout is that of every detector with VMM3a: [`ess_readout`](crate::ess_readout).
+//! The ESS readout is that of every detector with VMM3a: [`ess_readout`](crate::ess_readout).
 
 pub mod caen_readout;
 pub mod front_end;
@@ -44,10 +44,10 @@ pub fn prototype(
     Ok((Box::new(model), Box::new(readout)))
 }
 
-/// A detector with today's ESS readout.
+/// A detector with the ESS readout.
 ///
 /// # Errors
-/// Impossible physics, or the first setting that cannot be.
+/// Impossible physics, or the first invalid setting.
 pub fn ess(
     settings: &EssMultiBladeSettings,
     physics: MultiBladePhysics,

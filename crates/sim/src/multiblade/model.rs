@@ -51,7 +51,7 @@ pub struct MultiBladeModel {
     separation: Separation,
 }
 
-/// The part of the detector that is reconstructed by itself, in today's readout: the cassette.
+/// The part of the detector that is reconstructed by itself, in the ESS readout: the cassette.
 pub(super) fn cassette(request: &PlaceRequest) -> u16 {
     request.target
 }
@@ -74,7 +74,7 @@ impl MultiBladeModel {
         Self::with(Layout::new(places.collect()), settings.pixels(), window_ps, front_end, physics)
     }
 
-    /// The detector of these settings with today's readout, and its wiring.
+    /// The detector of these settings with the ESS readout, and its wiring.
     pub fn ess(settings: &EssMultiBladeSettings, wiring: &VmmSettings, physics: MultiBladePhysics) -> Self {
         let layout = ess_readout::layout(wiring, cassette);
         let window_ps = ticks::nanoseconds(u64::from(settings.window.ticks)) * 1000;

@@ -1,4 +1,4 @@
-//! The simulated prototype beside the real one: the same analysis for both.
+//! The simulated prototype next to the real one: the same analysis for both.
 
 use super::tests::{settings, simulation};
 use super::*;
@@ -9,7 +9,7 @@ use evforge_testkit::{pkts_payloads, shared_file};
 use evforge_wire::caen::{Record, RecordPacket};
 use std::collections::HashMap;
 
-/// Hits of one digitizer are of the same neutron if they lie within so many ticks of another one of it: 1 µs.
+/// Hits of one digitizer are of the same neutron if they lie within this many ticks of another one of it: 1 µs.
 const GAP: u32 = 62;
 /// A strip of the recording that gives hits all the time: digitizer and channel.
 const NOISY: (u8, u8) = (143, 51);

@@ -35,7 +35,7 @@ pub struct Converted {
 /// Where coatings are, in layers from the front of their cell: blades are thin.
 const COATING_DEPTHS: [f64; 2] = [0.02, 0.98];
 
-/// Lets a neutron with this wavelength in ångström fall on a detector with so many layers, and its fragment fly. None
+/// Lets a neutron with this wavelength in ångström fall on a detector with this many layers, and its fragment fly. None
 /// if the neutron goes through, or if nothing gets out of the coating.
 #[inline]
 pub fn convert(
@@ -80,7 +80,7 @@ pub fn convert(
 }
 
 impl Converted {
-    /// Cuts the track where it meets a wall beside the cell, `at` of a width of `width_mm` away from its left one.
+    /// Cuts the track where it meets a wall next to the cell, `at` of a width of `width_mm` away from its left one.
     #[inline]
     pub fn stop_at_walls(&mut self, at: f64, width_mm: f64) {
         let (from, to) = (at * width_mm, at * width_mm + self.across_mm);

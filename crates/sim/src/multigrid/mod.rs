@@ -12,7 +12,7 @@
 //! | [`vmmr`] | triggers to packets of VMMR modules behind an SIS3153 |
 //! | [`cncs`] | triggers to packets of the demonstrator at CNCS |
 //!
-//! Today's ESS readout has no triggers: [`ess_readout`](crate::ess_readout) is the same for all detectors.
+//! The ESS readout has no triggers: [`ess_readout`](crate::ess_readout) is the same for all detectors.
 
 pub mod cncs;
 pub mod conversion;
@@ -39,7 +39,7 @@ use evforge_detect::settings::SettingsError;
 /// A prototype with its readout.
 ///
 /// # Errors
-/// The first setting that cannot be.
+/// The first invalid setting.
 pub fn prototype(
     settings: &MultiGridSettings,
     physics: MultiGridPhysics,
@@ -59,10 +59,10 @@ pub fn prototype(
     }
 }
 
-/// A detector with today's ESS readout.
+/// A detector with the ESS readout.
 ///
 /// # Errors
-/// The first setting that cannot be.
+/// The first invalid setting.
 pub fn ess(
     settings: &EssMultiGridSettings,
     physics: MultiGridPhysics,

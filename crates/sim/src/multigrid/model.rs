@@ -47,7 +47,7 @@ impl MultiGridModel {
     /// A detector with VMMR modules.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_vmmr(settings: &MesytecSettings, physics: MultiGridPhysics) -> Result<Self, SettingsError> {
         let window = physics.trigger_window.picoseconds;
         let electronics = Electronics {
@@ -66,7 +66,7 @@ impl MultiGridModel {
     /// The demonstrator at CNCS.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_cncs(settings: &CncsSettings, physics: MultiGridPhysics) -> Result<Self, SettingsError> {
         let window = physics.trigger_window.picoseconds;
         let electronics = Electronics {
@@ -80,10 +80,10 @@ impl MultiGridModel {
         Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, busy))
     }
 
-    /// A detector with today's ESS readout; `vmm` are the wired hybrids of `settings`.
+    /// A detector with the ESS readout; `vmm` are the wired hybrids of `settings`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_vessels(
         settings: &EssMultiGridSettings,
         vmm: &VmmSettings,

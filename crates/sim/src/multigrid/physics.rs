@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MultiGridPhysics {
-    /// Thickness of each coating of boron carbide in micrometres. Chosen: coatings are thin beside the range of
+    /// Thickness of each coating of boron carbide in micrometres. Chosen: coatings are thin compared with the range of
     /// fragments in them.
     pub coating_um: f64,
     /// Sides of a cell in millimetres: across the beam along a row of cells, along the wires, along the beam. 23.5, 24

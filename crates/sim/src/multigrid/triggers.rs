@@ -37,7 +37,7 @@ pub struct Triggers {
 }
 
 impl Triggers {
-    /// For the channels at these places. A trigger has at most so many readouts: what is more is lost.
+    /// For the channels at these places. A trigger has at most this many readouts: what is more is lost.
     pub fn new(places: &[Place], physics: &MultiGridPhysics, most_readouts: usize) -> Self {
         let modules = places.iter().map(|place| usize::from(place.module) + 1).max().unwrap_or(0);
         Self {

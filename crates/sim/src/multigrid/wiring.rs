@@ -157,10 +157,10 @@ impl Wiring {
         Ok(Self::new(geometry, Axes::ColumnsFirst, layout, &readings))
     }
 
-    /// The wires and grids of vessels with today's ESS readout: each front end reads a module.
+    /// The wires and grids of vessels with the ESS readout: each front end reads a module.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_vessels(settings: &EssMultiGridSettings, vmm: &VmmSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let x_offsets = settings.x_offsets();
@@ -183,10 +183,10 @@ impl Wiring {
     }
 
     /// The wires and grids of the demonstrator at CNCS. Those that cross are a module, in which a wire or grid has the
-    /// position that stands in the packets.
+    /// position that is in the packets.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn of_cncs(settings: &CncsSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let cncs = CncsGeometry::new(settings)?;
@@ -307,7 +307,7 @@ fn positions(numbers: &[u16], most: u32) -> Vec<u16> {
     positions
 }
 
-/// A VMMR channel as it stands in a readout: bus in the upper 4 bits, channel in the lower 12.
+/// A VMMR channel as it is in a readout: bus in the upper 4 bits, channel in the lower 12.
 pub fn address(bus: u8, channel: u16) -> u16 {
     u16::from(bus) << 12 | channel & 0xFFF
 }
@@ -317,7 +317,7 @@ pub fn bus_and_channel(address: u16) -> (u8, u16) {
     ((address >> 12) as u8, address & 0xFFF)
 }
 
-/// The module of a channel of today's ESS readout.
+/// The module of a channel of the ESS readout.
 pub fn module(request: &PlaceRequest) -> u16 {
     request.target
 }

@@ -11,7 +11,7 @@ use rand::RngExt;
 pub enum CopyShift {
     /// At random times.
     Random,
-    /// Each so many picoseconds after the one before it.
+    /// Each this many picoseconds after the one before it.
     Every(u64),
 }
 
@@ -26,7 +26,7 @@ pub struct Placement {
     pub by: Shift,
 }
 
-/// How the time of the capture is laid out anew, and how far each copy is moved.
+/// How the time of the capture is laid out again, and how far each copy is moved.
 ///
 /// A group at *t* after the first step of the capture goes to (*t* × stretch + shift of the copy) modulo the stretched
 /// length of the capture: every copy fills the same time, and the rate is the same everywhere. All moves are whole
@@ -90,7 +90,7 @@ impl CopyLayout {
         self.strides * self.stride
     }
 
-    /// By how many steps a copy moves what is so many steps after the beginning of the capture.
+    /// By how many steps a copy moves what is this many steps after the beginning of the capture.
     fn steps(&self, copy: &Move, offset: u64) -> i64 {
         let stretched = offset * (self.stretch - 1) / self.stride * self.stride;
         let moved = stretched + copy.start;
@@ -122,7 +122,7 @@ impl CopyLayout {
     }
 }
 
-/// By how much the coordinates of a group change if its planes are turned by so many, or none if it would be torn.
+/// By how much the coordinates of a group change if its planes are turned by this many, or none if it would be torn.
 fn turned(group: &Group, by: [u16; 2], extents: [u16; 2]) -> Option<Shift> {
     let mut shift = [0; 2];
     for (plane, shift) in shift.iter_mut().enumerate().filter(|(plane, _)| by[*plane] > 0) {

@@ -36,7 +36,7 @@ impl Place {
 /// Time is counted in *steps*: the shortest time by which a readout can be moved so that only its coarse time
 /// changes. Whatever is finer than a step is left as it was recorded, so that times survive exactly.
 pub trait CaptureFormat {
-    /// What the format keeps of a readout beside its place and time.
+    /// What the format keeps of a readout besides its place and time.
     type Content: Copy;
 
     /// Picoseconds in a step.

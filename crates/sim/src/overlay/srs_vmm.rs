@@ -25,7 +25,7 @@ use evforge_wire::srs_vmm::{
 
 /// Chips of a card.
 const CHIPS: usize = 16;
-/// Turns of a chip's counter that the offsets 0 to 15 tell apart; one marker is sent for so many.
+/// Turns of a chip's counter that the offsets 0 to 15 tell apart; one marker is sent for this many.
 const TURNS_PER_MARKER: u64 = 16;
 /// The raw offset of -1.
 const OFFSET_BEFORE_MARKER: u8 = 31;

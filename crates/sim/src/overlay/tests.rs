@@ -101,7 +101,7 @@ fn readout(plane: u8, strip: u16, step: u64, tdc: u8, adc: u16) -> RecordedReado
     RecordedReadout { place, step, fine_ps, content: SrsContent::new(1 - plane, readout) }
 }
 
-/// So many neutrons, so many crossings apart, then two so close that neither is a label, and a lonely hit of noise.
+/// A number of neutrons, a number of crossings apart, then two so close that neither is a label, and a lonely hit of noise.
 fn readouts(neutrons: u64, apart: u64) -> Vec<RecordedReadout<SrsContent>> {
     let mut random = stream(3, Stream::Channels);
     let first = 2_000_000_000;

@@ -11,7 +11,7 @@ use crate::truth::Neutron;
 use evforge_core::event::{Event, PixelId};
 use evforge_core::geometry::LogicalGeometry;
 
-/// What became of a neutron.
+/// What happened to a neutron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeutronOutcome {
     /// The event of this index is its own.
@@ -22,7 +22,7 @@ pub enum NeutronOutcome {
     Missed,
 }
 
-/// What became of an event.
+/// What happened to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOutcome {
     /// It is the own event of the neutron of this index.
@@ -33,7 +33,7 @@ pub enum EventOutcome {
     Ghost,
 }
 
-/// What became of all.
+/// What happened to all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matching {
     /// Of each neutron, in the order in which they were given.
@@ -64,7 +64,7 @@ struct Candidate {
     event: u32,
 }
 
-/// Pairs neutrons with events and says what became of each. Neither needs an order.
+/// Pairs neutrons with events and says what happened to each. Neither needs an order.
 ///
 /// # Errors
 /// As [`super::score`].

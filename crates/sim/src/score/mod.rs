@@ -1,6 +1,6 @@
 //! How right events are: events against the truth.
 //!
-//! [`matching`] pairs neutrons with events, one to one, and says what became of each; [`Score`] counts that and says
+//! [`matching`] pairs neutrons with events, one to one, and says what happened to each; [`Score`] counts that and says
 //! how far events lie from the truth; [`event_file`] reads the events that a run has written.
 //!
 //! | of a neutron | |
@@ -128,7 +128,7 @@ pub struct NeutronScore {
     pub time_ns: Residual,
 }
 
-/// What became of events.
+/// What happened to events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EventCounts {
     /// All of them.
@@ -153,11 +153,11 @@ pub struct Score {
     pub rate_at_neutrons: Option<f64>,
     /// Share of neutrons that no reconstruction could tell apart; none without neutrons.
     pub not_resolvable_share: Option<f64>,
-    /// What became of all neutrons.
+    /// What happened to all neutrons.
     pub all: NeutronScore,
-    /// What became of those that are resolvable.
+    /// What happened to those that are resolvable.
     pub resolvable: NeutronScore,
-    /// What became of the events.
+    /// What happened to the events.
     pub events: EventCounts,
     /// Ghosts per event; none without events.
     pub ghost_share: Option<f64>,

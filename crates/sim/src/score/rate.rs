@@ -5,7 +5,7 @@ use crate::truth::Neutron;
 use evforge_core::event::Event;
 use serde::Serialize;
 
-/// The rate at a moment is that of the neutrons so many nanoseconds before and after it.
+/// The rate at a moment is that of the neutrons this many nanoseconds before and after it.
 const HALF_WINDOW_NS: u64 = 1_000_000;
 /// Three bins for every power of ten, from 1 kHz on, to 10 GHz.
 const BIN_STEPS: [f64; 3] = [1.0, 2.0, 5.0];

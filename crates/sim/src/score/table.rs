@@ -13,7 +13,7 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(none, |share| format!("{:.3} %", 100.0 * share))
 }
 
-/// A number with so many decimals; a dash for none.
+/// A number with this many decimals; a dash for none.
 fn decimals(value: Option<f64>, count: usize) -> String {
     value.map_or_else(none, |value| format!("{value:.count$}"))
 }

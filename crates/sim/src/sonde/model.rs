@@ -114,7 +114,7 @@ impl DetectorModel for SondeModel {
 
     fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
         let light = self.physics.amplitude * self.physics.gamma_light * exponential(random);
-        // A gamma beside all modules leaves nothing.
+        // A gamma that misses all modules leaves nothing.
         let _ = self.add_light(strike, light, charges);
     }
 

@@ -46,7 +46,7 @@ fn simulation(seed: u64, neutrons_per_second: u64) -> Simulation {
         .expect("settings fit")
 }
 
-/// Times and places of all readouts, as they stand in the packets.
+/// Times and places of all readouts, as they are in the packets.
 fn readouts(pulses: &[SimulatedPulse]) -> Vec<(u32, u8, u8)> {
     let packets = pulses.iter().flat_map(|pulse| &pulse.packets);
     let read = packets.flat_map(|packet| {

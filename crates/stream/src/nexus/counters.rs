@@ -12,12 +12,12 @@ evforge_core::counters! {
         events_lost: Information, Events, "Events that were in a file and are not any more: it was damaged, and could not be brought back to its last commit.";
         events_without_pixel: Information, Events, "Events written whose pixel id is not one of the detector's.";
         pulses: Information, Times, "Pulse records put into the file, with and without events.";
-        pulses_told: Information, Times, "Pulse records whose time the readout told; all others are of the configured train.";
+        pulses_told: Information, Times, "Pulse records whose time the readout reported; all others are of the configured train.";
         pulses_outside_epoch: Information, Times, "Pulses of the readout not written because their time, or that of their last event, cannot be expressed in nanoseconds since 1970.";
         empty_pulses: Information, Times, "Pulse records without events; those of the readout count once they have ended.";
         commits: Information, Times, "Times at which everything taken was brought to the file.";
         ledger_rows: Information, Times, "Observations of the ledger put into the file.";
         ledger_rows_left_out: Information, Times, "Observations of the ledger that are not in the file: there was no room for too long, or the file was damaged.";
-        files_damaged: Information, Times, "Files that were damaged when the disk refused a write: another one goes on from the last commit.";
+        files_damaged: Information, Times, "Files that were damaged when the disk refused a write: another one continues from the last commit.";
     }
 }

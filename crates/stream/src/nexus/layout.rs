@@ -52,7 +52,7 @@ pub(crate) struct Layout {
     pub(crate) live: LiveTable,
 }
 
-/// What a file says of its run, beside the options.
+/// What a file says of its run, besides the options.
 #[derive(Clone, Debug)]
 pub(crate) struct Beginning {
     /// Nanoseconds since the Unix epoch by the wall clock.
@@ -148,7 +148,7 @@ impl Layout {
     }
 }
 
-/// What HDF5 may take beside arrays and their indices: it cuts small things from blocks of its own, and rounds.
+/// What HDF5 may take besides arrays and their indices: it cuts small things from blocks of its own, and rounds.
 const BETWEEN: u64 = 128 << 10;
 
 /// Length at most of a file with these options and nothing in it yet.

@@ -21,7 +21,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks the event file `path` for whoever writes or mends it.
+    /// Locks the event file `path` for whoever writes or repairs it.
     ///
     /// # Errors
     /// [`NexusError::InUse`] if somebody else has done so; else if there can be no lock file.

@@ -122,7 +122,7 @@ impl EventGroup {
         self.zero.size().max(self.index.size())
     }
 
-    /// Cuts the arrays back to so many pulse records and cues, and to the events to keep.
+    /// Cuts the arrays back to this many pulse records and cues, and to the events to keep.
     fn cut(&self, pulses: usize, cues: usize) -> Hdf5Result<()> {
         cut(&[&self.id, &self.offset], self.events)?;
         cut(&self.veto.iter().collect::<Vec<_>>(), self.events)?;

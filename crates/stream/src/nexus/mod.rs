@@ -5,7 +5,7 @@
 //! |---|---|
 //! | write the events of a run | [`NexusOutput`], from [`NexusOptions`] |
 //! | write a single file, and decide when it is committed | [`NexusWriter`] |
-//! | know whether a killed writer left a file, and mend it | [`needs_recovery`], [`recover`] |
+//! | know whether a killed writer left a file, and repair it | [`needs_recovery`], [`recover`] |
 //! | hold the name of a file before there is one | [`Reservation`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
 //!
@@ -102,7 +102,7 @@
 //! it can need ([`DiskSpace`]): as blocks behind the end of the file, which go back to the file system when it is closed.
 //! Where there is no room, what has been taken stays in memory, which is bounded, further batches are refused
 //! ([`OutputError::Retry`](evforge_core::output::OutputError)), and the file stays as it is, open and whole up to its last
-//! commit. It goes on as soon as there is room.
+//! commit. It continues as soon as there is room.
 //!
 //! If the disk refuses a write all the same, nobody knows what HDF5 has written, so the file is let go without another byte,
 //! brought back to its last commit as after a kill, and says so (`damaged: …; it goes on in run.part2.nxs`). The batches

@@ -1,6 +1,6 @@
 //! Beam monitors in a file: class NXmonitor, a histogram over time of flight.
 //!
-//! The events of a monitor are not inside its group but beside it: scippnexus (26.1.1) makes a histogram of an
+//! The events of a monitor are not inside its group but next to it: scippnexus (26.1.1) makes a histogram of an
 //! NXmonitor only if there are no events in it, and complains otherwise. Fields that would say what is not known
 //! (`mode`, `preset`, `distance`, `efficiency`) are left out; the NeXus definition requires none.
 

@@ -41,7 +41,7 @@ pub enum ExistingFile {
 /// Where the pulses of a file come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PulseOrigin {
-    /// From the configuration, because the readout tells none.
+    /// From the configuration, because the readout reports none.
     #[default]
     ConfiguredTrain,
     /// From the readout: the batches of events carry them.
@@ -83,7 +83,7 @@ pub struct NexusOptions {
     /// Distance from the sample to the detector along the beam, in metres. 0 by default.
     pub sample_distance: f64,
     /// Where the pulses come from, for the reader of the file. It is the readout in any case if the first batch has pulses
-    /// that the readout told.
+    /// that the readout reported.
     pub pulse_origin: PulseOrigin,
     /// Beam monitors, if that is what the stream is from: the file then has a histogram and events for each of them and
     /// no detector. See [`NexusOptions::with_beam_monitors`].

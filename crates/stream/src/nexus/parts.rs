@@ -1,4 +1,4 @@
-//! The files of a run, one after the other: another one goes on where the disk has refused a write.
+//! The files of a run, one after the other: another one continues where the disk has refused a write.
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ pub(super) struct Wish<'a> {
 pub struct Recovered {
     /// The file.
     pub path: PathBuf,
-    /// True if there was nothing to mend, and the file was left untouched.
+    /// True if there was nothing to repair, and the file was left untouched.
     pub was_whole: bool,
     /// Events in the file.
     pub events: u64,

@@ -20,7 +20,7 @@ use super::text::{create_text, read_text, room, write_text};
 const FOR_REPAIR: u64 = 256 << 10;
 
 /// True if the file at `path` is not whole: left by a writer that was killed or could not finish, or shorter
-/// than its header says. [`recover`] mends it or says why it cannot.
+/// than its header says. [`recover`] repairs it or says why it cannot.
 ///
 /// # Errors
 /// If the file cannot be read, is not an HDF5 file of evforge, is damaged, or is being written at this moment.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::counters::NexusCounters;
 
-/// The report: what became of the events in this file, and the last state of the ledger.
+/// The report: what happened to the events in this file, and the last state of the ledger.
 ///
 /// With so many sources that it exceeds `room` bytes, the gaps of the sources are left out, then the
 /// sources; the report says so.

@@ -1,7 +1,7 @@
 //! A name for an event file, held from before the run until its end.
 //!
 //! An event file is begun with the first events, so it cannot itself say before that somebody is going to write it. A
-//! lock file beside it does: `run.nxs.lock`, locked (`flock`) by the run and removed at its end. The lock goes with the
+//! lock file next to it does: `run.nxs.lock`, locked (`flock`) by the run and removed at its end. The lock goes with the
 //! process, so the lock file that a killed one leaves holds nothing. On file systems without locks nobody is kept out.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::place::{HIGHEST_NUMBER, occupied};
 use super::recovered::Recovered;
 use super::recovery::{needs_recovery, recover_held};
 
-/// The name of an event file that nobody else is going to write, mend or reserve until this is dropped.
+/// The name of an event file that nobody else is going to write, repair or reserve until this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     path: PathBuf,

@@ -196,7 +196,7 @@ impl RunFiles {
     pub(super) fn damage(&mut self, error: &NexusError) -> OutputError {
         let NexusError::Write { path, attempt, cause, .. } = error else { return last(error) };
         let Some(writer) = self.writer.take() else { return last(error) };
-        let cause = format!("cannot {attempt}: HDF5 says: {cause}");
+        let cause = format!("cannot {attempt}: HDF5 reports: {cause}");
         let (committed, counters) = writer.committed();
         let committed = committed.clone();
         let rows = writer.counters().ledger_rows - counters.ledger_rows;
@@ -251,7 +251,7 @@ fn file_name(path: &Path) -> String {
 
 /// The cause may pass.
 fn waiting(error: &NexusError) -> OutputError {
-    OutputError::Retry(format!("{error}; it goes on when there is room"))
+    OutputError::Retry(format!("{error}; it continues when there is room"))
 }
 
 /// The cause will not pass.

@@ -50,7 +50,7 @@ struct OutputSeries {
 }
 
 impl LedgerSeries {
-    /// Creates the series of the packets and of each counter in the group `ledger`, and those of the outputs beside it, in
+    /// Creates the series of the packets and of each counter in the group `ledger`, and those of the outputs next to it, in
     /// `entry`. A counter that has the name of one of the packet series, or of one before it, has no series of its own.
     pub(crate) fn create(
         ledger: &Group,

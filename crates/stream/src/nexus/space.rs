@@ -18,7 +18,7 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, Mode, OFlags, StatVfs, fallocate, fstatvfs, open, statvfs};
 use rustix::io::Errno;
 
-/// What stays free on a file system beside what is reserved: for its own books, and for those of copy-on-write.
+/// What stays free on a file system besides what is reserved: for its own books, and for those of copy-on-write.
 const MARGIN: u64 = 4 << 20;
 
 /// There is not enough room.
@@ -38,7 +38,7 @@ pub trait DiskSpace: Send + Sync + Debug {
     /// If there is not enough room; nothing that had not been reserved before stays reserved then.
     fn reserve(&self, file: &File, range: Range<u64>) -> Result<(), Shortage>;
 
-    /// Whether a new file of so many bytes can be made in `folder` at this moment.
+    /// Whether a new file of this many bytes can be made in `folder` at this moment.
     ///
     /// # Errors
     /// If it cannot.
@@ -92,7 +92,7 @@ impl DiskSpace for FileSystemSpace {
     }
 }
 
-/// Writes `bytes` bytes into a file without a name beside the one at `path`, which is gone again at once. What has been
+/// Writes `bytes` bytes into a file without a name next to the one at `path`, which is gone again at once. What has been
 /// possible a moment ago is more than what a file system says: a file is begun with hundreds of small writes, and HDF5 hides
 /// that some of them have failed.
 ///

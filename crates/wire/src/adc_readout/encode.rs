@@ -6,7 +6,7 @@ use super::packet::{
 use super::{Header, LARGEST_PACKET, RawTime};
 
 /// Builds packets: [`begin`](AdcEncoder::begin), modules, [`finish`](AdcEncoder::finish); or
-/// [`idle`](AdcEncoder::idle) for a sign of life.
+/// [`idle`](AdcEncoder::idle) for a heartbeat.
 #[derive(Clone, Debug, Default)]
 pub struct AdcEncoder {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ impl AdcEncoder {
         self.end();
     }
 
-    /// Makes a sign of life.
+    /// Makes a heartbeat.
     pub fn idle(&mut self, header: &Header, time: RawTime) {
         self.start(header, IDLE);
         self.push_time(time);

@@ -1,7 +1,7 @@
 //! Sampled channels: the analogue-to-digital converter of 2018 that watches beam monitors.
 //!
 //! Source: EFU formats of 2018, section 5. All words are big-endian. A packet is a header of 10 bytes and
-//! either a sign of life with a time, or *modules*: runs of consecutive samples of one channel each.
+//! either a heartbeat with a time, or *modules*: runs of consecutive samples of one channel each.
 //!
 //! ```text
 //! header ── module ── module … ── filler 0x55 ── 0xFEEDF00D

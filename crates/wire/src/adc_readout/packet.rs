@@ -8,7 +8,7 @@ pub(super) const HEADER: usize = 10;
 pub(super) const NOT_IN_LENGTH: usize = 2;
 /// Packet type of data.
 pub(super) const DATA: u16 = 0x1111;
-/// Packet type of a sign of life.
+/// Packet type of a heartbeat.
 pub(super) const IDLE: u16 = 0x2222;
 /// A module begins.
 pub(super) const MODULE: u16 = 0xABCD;
@@ -22,7 +22,7 @@ pub(super) const MODULE_TRAILER: u32 = 0xBEEF_CAFE;
 pub(super) const PACKET_TRAILER: u32 = 0xFEED_F00D;
 /// A byte between the last module and the packet's trailer.
 pub(super) const FILLER: u8 = 0x55;
-/// Bytes of the time of a sign of life.
+/// Bytes of the time of a heartbeat.
 const IDLE_TIME: usize = 8;
 
 /// What every packet begins with.
@@ -50,9 +50,9 @@ pub enum Rejection {
     TooShort,
     /// The length in the header is not that of the datagram. The reference says HEADER_LENGTH.
     WrongLength,
-    /// Neither data nor a sign of life. The reference says HEADER_TYPE.
+    /// Neither data nor a heartbeat. The reference says HEADER_TYPE.
     UnknownType(u16),
-    /// A sign of life without its time. The reference says IDLE_LENGTH.
+    /// A heartbeat without its time. The reference says IDLE_LENGTH.
     NoIdleTime,
 }
 
@@ -61,7 +61,7 @@ pub enum Rejection {
 pub enum Fault {
     /// Neither a module nor filler. The reference says DATA_ABCD.
     NoModule(u16),
-    /// A module's length that cannot be: shorter than header and trailer, not a whole number of samples, or
+    /// An impossible module length: shorter than header and trailer, not a whole number of samples, or
     /// beyond the end of the packet. The reference says DATA_LENGTH (and accepts an odd length).
     WrongModuleLength(u16),
     /// A module does not end in 0xBEEFCAFE. The reference says DATA_BEEFCAFE.
@@ -84,7 +84,7 @@ impl Fault {
 pub enum Content<'a> {
     /// Runs of samples.
     Data(DataPacket<'a>),
-    /// A sign of life.
+    /// A heartbeat.
     Idle(IdlePacket),
 }
 
@@ -97,7 +97,7 @@ pub struct AdcPacket<'a> {
     pub content: Content<'a>,
 }
 
-/// A sign of life. Its trailer is not checked, as in the reference.
+/// A heartbeat. Its trailer is not checked, as in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdlePacket {
     /// When it was sent.
@@ -175,7 +175,7 @@ impl<'a> Module<'a> {
     }
 
     /// Takes a module from the front of `rest`: the module and what follows it. A module that only lacks its
-    /// trailer is an inner error, beside what follows.
+    /// trailer is an inner error, in addition to what follows.
     fn take(rest: &'a [u8]) -> Result<(Result<Self, Fault>, &'a [u8]), Fault> {
         let Some((head, _)) = rest.split_first_chunk::<MODULE_HEADER>() else {
             return Err(Fault::WrongModuleLength(0));

@@ -21,11 +21,11 @@ use super::IdentifierWidth;
 pub enum Jump {
     /// The first packet, or distance 1.
     None,
-    /// So many packets (at least 1) in between are reported lost.
+    /// This many packets (at least 1) in between are reported lost.
     Forward(u64),
     /// The same identifier again: one additional packet.
     Zero,
-    /// So many identifiers back (at least 1).
+    /// This many identifiers back (at least 1).
     Negative(u64),
 }
 

@@ -213,7 +213,7 @@ impl<'a> EssPacket<'a> {
     }
 }
 
-/// The rules that the flags of the time source break (rule 13). What bit 0 means is told in two ways by the
+/// The rules that the flags of the time source break (rule 13). What bit 0 means is described in two ways by the
 /// reference; only how the bits are combined is followed here.
 #[inline]
 fn broken_time_source(flags: u8) -> HeaderRelaxations {

@@ -14,7 +14,7 @@
 //! has is skipped by its fixed size, and its neighbours stay. [`EssPacket::numbering`] finds the sequence
 //! number even in a packet that is then rejected for its times, so that it is not taken for a lost one.
 //!
-//! Recordings from the years of development break rules that hold today. Each such rule can be relaxed by
+//! Recordings from the years of development break rules of the current version. Each such rule can be relaxed by
 //! itself: [`HeaderRelaxations`], [`RecordRules`].
 
 pub mod beam_monitor;
@@ -78,7 +78,7 @@ const LENGTH_IN_BITS: u16 = 8 * LENGTH;
 /// Rules of records that may be relaxed (section 2 and section 2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RecordRules {
-    /// Accept 160, the length in bits, beside the length of 20 bytes: what some boards of 2021 to 2024 sent.
+    /// Accept 160, the length in bits, as well as the length of 20 bytes: what some boards of 2021 to 2024 sent.
     pub length_in_bits: bool,
     /// Accept amplitudes above 1023, as the reference does for VMM3a chips that read a monitor.
     pub any_adc: bool,

@@ -43,7 +43,7 @@ impl RecordWords {
         (self.head >> 8) as u8
     }
 
-    /// The length field: 20, or 160 where boards told it in bits.
+    /// The length field: 20, or 160 where boards gave it in bits.
     #[inline(always)]
     pub fn length(self) -> u16 {
         (self.head >> 16) as u16

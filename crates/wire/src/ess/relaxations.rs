@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A set of the header's rules that a configuration relaxes, or that a packet needed.
 ///
-/// Recordings of 2021 to 2024 break rules that hold today: some carry the output queue 255, some the time
+/// Recordings of 2021 to 2024 break rules of the current version: some carry the output queue 255, some the time
 /// source 0x02.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct HeaderRelaxations(u8);

@@ -31,7 +31,7 @@ impl EssTime {
             + u64::from(self.ticks) * TICK_NUMERATOR / TICK_DENOMINATOR
     }
 
-    /// The time of so many ticks since 1970. None from the year 2106 on, where the seconds do not fit.
+    /// The time of this many ticks since 1970. None from the year 2106 on, where the seconds do not fit.
     #[inline]
     pub fn from_total_ticks(ticks: u64) -> Option<Self> {
         let per_second = u64::from(TICKS_PER_SECOND);
@@ -39,7 +39,7 @@ impl EssTime {
         Some(Self { seconds, ticks: (ticks % per_second) as u32 })
     }
 
-    /// The time nearest to so many nanoseconds since 1970. None from the year 2106 on.
+    /// The time nearest to this many nanoseconds since 1970. None from the year 2106 on.
     #[inline]
     pub fn nearest(nanoseconds: u64) -> Option<Self> {
         let whole = nanoseconds / NANOSECONDS_PER_SECOND;

@@ -20,7 +20,7 @@ const SHORTEST: usize = HEADER + 4 * FRAMING;
 /// Why a datagram is rejected as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The first byte is not that of readout data: a request, an acknowledgement, a sign of life. Holds it.
+    /// The first byte is not that of readout data: a request, an acknowledgement, a heartbeat. Holds it.
     NotReadoutData(u8),
     /// Too short for the framing of one block.
     TooShort,

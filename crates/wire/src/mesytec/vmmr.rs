@@ -26,7 +26,7 @@ pub enum Word {
         module: u8,
         /// Words that follow, 0..=1023.
         words: u16,
-        /// The event was triggered from outside (the pulse of the source).
+        /// The event was triggered externally (the pulse of the source).
         external_trigger: bool,
     },
     /// The upper part of the time.
@@ -185,7 +185,7 @@ pub enum TriggerFault {
 pub struct TriggerEnd {
     /// Time of all readouts of the trigger in ticks of the modules' clock (62.5 ns at 16 MHz).
     pub time: u64,
-    /// The trigger came from outside.
+    /// The trigger was external.
     pub external_trigger: bool,
 }
 

@@ -9,7 +9,7 @@
 //! | then | 8 bytes per readout | 6 bytes per readout or time marker |
 //! | time base | trigger stamp of the packet, 32 bits | marker of the chip, 42 bits, valid until the next one |
 //!
-//! In the triggered mode of VMM3a markers have other meanings: [`TriggerMarker`].
+//! In triggered mode of VMM3a markers have other meanings: [`TriggerMarker`].
 //!
 //! [`Vmm2Packet::parse`] and [`Vmm3Packet::parse`] check a packet; what they return iterates over its
 //! content. [`Numbering`] finds the sequence number even in a packet that is then rejected, so that a
@@ -84,7 +84,7 @@ pub enum Rejection {
     EndOfFrame,
     /// The data id is that of another format or of none. Holds what was found.
     WrongDataId(u32),
-    /// A FEC number that cannot be (VMM3a: 0).
+    /// An impossible FEC number (VMM3a: 0).
     NoSuchFec,
     /// A header and no readout behind it.
     NoReadouts,

@@ -16,7 +16,7 @@ pub(super) const NO_DATA: u32 = 0x5641_3200;
 pub enum Vmm2Content<'a> {
     /// The frame is complete.
     EndOfFrame,
-    /// A sign of life without readouts.
+    /// A heartbeat without readouts.
     NoData,
     /// Readouts of one chip.
     Readouts(Vmm2Packet<'a>),

@@ -1,4 +1,4 @@
-//! Tracks in today's readout: hits to events, each at its pulse.
+//! Tracks in the ESS readout: hits to events, each at its pulse.
 
 use crate::ess::{HitFormer, Place, Placed, PulseLine, ticks};
 use crate::event_order::TimedEvent;

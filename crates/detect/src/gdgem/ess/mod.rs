@@ -1,4 +1,4 @@
-//! Gd-GEM in today's ESS readout: VMM3a hybrids, panels of two planes of strips each (NMX).
+//! Gd-GEM in the ESS readout: VMM3a hybrids, panels of two planes of strips each (NMX).
 //!
 //! ```text
 //! packets ──► [ess](crate::ess): header, wiring, order over the queues ──► tracks ──► pulse line ──► events
@@ -32,13 +32,13 @@ pub use settings::{EssGdGemSettings, StripHybrid};
 use crate::ess::EssVmm;
 use crate::settings::SettingsError;
 
-/// A Gd-GEM in today's readout.
+/// A Gd-GEM in the ESS readout.
 pub type EssGdGem = EssVmm<TrackFormer>;
 
 /// A detector with these settings.
 ///
 /// # Errors
-/// The first setting that cannot be.
+/// The first invalid setting.
 pub fn new(settings: &EssGdGemSettings) -> Result<EssGdGem, SettingsError> {
     settings.check()?;
     let tracks = settings.tracks();

@@ -38,7 +38,7 @@ struct Digitizer {
 /// The way of hits into windows.
 #[derive(Debug)]
 enum Order {
-    /// As they arrive; so many of the events in `cassettes` have left.
+    /// As they arrive; this many of the events in `cassettes` have left.
     Arrival { gone: usize },
     /// In order of time, with the clocks of the digitisers.
     Time(Box<TimeOrdered>),
@@ -124,7 +124,7 @@ impl MultiBlade {
     /// A detector with these settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn new(settings: &MultiBladeSettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let tick = TickLength::of(settings.tick, "tick")?;

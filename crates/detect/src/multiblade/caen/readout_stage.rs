@@ -13,7 +13,7 @@ pub(super) const TIME_LIMIT: u64 = 1 << 61;
 
 /// Where hits go.
 pub(super) trait HitSink {
-    /// Takes a hit whose time is as the electronics sent it. False if that cannot be a time.
+    /// Takes a hit whose time is as the electronics sent it. False if that is not a valid time.
     fn take(&mut self, place: &Place, hit: BladeHit) -> bool;
     /// The sender says that the run is over.
     fn end_run(&mut self);
@@ -83,7 +83,7 @@ impl HitSink for OrderedSink<'_> {
     fn end_run(&mut self) {}
 }
 
-/// Readouts of a packet by what became of them, to be added up at its end.
+/// Readouts of a packet by what happened to them, to be added up at its end.
 #[derive(Debug, Default)]
 pub(super) struct ReadoutTally {
     readouts: u64,

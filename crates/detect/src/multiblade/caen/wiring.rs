@@ -59,7 +59,7 @@ pub(super) struct Wiring {
     plan: MonitorPlan,
 }
 
-/// Records tell apart so many pairs of digitizer and channel.
+/// Records tell apart this many pairs of digitizer and channel.
 const RECORD_ADDRESSES: usize = 1 << 16;
 
 impl Wiring {

@@ -8,7 +8,7 @@ pub(super) const WIRES: u16 = 32;
 pub(super) const STRIPS: u16 = 64;
 /// Wires are on the middle channels of their VMM, from this one on.
 const FIRST_WIRE_CHANNEL: u16 = 16;
-/// ESTIA: cassettes beside each other.
+/// ESTIA: cassettes next to each other.
 const ESTIA_COLUMNS: u16 = 48;
 
 /// How the cassettes of an instrument are wired and placed (ESS readout formats, section 3).

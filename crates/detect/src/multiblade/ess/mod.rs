@@ -1,4 +1,4 @@
-//! A Multi-Blade with today's ESS readout: FREIA, ESTIA, AMOR, TBLMB.
+//! A Multi-Blade with the ESS readout: FREIA, ESTIA, AMOR, TBLMB.
 //!
 //! | file | question |
 //! |---|---|

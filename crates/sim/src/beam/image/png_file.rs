@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Files are not larger than this.
 const LARGEST_FILE: u64 = 64 << 20;
-/// Pictures have at most so many pixels: 4096 x 4096.
+/// Pictures have at most this many pixels: 4096 x 4096.
 const MOST_PIXELS: u64 = 1 << 24;
 
 /// A picture's intensities.
