@@ -1,5 +1,5 @@
 /**
- * The WebSocket to the server, kept up: a connection that breaks or falls silent is made anew, at first soon
+ * The WebSocket to the server, kept up: a connection that breaks or falls silent is opened again, at first soon
  * and then every ten seconds.
  */
 
@@ -17,7 +17,7 @@ export interface Listener {
 
 const firstDelay = 500;
 const longestDelay = 10_000;
-/** A server that says nothing for so long is taken for gone. */
+/** A server that is silent for this long is taken for gone. */
 const silence = 15_000;
 
 export class Connection {

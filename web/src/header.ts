@@ -5,11 +5,11 @@ import type { Model } from "./model";
 import { clock, duration } from "./numbers";
 import type { Status } from "./protocol";
 
-/** No update for so long, in milliseconds, and the page says that its data are old. */
+/** Without an update for this long, in milliseconds, the page shows that its data are old. */
 const stale = 3000;
 /** No event for so long, in milliseconds, while the input runs, and the page stresses it. */
 const quiet = 5000;
-/** How long a restart of the server is told, in milliseconds. */
+/** How long a restart of the server is shown, in milliseconds. */
 const toldFor = 20_000;
 
 interface State {
@@ -84,7 +84,7 @@ export class Header {
     const notices = [...(this.model.status?.alarms ?? [])].map((text) => ({ text, tone: "bad" }));
     if (this.model.restarts > 0 && Date.now() - this.model.restartedAt < toldFor) {
       const at = clock(this.model.restartedAt);
-      notices.push({ text: `The server was restarted; this page started afresh at ${at}.`, tone: "wait" });
+      notices.push({ text: `The server was restarted; this page started over at ${at}.`, tone: "wait" });
     }
     const shown = JSON.stringify(notices);
     // An alert that is written again would be read aloud again.

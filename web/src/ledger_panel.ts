@@ -43,7 +43,7 @@ export class LedgerPanel {
     this.below.replaceChildren(below);
   }
 
-  /** What this page shows of it: the view drops what it cannot keep up with, and says so. */
+  /** What this page shows of it: the view drops what it cannot keep up with, and reports it. */
   private viewRows(rows: DocumentFragment): void {
     const { status } = this.model;
     if (!status) return;

@@ -46,7 +46,7 @@ class OutputLines {
   private readonly button = document.createElement("button");
   private readonly name = document.createElement("th");
   private readonly numbers = [0, 1, 2].map(() => document.createElement("td"));
-  /** Its state: beside the name if all is well, else on a line of its own, with the reason. */
+  /** Its state: next to the name if all is well, else on a line of its own, with the reason. */
   private readonly well = document.createElement("td");
   private readonly state = document.createElement("td");
   private readonly stateLine = line("state", this.state);
@@ -89,7 +89,7 @@ class OutputLines {
       `${grouped(events.pending)} taken and not yet committed`,
     ]);
     this.number(2, lost, isFault ? "bad" : "", [
-      `${grouped(events.dropped)} dropped${output.may_drop ? ", which is no fault: this output only needs to be up to date" : ""}`,
+      `${grouped(events.dropped)} dropped${output.may_drop ? ", which is fine: this output only needs to be up to date" : ""}`,
       `${grouped(events.missed)} missed`,
     ]);
     const problem = problemOf(output);

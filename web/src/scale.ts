@@ -1,4 +1,4 @@
-/** From counts to colours, and the numbers beside the colour bar. */
+/** From counts to colours, and the numbers next to the colour bar. */
 
 import { colours, emptyWord, steps } from "./colours";
 import { roundStep } from "./numbers";
@@ -40,7 +40,7 @@ export function paint(scale: Scale, values: Float32Array, words: Uint32Array): v
   }
 }
 
-/** Round values for numbers beside the colour bar, at most about `most`. */
+/** Round values for numbers next to the colour bar, at most about `most`. */
 export function ticks(scale: Scale, most: number): number[] {
   const values: number[] = [];
   if (!scale.logarithmic) {

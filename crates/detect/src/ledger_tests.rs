@@ -1,6 +1,6 @@
 //! A readout that vanishes without being counted shows in the ledger, whatever the pipeline.
 //!
-//! In tests every pipeline asks [`vanishes`] once for each readout, and drops the one for which it says so.
+//! In tests every pipeline asks [`vanishes`] once for each readout, and drops the one for which it reports it.
 
 use evforge_core::counter::Law;
 use evforge_core::detector::Detector;

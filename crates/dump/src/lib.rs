@@ -20,7 +20,7 @@
 //! Files are read a stretch of rows at a time: memory does not grow with them. What is wrong with one is reported
 //! with the file, the table, what was found and what is expected ([`error::DumpError`]).
 //!
-//! `unsafe` is confined to the one declaration of a type whose members lie elsewhere than the file says
+//! `unsafe` is confined to the one declaration of a type whose members lie elsewhere than the file declares
 //! (`august_2018`).
 
 #![deny(unsafe_code)]

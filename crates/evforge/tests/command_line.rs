@@ -146,8 +146,8 @@ fn the_recorded_capture_is_reported_as_it_is() {
     let terminal = text(&output.stdout);
     for expected in [
         "sent 102, received 100, lost 2",
-        "(missing: 11888191; place: input)",
-        "(missing: 11867958; place: input)",
+        "(missing: 11888191; location: input)",
+        "(missing: 11867958; location: input)",
         "readouts      149 180",
         "28 009 readouts: no marker",
         "unaccounted   0",

@@ -16,7 +16,7 @@ pub fn interface_of(address: IpAddr) -> Option<String> {
 }
 
 evforge_core::counters! {
-    /// Counters of Linux for packets that leave. No packet is in two of them.
+    /// Counters of Linux for packets that leave. No packet is counted twice.
     pub struct DepartureCounters: "send" {
         send_buffer_errors: Information, Packets, "UDP datagrams that were taken from a program and not sent, because the queue of the interface (qdisc) was full or memory was short (Udp SndbufErrors); with UDP_SEGMENT one count can stand for many datagrams.";
         interface_dropped: Information, Packets, "Frames that the driver of the interface dropped instead of sending them (TX dropped); with a veth pair they are those that the other end had no room for.";

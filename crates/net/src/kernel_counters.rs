@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 
 evforge_core::counters! {
-    /// Counters of Linux for UDP over IPv4 and IPv6 together. No packet is in two of them, except that
+    /// Counters of Linux for UDP over IPv4 and IPv6 together. No packet is counted twice, except that
     /// `in_errors` contains `receive_buffer_errors`, `checksum_errors` and `memory_errors`.
     pub struct KernelCounters: "kernel" {
         in_errors: Information, Packets, "UDP datagrams that reached the host and were not delivered (Udp InErrors).";

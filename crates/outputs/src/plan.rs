@@ -41,7 +41,7 @@ pub trait OutputPlan: Send {
 
 /// An output with its name in the configuration and its queue.
 pub struct PlannedOutput {
-    /// Its name in the configuration, by which report, page and files call it: "nexus".
+    /// Its name in the configuration, which report, page and files use: "nexus".
     pub id: String,
     /// Its kind.
     pub kind: &'static str,

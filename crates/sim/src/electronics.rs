@@ -22,7 +22,7 @@ pub struct Electronics {
     pub threshold: u16,
     /// Largest amplitude; what is above saturates.
     pub largest_amplitude: u16,
-    /// For so long after a hit a channel digitises no other.
+    /// How long after a hit a channel digitises no other.
     pub dead_time_ps: u64,
     /// Standard deviation of the time stamp.
     pub jitter_ps: u64,

@@ -9,7 +9,7 @@
 //! | file | question |
 //! |---|---|
 //! | `settings` | what can be configured |
-//! | `stage` | which monitor a record is of, and what it says |
+//! | `stage` | which monitor a record is of, and meaning |
 //! | `former` | single neutrons in order of time |
 //! | `counters` | what is counted |
 //!

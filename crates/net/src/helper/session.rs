@@ -136,7 +136,7 @@ impl Sessions {
         Ok((Reply::Receiver(ReceiverReply { session, about }), descriptors))
     }
 
-    /// Without the rules, packets in other queues take the way through the kernel: a warning says so.
+    /// Without the rules, packets in other queues go through the kernel: a warning says so.
     fn set_flow_rules(
         &mut self,
         request: &ReceiverRequest,
@@ -151,7 +151,7 @@ impl Sessions {
         set.unwrap_or_else(|error| {
             about.warnings.push(format!(
                 "The network card of {interface} has no rules that bring the packets to the queues that are received from \
-                 ({error}): packets in other queues take the way through the kernel."
+                 ({error}): packets in other queues go through the kernel."
             ));
             FlowRules::default()
         })

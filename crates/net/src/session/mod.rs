@@ -28,8 +28,8 @@
 //! # How a session goes
 //!
 //! 1. A thread waits at most 20 ms ([`PATIENCE`]) for packets, hands over what came, and looks whether the session is over.
-//! 2. It is over when `stop` is set, `ends_after` has passed, or no packet has come for `idle_limit`. Before the first packet
-//!    nobody is idle: senders may start later than the receiver.
+//! 2. It is over when `stop` is set, `ends_after` has passed, or no packet has come for `idle_limit`. The idle time starts
+//!    with the first packet: senders may start later than the receiver.
 //! 3. When it is over, threads *drain*: they no longer wait, and go on until nothing more comes, but not for longer than a
 //!    second ([`LONGEST_DRAIN`]): a sender may never stop.
 //! 4. A thread that fails or panics ends the session for all, because without it nothing would be complete. The others

@@ -38,7 +38,7 @@ pub fn receive_in_turn<R: PacketReceiver, H: PacketHandler>(
 }
 
 /// Receives until it is over, and then what the sockets still hold. Before every attempt `is_over` is asked, and told how
-/// many packets have come so far: what is in a socket's buffer when it says so is still fetched.
+/// many packets have come so far: what is in a socket's buffer when it reports it is still fetched.
 pub(super) fn receive<R: PacketReceiver, H: PacketHandler>(
     receiver: &mut R,
     handler: &mut H,

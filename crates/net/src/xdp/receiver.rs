@@ -74,7 +74,7 @@ impl XdpReceiver {
     /// Opens the queues, attaches the steering program, and takes the ports of the kernel, too. Which way was found is
     /// told by [`XdpReceiver::description`].
     ///
-    /// Opening takes up to a second for each queue. What comes to the ports meanwhile is thrown away and counted
+    /// Opening takes up to a second for each queue. What arrives at the ports meanwhile is discarded and counted
     /// (`before_start`): the run begins with the first packet after it.
     ///
     /// # Errors

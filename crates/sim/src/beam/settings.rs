@@ -37,7 +37,7 @@ pub struct BeamSettings {
     pub wavelengths: [f64; 2],
     /// What happens to neutrons that are still on their way when the next pulse begins.
     pub frame_overlap: FrameOverlap,
-    /// For so long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
+    /// How long protons arrive in each pulse: at most 10 ms. The ESS has 2.86 ms (K. H. Andersen et al., "The
     /// instrument suite of the European Spallation Source", Nucl. Instrum. Methods A 957 (2020) 163402).
     pub proton_pulse: TimeSpan,
     /// The moderators that the neutrons come from.
