@@ -1,4 +1,4 @@
-/** The line at the top: who, whether the data are live, how old they are; and what needs a person. */
+/** The line at the top: who, whether the data are live, how old they are; and what needs attention. */
 
 import type { Connection } from "./connection";
 import type { Model } from "./model";

@@ -27,7 +27,7 @@ pub(crate) struct DemoArguments {
     /// freia …)
     #[arg(long, default_value = "gdgem", value_name = "NAME")]
     detector: String,
-    /// End after so long (60s); without it, Ctrl-C ends it
+    /// End after this time (60s); without it, Ctrl-C ends it
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// Folder for what the demonstration writes

@@ -24,10 +24,10 @@ pub(crate) struct DoctorArguments {
     /// Override a key of the configuration, as in receive.buffer=64MB; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Packets come in by this network interface [configuration: receive.interface]
+    /// Packets arrive at this network interface [configuration: receive.interface]
     #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
     interface: Option<String>,
-    /// They are to be received in this way [configuration: receive.method]
+    /// The receive backend to check for [configuration: receive.method]
     #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD")]
     receive: Option<Method>,
     /// Write the findings as JSON

@@ -111,7 +111,7 @@ enum Command {
     Score(score::ScoreArguments),
     /// Simulate a detector at several rates and report how accurate its events are
     Accuracy(accuracy::AccuracyArguments),
-    /// Lay a capture several times over itself, with its isolated events as truth
+    /// Overlay copies of a capture, with its isolated events as truth
     Overlay(overlay::OverlayArguments),
     /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
@@ -123,11 +123,11 @@ enum Command {
     Replay(replay::ReplayArguments),
     /// Send numbered packets at a rate or in pulses, to measure a link and a receiver
     Send(numbered::SendArguments),
-    /// Receive them: rate, packet error ratio, losses and their places, latency, processor time
+    /// Receive numbered packets: rate, packet error ratio, loss breakdown, latency, processor time
     Receive(numbered::ReceiveArguments),
     /// Send and receive streams of test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
-    /// Care for NeXus files: --recover what a killed run has left
+    /// Repair NeXus files that a killed run has left
     Write(write::WriteArguments),
     /// Decode a capture and print or count what is in it
     Inspect(inspect::InspectArguments),

@@ -16,7 +16,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The end of a command: everything that is to be written is tried, whatever fails before. What fails is said on standard
+/// The end of a command: everything that is to be written is tried, whatever fails before. What fails is reported on standard
 /// error at once.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {

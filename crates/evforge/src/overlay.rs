@@ -38,16 +38,16 @@ pub(crate) struct OverlayArguments {
     /// First make the time between neutrons N times longer, for rates below that of the capture
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stretch: u32,
-    /// Begin each copy so long after the one before it; otherwise copies begin at random times
+    /// Begin each copy this long after the one before it; otherwise copies begin at random times
     #[arg(long, value_name = "TIME")]
     shift: Option<TimeSpan>,
     /// Move copies on the detector too, by random numbers of strips: for one that is the same everywhere
     #[arg(long)]
     strips: bool,
-    /// Lay over what is no isolated neutron as well; its events are in the truth as not resolvable
+    /// Also overlay what is not an isolated neutron; its events are in the truth as not resolvable
     #[arg(long)]
     background: bool,
-    /// Lose what comes in a channel sooner than this after another readout
+    /// Drop readouts of a channel that come sooner than this after another one
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     dead_time: TimeSpan,
     /// Silence around an isolated neutron, in multiples of the largest gap of time that the configuration has

@@ -10,7 +10,7 @@ pub(crate) struct WayArguments {
     /// Receive at this local address
     #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
     pub(crate) address: IpAddr,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto); see docs/receive.md
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or whichever suits (auto); see docs/receive.md
     #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
     pub(crate) receive: Method,
     /// Receive from this network interface by AF_XDP; one thread then takes all ports

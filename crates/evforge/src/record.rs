@@ -23,7 +23,7 @@ pub(crate) struct RecordArguments {
     /// Record what comes to this UDP port; may be given several times
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required_unless_present = "finish")]
     port: Vec<u16>,
-    /// Record nothing, but finish what recordings have left that were killed, or whose disk was full: keep every whole
+    /// Record nothing, but finish what recordings left that were killed or whose disk was full: keep every whole
     /// packet, and give the file its name. Nothing is replaced; if the name is taken, it becomes run-recovered.pcapng
     #[arg(long, value_name = "PARTIAL", num_args = 1.., conflicts_with_all = ["output", "report"])]
     finish: Vec<PathBuf>,
@@ -31,7 +31,7 @@ pub(crate) struct RecordArguments {
     way: WayArguments,
     #[command(flatten)]
     files: RecordFileArguments,
-    /// End after so long (60s, 2h)
+    /// End after this time (60s, 2h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// End when no packet has come for so long, once there were some

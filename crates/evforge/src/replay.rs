@@ -55,7 +55,7 @@ pub(crate) struct ReplayArguments {
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
     #[arg(long)]
     segment: bool,
-    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
+    /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket
     #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
     xdp: Option<String>,
     /// Send from N ports, so that the receiving card spreads the packets over its queues; packets of one

@@ -40,22 +40,22 @@ pub(crate) struct RunArguments {
     /// its default [configuration: plugin.library]
     #[arg(long, short = 'd', env = "EVFORGE_DETECTOR", value_name = "LIBRARY")]
     detector: Option<PathBuf>,
-    /// Read this capture (pcap, pcapng or .pkts) or dump of readouts (HDF5) as fast as it can be, and not the network
+    /// Read this capture (pcap, pcapng or .pkts) or dump of readouts (HDF5) as fast as possible, instead of the network
     #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
     input: Option<PathBuf>,
     /// Receive at this local address [configuration: receive.address]
     #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS")]
     address: Option<IpAddr>,
-    /// Receive at this UDP port [configuration: receive.address]; of a capture, take only what was sent to it
+    /// Receive at this UDP port [configuration: receive.address]; from a capture, take only what was sent to it
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
     port: Option<u16>,
-    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or as it suits (auto) [configuration: receive.method]
+    /// Receive by AF_XDP (xdp), through a kernel socket (socket), or whichever suits (auto) [configuration: receive.method]
     #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD")]
     receive: Option<Method>,
     /// Receive from this network interface by AF_XDP [configuration: receive.interface]
     #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
     interface: Option<String>,
-    /// End after so long (60s, 2h); of a live run only
+    /// End after this time (60s, 2h); live runs only
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// End when no packet has come for so long, once there were some; of a live run only

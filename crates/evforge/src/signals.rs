@@ -1,4 +1,4 @@
-//! Signals: which ones end a run in good order, and which are ignored.
+//! Signals: which ones end a run cleanly, and which are ignored.
 //!
 //! | signal | what it does |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(crate) fn ignore_others() -> io::Result<()> {
     Ok(())
 }
 
-/// A flag that is set by what ends a run in good order; see the [module](self).
+/// A flag that is set by what ends a run cleanly; see the [module](self).
 pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

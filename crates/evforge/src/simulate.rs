@@ -55,10 +55,10 @@ pub(crate) struct SimulateArguments {
     /// Send to this address instead, each packet when it is due
     #[arg(long, value_name = "ADDRESS:PORT")]
     to: Option<SocketAddr>,
-    /// Form the events in this process instead, as fast as it can be; see the options of where events go
+    /// Form the events in this process instead, as fast as possible; see the options for outputs
     #[arg(long)]
     form: bool,
-    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket
+    /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket
     #[arg(long, value_name = "INTERFACE", requires = "to", conflicts_with = "own_addresses")]
     xdp: Option<String>,
     /// Send N times faster
@@ -78,7 +78,7 @@ pub(crate) struct SimulateArguments {
     /// Write the faults that were injected as CSV
     #[arg(long, value_name = "FILE")]
     fault_log: Option<PathBuf>,
-    /// Pulses of the source to simulate (14 in a second)
+    /// Pulses of the source to simulate (14 per second)
     #[arg(long, default_value_t = 140)]
     pulses: u64,
     /// Neutrons per second on the detector, on average: 20kHz [configuration: simulation.beam.neutrons]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Arguments of `evforge write`.
 #[derive(Args)]
 pub(crate) struct WriteArguments {
-    /// Make files that a killed run has left ordinary files again, cut back to their last flush
+    /// Repair files that a killed run has left, cut back to their last flush
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     recover: Vec<PathBuf>,
 }

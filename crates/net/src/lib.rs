@@ -6,7 +6,7 @@
 //! | write packets into a capture file | [`capture::PcapngWriter`], [`capture::PktsWriter`] |
 //! | record packets at full rate, without ever holding up whoever receives them | [`record::Recorder`] |
 //! | receive UDP from the network | [`socket::UdpReceiver`] |
-//! | receive UDP from a network interface, past the kernel's protocols | [`xdp::XdpReceiver`] |
+//! | receive UDP from a network interface, bypassing the kernel's protocols | [`xdp::XdpReceiver`] |
 //! | receive UDP in either way, as configured | [`live_receiver::LiveReceiver`] |
 //! | receive from several ports or sockets in one thread | [`receiver_group::ReceiverGroup`] |
 //! | receive until it is over, in threads or in turn with the work on the packets | [`session`] |

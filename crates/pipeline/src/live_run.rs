@@ -57,7 +57,7 @@ pub struct LiveRun<'a> {
     pub samples: Option<SampleFile>,
     /// Set by the caller to end the run in good order.
     pub stop: &'a AtomicBool,
-    /// End after so long, if set.
+    /// End after this time, if set.
     pub ends_after: Option<Duration>,
     /// End when so long no packet has come, once there were some, if set.
     pub idle_limit: Option<Duration>,
@@ -296,7 +296,7 @@ fn hints(
     hints.extend(state.notes.iter().cloned());
     if state.xdp.is_some_and(|xdp| xdp.mixed > 0) {
         hints.push(
-            "Some senders send packets in fragments, which only the kernel puts together: to keep their order, all of their \
+            "Some senders send packets in fragments, which only the kernel reassembles: to keep their order, all of their \
              packets come through the kernel's socket and not by AF_XDP. Raise the MTU on their way, or receive by sockets."
                 .to_owned(),
         );

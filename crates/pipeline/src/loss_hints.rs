@@ -47,7 +47,7 @@ fn silent_sources(sources: &[SourceLedger]) -> Vec<String> {
             u128::from(silence) >= SILENCE.as_nanos() && silence >= distance.saturating_mul(SILENT_PACKETS);
         is_silent.then(|| {
             format!(
-                "{} has sent nothing for the last {:.0} s, while others went on: look at its power, its link, and the \
+                "{} has sent nothing for the last {:.0} s, while others continued: look at its power, its link, and the \
                  way to this host (its queue of the network card, if packets come by AF_XDP)",
                 source.name,
                 Duration::from_nanos(silence).as_secs_f64()
@@ -66,8 +66,8 @@ fn regular_gaps(source: &SourceLedger) -> Option<String> {
     let equal = gaps.iter().all(|gap| gap.count == first.count);
     (regular && equal && first.count < period).then(|| {
         format!(
-            "of {} exactly {} of every {period} packets are missing: that is no overload. Look for links or switches that \
-             share packets among several ways, one of which leads nowhere",
+            "of {} exactly {} of every {period} packets are missing: this is not an overload. Look for links or switches that \
+             distribute packets over several paths, one of which leads nowhere",
             source.name, first.count
         )
     })
@@ -124,7 +124,7 @@ fn in_step_with_pulses(sources: &[SourceLedger], pulses: &PulseTrain) -> Option<
     (count >= PULSES && closeness >= CLOSENESS).then(|| {
         format!(
             "packets get lost in step with the pulses (in {count} pulses at about the same moment of their {:.1} ms): a buffer \
-             is too small for the peak, though it would do for the mean. Make receive.buffer (AF_XDP: receive.ring) larger",
+             is too small for the peak, though large enough for the mean. Make receive.buffer (AF_XDP: receive.ring) larger",
             period_ns / 1e6
         )
     })
@@ -145,7 +145,7 @@ fn lost_in_pieces(losses: &LossBreakdown) -> Option<String> {
 fn remedy(place: LossLocation) -> Option<&'static str> {
     Some(match place {
         LossLocation::SocketBuffer => {
-            "the socket's buffer was full: this program was too slow for the peak or was held up. A larger receive.buffer, a \
+            "the socket's buffer was full: this program was too slow for the peak or was delayed. A larger receive.buffer, a \
              core of its own (threads.receive.core) and input.threads = 2 help, in this order"
         }
         LossLocation::OwnQueue => {
@@ -153,7 +153,7 @@ fn remedy(place: LossLocation) -> Option<&'static str> {
              streams or a detector formed by several threads"
         }
         LossLocation::XdpRing | LossLocation::XdpMemory => {
-            "the rings of AF_XDP were full: this program was too slow for the peak or was held up. A larger receive.ring, a core \
+            "the rings of AF_XDP were full: this program was too slow for the peak or was delayed. A larger receive.ring, a core \
              of its own (threads.receive.core) and input.threads = 2 help, in this order"
         }
         LossLocation::KernelBacklog => {

@@ -82,7 +82,7 @@ fn add_losses(state: &mut LedgerState, run: &evforge_core::run_state::RunState) 
     }
 }
 
-/// What needs a person, then what the patterns of losses suggest.
+/// What needs attention, then what the patterns of losses suggest.
 pub(crate) fn alarms(states: &[(&str, &ObservedState)]) -> Vec<String> {
     let alarms = states.iter().flat_map(|(_, observed)| observed.run.all_alarms());
     let hints = states.iter().flat_map(|(_, observed)| observed.run.hints.iter().cloned());

@@ -130,7 +130,7 @@ pub struct Now {
     pub ledger: Option<LedgerState>,
     /// Where the events go, and how far that is.
     pub outputs: Vec<OutputView>,
-    /// What needs a person, in words; then what the pattern of losses suggests.
+    /// What needs attention, in words; then what the pattern of losses suggests.
     pub alarms: Vec<String>,
     /// Browsers watching now.
     pub clients: u64,

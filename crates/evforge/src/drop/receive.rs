@@ -47,7 +47,7 @@ pub(super) struct ReceiveArguments {
     /// The sender's report, read at the end: how many packets and bytes there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
-    /// End when no packet has come for so long, once there were some
+    /// End when no packet has come for this time, once there were some
     #[arg(long, value_name = "TIME")]
     idle: Option<TimeSpan>,
     /// End after so long (60s, 168h)
@@ -56,7 +56,7 @@ pub(super) struct ReceiveArguments {
     /// Receive buffer to ask the kernel for, for each stream
     #[arg(long, value_name = "SIZE", default_value = "64MB")]
     buffer: ByteSize,
-    /// Take packets one by one and not several in a piece (UDP_GRO): slower, but what the socket drops is counted exactly
+    /// Take packets one by one and not several in a piece (UDP_GRO): slower, but drops of the socket are counted exactly
     #[arg(long)]
     no_coalesce: bool,
     /// Cores of the receiving threads, in turn

@@ -64,7 +64,7 @@ pub(super) struct SendArguments {
     /// End each stream with the packet that reaches this many payload bytes
     #[arg(long, value_name = "SIZE")]
     bytes: Option<ByteSize>,
-    /// End after so long (60s, 168h)
+    /// End after this time (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// Provoke a fault in each stream; may be given several times. jump:packet=1000,distance=5 (0 repeats an identifier,
@@ -77,7 +77,7 @@ pub(super) struct SendArguments {
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
     #[arg(long)]
     segment: bool,
-    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket;
+    /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket;
     /// each stream takes one of its queues
     #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
     xdp: Option<String>,

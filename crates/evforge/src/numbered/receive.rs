@@ -29,19 +29,19 @@ pub(crate) struct ReceiveArguments {
     /// Receive buffer to ask the kernel for
     #[arg(long, value_name = "SIZE", default_value = "16MB")]
     buffer: ByteSize,
-    /// How long to spin for packets before sleeping; longer than they are apart, the core is never given up
+    /// How long to spin for packets before sleeping; if longer than the time between packets, the core is never released
     #[arg(long, value_name = "TIME", default_value = "50us")]
     spin: TimeSpan,
     /// Core of the receiving thread
     #[arg(long, value_name = "CORE")]
     core: Option<usize>,
-    /// Spend so much time on each packet, to be as slow as an application that does something with it
+    /// Spend this time on each packet, as an application that processes it would
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     work: TimeSpan,
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     sent: Vec<PathBuf>,
-    /// End when no packet has come for so long, once there were some
+    /// End when no packet has come for this time, once there were some
     #[arg(long, value_name = "TIME")]
     idle: Option<TimeSpan>,
     /// End after so long (60s, 168h)

@@ -45,14 +45,14 @@ pub(crate) struct SendArguments {
     /// End with the packet that reaches this many payload bytes
     #[arg(long, value_name = "SIZE")]
     bytes: Option<ByteSize>,
-    /// End after so long (60s, 168h)
+    /// End after this time (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT); auto: where there is a device behind the
     /// interface, which makes single packets of them
     #[arg(long, value_name = "CHOICE", default_value = "auto")]
     segment: SegmentChoice,
-    /// Send by AF_XDP through this network interface, as whole frames past the kernel's protocols, instead of a socket;
+    /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket;
     /// each flow takes one of its queues
     #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
     xdp: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) struct SendArguments {
     /// Core of the sending thread
     #[arg(long, value_name = "CORE")]
     core: Option<usize>,
-    /// Provoke a fault in each flow; may be given several times. lose:packet=1000, twice:packet=1000,
+    /// Inject a fault in each flow; may be given several times. lose:packet=1000, twice:packet=1000,
     /// late:packet=1000,by=3, jump:packet=1000,distance=5 (0 repeats a number, -3 goes back)
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,

@@ -13,9 +13,9 @@ use crate::clock::SystemClock;
 pub struct SessionLimits<'a> {
     /// Set by the caller to end it.
     pub stop: &'a AtomicBool,
-    /// End after so long, if set.
+    /// End after this time, if set.
     pub ends_after: Option<Duration>,
-    /// End when no packet has come for so long, once there were some, if set.
+    /// End when no packet has come for this time, once there were some, if set.
     pub idle_limit: Option<Duration>,
 }
 

@@ -102,7 +102,7 @@ impl UdpSender {
     }
 
     /// The same by AF_XDP: frames with their headers and checksums made here leave through the interface with this name,
-    /// past the kernel's protocols, its filters and its queues; the kernel copies them. `segment` has no effect. The way
+    /// bypassing the kernel's protocols, its filters and its queues; the kernel copies them. `segment` has no effect. The way
     /// to the destination and the neighbour's hardware address are asked of the kernel once, here. Needs `CAP_NET_RAW`,
     /// and memory to lock (8.4 MB); IPv4 only.
     ///

@@ -8,7 +8,7 @@ evforge_core::counters! {
         steered: Information, Packets, "Frames steered to an AF_XDP socket.";
         no_socket: Information, Packets, "Frames for the port in a queue without AF_XDP socket: left to the kernel, and received by the kernel socket.";
         other_port: Information, Packets, "UDP to another port or address: left to the kernel.";
-        fragments: Information, Packets, "Fragments of IP packets: left to the kernel, which puts them together for the kernel socket.";
+        fragments: Information, Packets, "Fragments of IP packets: left to the kernel, which reassembles them for the kernel socket.";
         extended: Information, Packets, "IPv4 with options and IPv6 with extension headers: left to the kernel, and received by the kernel socket.";
         mixed: Information, Packets, "Whole frames of senders that also send fragments: left to the kernel as well, and received by the kernel socket, so that the packets of a sender stay in order.";
         not_udp: Information, Packets, "Frames that are no UDP (ARP, ICMP and the like): left to the kernel.";

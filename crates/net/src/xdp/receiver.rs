@@ -32,7 +32,7 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// How often it is tried to attach to an interface again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Receives UDP datagrams from the queues of one network interface, past the kernel's protocols.
+/// Receives UDP datagrams from the queues of one network interface, bypassing the kernel's protocols.
 pub struct XdpReceiver {
     options: XdpOptions,
     /// None while the interface is not there.
