@@ -43,8 +43,19 @@ SHARED = Path(os.environ.get("EVFORGE_SHARED", ROOT.parent / "shared"))
 PATIENCE = 120
 
 # Keys of the report that have other names now: old path -> new path, `*` for a number in a list. What lies below a path
-# follows it: {"streams/*/counters/hits": "streams/*/counters/signals"}.
-RENAMED = {}
+# follows it: {"streams/*/counters/hits": "streams/*/counters/signals"}. Release 0.2 has renamed these counters.
+RENAMED_COUNTERS = {
+    "leaps": "forward_jumps",
+    "unconfirmed_leap": "unconfirmed_jump",
+    "idle_packets": "heartbeats",
+    "packets_no_idle_time": "packets_no_heartbeat_time",
+    "mean_values": "averages",
+}
+RENAMED = {
+    f"streams/*/{part}/{old}": f"streams/*/{part}/{new}"
+    for part in ("counters", "discarded", "packets/discarded")
+    for old, new in RENAMED_COUNTERS.items()
+}
 
 # Paths of the report, and what lies below them, that legitimately differ from run to run.
 IGNORED = {"evforge", "elapsed_s", "sinks/*/latency"}
@@ -191,12 +202,12 @@ def call(arguments, folder):
 # --- the cases -----------------------------------------------------------------------------------------------------
 
 
-def config_path(name, folder):
+def config_path(name, folder, configs=CONFIGS):
     if name in TEST_CONFIGS:
         path = folder / f"{name}.toml"
         path.write_text(TEST_CONFIGS[name])
         return path
-    return CONFIGS / f"{name}.toml"
+    return configs / f"{name}.toml"
 
 
 def write_packets(path, packets):
@@ -220,7 +231,7 @@ def vector_packets(path, config):
     return [with_header(sequence, pulses) for sequence, pulses in enumerate(ESS_PULSES)]
 
 
-def simulated_cases(old, folder, wanted):
+def simulated_cases(old, old_configs, folder, wanted):
     names = sorted(path.relative_to(CONFIGS).with_suffix("").as_posix() for path in CONFIGS.rglob("*.toml"))
     for name in names:
         if name in NOT_SIMULATED or not wanted(f"simulated {name}"):
@@ -229,7 +240,7 @@ def simulated_cases(old, folder, wanted):
             capture = folder / f"{name.replace('/', '-')}{'-faults' if faults else ''}.pcapng"
             settings = [part for setting in SIMULATED_WITH.get(name, []) for part in ("--set", setting)]
             given = [part for fault in faults for part in ("--fault", fault)]
-            config = config_path(name, folder)
+            config = config_path(name, folder, old_configs)
             call(
                 [old, "simulate", "--config", config, "--pulses", SIMULATED_PULSES, "--seed", "7", "--output", capture]
                 + settings + given,
@@ -404,9 +415,9 @@ def compare_nexus(old, new):
     return None
 
 
-def compare(case, binaries, folder, doctored):
+def compare(case, binaries, old_configs, folder, doctored):
     """The number of events, the first difference or none, and the keys that are new."""
-    config = config_path(case.config, folder)
+    configs = [config_path(case.config, folder, configs) for configs in (old_configs, CONFIGS)]
     folders = [folder / name for name in ("old", "new")]
     for below in folders:
         below.mkdir(exist_ok=True)
@@ -415,7 +426,7 @@ def compare(case, binaries, folder, doctored):
     with ThreadPoolExecutor(2) as pool:
         runs = [
             pool.submit(run, binary, case, config, below, further)
-            for binary, below, further in zip(binaries, folders, [[], doctored])
+            for binary, config, below, further in zip(binaries, configs, folders, [[], doctored])
         ]
         failures = [failure and str(failure) for failure in (run.exception() for run in runs)]
     if any(failures):
@@ -452,6 +463,10 @@ def main():
         "--doctor", metavar="KEY=VALUE", action="append", default=[],
         help="set this for the new build only, to see that the difference is noticed",
     )
+    parser.add_argument(
+        "--old-configs", metavar="FOLDER", type=Path, default=CONFIGS,
+        help="configs/ of the old build's checkout, where a key of the configuration has another name now",
+    )
     options = parser.parse_args()
     binaries = [options.old.resolve(), options.new.resolve()]
     for binary in binaries:
@@ -462,7 +477,7 @@ def main():
         print(f"the reference data are not at {SHARED} (EVFORGE_SHARED): simulated captures only")
     with tempfile.TemporaryDirectory(prefix="compare-builds-") as folder:
         folder = Path(folder)
-        simulated = simulated_cases(binaries[0], folder, lambda name: options.only in name or name in options.only)
+        simulated = simulated_cases(binaries[0], options.old_configs.resolve(), folder, lambda name: options.only in name or name in options.only)
         for case in (case for cases in (simulated, capture_cases(), vector_cases(folder)) for case in cases):
             name = case if isinstance(case, str) else case.name
             if options.only not in name:
@@ -471,7 +486,7 @@ def main():
                 without.append(name)
                 print(f"{name}: no configuration", flush=True)
                 continue
-            events, difference, keys = compare(case, binaries, folder, options.doctor)
+            events, difference, keys = compare(case, binaries, options.old_configs.resolve(), folder, options.doctor)
             new_keys |= keys
             if difference:
                 differing.append(name)

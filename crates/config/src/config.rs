@@ -269,16 +269,16 @@ fn section_of(tables: &Tables<'_>) -> Result<Option<&'static str>, SettingsError
     let mut present = SECTIONS.into_iter().filter(|section| tables.has(section));
     let section = present.next();
     if let (Some(first), Some(other)) = (section, present.next()) {
-        let problem = format!("a second detector beside [{first}]: take one of the two out");
+        let problem = format!("a second detector in addition to [{first}]: take one of the two out");
         return SettingsError::refuse(other, problem);
     }
     match section {
         Some(section) if tables.has(ESS) && !section.starts_with(ESS_DETECTORS) => {
-            let problem = format!("is for detectors of today's ESS readout, which [{section}] is not");
+            let problem = format!("is for detectors of the ESS readout, which [{section}] is not");
             SettingsError::refuse(ESS, problem)
         }
         Some(section) if !tables.has(ESS) && section.starts_with(ESS_DETECTORS) => {
-            let problem = format!("[{section}] needs a table [ess] beside it, with the type of the detector");
+            let problem = format!("[{section}] needs a table [ess] as well, with the type of the detector");
             SettingsError::refuse(ESS, problem)
         }
         section => Ok(section),

@@ -13,7 +13,7 @@ pub struct RegionThreads {
 }
 
 impl RegionThreads {
-    /// So many threads in all, at least two.
+    /// This many threads in all, at least two.
     ///
     /// # Errors
     /// If the system gives no more threads.

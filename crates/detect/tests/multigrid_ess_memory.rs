@@ -1,4 +1,4 @@
-//! The memory of a Multi-Grid with today's readout is bounded whatever it is fed, and forming events does not
+//! The memory of a Multi-Grid with the ESS readout is bounded whatever it is fed, and forming events does not
 //! allocate.
 //!
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.

@@ -1,4 +1,4 @@
-//! Beam monitors from packets of today's ESS readout to a NeXus file, a CSV file and the report.
+//! Beam monitors from packets of the ESS readout to a NeXus file, a CSV file and the report.
 #![allow(clippy::unwrap_used)]
 
 mod common;

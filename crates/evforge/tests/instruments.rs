@@ -27,7 +27,7 @@ enum Packets {
     Recorded(&'static str),
     /// What `evforge simulate` makes for the configuration.
     Simulated,
-    /// Neutrons by hand, in today's ESS readout.
+    /// Neutrons by hand, in the ESS readout.
     ByHand(fn() -> Neutrons),
 }
 

@@ -20,7 +20,7 @@ fn succeed(output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// One detector of each kind, in the prototype's and in today's readout.
+/// One detector of each kind, in the prototype's and in the ESS readout.
 const DETECTORS: [&str; 7] = ["sonde", "multigrid", "trex", "multiblade", "freia", "gdgem", "nmx"];
 
 #[test]

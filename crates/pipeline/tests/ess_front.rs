@@ -1,4 +1,4 @@
-//! What holds for every detector of today's ESS readout before its own records are looked at (ESS readout formats,
+//! What holds for every detector of the ESS readout before its own records are looked at (ESS readout formats,
 //! section 1), shown with a beam monitor, whose every readout is an event.
 
 use evforge_config::Config;

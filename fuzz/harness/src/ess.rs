@@ -1,4 +1,4 @@
-//! Single packets of today's ESS readout: the header with VMM3a records or with those of beam monitors.
+//! Single packets of the ESS readout: the header with VMM3a records or with those of beam monitors.
 
 use evforge_wire::ess::beam_monitor::MonitorPayload;
 use evforge_wire::ess::{

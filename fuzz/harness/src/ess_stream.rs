@@ -1,4 +1,4 @@
-//! Streams of packets into the pipelines of today's ESS readout.
+//! Streams of packets into the pipelines of the ESS readout.
 
 use crate::packet_stream::form_stream;
 use evforge_config::Config;

@@ -15,9 +15,9 @@
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout_stream`](adc_readout::adc_readout_stream) | streams of them | as `gdgem` |
-//! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of today's ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
-//! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of today's ESS readout with records of beam monitors | the same |
-//! | [`ess_stream`](ess_stream::ess_stream) | streams of packets of today's ESS readout | as `gdgem`; every event has its pulse |
+//! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of the ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
+//! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of the ESS readout with records of beam monitors | the same |
+//! | [`ess_stream`](ess_stream::ess_stream) | streams of packets of the ESS readout | as `gdgem`; every event has its pulse |
 //! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |

@@ -125,6 +125,6 @@ mod tests {
         assert_eq!(plugin(&config).settings, "a = \"b\"\nnx = 5\n");
         std::fs::write(&path, "name = 'x'\n[adc_readout]\nchannels = 4\n").unwrap();
         let error = Config::read_with_library(Some(&path), library, &[]).unwrap_err().to_string();
-        assert!(error.contains("a second detector beside [adc_readout]"), "{error}");
+        assert!(error.contains("a second detector in addition to [adc_readout]"), "{error}");
     }
 }

@@ -180,9 +180,9 @@ fn a_configuration_has_exactly_one_detector() {
 #[test]
 fn todays_readout_needs_its_common_table_and_others_refuse_it() {
     let error = parse("name = \"none\"\n[ess_beam_monitors]\n", &[]).unwrap_err();
-    assert!(error.contains("ess: [ess_beam_monitors] needs a table [ess] beside it"), "{error}");
+    assert!(error.contains("ess: [ess_beam_monitors] needs a table [ess] as well"), "{error}");
     let error = parse(&format!("{GOOD}[ess]\ntype = 'nmx'\n"), &[]).unwrap_err();
-    assert!(error.contains("ess: is for detectors of today's ESS readout, which [gdgem] is not"), "{error}");
+    assert!(error.contains("ess: is for detectors of the ESS readout, which [gdgem] is not"), "{error}");
     let with = |ess: &str| parse(&format!("name = 'm'\n[ess]\n{ess}\n[ess_beam_monitors]\n"), &[]);
     for (ess, expected) in [
         ("type = 'cbn'", "test.toml:3:8: ess.type: found `cbn`, expected a number or one of "),

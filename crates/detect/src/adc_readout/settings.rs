@@ -9,7 +9,7 @@ pub const MOST_CHANNELS: u16 = 256;
 /// Samples of a mean at most.
 pub const MOST_SAMPLES: u32 = 1 << 20;
 
-/// Which moment of its samples a mean value is given.
+/// Which moment of its samples the time of an average is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeLocation {
@@ -21,7 +21,7 @@ pub enum TimeLocation {
     End,
 }
 
-/// How mean values are made.
+/// How waveforms are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AveragingSettings {
@@ -42,7 +42,7 @@ pub struct AdcReadoutSettings {
     /// reference does for the time of a peak.
     #[serde(default, rename = "oversampling", deserialize_with = "ignored")]
     pub ignore_oversampling: bool,
-    /// How mean values are made; none if they are not wanted.
+    /// How waveforms are averaged; none if they are not.
     pub averaging: Option<AveragingSettings>,
 }
 
@@ -54,7 +54,7 @@ impl AdcReadoutSettings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if !(1..=MOST_CHANNELS).contains(&self.channels) {
             let problem = format!("{} is not in 1..={MOST_CHANNELS}", self.channels);

@@ -75,7 +75,7 @@ impl BeamMonitorSettings {
     /// Checks the settings; keys are those of the section, and `monitor[n].key`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.ring >= RINGS {
             let problem = format!("{} is not in 0..={}", self.ring, RINGS - 1);

@@ -1,4 +1,4 @@
-//! Settings that all detectors of today's readout share.
+//! Settings that all detectors of the ESS readout share.
 
 use super::ticks;
 use crate::calibration::{ChannelCalibration, Line};
@@ -43,7 +43,7 @@ impl EssSettings {
     /// Checks the settings; keys begin with `ess.`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         let queues = 0..OUTPUT_QUEUES as u8;
         if let Some(queue) = self.output_queues.iter().find(|queue| !queues.contains(queue)) {
@@ -223,7 +223,7 @@ impl VmmSettings {
     /// Checks the settings; keys are `hybrid[n].key` and `mask[n].key`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.hybrids.is_empty() {
             return SettingsError::refuse("hybrid", "no hybrid is configured: add [[….hybrid]] entries");

@@ -37,7 +37,7 @@ pub enum TimeConvention {
     /// The EFU of 2018 (section 4.4): trigger time + unsigned offset × 4095 crossings + crossing + TDC.
     #[serde(rename = "trigger-period-2018")]
     TriggerPeriod2018,
-    /// Today's (section 4.3): marker + signed offset × 4096 crossings + crossing + 1.5 crossings − TDC.
+    /// The current one (section 4.3): marker + signed offset × 4096 crossings + crossing + 1.5 crossings − TDC.
     #[serde(rename = "signed-offset")]
     SignedOffset,
 }

@@ -203,7 +203,7 @@ impl GdGemSettings {
     /// no memory, however much of it they ask for.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.check_each()?;
         let time = HitTime::new(&self.time, self.format)?;

@@ -83,7 +83,7 @@ pub struct PositionSettings {
     pub lower_uncertainty_limit: Option<u16>,
     /// Both planes' upper uncertainty must stay below this, if set.
     pub upper_uncertainty_limit: Option<u16>,
-    /// Both planes must have so many hits, if set.
+    /// Both planes must have at least this many hits, if set.
     pub minimum_hits: Option<u32>,
     /// How far an event may reach, if that matters.
     pub spans: Option<SpanSettings>,
@@ -205,7 +205,7 @@ impl TrackSettings {
     /// Checks everything but the order of time and [`TrackSettings::check_group_span`].
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         for (name, plane) in ["x", "y"].iter().zip(&self.clustering) {
             let key = |key| format!("clustering.{name}.{key}");

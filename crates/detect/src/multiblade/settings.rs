@@ -10,9 +10,9 @@ use serde::de::MapAccess;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
-    /// So many ticks after its first hit.
+    /// A fixed time in ticks after its first hit.
     Box,
-    /// So many ticks after its latest hit.
+    /// A fixed time in ticks after its latest hit.
     Gap,
 }
 
@@ -133,7 +133,7 @@ impl WindowSettings {
     /// Checks the settings; keys begin with `window.`, or are `sorting.max_group_hits`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self, max_group_hits: usize) -> Result<(), SettingsError> {
         if self.ticks == 0 || self.ticks > i32::MAX as u32 {
             return SettingsError::refuse("window.ticks", "must be in 1..2^31");

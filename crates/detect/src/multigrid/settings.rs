@@ -274,7 +274,7 @@ impl MesytecSettings {
     /// Checks every setting, alone and with the others. Settings that pass make a detector.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if !(1..=MOST_BUSES).contains(&self.buses.len()) {
             let problem = format!("a detector has 1 to {MOST_BUSES} [[multigrid.bus]] entries");
@@ -413,7 +413,7 @@ impl CncsSettings {
     /// Checks every setting, alone and with the others. Settings that pass make a detector.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         let geometry = self
             .geometry()
@@ -470,7 +470,7 @@ impl MultiGridSettings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         match self {
             Self::Mesytec(settings) => settings.check(),

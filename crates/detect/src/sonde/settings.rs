@@ -108,7 +108,7 @@ impl SondeSettings {
     /// Checks the settings, alone and with one another.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         if self.geometry.pixel_count() >= PAYLOAD_LIMIT {
             let problem = format!("{} pixels are too many: at most 2^23 - 1", self.geometry.pixel_count());
@@ -130,7 +130,7 @@ impl SondeSettings {
     /// The length of a tick.
     ///
     /// # Errors
-    /// If it cannot be.
+    /// If it is invalid.
     pub fn tick_length(&self) -> Result<TickLength, SettingsError> {
         self.time.tick.map_or(Ok(TickLength::RAW), |tick| TickLength::of(tick, "tick"))
     }

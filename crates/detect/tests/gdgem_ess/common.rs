@@ -1,4 +1,4 @@
-//! A Gd-GEM of two small panels in today's readout, and packets for it.
+//! A Gd-GEM of two small panels in the ESS readout, and packets for it.
 
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;

@@ -1,4 +1,4 @@
-//! A Gd-GEM in today's ESS readout (section 3, "NMX"): positions, limits, pulses, and that everything is accounted
+//! A Gd-GEM in the ESS readout (section 3, "NMX"): positions, limits, pulses, and that everything is accounted
 //! for.
 
 mod common;

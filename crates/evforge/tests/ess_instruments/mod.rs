@@ -1,4 +1,4 @@
-//! Neutrons by hand for the instruments with today's ESS readout: their records, and the pixels where they are.
+//! Neutrons by hand for the instruments with the ESS readout: their records, and the pixels where they are.
 
 mod gdgem;
 mod multiblade;

@@ -59,7 +59,7 @@ impl Damage {
     }
 }
 
-/// A header of today's readout that breaks one of the rules 1 to 10 is not that of any queue, so its number means
+/// A header of the ESS readout that breaks one of the rules 1 to 10 is not that of any queue, so its number means
 /// nothing (ESS readout formats, section 1); of rules after that it does.
 const ESS_DAMAGES: &[Damage] = &[
     corrupt("bit=0", "packets_wrong_padding").with_number(),

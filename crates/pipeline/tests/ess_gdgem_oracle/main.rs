@@ -1,4 +1,4 @@
-//! A Gd-GEM with today's readout, in production against a plain model, over random hits.
+//! A Gd-GEM with the ESS readout, in production against a plain model, over random hits.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! A Gd-GEM with today's readout by the definitions of the ESS readout formats, section 3, as plainly as they can be
+//! A Gd-GEM with the ESS readout by the definitions of the ESS readout formats, section 3, as plainly as they can be
 //! written: clusters of each plane, clusters that are close in time, limits, one pixel. Slow, and without anything of
 //! the production code.
 

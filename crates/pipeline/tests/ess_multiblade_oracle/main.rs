@@ -1,4 +1,4 @@
-//! Multi-Blades with today's readout, in production against a plain model, over random readouts.
+//! Multi-Blades with the ESS readout, in production against a plain model, over random readouts.
 
 #[path = "../common/mod.rs"]
 mod common;

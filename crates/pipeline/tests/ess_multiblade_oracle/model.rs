@@ -1,4 +1,4 @@
-//! A Multi-Blade with today's readout by the definitions of the ESS readout formats, sections 2.1 and 3, as plainly
+//! A Multi-Blade with the ESS readout by the definitions of the ESS readout formats, sections 2.1 and 3, as plainly
 //! as they can be written: clusters of each plane first, then clusters that are close in time, then one pixel. Slow,
 //! and without anything of the production code.
 

@@ -1,4 +1,4 @@
-//! Multi-Grids with today's readout, in production against a plain model, over random readouts.
+//! Multi-Grids with the ESS readout, in production against a plain model, over random readouts.
 
 #[path = "../common/mod.rs"]
 mod common;

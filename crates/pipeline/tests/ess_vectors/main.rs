@@ -1,4 +1,4 @@
-//! The reference's unit tests of today's ESS readout that need a detector, replayed (ESS readout formats, sections 2
+//! The reference's unit tests of the ESS readout that need a detector, replayed (ESS readout formats, sections 2
 //! and 3; header and record checks are those of `evforge-wire`'s conformance test).
 //!
 //! The exported bytes are mostly payloads; the tests set pulses and detector in their code, which is not exported.

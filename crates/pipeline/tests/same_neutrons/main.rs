@@ -1,4 +1,4 @@
-//! The same neutrons in the electronics of a prototype and in today's ESS readout give the same pixels, at the same
+//! The same neutrons in the electronics of a prototype and in the ESS readout give the same pixels, at the same
 //! times but for the length of a tick: what forms events is the same, whatever reads the detector out.
 
 #[path = "../common/mod.rs"]
@@ -13,7 +13,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_wire::ess::EssTime;
 use std::path::Path;
 
-/// The pulse that today's readout tells; the clocks of prototypes begin there.
+/// The pulse that the ESS readout tells; the clocks of prototypes begin there.
 const PULSE: EssTime = EssTime { seconds: 1_700_000_000, ticks: 0 };
 
 /// An event: nanoseconds after [`PULSE`], and pixel.

@@ -1,4 +1,4 @@
-//! The reference's unit tests of today's readout (vectors `ess`), document "ESS readout formats", sections 1
+//! The reference's unit tests of the ESS readout (vectors `ess`), document "ESS readout formats", sections 1
 //! (header), 2.1 (VMM3a) and 2.4 (beam monitors).
 //!
 //! Every file and every test of the vectors' index has its line in [`cases::CASES`]. What a test states beyond

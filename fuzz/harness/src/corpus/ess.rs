@@ -1,4 +1,4 @@
-//! Single packets of today's ESS readout.
+//! Single packets of the ESS readout.
 
 use super::Seed;
 use super::packets::spoilt;

@@ -1,4 +1,4 @@
-//! Streams of packets of today's ESS readout.
+//! Streams of packets of the ESS readout.
 
 use super::Seed;
 use super::packets::{self, spoilt};

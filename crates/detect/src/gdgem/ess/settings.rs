@@ -1,4 +1,4 @@
-//! Settings of a Gd-GEM in today's readout, and which strip a channel is.
+//! Settings of a Gd-GEM in the ESS readout, and which strip a channel is.
 
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::{
@@ -109,7 +109,7 @@ impl EssGdGemSettings {
     /// Checks every setting, alone and with the others.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.ess.check()?;
         let tracks = self.tracks();

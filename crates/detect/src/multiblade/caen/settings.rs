@@ -180,7 +180,7 @@ impl MultiBladeSettings {
     /// Checks the settings, alone and with one another.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         TickLength::of(self.tick, "tick")?;
         self.sorting.check()?;

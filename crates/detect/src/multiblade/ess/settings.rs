@@ -1,4 +1,4 @@
-//! Settings of a Multi-Blade with today's readout, and the detector made of them.
+//! Settings of a Multi-Blade with the ESS readout, and the detector made of them.
 
 use super::layout::{CassetteLayout, STRIPS, WIRES};
 use crate::ess::settings::HYBRID_CHANNELS;
@@ -150,7 +150,7 @@ impl EssMultiBladeSettings {
     /// `ess.`.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), SettingsError> {
         let in_sorting = |error: SettingsError| match error.key.starts_with("sorting.") {
             true => SettingsError { key: format!("ess.{}", error.key), ..error },
@@ -192,7 +192,7 @@ impl EssMultiBladeSettings {
     /// The hybrids, with what their channels are. The target of a channel is the place of its cassette in the list.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let numbered = self.cassettes.iter().zip(0..=u16::MAX);
         let mut hybrids: Vec<HybridSettings> =
@@ -236,7 +236,7 @@ impl EssMultiBladeSettings {
     /// The detector.
     ///
     /// # Errors
-    /// The first setting that cannot be.
+    /// The first invalid setting.
     pub fn detector(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
         self.check()?;
         let sorting = &self.ess.sorting;
