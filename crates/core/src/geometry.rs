@@ -27,7 +27,7 @@ pub struct LogicalGeometry {
     panels: u32,
 }
 
-/// Why a geometry cannot be: a side of length 0, or more pixels than a 32-bit id can number.
+/// Why a geometry is invalid: a side of length 0, or more pixels than a 32-bit id can number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a geometry of {} x {} x {} pixels in {} panels cannot be numbered: each side must be at least 1 and the number of \

@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-/// Why a line cannot be.
+/// Why a line is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LineError {
     /// An offset that is no number or too large.

@@ -30,7 +30,7 @@ pub enum DumpError {
     },
     /// HDF5 cannot open the file.
     #[error(
-        "{path} begins like an HDF5 file, but cannot be read: HDF5 says: {cause}. It is damaged, or was cut when it \
+        "{path} begins like an HDF5 file, but cannot be read: HDF5 reports: {cause}. It is damaged, or was cut when it \
          was copied: fetch it again from its origin"
     )]
     Damaged {
@@ -82,7 +82,7 @@ pub enum DumpError {
     },
     /// Rows could not be read.
     #[error(
-        "the table {table} of {path} cannot be read from row {row} of {rows} on: HDF5 says: {cause}. The rows before \
+        "the table {table} of {path} cannot be read from row {row} of {rows} on: HDF5 reports: {cause}. The rows before \
          it have been read"
     )]
     Read {

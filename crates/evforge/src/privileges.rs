@@ -6,7 +6,7 @@ use evforge_net::helper::Helper;
 use evforge_net::privileges::{drop_all, is_secure_execution};
 use evforge_net::user::User;
 
-/// Starts the helper where it may be needed, then gives up every privilege and becomes `user`, if one is named.
+/// Starts the helper where it may be needed, then drops every privilege and becomes `user`, if one is named.
 ///
 /// # Errors
 /// If there is no such user, or privileges cannot be given up; then nothing may go on. And if the program's file has
@@ -43,7 +43,7 @@ pub(crate) fn give_up(uses_the_network: bool, user: Option<&str>) -> Result<(), 
 /// What to add to an error: root without privileges may do less than is expected of it.
 pub(crate) fn advice(error: &str) -> Option<&'static str> {
     (User::is_root() && error.contains("Permission denied")).then_some(
-        "evforge gives up root's privileges, so files of other users are closed to it. Name the user that it is to \
+        "evforge drops root's privileges, so files of other users are closed to it. Name the user that it is to \
          become: --user \"$SUDO_USER\"",
     )
 }

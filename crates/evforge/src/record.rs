@@ -34,7 +34,7 @@ pub(crate) struct RecordArguments {
     /// End after this time (60s, 2h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
-    /// End when no packet has come for so long, once there were some
+    /// End when no packet has come for this time, once there were some
     #[arg(long, value_name = "TIME")]
     idle: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each port

@@ -40,7 +40,7 @@ pub(crate) struct ReplayArguments {
     /// Begin each further capture this long after the end of the one before, whatever their time stamps are
     #[arg(long, value_name = "TIME", conflicts_with = "merge")]
     pause: Option<evforge_config::TimeSpan>,
-    /// Keep the capture's own timing, so many times faster
+    /// Keep the capture's own timing, N times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, conflicts_with_all = ["rate", "unpaced"])]
     speed: f64,
     /// Send at this rate instead: 10kpps, 1.2Mpps, 800Mbit/s

@@ -58,11 +58,11 @@ pub(crate) struct RunArguments {
     /// End after this time (60s, 2h); live runs only
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
-    /// End when no packet has come for so long, once there were some; of a live run only
+    /// End when no packet has come for this time, once there were some; live runs only
     #[arg(long, value_name = "TIME")]
     idle: Option<TimeSpan>,
-    /// Record the packets beside, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Of a live
-    /// run only; it never holds up the event formation (docs/record.md)
+    /// Also record the packets, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Live runs
+    /// only; it never holds up the event formation (docs/record.md)
     #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", conflicts_with = "input")]
     record: Option<PathBuf>,
     #[command(flatten)]

@@ -25,7 +25,7 @@ impl Readiness {
             tv_nsec: patience.subsec_nanos() as _,
         };
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: so many entries, valid for writes; the timeout is valid for reads; no signal mask.
+        // SAFETY: this many entries, valid for writes; the timeout is valid for reads; no signal mask.
         let ready = unsafe { libc::ppoll(self.0.as_mut_ptr(), count, &timeout, std::ptr::null()) };
         if ready >= 0 {
             return Ok(ready > 0);

@@ -29,8 +29,8 @@ pub enum CreateError {
     /// The library does not take the settings; its own words.
     #[error("the library refuses the settings: {0}")]
     Settings(String),
-    /// What the library says of the detector cannot be.
-    #[error("what the library describes cannot be: {0}")]
+    /// What the library says of the detector is invalid.
+    #[error("what the library describes is invalid: {0}")]
     Description(String),
 }
 
@@ -275,7 +275,7 @@ impl PluginDetector {
         self.buffer.accept(written, self.geometry)?;
         if let Err(problem) = self.audit(host) {
             self.buffer.forget();
-            return Err(format!("left counts that cannot be: {problem}"));
+            return Err(format!("left impossible counts: {problem}"));
         }
         (self.taken, self.counters.events) = (host.taken, host.events);
         Ok(taken)

@@ -42,7 +42,7 @@ pub struct ElectronicsSettings {
     pub dead_channels: Option<f64>,
     /// Least amplitude that is digitised.
     pub threshold: Option<u16>,
-    /// For so long after a hit a channel digitises no other.
+    /// How long after a hit a channel digitises no other.
     pub dead_time: Option<TimeSpan>,
     /// Standard deviation of the time stamp.
     pub jitter: Option<TimeSpan>,

@@ -10,7 +10,7 @@ pub struct LossLine {
     pub title: &'static str,
     /// How many packets.
     pub packets: u64,
-    /// Where they were lost, in words that go on after the number.
+    /// Where they were lost, in words that follow the number.
     pub location: String,
 }
 

@@ -37,7 +37,7 @@ evforge_core::counters! {
         pulses_repeated: Information, Times, "Pulses that are reported as their own previous pulse.";
         pulses_backwards: Information, Times, "Pulses earlier than the one reported before by the same queue.";
         pulses_irregular: Information, Times, "Pulses whose distance from the previous one is not the period within 1 percent.";
-        pulses_late: Information, Times, "Pulses told after their time had been closed: events may be filed under the pulse before.";
+        pulses_late: Information, Times, "Pulses reported after their time had been closed: events may be filed under the pulse before.";
         pulses_unconfirmed: Information, Times, "Pulses with a forward jump in time that the next packet did not confirm.";
         pulses_refused: Information, Times, "Pulses that found no room to wait for their time.";
         time_source_timing: Information, Packets, "Packets whose time source and synchronisation source disagree, used or not.";

@@ -50,7 +50,7 @@ pub(super) struct ReceiveArguments {
     /// End when no packet has come for this time, once there were some
     #[arg(long, value_name = "TIME")]
     idle: Option<TimeSpan>,
-    /// End after so long (60s, 168h)
+    /// End after this time (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each stream

@@ -58,7 +58,7 @@ pub(super) struct SendArguments {
     /// Pause of a data generator at the end of each packet
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     pause_per_packet: TimeSpan,
-    /// End after so many blocks of each data generator
+    /// End after N blocks of each data generator
     #[arg(long, value_name = "NUMBER")]
     blocks: Option<u64>,
     /// End each stream with the packet that reaches this many payload bytes
@@ -67,7 +67,7 @@ pub(super) struct SendArguments {
     /// End after this time (60s, 168h)
     #[arg(long = "for", value_name = "TIME")]
     ends_after: Option<TimeSpan>,
-    /// Provoke a fault in each stream; may be given several times. jump:packet=1000,distance=5 (0 repeats an identifier,
+    /// Inject a fault in each stream; may be given several times. jump:packet=1000,distance=5 (0 repeats an identifier,
     /// -3 goes back), lose:packet=1000, twice:packet=1000, late:packet=1000,by=3, flip:packet=1000,bit=77
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<Fault>,

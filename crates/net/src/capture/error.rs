@@ -112,14 +112,14 @@ pub enum CaptureError {
     },
     /// The file exists and is something that must not be replaced (a directory, a device).
     #[error(
-        "{path} exists and is not a plain file: a capture is written beside its target and then renamed, which \
+        "{path} exists and is not a plain file: a capture is written next to its target and then renamed, which \
          would replace it. Name a file."
     )]
     NotReplaceable {
         /// The file that was to be made.
         path: PathBuf,
     },
-    /// The packet cannot be told in this format.
+    /// The packet cannot be expressed in this format.
     #[error("packet {packet} cannot be written to {path}: {reason}")]
     Unwritable {
         /// The file that is being made.

@@ -14,7 +14,7 @@ use super::utc::utc;
 
 /// Names that are tried before it is believed that none is free.
 const ATTEMPTS: u32 = 100;
-/// A symbolic link is not followed. (A file that is made anew never follows one; this says it a second time.)
+/// A symbolic link is not followed. (A newly created file never follows one; this says it a second time.)
 const NO_LINK: i32 = libc::O_NOFOLLOW;
 
 /// A file under a temporary name next to its target. It is renamed by [`StagedName::finish`] and removed when this is

@@ -61,7 +61,7 @@ pub enum XdpError {
         /// Its reason, in whole sentences.
         message: String,
     },
-    /// The kernel socket beside could not be opened or failed.
+    /// The kernel socket alongside could not be opened or failed.
     Beside(#[source] ReceiveError),
     /// The system failed to receive.
     Receive {

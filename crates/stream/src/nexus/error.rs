@@ -38,7 +38,7 @@ pub enum NexusError {
         cause: std::io::Error,
     },
     /// The HDF5 library refused.
-    #[error("cannot {attempt} of {path}: HDF5 says: {cause}")]
+    #[error("cannot {attempt} of {path}: HDF5 reports: {cause}")]
     Hdf5 {
         /// What was attempted: "create the layout", "open".
         attempt: &'static str,
@@ -49,7 +49,7 @@ pub enum NexusError {
     },
     /// Writing failed in mid-run; the writer takes no more events.
     #[error(
-        "cannot {attempt} in {path}: HDF5 says: {cause}. The {safe} events up to the last commit are safe in \
+        "cannot {attempt} in {path}: HDF5 reports: {cause}. The {safe} events up to the last commit are safe in \
          the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
          by `evforge write --recover {path}`"
     )]
@@ -97,7 +97,7 @@ pub enum NexusError {
         cause: String,
     },
     /// There is a file at the path of an output already.
-    #[error("the file {0} exists already: choose another name, or say --if-exists overwrite or number")]
+    #[error("the file {0} exists already: choose another name, or give --if-exists overwrite or number")]
     NameTaken(PathBuf),
     /// The writer has failed before and takes no more events.
     #[error("{path} takes no more events since writing failed; {safe} events are safe in it")]
