@@ -20,7 +20,7 @@ WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
 build: ## Install what the build needs and build in release mode
@@ -85,6 +85,10 @@ deny: ## Licences and advisories of the dependencies (needs cargo-deny)
 	@command -v cargo-deny >/dev/null || \
 	  { echo "cargo-deny is missing; install it with: cargo install --locked cargo-deny"; exit 1; }
 	$(CARGO) deny check
+
+.PHONY: release-check
+release-check: ## What a release needs, and whether it is there: version, date, changes, make fresh
+	@python3 scripts/release-check.py
 
 .PHONY: counters
 counters: ## Regenerate docs/counters.md from the declarations

@@ -30,6 +30,10 @@ circles() {
     python3 scripts/check-circles.py --self-test && python3 scripts/check-circles.py
 }
 
+release() {
+    python3 scripts/release-check.py --self-test >/dev/null
+}
+
 page() {
     (cd web && npm run --silent check && npm run --silent check-dist)
 }
@@ -38,6 +42,7 @@ step "format (cargo fmt)" cargo fmt --all --check
 step "lints (cargo clippy)" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "the page (web/)" page
 step "files that import each other" circles
+step "what a release needs" release
 step "tests (cargo test)" cargo_test
 RUSTDOCFLAGS="-D warnings" step "documentation (cargo doc)" cargo doc --workspace --no-deps --locked
 

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""What a release needs, and whether it is there: release-check.py [FOLDER of the project].
+
+Prints a line for each point, `ok` or `MISSING` with what to do; `--` marks what only a person or another command can
+judge. The exit status is 1 if something is missing. Reads files and the local repository only, never the network.
+`release-check.py --self-test` makes a small repository and shows that each point can be missing.
+"""
+
+import datetime
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RELEASE = re.compile(r"^## (\d+\.\d+\.\d+)(?: — (\d{4}-\d{2}-\d{2}))?\s*$", re.M)
+
+
+class Check:
+    """The points looked at so far."""
+
+    def __init__(self, root):
+        self.root = Path(root)
+        self.missing = 0
+
+    def point(self, holds, name, found, remedy):
+        self.missing += not holds
+        print(f"{'ok' if holds else 'MISSING':<8} {name:<18} {found}")
+        if not holds:
+            print(f"{'':<27} -> {remedy}")
+
+    def note(self, name, text):
+        print(f"{'--':<8} {name:<18} {text}")
+
+    def git(self, *arguments):
+        return subprocess.run(
+            ["git", "-C", self.root, *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    def text(self, name):
+        path = self.root / name
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def changelog(check, version, today):
+    text = check.text("CHANGELOG.md")
+    newest = RELEASE.search(text)
+    name, date = newest.groups() if newest else (None, None)
+    check.point(
+        name == version,
+        "version",
+        f"{version} in Cargo.toml, {name or 'none'} in the newest dated section of CHANGELOG.md",
+        "set `version` in Cargo.toml and name the section `## VERSION — YYYY-MM-DD`",
+    )
+    try:
+        day = datetime.date.fromisoformat(date or "")
+        check.point(day <= today, "date", f"{day}; today is {today}", "the date of a release is not in the future")
+    except ValueError:
+        check.point(False, "date", f"the section {name} has none", "name it `## VERSION — YYYY-MM-DD`")
+    unreleased = text.partition("## Unreleased")[2].partition("\n## ")[0].strip()
+    check.point(
+        "## Unreleased" in text and not unreleased,
+        "unreleased",
+        "empty" if not unreleased else f"{len(unreleased.splitlines())} lines in CHANGELOG.md",
+        "keep an empty `## Unreleased` on top, and move its content into the section of the release",
+    )
+
+
+def repository(check, version):
+    changed = check.git("status", "--porcelain").splitlines()
+    check.point(
+        not changed, "committed", f"{len(changed)} files with changes", "commit or remove them: git status"
+    )
+    tag = f"v{version}"
+    taken = check.git("tag", "--list", tag)
+    check.point(not taken, "tag", f"{tag} {'exists' if taken else 'is free'}", "raise the version")
+
+
+def program(check, version):
+    path = check.root / "target/release/evforge"
+    if not path.is_file():
+        check.note("program", f"{path} does not exist; after `make build` its version is compared, too")
+        return
+    found = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    check.point(
+        found.split()[-1:] == [version], "program", f"target/release/evforge is {found or 'broken'}", "make build"
+    )
+
+
+def fresh(check):
+    """`make fresh` writes a log for each of its two users: the commit, and at the end what `make test` counted."""
+    head = check.git("rev-parse", "HEAD")
+    for who in ("root", "user"):
+        name = f"target/fresh-{who}.log"
+        lines = [line for line in check.text(name).splitlines() if line.strip()]
+        commits = [line.split()[1] for line in lines if re.match(r"commit [0-9a-f]{7,40} ", line)]
+        is_head = bool(commits) and head.startswith(commits[-1])
+        is_green = bool(lines) and re.match(r"\d+ passed, 0 failed, \d+ skipped$", lines[-1]) is not None
+        # A step that is no test has a line of its own.
+        is_green = is_green and not any(line.startswith("failed: ") for line in lines[-200:])
+        found = "no log" if not lines else f"commit {commits[-1] if commits else 'unknown'}; {lines[-1][:60]}"
+        check.point(is_head and is_green, f"make fresh, {who}", found, f"sudo make fresh, on commit {head[:8]}")
+
+
+def release_check(root, today):
+    check = Check(root)
+    match = re.search(r'^\[workspace\.package\][^\[]*?^version = "([^"]+)"', check.text("Cargo.toml"), re.M | re.S)
+    if not match:
+        sys.exit(f"{root}: no version in [workspace.package] of Cargo.toml")
+    version = match.group(1)
+    changelog(check, version, today)
+    repository(check, version)
+    program(check, version)
+    fresh(check)
+    check.note("counters", "`make counters` must leave no difference in docs/counters.md (a part of `make test`)")
+    check.note("dependencies", "`make deny`: licences and advisories")
+    print(f"{check.missing} missing" if check.missing else f"{version} can be released: git tag v{version}")
+    return check.missing
+
+
+def self_test():
+    """A small project that can be released, and then each point spoilt for itself."""
+    today = datetime.date(2026, 3, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+
+        def git(*arguments):
+            author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+            subprocess.run(["git", "-C", root, *author, *arguments], check=True, capture_output=True)
+
+        def write(name, text):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+
+        good = {
+            "Cargo.toml": '[workspace]\n[workspace.package]\nversion = "1.2.3"\n[workspace.dependencies]\n',
+            "CHANGELOG.md": "# Changes\n\n## Unreleased\n\n## 1.2.3 — 2026-03-01\n\nAdded.\n",
+        }
+        logs = {f"target/fresh-{who}.log": "commit {} x\n12 passed, 0 failed, 1 skipped\n" for who in ("root", "user")}
+        program_name = "target/release/evforge"
+
+        def whole():
+            for name, text in {**good, ".gitignore": "/target\n"}.items():
+                write(name, text)
+            git("add", "-A")
+            if subprocess.run(["git", "-C", root, "diff", "--cached", "--quiet"], check=False).returncode:
+                git("commit", "-qm", "x")
+            head = Check(root).git("rev-parse", "HEAD")[:8]
+            for name, text in logs.items():
+                write(name, text.format(head))
+            write(program_name, "#!/bin/sh\necho evforge 1.2.3\n")
+            os.chmod(root / program_name, 0o755)
+
+        def expect(missing, what):
+            print(f"-- {what}")
+            found = release_check(root, today)
+            assert found == missing, f"{what}: {found} missing, expected {missing}"
+
+        git("init", "-q")
+        whole()
+        expect(0, "whole")
+        # What is spoilt is not committed, which is missing as well.
+        spoilt = [
+            ("Cargo.toml", good["Cargo.toml"].replace("1.2.3", "1.2.4"), 3, "another version; the program, too"),
+            ("CHANGELOG.md", good["CHANGELOG.md"].replace("2026-03-01", "2026-03-03"), 2, "a date in the future"),
+            ("CHANGELOG.md", good["CHANGELOG.md"].replace(" — 2026-03-01", ""), 2, "no date"),
+            ("CHANGELOG.md", good["CHANGELOG.md"].replace("Unreleased\n", "Unreleased\n\nMore.\n"), 2, "unreleased"),
+            ("CHANGELOG.md", good["CHANGELOG.md"].replace("## Unreleased\n", ""), 2, "no section on top"),
+            (program_name, "#!/bin/sh\necho evforge 1.2.2\n", 1, "an older program"),
+            ("target/fresh-root.log", "commit 0123456 x\n12 passed, 0 failed, 1 skipped\n", 1, "another commit"),
+            ("target/fresh-user.log", "", 1, "no log"),
+        ]
+        for name, text, missing, what in spoilt:
+            write(name, text)
+            expect(missing, what)
+            whole()
+        head = Check(root).git("rev-parse", "HEAD")[:8]
+        for end in ("11 passed, 1 failed, 1 skipped", "failed: lints\n12 passed, 0 failed, 1 skipped", "12 passed"):
+            write("target/fresh-root.log", f"commit {head} x\n{end}\n")
+            expect(1, f"a log that ends with {end!r}")
+            whole()
+        git("tag", "v1.2.3")
+        expect(1, "the tag exists")
+    print("self-test: ok")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    else:
+        here = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+        sys.exit(1 if release_check(here, datetime.date.today()) else 0)
