@@ -55,7 +55,7 @@ impl Text {
         for (number, line) in &self.lines {
             starts.push((joined.len(), *number));
             let line = ALLOWED.iter().fold(line.clone(), |line, (allowed, _)| line.replace(allowed, "·"));
-            joined.extend(line.trim().trim_start_matches(['/', '#', '!', '*', '>']).trim_start().chars());
+            joined.push_str(line.trim().trim_start_matches(['/', '#', '!', '*', '>']).trim_start());
             joined.push(' ');
         }
         let lower = joined.to_lowercase();
@@ -80,7 +80,7 @@ impl Text {
 fn is_whole(text: &str, at: usize, length: usize) -> bool {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let ends_in_word = text[..at + length].ends_with(in_word);
-    !text[..at].ends_with(in_word) && !(ends_in_word && text[at + length..].starts_with(in_word))
+    !(text[..at].ends_with(in_word) || ends_in_word && text[at + length..].starts_with(in_word))
 }
 
 /// The string literals of Rust code, each as a line with the number of the line in which it begins.

@@ -1,5 +1,6 @@
 //! What a simulated detector must offer: neutrons and gammas in, charge on channels out.
 
+pub use crate::charge::Charge;
 use crate::electronics::Electronics;
 use crate::layout::Layout;
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
@@ -18,17 +19,6 @@ pub struct Strike {
     pub panel: u32,
     /// Wavelength in ångström; 0 for a gamma.
     pub wavelength: f32,
-}
-
-/// Charge that a channel collects from one neutron, before the electronics.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Charge {
-    /// The channel.
-    pub channel: u32,
-    /// Picoseconds since the start of the pulse.
-    pub time_ps: u64,
-    /// Amplitude in steps of the analogue-to-digital converter, at nominal gain and without an upper limit.
-    pub amplitude: f32,
 }
 
 /// Where and when an ideal reconstruction finds a neutron.

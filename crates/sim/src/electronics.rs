@@ -4,7 +4,7 @@
 //! charges + noise ─ dead channels ─ gain ─ threshold ─ dead time ─ jitter ─ saturation ─► hits ─ latency ─► in order of sending
 //! ```
 
-use crate::detector_model::Charge;
+use crate::charge::Charge;
 use crate::random::{exponential, normal, poisson};
 use evforge_core::quantity::{Frequency, TimeSpan};
 use rand::RngExt;

@@ -9,6 +9,7 @@
 //! | when and where neutrons reach the detector | [`beam`] |
 //! | what a detector makes of them: charge on its channels | [`detector_model`] |
 //! | which channels there are | [`layout`] |
+//! | the charge on a channel | [`charge`] |
 //! | charge to hits: thresholds, gains, noise, dead time, jitter, order | [`electronics`] |
 //! | hits to packets | [`readout`] |
 //! | what a VMM says about a hit | [`vmm_channel`] |
@@ -32,9 +33,11 @@
 
 pub mod beam;
 pub mod boron_layer;
+pub mod charge;
 pub mod columns;
 pub mod detector_model;
 pub mod electronics;
+mod error;
 pub mod ess_readout;
 pub mod faults;
 pub mod gdgem;

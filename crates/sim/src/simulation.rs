@@ -6,6 +6,7 @@
 use crate::beam::{Beam, BeamSettings};
 use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
+pub use crate::error::SimulationError;
 use crate::faults::injector::FaultInjector;
 use crate::faults::settings::Fault;
 use crate::gdgem::GdGemPhysics;
@@ -20,11 +21,6 @@ use crate::truth::Neutron;
 use evforge_core::pulse::PulseTrain;
 use rayon::prelude::*;
 use serde::Deserialize;
-
-/// Why a detector cannot be simulated, in words for a person.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SimulationError(pub String);
 
 /// A detector and its readout.
 pub type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);

@@ -1,6 +1,6 @@
 //! `[adc_readout]`.
 
-use super::{Averages, ConfiguredDetector};
+use super::configured::{Averages, ConfiguredDetector};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;

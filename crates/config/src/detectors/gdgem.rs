@@ -1,6 +1,6 @@
 //! `[gdgem]` with the files that it names, and `[ess_gdgem]`.
 
-use super::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{Averages, ConfiguredDetector, with_ess};
 use crate::document::{TableError, Tables};
 use crate::region_threads::RegionThreads;
 use crate::side_file;

@@ -5,6 +5,7 @@
 
 mod adc_readout;
 mod beam_monitors;
+mod configured;
 mod gdgem;
 mod multiblade;
 mod multigrid;
@@ -12,57 +13,18 @@ pub mod plugin;
 mod sonde;
 
 use crate::document::{TableError, Tables};
+use configured::{Averages, ConfiguredDetector};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
-use evforge_detect::adc_readout::{AdcReadoutSettings, SampleSink};
+use evforge_detect::adc_readout::AdcReadoutSettings;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
-use evforge_detect::ess::EssSettings;
 use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
 use evforge_detect::sonde::SondeSettings;
 use plugin::PluginSettings;
-use serde::de::DeserializeOwned;
 use std::path::Path;
-
-/// What a detector can be given when it is built.
-type Averages = Option<Box<dyn SampleSink>>;
-
-/// What each detector says of itself.
-trait ConfiguredDetector: Sized {
-    /// Reads the section, and whatever tables and files belong to it.
-    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError>;
-
-    /// Checks everything that can be checked without taking memory.
-    fn check(&self) -> Result<(), SettingsError>;
-
-    /// A fresh detector, whose averaged waveforms go to `averages` if it makes any.
-    fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError>;
-
-    /// How it forms events, by the name in the configuration, if it offers a choice.
-    fn strategy(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// True if it makes averaged waveforms.
-    fn makes_averages(&self) -> bool {
-        false
-    }
-}
-
-/// Settings of a detector of the ESS readout, with those of the table `[ess]`.
-fn with_ess<S: DeserializeOwned>(
-    section: &'static str,
-    tables: &mut Tables<'_>,
-    set: impl FnOnce(&mut S, EssSettings),
-) -> Result<S, TableError> {
-    let ess: EssSettings = tables.require("ess")?;
-    ess.check()?;
-    let mut settings = tables.require(section)?;
-    set(&mut settings, ess);
-    Ok(settings)
-}
 
 /// From the list: the settings of all detectors in one type, and what is asked of them.
 macro_rules! detectors {

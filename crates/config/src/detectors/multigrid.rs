@@ -1,6 +1,6 @@
 //! `[multigrid]` and `[ess_multigrid]`.
 
-use super::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{Averages, ConfiguredDetector, with_ess};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;

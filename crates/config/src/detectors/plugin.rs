@@ -1,6 +1,6 @@
 //! The `[plugin]` section of a configuration file: a detector in a shared library.
 
-use super::{Averages, ConfiguredDetector};
+use super::configured::{Averages, ConfiguredDetector};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;

@@ -46,15 +46,16 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Declares what holds for the keys that a table leaves out, as a module for the field that is read from it:
+/// Declares what holds for the keys that a table leaves out, for the field that is read from it:
 /// `#[serde(default = "name::default", with = "name")]`.
 macro_rules! defaults {
     ($($(#[$doc:meta])* $visibility:vis $name:ident: $settings:ty = $default:expr;)+) => {$(
         $(#[$doc])*
-        $visibility mod $name {
-            #[allow(unused_imports)]
-            use super::*;
+        // Serde takes the name for that of a module.
+        #[allow(non_camel_case_types)]
+        $visibility enum $name {}
 
+        impl $name {
             /// Without the table.
             pub(crate) fn default() -> $settings {
                 $default

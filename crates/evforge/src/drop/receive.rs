@@ -1,7 +1,8 @@
 //! `evforge drop receive`: every packet and every word accounted for.
 
+use super::addresses::stream_addresses;
+use super::text;
 use super::words_view::WordsView;
-use super::{stream_addresses, text};
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::picture::png_of_words;

@@ -1,6 +1,7 @@
 //! `evforge drop send`: the paper's data generators.
 
-use super::{stream_addresses, text};
+use super::addresses::stream_addresses;
+use super::text;
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
 use crate::signals::stop_on_signals;

@@ -5,9 +5,10 @@
 //! process whose rate changes from bin to bin: nothing is sorted, and their number has a Poisson distribution.
 
 use super::moderator::Moderator;
-use super::settings::{BeamSettings, FrameOverlap, refuse};
+use super::settings::{BeamSettings, FrameOverlap};
+use crate::error::SimulationError;
+use crate::error::refuse;
 use crate::random::exponential;
-use crate::simulation::SimulationError;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 

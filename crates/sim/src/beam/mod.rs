@@ -16,8 +16,8 @@ pub mod settings;
 mod tests;
 
 use crate::detector_model::{DetectorModel, Strike};
+use crate::error::SimulationError;
 use crate::random::poisson;
-use crate::simulation::SimulationError;
 use arrivals::Arrivals;
 use evforge_core::geometry::Coordinates;
 use evforge_core::pulse::PulseTrain;

@@ -2,7 +2,7 @@
 
 use super::image::settings::ImageSettings;
 use super::moderator::Moderator;
-use crate::simulation::SimulationError;
+use crate::error::{SimulationError, refuse};
 use evforge_core::quantity::{Frequency, TimeSpan};
 use serde::Deserialize;
 use std::path::Path;
@@ -120,13 +120,4 @@ impl BeamSettings {
         }
         Ok(())
     }
-}
-
-/// Refuses the value of a key of the beam.
-pub(super) fn refuse<T>(
-    key: &str,
-    found: impl std::fmt::Display,
-    expected: &str,
-) -> Result<T, SimulationError> {
-    Err(SimulationError(format!("simulation.beam.{key}: found {found}, expected {expected}")))
 }

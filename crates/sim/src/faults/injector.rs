@@ -3,10 +3,10 @@
 use super::log::{FaultLog, Injected, SenderReport, SentPackets};
 use super::settings::{Action, Edge, Fault, Kind, Part};
 use super::wire::{OnItsWay, Release, Wire};
+use crate::error::SimulationError;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Disturbance, Readout};
-use crate::simulation::SimulationError;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;

@@ -44,9 +44,10 @@ pub use vmm3_readout::Vmm3Readout;
 #[cfg(test)]
 mod tests;
 
+use crate::error::SimulationError;
 use crate::ess_readout::{self, EssReadout};
 use crate::readout::Readout;
-use crate::simulation::{Simulated, SimulationError};
+use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::ess::PlaceRequest;
 use evforge_detect::gdgem::ess::EssGdGemSettings;

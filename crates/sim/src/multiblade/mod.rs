@@ -19,8 +19,9 @@ pub use model::MultiBladeModel;
 pub use physics::MultiBladePhysics;
 
 use crate::detector_model::DetectorModel;
+use crate::error::SimulationError;
 use crate::ess_readout::EssReadout;
-use crate::simulation::{Simulated, SimulationError};
+use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 

@@ -5,7 +5,7 @@
 //! neutron. Neighbours are found only if every two channels change places (0 and 1, 2 and 3, …): with the plain order
 //! every second one of its neutrons has a hole.
 
-use crate::simulation::SimulationError;
+use crate::error::SimulationError;
 use serde::Deserialize;
 
 /// `[simulation.multiblade]`: what happens in a cassette. Lengths along wires and strips are in their pitch, 4 mm.

@@ -29,8 +29,9 @@ pub use physics::MultiGridPhysics;
 pub use vmmr::VmmrReadout;
 
 use crate::detector_model::DetectorModel;
+use crate::error::SimulationError;
 use crate::ess_readout::EssReadout;
-use crate::simulation::{Simulated, SimulationError};
+use crate::simulation::Simulated;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::multigrid::ess_readout::EssMultiGridSettings;
 use evforge_detect::multigrid::settings::MultiGridSettings;

@@ -3,7 +3,7 @@
 //! "The recording" is `recorded_ws1to4` of 2018: 23 triggers with neutrons, of which one has two. The tests compare with
 //! the other 22.
 
-use crate::simulation::SimulationError;
+use crate::error::SimulationError;
 use evforge_core::quantity::TimeSpan;
 use evforge_wire::mesytec::LARGEST_PACKET;
 use serde::Deserialize;

@@ -1,19 +1,11 @@
 //! Where the copies of a recording's groups go: how far each is moved in time and in coordinate.
 
-use super::OverlayOptions;
 use super::format::Shift;
+pub use super::options::CopyShift;
+use super::options::OverlayOptions;
 use super::recording::{Group, Recording};
 use crate::random::{Stream, stream};
 use rand::RngExt;
-
-/// Where the copies begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyShift {
-    /// At random times.
-    Random,
-    /// Each this many picoseconds after the one before it.
-    Every(u64),
-}
 
 /// One copy of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! distances the lower number of the neutron, then the earlier event goes first. So the outcome does not depend on the
 //! order of the input, and no neutron and event within each other's limits are both left alone.
 
-use super::{ScoreError, ScoreSettings};
+use super::settings::{ScoreError, ScoreSettings};
 use crate::truth::Neutron;
 use evforge_core::event::{Event, PixelId};
 use evforge_core::geometry::LogicalGeometry;

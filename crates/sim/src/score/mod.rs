@@ -19,6 +19,8 @@ pub mod event_file;
 pub mod matching;
 mod rate;
 mod residual;
+mod settings;
+mod share;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -26,80 +28,14 @@ mod tests;
 pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
 pub use residual::{Histogram, Residual};
+pub use settings::{ScoreError, ScoreSettings};
 pub use table::{markdown_table, rate_table, run_table};
 
 use crate::truth::Neutron;
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
 use serde::Serialize;
-
-/// How far an event may lie from the neutron that it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ScoreSettings {
-    /// Largest difference between the time of an event, less [`ScoreSettings::time_offset_ns`], and that of its
-    /// neutron, in nanoseconds.
-    pub largest_time_ns: u64,
-    /// Largest distance between the centre of an event's pixel and its neutron: columns, rows and layers, in pixels, at
-    /// least [`ScoreSettings::SMALLEST_DISTANCE`].
-    pub largest_distance: [f64; 3],
-    /// How much later than the truth events are by design, in nanoseconds.
-    pub time_offset_ns: i64,
-}
-
-impl ScoreSettings {
-    /// Half a pixel: the centre of a pixel can be that far from a neutron in it.
-    pub const SMALLEST_DISTANCE: f64 = 0.5;
-
-    fn check(&self) -> Result<(), ScoreError> {
-        let wrong = self
-            .largest_distance
-            .iter()
-            .find(|distance| !(**distance >= Self::SMALLEST_DISTANCE && distance.is_finite()));
-        wrong.map_or(Ok(()), |distance| Err(ScoreError::Distance(*distance)))
-    }
-}
-
-impl Default for ScoreSettings {
-    /// A microsecond and three pixels.
-    fn default() -> Self {
-        Self { largest_time_ns: 1000, largest_distance: [3.0; 3], time_offset_ns: 0 }
-    }
-}
-
-/// Why events cannot be scored.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ScoreError {
-    /// A largest distance is less than half a pixel, or not a number.
-    #[error(
-        "the largest distance is {0} pixels: it must be a number of at least {least} (half a pixel)",
-        least = ScoreSettings::SMALLEST_DISTANCE
-    )]
-    Distance(f64),
-    /// A pixel is not of the detector.
-    #[error(
-        "{what} has pixel {pixel_id}, but the detector has pixels 1 to {pixel_count}: is this the configuration that truth \
-         and events were made with?"
-    )]
-    Pixel {
-        /// What has it: "neutron 7", "event 7".
-        what: String,
-        /// Its pixel.
-        pixel_id: u32,
-        /// Pixels of the detector.
-        pixel_count: u32,
-    },
-    /// So many events lie within the limits of so many neutrons that pairs would be arbitrary.
-    #[error(
-        "more than {pairs} pairs of {neutrons} neutrons and their events are close in time: allow less time or distance \
-         (are the times nanoseconds?)"
-    )]
-    TooManyPairs {
-        /// Neutrons.
-        neutrons: usize,
-        /// Pairs that were looked at before giving up.
-        pairs: u64,
-    },
-}
+use share::{share, share_error};
 
 /// What became of neutrons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -204,18 +140,6 @@ pub fn score(
         split_share: share(counts.split, counts.events),
         against_rate: against_rate.bins,
     })
-}
-
-/// The part that `count` is of `whole`; none of nothing.
-fn share(count: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| count as f64 / whole as f64)
-}
-
-/// Half the width of Wilson's interval at one standard deviation.
-fn share_error(count: u64, whole: u64) -> Option<f64> {
-    let share = share(count, whole)?;
-    let whole = whole as f64;
-    Some((share * (1.0 - share) / whole + 0.25 / (whole * whole)).sqrt() / (1.0 + 1.0 / whole))
 }
 
 fn neutron_score(

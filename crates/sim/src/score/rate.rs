@@ -1,6 +1,8 @@
 //! The score against the rate at the moment of each neutron and event.
 
-use super::{EventOutcome, Matching, NeutronOutcome, ScoreSettings};
+use super::matching::{EventOutcome, Matching, NeutronOutcome};
+use super::settings::ScoreSettings;
+use super::share::share;
 use crate::truth::Neutron;
 use evforge_core::event::Event;
 use serde::Serialize;
@@ -42,22 +44,22 @@ pub struct RateBin {
 impl RateBin {
     /// Share of the neutrons that were found; none without neutrons.
     pub fn efficiency(&self) -> Option<f64> {
-        super::share(self.found, self.neutrons)
+        share(self.found, self.neutrons)
     }
 
     /// Share of the resolvable neutrons that were found; none without any.
     pub fn resolvable_efficiency(&self) -> Option<f64> {
-        super::share(self.resolvable_found, self.resolvable)
+        share(self.resolvable_found, self.resolvable)
     }
 
     /// Share of the neutrons that no reconstruction could tell apart; none without neutrons.
     pub fn not_resolvable_share(&self) -> Option<f64> {
-        super::share(self.neutrons - self.resolvable, self.neutrons)
+        share(self.neutrons - self.resolvable, self.neutrons)
     }
 
     /// Ghosts per event; none without events.
     pub fn ghost_share(&self) -> Option<f64> {
-        super::share(self.ghosts, self.events)
+        share(self.ghosts, self.events)
     }
 
     /// A bin by its number; bin 0 begins at 0.

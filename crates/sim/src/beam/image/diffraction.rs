@@ -1,8 +1,8 @@
 //! The picture of a diffractometer: rings of a powder, Bragg spots of a single crystal.
 
-use super::{Area, Layer, normal_density};
-use crate::beam::settings::refuse;
-use crate::simulation::SimulationError;
+use super::layer::{Area, Layer, normal_density};
+use crate::error::SimulationError;
+use crate::error::refuse;
 use serde::Deserialize;
 use std::f64::consts::TAU;
 

@@ -3,7 +3,7 @@
 //! It has no symmetry: mirrored or turned it is another picture, so that a wrong orientation of an axis
 //! shows at once.
 
-use super::Layer;
+use super::layer::Layer;
 
 /// Drawn from the top row down; `#` is open, `+` half open, anything else stops nearly all neutrons.
 const PICTURE: [&[u8; 16]; 16] = [
@@ -31,7 +31,7 @@ const HALF_OPEN: f64 = 0.45;
 const CLOSED: f64 = 0.03;
 
 /// Relative intensity at a place of the picture: shares of its side, from the left and from the bottom.
-pub(in crate::beam) fn intensity([x, y]: [f64; 2]) -> f64 {
+pub(crate) fn intensity([x, y]: [f64; 2]) -> f64 {
     let side = PICTURE.len();
     let cell = |share: f64| ((share * side as f64) as usize).min(side - 1);
     match PICTURE[side - 1 - cell(y)][cell(x)] {

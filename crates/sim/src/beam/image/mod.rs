@@ -6,6 +6,7 @@
 
 mod alias_table;
 pub mod diffraction;
+mod layer;
 pub mod mask;
 pub mod png_file;
 pub mod reflectometry;
@@ -13,44 +14,14 @@ pub mod settings;
 #[cfg(test)]
 mod tests;
 
-use super::settings::refuse;
 use crate::detector_model::DetectorModel;
-use crate::simulation::SimulationError;
+use crate::error::SimulationError;
+use crate::error::refuse;
 use alias_table::AliasTable;
 use evforge_core::geometry::Coordinates;
+use layer::Area;
 use rand::rngs::SmallRng;
 use settings::ImageSettings;
-
-/// The part of a picture that a pixel covers: shares of the picture's side.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Area {
-    /// From left to right.
-    x: [f64; 2],
-    /// From bottom to top.
-    y: [f64; 2],
-}
-
-impl Area {
-    /// Its centre.
-    fn centre(&self) -> [f64; 2] {
-        [self.x, self.y].map(|[from, to]| (from + to) / 2.0)
-    }
-
-    /// Variance of a place within it, along both axes: what is sharper looks blurred by this.
-    fn blur(&self) -> [f64; 2] {
-        [self.x, self.y].map(|[from, to]| (to - from).powi(2) / 12.0)
-    }
-}
-
-/// A part of a picture.
-struct Layer {
-    /// What it shows.
-    name: &'static str,
-    /// Its share of all neutrons.
-    share: f64,
-    /// Relative intensity in an area.
-    intensity: Box<dyn Fn(&Area) -> f64>,
-}
 
 /// Draws the pixels that neutrons fall on.
 #[derive(Clone, Debug)]
@@ -145,27 +116,4 @@ fn part(column: u32, columns: u32, tile: u32, tiles: u32) -> [f64; 2] {
     let all = f64::from(columns) * f64::from(tiles);
     let first = f64::from(tile) * f64::from(columns) + f64::from(column);
     [first / all, (first + 1.0) / all]
-}
-
-impl Layer {
-    fn add(&self, areas: &[Area], weights: &mut [f64]) -> Result<(), SimulationError> {
-        if self.share <= 0.0 {
-            return Ok(());
-        }
-        let intensities: Vec<f64> = areas.iter().map(|area| (self.intensity)(area)).collect();
-        let sum: f64 = intensities.iter().sum();
-        if sum.is_nan() || sum <= 0.0 {
-            let problem = format!("simulation.beam.image: the {} falls on no sensitive pixel", self.name);
-            return Err(SimulationError(problem));
-        }
-        for (weight, intensity) in weights.iter_mut().zip(intensities) {
-            *weight += self.share * intensity / sum;
-        }
-        Ok(())
-    }
-}
-
-/// Height of a normal distribution with this variance, whose area is 1.
-fn normal_density(distance: f64, variance: f64) -> f64 {
-    (-distance * distance / (2.0 * variance)).exp() / (std::f64::consts::TAU * variance).sqrt()
 }

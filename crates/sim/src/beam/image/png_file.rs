@@ -1,7 +1,7 @@
 //! A picture from a PNG file: grey levels are intensities, white gets most neutrons.
 
-use super::{Area, Layer};
-use crate::simulation::SimulationError;
+use super::layer::{Area, Layer};
+use crate::error::SimulationError;
 use png::{ColorType, Decoder, Limits, Transformations};
 use std::io::Cursor;
 use std::path::Path;

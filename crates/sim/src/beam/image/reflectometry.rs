@@ -1,8 +1,8 @@
 //! The picture of a reflectometer: direct beam, specular reflection, off-specular scattering.
 
-use super::{Area, Layer, normal_density};
-use crate::beam::settings::refuse;
-use crate::simulation::SimulationError;
+use super::layer::{Area, Layer, normal_density};
+use crate::error::SimulationError;
+use crate::error::refuse;
 use serde::Deserialize;
 
 /// The direction in which a reflectometer measures the angle.
