@@ -62,7 +62,7 @@ pub enum LiveReceiveError {
     NoInterface,
 }
 
-/// Packets that reached this host and were lost on the way to us. No packet is in two of them.
+/// Packets that reached this host and were lost on the way to us. No packet is counted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveLosses {
     /// In the buffers of kernel sockets.

@@ -37,7 +37,7 @@ use evforge_core::geometry::LogicalGeometry;
 use serde::Serialize;
 use share::{share, share_error};
 
-/// What became of neutrons.
+/// What happened to neutrons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeutronScore {
     /// All of them.
