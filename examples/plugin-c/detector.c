@@ -3,7 +3,7 @@
  *     cc -std=c99 -O2 -Wall -Wextra -fPIC -shared -I ../../include -o libpixel_stream.so detector.c
  *     evforge run --detector ./libpixel_stream.so --input packets.pkts --events events.csv
  *
- * A packet is a header of 16 bytes and as many readouts of 8 bytes as it says, all numbers little-endian:
+ * A packet is a header of 16 bytes and as many readouts of 8 bytes as it declares, all numbers little-endian:
  *
  *     header   "PXST" | sequence u32 | readouts u32 | 0 u32
  *     readout  time u32, in 10 ns, wraps | x u16 | y u16
@@ -19,10 +19,10 @@
 enum {
     HEADER_BYTES = 16,
     READOUT_BYTES = 8,
-    /* The largest payload of UDP over IPv4 holds so many. */
+    /* The largest payload of UDP over IPv4 holds this many. */
     MOST_READOUTS = (65507 - HEADER_BYTES) / READOUT_BYTES,
     TICK_NS = 10,
-    /* A larger step of the sequence is a sender that has started anew. */
+    /* A larger step of the sequence is a sender that has restarted. */
     LARGEST_STEP = 1 << 20
 };
 
@@ -62,7 +62,7 @@ static const struct evforge_counter COUNTERS[COUNTER_COUNT] = {
      EVFORGE_LAW_HITS},
     {"hits_in_events", "Hits that became events.", EVFORGE_UNIT_HITS, EVFORGE_ROLE_LEAVES, EVFORGE_LAW_HITS,
      EVFORGE_LAW_NONE},
-    {"clock_wraps", "How often the clock of 32 bits began anew.", EVFORGE_UNIT_TIMES, EVFORGE_ROLE_INFORMATION,
+    {"clock_wraps", "How often the clock of 32 bits wrapped.", EVFORGE_UNIT_TIMES, EVFORGE_ROLE_INFORMATION,
      EVFORGE_LAW_NONE, EVFORGE_LAW_NONE},
 };
 

@@ -12,7 +12,7 @@
  *              table and what it points to last as long as the process. The library is never unloaded.
  *   Unwinding  No exception and no panic may leave a function of the library.
  *   Time       A function returns soon. It does not sleep, and does no input or output.
- *   Numbers    All counts are checked after each call. A detector that says what cannot be is not called any more.
+ *   Numbers    All counts are checked after each call. A detector that reports something impossible is not called any more.
  *
  * Versions
  *
@@ -101,7 +101,7 @@ enum {
     EVFORGE_UNIT_HITS = 3,
     EVFORGE_UNIT_CLUSTERS = 4,
     EVFORGE_UNIT_EVENTS = 5,
-    EVFORGE_UNIT_TIMES = 6 /* occurrences of what the help text says */
+    EVFORGE_UNIT_TIMES = 6 /* occurrences of what the help text describes */
 };
 
 /* The balances that hold after each call: what enters = what leaves + what is discarded + what is held. */
@@ -157,7 +157,7 @@ struct evforge_description {
     uint32_t ny;                /* rows, at least 1 */
     uint32_t nz;                /* layers, at least 1 */
     uint32_t panels;            /* at least 1; at most 2^32 - 1 pixels in all */
-    uint32_t events_per_packet; /* most events that one packet can make, up to 2^24: so many find room in every call.
+    uint32_t events_per_packet; /* most events that one packet can make, up to 2^24: this many fit into every call.
                                    0: no limit is known, and the library keeps what finds no room */
     uint32_t sources;           /* most sources that it tells of, up to 4096; 0: none */
     uint32_t tells_pulses;      /* not 0 if the readout reports the pulses of the source, in nanoseconds since 1970: then
@@ -205,7 +205,7 @@ struct evforge_detector_interface {
     void (*counters)(const struct evforge_detector_handle *detector, uint64_t *values, size_t value_count);
 
     /* Writes the sources that have sent so far, always in the same order, and returns how many there are; capacity is
-     * evforge_description.sources. Null if none are told. */
+     * evforge_description.sources. Null if none are reported. */
     size_t (*sources)(const struct evforge_detector_handle *detector, struct evforge_source *sources,
                       size_t capacity);
 

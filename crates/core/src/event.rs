@@ -96,7 +96,7 @@ impl EventBatch {
     }
 
     /// Appends many events at once: `write` gets the first `most` places of both columns that are free (fewer
-    /// if there are not as many) and says how many of them, from the first on, it has filled.
+    /// if there are not as many) and returns how many of them, from the first on, it has filled.
     #[inline]
     pub fn append(&mut self, most: usize, write: impl FnOnce(&mut [u64], &mut [PixelId]) -> usize) {
         let free = self.capacity() - self.used;

@@ -13,7 +13,7 @@
 //! | O6 | returns [`OutputError::Retry`] where the cause may pass (no space, no connection); nothing of the batch at hand is then taken | tries again, at first after 0.1 s, later once a second, tells everybody who watches, and lets the policy of the queue act meanwhile. A state that could not be observed is not shown again: the next one is |
 //! | O7 | returns [`OutputError::Final`] where it cannot go on | calls [`abandon`](Output::abandon), and nothing after it; counts all further events as missed; the other outputs continue |
 //! | O8 | [`finish`](Output::finish) brings everything taken to where it belongs. After `Retry` it is called again | gives up after the patience of the output, and abandons it |
-//! | O9 | [`abandon`](Output::abandon) MUST leave nothing that looks whole, keeps what it has, and says what that is | calls it after every final failure, and instead of `finish` if the input has failed |
+//! | O9 | [`abandon`](Output::abandon) MUST leave nothing that looks whole, keeps what it has, and states what that is | calls it after every final failure, and instead of `finish` if the input has failed |
 //! | O10 | counts what it leaves out in [`counters`](Output::counters), each declared once | shows them in report, page and event files |
 //! | O11 | MUST NOT hold more memory than [`memory_bound`](Output::memory_bound), the batches it keeps included | adds it to what `run --check` promises |
 

@@ -107,7 +107,7 @@ pub trait Windows {
 
 /// The way of formed events out.
 pub trait EventsOut {
-    /// Takes events of an epoch, in order, from the first on; says how many. Fewer than there are if it is full.
+    /// Takes events of an epoch, in order, from the first on; returns how many. Fewer than there are if it is full.
     fn append(&mut self, epoch: u32, formed: &[TimedEvent]) -> usize;
 }
 
@@ -127,7 +127,7 @@ impl<N: Fn(u64) -> u64> EventsOut for StraightOut<'_, N> {
     }
 }
 
-/// Appends as many of `formed` as there is room for, and says how many.
+/// Appends as many of `formed` as there is room for and returns how many.
 #[inline]
 pub fn append(formed: &[TimedEvent], events: &mut EventBatch, nanoseconds: impl Fn(u64) -> u64) -> usize {
     let before = events.len();

@@ -3,7 +3,7 @@
 use crate::cluster::{Cluster, ClusterRule, MatchBy};
 use crate::hit::{STRIP_LIMIT, TimeKey};
 
-/// Looks at every cluster of a group, large enough or not, and says which are kept. Clusters are numbered in order
+/// Looks at every cluster of a group, large enough or not, and returns which are kept. Clusters are numbered in order
 /// of their strips.
 pub trait ClusterChoice {
     /// Whether clusters are given in the order of matching, or in order of their strips.

@@ -163,7 +163,7 @@ impl TimeOrder {
         near.max(self.far.iter().map(|item| (item.epoch, item.time)).max())
     }
 
-    /// Prepares the closing of items of `epoch` and says how far it can go towards `goal` in one step: the
+    /// Prepares the closing of items of `epoch` and returns how far it can go towards `goal` in one step: the
     /// keys span a limited time.
     pub fn prepare(&mut self, epoch: u32, goal: u64) -> u64 {
         self.sorted.drain(..self.cursor);
@@ -261,7 +261,7 @@ impl TimeOrder {
         self.base
     }
 
-    /// Reads off `count` closed items and says where they are: [`TimeOrder::read`].
+    /// Reads off `count` closed items and returns where they are: [`TimeOrder::read`].
     #[inline]
     pub fn read_off(&mut self, count: usize) -> std::ops::Range<usize> {
         let start = self.cursor;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Files that are named; of further ones there is the number.
 const NAMED: usize = 20;
 
-/// Says on standard error which recordings of these names have not ended, with the command that finishes them.
+/// Reports on standard error which recordings of these names have not ended, with the command that finishes them.
 pub(crate) fn tell_recordings(names: &FileNames) {
     // A folder that cannot be read is reported by whoever is to write there.
     let left = names.left_over().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn tell_recordings(names: &FileNames) {
     );
 }
 
-/// Says on standard error which partial files of a text file are there.
+/// Reports on standard error which partial files of a text file are there.
 pub(crate) fn tell_lines(what: &str, target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let left = left_over(folder, |other| other.file_name() == target.file_name()).unwrap_or_default();

@@ -24,7 +24,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Takes note of how something went, and says so if it failed.
+    /// Takes note of how something went, and reports it if it failed.
     pub(crate) fn attempt(&mut self, result: Result<(), CommandError>) {
         if let Err(error) = result {
             eprintln!("evforge: {error}");

@@ -1,4 +1,4 @@
-//! The counters of the host that say where packets are lost, read during a run by a thread of their own.
+//! The counters of the host that show where packets are lost, read during a run by a thread of their own.
 //!
 //! Reading counters must not cost packets: the papers about receiving UDP saw losses that came from looking for them.
 //! So the thread that receives never reads them; the kernel's tables, which are memory, are read once a second, and the
@@ -62,7 +62,7 @@ impl HostCounterReader {
     /// Reads what is to be read now, and starts the thread that goes on with it, in the network namespace of this
     /// thread and on the cores that this thread may use: call it before pinning.
     ///
-    /// What cannot be read is left out, and said in the warnings.
+    /// What cannot be read is left out, and reported in the warnings.
     ///
     /// # Errors
     /// If the system gives no more threads.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// Reads the keys of one kind of output; errors say what is wrong.
+/// Reads the keys of one kind of output; errors report what is wrong.
 type Read = Box<dyn Fn(Table) -> Result<Box<dyn OutputPlan>, SettingsError> + Send + Sync>;
 
 struct Kind {

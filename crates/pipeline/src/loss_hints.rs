@@ -1,4 +1,4 @@
-//! Hints: where the pattern of what is missing names the culprit, or the place says what helps.
+//! Hints: where the pattern of what is missing names the culprit, or the location suggests what helps.
 //!
 //! A hint is a whole sentence for a person, who judges it. It is given where the pattern would hardly come about
 //! otherwise, and only from the numbers of missing packets and the times at which that was noticed.

@@ -199,7 +199,7 @@ impl SampleWriting {
     }
 }
 
-/// Keeps what is there of a file, and says what that is.
+/// Keeps what is there of a file and returns what that is.
 fn keep(file: &mut LineFile, name: &str) -> String {
     match file.keep_partial() {
         Ok(Kept { path, lines }) => {

@@ -66,7 +66,7 @@ pub trait DetectorModel: Send + Sync {
     /// True if a neutron at this column and row of this panel can be found: its pixels are wired.
     fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool;
 
-    /// Adds the charge that a neutron leaves and says what an ideal reconstruction makes of it; none if it left
+    /// Adds the charge that a neutron leaves and returns what an ideal reconstruction makes of it; none if it left
     /// nothing, because it went through.
     fn add_neutron(
         &self,

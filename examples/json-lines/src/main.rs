@@ -229,7 +229,7 @@ impl Output for JsonLines {
         self.kept.push_back(Arc::clone(batch));
         self.kept_bytes += bytes;
         self.pending += batch.len() as u64;
-        // What goes wrong with the connection is told by the next poll: the batch is taken.
+        // What goes wrong with the connection is reported by the next poll: the batch is taken.
         if self.connection.is_some() {
             let _ = self.pump();
         }

@@ -6,7 +6,7 @@
 //! evforge run --detector target/release/libpixel_stream.so --input packets.pkts --events events.csv
 //! ```
 //!
-//! A packet is a header of 16 bytes and as many readouts of 8 bytes as it says, all numbers little-endian:
+//! A packet is a header of 16 bytes and as many readouts of 8 bytes as it declares, all numbers little-endian:
 //!
 //! ```text
 //! header   "PXST" | sequence u32 | readouts u32 | 0 u32
@@ -24,10 +24,10 @@ use std::ffi::CStr;
 
 const HEADER_BYTES: usize = 16;
 const READOUT_BYTES: usize = 8;
-/// The largest payload of UDP over IPv4 holds so many.
+/// The largest payload of UDP over IPv4 holds this many.
 const MOST_READOUTS: usize = (65_507 - HEADER_BYTES) / READOUT_BYTES;
 const TICK_NS: u64 = 10;
-/// A larger step of the sequence is a sender that has started anew.
+/// A larger step of the sequence is a sender that has restarted.
 const LARGEST_STEP: u32 = 1 << 20;
 
 #[derive(Default)]
@@ -202,7 +202,7 @@ impl Detector for PixelStream {
             unit::TIMES,
             role::INFORMATION,
             law::NONE,
-            c"How often the clock of 32 bits began anew.",
+            c"How often the clock of 32 bits wrapped.",
         ),
     ];
 

@@ -3,7 +3,7 @@
 use crate::time::Clock;
 use std::sync::Arc;
 
-/// Who says which date the detector's clock shows.
+/// What determines the date of the detector's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CalendarOrigin {
     /// The readout: its times count from 1970.
@@ -18,7 +18,7 @@ pub enum CalendarOrigin {
 }
 
 impl CalendarOrigin {
-    /// As files and reports say it.
+    /// As files and reports have it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Readout => "the readout carries the epoch",

@@ -27,7 +27,7 @@ const PACKET_HITS: usize = LARGEST_PACKET / RECORD + 2;
 /// Room that a packet and the release of a quarantine need.
 pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 
-/// A detector of the ESS readout: what its records are is said by the [`ReadoutStage`], what happens to its hits
+/// A detector of the ESS readout: what its records are is decided by the [`ReadoutStage`], what happens to its hits
 /// by the [`HitFormer`].
 #[derive(Debug)]
 pub struct EssPipeline<S, F: HitFormer> {

@@ -54,7 +54,7 @@ impl Tracks {
         PanelFormer::memory_bound(settings.geometry.panels() as usize, &strip_rules(settings, &ticks))
     }
 
-    /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` says whether there
+    /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` returns whether there
     /// is room for another; false if there was none before the end.
     #[inline]
     pub fn drain(&mut self, take: impl FnMut(u32, TimedEvent) -> bool) -> bool {

@@ -114,7 +114,7 @@ impl Outlet {
         Some(self.tick.nanoseconds(ticks))
     }
 
-    /// Begins a packet and says which way its events go. Call [`Outlet::make_room`] before and
+    /// Begins a packet and sets which way its events go. Call [`Outlet::make_room`] before and
     /// [`Outlet::end_packet`] afterwards.
     #[inline]
     pub fn begin_packet<'a>(&'a mut self, events: &'a mut EventBatch) -> Way<'a> {

@@ -23,7 +23,7 @@ pub enum Miss {
 /// Takes the hits of one trigger and finds its pixel.
 pub trait Reconstruction: Default {
     /// What this reconstruction needs to know of a channel: the content of its entry in the table.
-    /// Its coordinates unless said otherwise.
+    /// Its coordinates unless given.
     fn content(place: &Place, _geometry: &LogicalGeometry) -> u32 {
         coordinates(place)
     }

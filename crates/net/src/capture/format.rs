@@ -32,7 +32,7 @@ impl Format {
         }
     }
 
-    /// Brings the next record into the window and says how long it is; none at the end of the file.
+    /// Brings the next record into the window and returns how long it is; none at the end of the file.
     pub(super) fn next_record(&self, window: &mut Window) -> Result<Option<usize>, Fault> {
         match self {
             Self::Pcap(pcap) => pcap.next_record(window),

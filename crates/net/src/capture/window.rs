@@ -29,7 +29,7 @@ impl Window {
         &self.buffer[self.start..self.end]
     }
 
-    /// Reads until `count` bytes are in the window or the input ends; says how many there are. Memory grows
+    /// Reads until `count` bytes are in the window or the input ends; returns how many there are. Memory grows
     /// with what there is, not with what a damaged length asks for; the caller bounds `count`.
     pub(super) fn require(&mut self, count: usize) -> io::Result<usize> {
         if self.end - self.start >= count {

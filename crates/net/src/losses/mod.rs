@@ -1,6 +1,6 @@
 //! Where packets were lost: the sequence gaps joined with every counter that saw a packet vanish.
 //!
-//! The sequence says how many packets are missing; counters say where. They are joined so that nothing is
+//! The sequence shows how many packets are missing; counters show where. They are joined so that nothing is
 //! counted twice:
 //!
 //! * what our own queue, the rings and the memory of AF_XDP, and our checks of its frames dropped is known exactly;

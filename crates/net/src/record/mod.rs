@@ -15,7 +15,7 @@
 //!
 //! A recording whose disk is full waits: what has been taken stays in memory, the queue fills and drops, and as soon as
 //! there is space it goes on in the same file. One that cannot open its next file, because others have used up the
-//! descriptors of the process, counts what it cannot write, says so, and tries again every second.
+//! descriptors of the process, counts what it cannot write, reports it, and tries again every second.
 
 mod closing;
 mod disk_file;

@@ -11,7 +11,7 @@ use crate::helper::message::SocketRequest;
 /// Largest receive buffer that can be asked for: the kernel doubles it, in an `int`.
 pub(super) const LARGEST_BUFFER: usize = (c_int::MAX / 2) as usize;
 
-/// Asks for a receive buffer of at most [`LARGEST_BUFFER`] bytes and says what was given, without the doubling.
+/// Asks for a receive buffer of at most [`LARGEST_BUFFER`] bytes and returns what was given, without the doubling.
 pub(super) fn request_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
     // In range: checked by the caller.
     let wanted = bytes as c_int;

@@ -104,7 +104,7 @@ impl Arrivals {
     }
 }
 
-/// Changes the shares of the bins so that the highest millisecond has `factor` times the average, and says what it has.
+/// Changes the shares of the bins so that the highest millisecond has `factor` times the average and returns what it has.
 fn shape_peak(shares: &mut [f64], factor: Option<f64>) -> Result<f64, SimulationError> {
     let bins = shares.len();
     let (first, highest) = highest_millisecond(shares);

@@ -233,7 +233,7 @@ fn copied_readouts<C>(recording: &Recording<C>, placements: &[Placement]) -> Vec
     copied
 }
 
-/// Takes out what comes too soon after a readout of the same channel, and says how many those were.
+/// Takes out what comes too soon after a readout of the same channel and returns how many those were.
 fn lose<C>(
     recording: &Recording<C>,
     placements: &[Placement],

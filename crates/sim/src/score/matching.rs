@@ -64,7 +64,7 @@ struct Candidate {
     event: u32,
 }
 
-/// Pairs neutrons with events and says what happened to each. Neither needs an order.
+/// Pairs neutrons with events and returns what happened to each. Neither needs an order.
 ///
 /// # Errors
 /// As [`super::score`].

@@ -1,6 +1,6 @@
 //! How right events are: events against the truth.
 //!
-//! [`matching`] pairs neutrons with events, one to one, and says what happened to each; [`Score`] counts that and says
+//! [`matching`] pairs neutrons with events, one to one, and reports what happened to each; [`Score`] counts that and says
 //! how far events lie from the truth; [`event_file`] reads the events that a run has written.
 //!
 //! | of a neutron | |

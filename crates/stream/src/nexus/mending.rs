@@ -132,7 +132,7 @@ impl EventGroup {
     }
 }
 
-/// Cuts all arrays back to the last commit and says so in the file.
+/// Cuts all arrays back to the last commit and marks it in the file.
 pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Recovered> {
     let recording = file.group(RECORDING)?;
     let (groups, mut committed) = groups_of(file)?;

@@ -73,7 +73,7 @@ impl DamagedFile {
             Ok(recovered) => Ok(recovered.events),
             Err(error) if is_lack_of_space(&error) => Err(match error {
                 NexusError::NoSpace { .. } => error,
-                // The same in words that say what to do.
+                // The same in words that explain what to do.
                 error => NexusError::WaitsForRoom { path: self.path.clone(), cause: error.to_string() },
             }),
             Err(error) => Err(error),

@@ -265,7 +265,7 @@ impl NexusWriter {
         }
     }
 
-    /// Gives the file up after an error of HDF5 and says what is safe.
+    /// Gives the file up after an error of HDF5 and returns what is safe.
     fn fail(&mut self, attempt: &'static str, error: &hdf5_metno::Error) -> NexusError {
         // The recovery brings it back to its last commit, as one whose writer was killed.
         if let Some(open) = self.open.take() {

@@ -101,7 +101,7 @@ impl<'a> DropPacket<'a> {
 }
 
 impl DropHeader {
-    /// Writes this header, for a payload of `payload` bytes, to the front of `packet`; says how many bytes it
+    /// Writes this header, for a payload of `payload` bytes, to the front of `packet`; returns how many bytes it
     /// has, or none if `packet` is shorter than the header or the payload longer than 65 535 bytes. Bytes of the
     /// header that a layout does not describe become 0; an identifier wider than its field is cut.
     #[inline]
