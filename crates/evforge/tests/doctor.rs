@@ -35,8 +35,31 @@ fn what_is_looked_at_depends_on_what_is_wanted() {
     assert!(verdict(&xdp, "AF_XDP helper").is_some());
 }
 
+/// Receiving does not depend on a detector; forming events does.
 #[test]
-fn what_cannot_be_had_fails_and_says_what_mends_it() {
+fn a_configuration_without_a_detector_is_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.toml");
+    std::fs::write(&path, "name = 'host'\n[receive]\nbuffer = '1kB'\naddress = '127.0.0.1:9000'\n").unwrap();
+    let path = path.to_str().expect("text");
+    let found = findings(&doctor(&["--json", "--config", path]));
+    assert_eq!(verdict(&found, "receive buffer"), Some("good"), "{found:?}");
+    let run = Command::new(PROGRAM).args(["run", "--config", path, "--check"]).output().expect("it starts");
+    let said = text(&run.stderr);
+    assert!(!run.status.success() && said.contains("no detector: a configuration has one section of"), "{said}");
+    // What is wrong in a part that the command does not need is reported all the same.
+    for (wrong, expected) in [
+        ("receive.bufer=1kB", "unknown field `bufer`"),
+        ("sonde.clock=x", "unknown variant `x`"),
+        ("simulation.beam.neutrons=x", "found `x`, expected a frequency"),
+    ] {
+        let refused = doctor(&["--config", path, "--set", wrong]);
+        assert!(text(&refused.stderr).contains(expected), "{wrong}: {}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn what_cannot_be_had_fails_and_says_what_fixes_it() {
     let output = doctor(&["--interface", "no-such-if", "--set", "threads.receive.core=1000"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stdout);
