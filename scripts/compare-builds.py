@@ -57,6 +57,9 @@ RENAMED = {
     for old, new in RENAMED_COUNTERS.items()
 }
 
+# Texts of the report that are worded otherwise now: how they began, and begin now.
+RENAMED_TEXTS = {"mean values in ": "averaged waveforms in "}
+
 # Paths of the report, and what lies below them, that legitimately differ from run to run.
 IGNORED = {"evforge", "elapsed_s", "sinks/*/latency"}
 
@@ -348,10 +351,26 @@ def renamed(path):
     return path
 
 
+def reworded(value):
+    for before, now in RENAMED_TEXTS.items():
+        if isinstance(value, str) and value.startswith(before):
+            return now + value[len(before):]
+    return value
+
+
+def without_wall_clock(report):
+    """A report without the date that it has from the computer's clock, where packets have no stamps."""
+    calendar = report.get("calendar") if isinstance(report, dict) else None
+    if calendar and calendar["origin"].startswith("wall clock"):
+        del calendar["anchor_ns"]
+    return report
+
+
 def compare_json(old, new):
     """The first difference, or none, and the paths that only the new one has."""
-    old = {renamed(path): (path, value) for path, value in flat(json.loads(old))}
-    new = dict(flat(json.loads(new)))
+    old, new = (without_wall_clock(json.loads(text)) for text in (old, new))
+    old = {renamed(path): (path, reworded(value)) for path, value in flat(old)}
+    new = dict(flat(new))
 
     def is_ignored(path):
         return any(is_below(pattern(path), ignored) for ignored in IGNORED)
