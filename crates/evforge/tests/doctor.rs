@@ -46,7 +46,10 @@ fn a_configuration_without_a_detector_is_enough() {
     assert_eq!(verdict(&found, "receive buffer"), Some("good"), "{found:?}");
     let run = Command::new(PROGRAM).args(["run", "--config", path, "--check"]).output().expect("it starts");
     let said = text(&run.stderr);
-    assert!(!run.status.success() && said.contains("no detector: a configuration has one section of"), "{said}");
+    assert!(
+        !run.status.success() && said.contains("no detector: a configuration has one section of"),
+        "{said}"
+    );
     // What is wrong in a part that the command does not need is reported all the same.
     for (wrong, expected) in [
         ("receive.bufer=1kB", "unknown field `bufer`"),
