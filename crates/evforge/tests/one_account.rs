@@ -125,11 +125,15 @@ fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
         assert_eq!(reported, &reason["count"], "{name}: {reason} in report and page");
     }
     // Every counter of the ledger.
-    let counters = stream["counters"].as_object().expect("counters");
-    assert_eq!(page["streams"][0]["counters"], stream["counters"], "{name}");
+    let mut counters = stream["counters"].as_object().expect("counters").clone();
+    // Reports have these as well until release 0.3.
+    for former in ["leaps", "unconfirmed_leap", "idle_packets", "packets_no_idle_time", "mean_values"] {
+        counters.remove(former);
+    }
+    assert_eq!(page["streams"][0]["counters"].as_object(), Some(&counters), "{name}");
     let file = hdf5_metno::File::open(&path).expect("the file");
     let series = last_values(&file, "/entry/ledger");
-    for (counter, value) in counters {
+    for (counter, value) in &counters {
         let written = series.iter().find(|(name, _)| name == counter).map(|(_, value)| *value);
         assert_eq!(written, value.as_i64(), "{name}: {counter} in report and file");
     }
