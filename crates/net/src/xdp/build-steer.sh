@@ -5,7 +5,8 @@
 set -eu
 cd "$(dirname "$0")"
 object=${1:-steer.bpf.o}
-clang -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v2 -c steer.bpf.c -o "$object"
+# Without the folder that it happens to be built in.
+clang -O2 -g -ffile-prefix-map="$PWD"=. -Wall -Wextra -Werror -target bpf -mcpu=v2 -c steer.bpf.c -o "$object"
 if [ $# -eq 0 ]; then
     # What the kernel needs stays: instructions, map definitions and their types.
     llvm-objcopy --strip-debug --remove-section=.BTF.ext --remove-section=.rel.BTF.ext "$object"
