@@ -157,3 +157,41 @@ pub fn slab_of(packets: &[SimulatedPacket]) -> PacketSlab {
     }
     slab
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_sim::beam::ImageSettings;
+
+    /// A configuration with a picture, and with what overrides change in it.
+    fn read(folder: &Path, overrides: &[&str]) -> Result<SimulationSettings, String> {
+        let path = folder.join("with-picture.toml");
+        let shipped = include_str!("../../../configs/sonde-module.toml");
+        let text = format!("{shipped}\n[simulation.beam]\nimage = {{ png = \"cat.png\" }}\n");
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        let config = Config::parse(&path, &text, &overrides).map_err(|error| error.to_string())?;
+        settings(&config).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_picture_in_the_beam_is_found_from_the_folder_of_the_configuration() {
+        let folder = Path::new("/some/where");
+        let image = |overrides: &[&str]| read(folder, overrides).map(|settings| settings.beam.image);
+        assert_eq!(image(&[]), Ok(ImageSettings::Png(folder.join("cat.png"))));
+        let other = image(&["simulation.beam.image.png=pictures/dog.png"]);
+        assert_eq!(other, Ok(ImageSettings::Png(folder.join("pictures/dog.png"))));
+        assert_eq!(image(&["simulation.beam.image=flat"]), Ok(ImageSettings::Flat));
+    }
+
+    #[test]
+    fn errors_of_the_table_name_its_place_or_the_override() {
+        let folder = Path::new("/some/where");
+        let error = read(folder, &["simulation.beam.neutrons=x"]).unwrap_err();
+        let expected = "/some/where/with-picture.toml: with --set simulation.beam.neutrons=x: ";
+        assert!(error.starts_with(expected) && error.contains("found `x`, expected a frequency"), "{error}");
+        let text = "name = 'x'\n[simulation]\nsed = 5\n";
+        let config = CommonConfig::parse(Path::new("x.toml"), text, &[]).unwrap();
+        let error = settings(&config).unwrap_err().to_string();
+        assert!(error.starts_with("x.toml:3:1: unknown field `sed`, expected one of `seed`"), "{error}");
+    }
+}
