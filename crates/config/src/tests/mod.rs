@@ -197,6 +197,20 @@ fn todays_readout_needs_its_common_table_and_others_refuse_it() {
 }
 
 #[test]
+fn a_former_name_of_a_key_is_read_but_not_both() {
+    let former = parse(GOOD, &["gdgem.sorting.leap=5ms"]).unwrap();
+    let DetectorSettings::GdGem(settings) = &former.detector else { panic!("another detector") };
+    assert_eq!(settings.sorting.forward_jump, 5_000_000_000);
+    let error = parse(GOOD, &["gdgem.sorting.leap=5ms", "gdgem.sorting.forward_jump=5ms"]).unwrap_err();
+    assert!(error.contains("duplicate field `forward_jump`"), "{error}");
+    let error = parse(GOOD, &["gdgem.sorting.leep=5ms"]).unwrap_err();
+    let names = "`window`, `forward_jump`, `restart`, `source_lag`, `max_held_hits`";
+    assert!(error.contains(&format!("unknown field `leep`, expected one of {names}")), "{error}");
+    let error = parse(GOOD, &["gdgem.sorting=[]"]).unwrap_err();
+    assert!(error.contains("invalid type: sequence, expected a table with window, forward_jump"), "{error}");
+}
+
+#[test]
 fn errors_of_overrides_name_the_override() {
     let error = parse(GOOD, &["gdgem.sorting.forward_jump=1us"]).unwrap_err();
     assert!(
