@@ -80,6 +80,6 @@ fn to_text(findings: &[Finding]) -> String {
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
     let (missing, advice) = (count(Verdict::Missing), count(Verdict::Advice));
-    let _ = writeln!(text, "{} looked at: {missing} missing, {advice} could be better", findings.len());
+    let _ = writeln!(text, "{} checked: {missing} missing, {advice} could be better", findings.len());
     text
 }

@@ -35,14 +35,14 @@ fn description(interface: &Interface) -> String {
         Some(1) => "1 queue".to_owned(),
         Some(queues) => format!("{queues} queues"),
     };
-    let driver = interface.driver.as_deref().unwrap_or("not told");
+    let driver = interface.driver.as_deref().unwrap_or("unknown");
     format!("driver {driver}, {queues}, packets of up to {} bytes", interface.mtu)
 }
 
 /// None where the driver has no ring to speak of.
 fn ring(subject: &str, interface: &Interface, name: &str) -> Option<Finding> {
     let (ring, most) = interface.ring?;
-    let found = format!("its receive ring has {ring} of at most {most} places");
+    let found = format!("its receive ring has {ring} of at most {most} entries");
     Some(if ring < most / SMALL_RING {
         Finding::advice(subject, format!("{found}: peaks that it cannot hold are lost in the card"), {
             format!("sudo ethtool -G {name} rx {most}")
