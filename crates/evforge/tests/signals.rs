@@ -22,6 +22,13 @@ fn send_signal(process: u32, name: &str) {
     assert!(status.expect("kill").success(), "{name}");
 }
 
+/// evforge as a shell starts it: these tests may themselves run under `nohup`, whose SIGHUP is ignored, and that is passed on.
+fn program() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", PROGRAM]);
+    command
+}
+
 /// A program under way, killed if the test ends early.
 struct Program(Option<Child>);
 
@@ -79,7 +86,7 @@ fn endless(command: Command, folder: &Path) -> LiveProgram {
 #[test]
 fn a_hang_up_ends_a_run_in_good_order() {
     let folder = tempfile::tempdir().expect("a folder");
-    let live = endless(Command::new(PROGRAM), folder.path());
+    let live = endless(program(), folder.path());
     live.signal("HUP");
     // It comes twice when a terminal goes.
     std::thread::sleep(Duration::from_millis(1));
@@ -110,7 +117,7 @@ fn a_hang_up_that_was_ignored_from_the_beginning_ends_nothing() {
 #[test]
 fn signals_that_mean_nothing_here_cost_no_packet() {
     let folder = tempfile::tempdir().expect("a folder");
-    let live = endless(Command::new(PROGRAM), folder.path());
+    let live = endless(program(), folder.path());
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let mut sent = 0;
     for name in ["USR1", "USR2", "ALRM", "VTALRM", "PROF", "POLL", "PWR", "STKFLT", "WINCH", "PIPE"] {
@@ -146,7 +153,7 @@ fn a_hang_up_ends_every_long_command_in_good_order() {
         &["demo", "--view", "127.0.0.1:0", "--output", &file("demo")],
     ];
     for command in commands {
-        let mut program = Program::start(Command::new(PROGRAM).args(*command));
+        let mut program = Program::start(program().args(*command));
         // Until it has its handlers: it catches SIGHUP then.
         let begin = Instant::now();
         while !catches_hang_up(program.id()) {
@@ -177,7 +184,7 @@ fn a_terminal_that_goes_away_ends_a_run_in_good_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
     let run = format!(
-        "exec '{PROGRAM}' run --config '{}' --address 127.0.0.1 --port 0 --report '{}'",
+        "exec env --default-signal=HUP '{PROGRAM}' run --config '{}' --address 127.0.0.1 --port 0 --report '{}'",
         config(),
         report.display()
     );
@@ -213,7 +220,7 @@ fn run_on_pipe(folder: &Path, further: &[&str]) -> (PathBuf, Program) {
     if !pipe.exists() {
         assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     }
-    let mut command = Command::new(PROGRAM);
+    let mut command = program();
     command.args(["run", "--config", &config(), "--input"]).arg(&pipe);
     command.arg("--events").arg(folder.join("events.csv")).arg("--report").arg(folder.join("report.json"));
     command.args(further);
@@ -322,12 +329,8 @@ fn a_replay_of_a_pipe_ends_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
     let pipe = folder.path().join("packets.pcapng");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let program = Program::start(Command::new(PROGRAM).args([
-        "replay",
-        pipe.to_str().expect("text"),
-        "--to",
-        "127.0.0.1:9",
-    ]));
+    let program =
+        Program::start(program().args(["replay", pipe.to_str().expect("text"), "--to", "127.0.0.1:9"]));
     wait_until_open(program.id(), &pipe);
     std::thread::sleep(Duration::from_millis(200));
     send_signal(program.id(), "TERM");
