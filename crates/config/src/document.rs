@@ -57,11 +57,11 @@ impl Document {
         let is_overridden = !self.overrides.is_empty();
         match error {
             TableError::Toml(error, _) if is_overridden => {
-                self.with_problem(None, self.told(&error.to_string()))
+                self.with_problem(None, self.told(&in_words(&error.to_string())))
             }
             TableError::Toml(error, place) => {
                 let place = place_of(&self.text, place.start);
-                self.with_problem(Some(place), error.message().to_owned())
+                self.with_problem(Some(place), in_words(error.message()))
             }
             TableError::Setting(error) if is_overridden => {
                 self.with_problem(None, self.told(&error.to_string()))
@@ -163,6 +163,16 @@ impl<'t> Tables<'t> {
         let place = error.span().unwrap_or(place);
         error.set_input(Some(self.text));
         TableError::Toml(error, place)
+    }
+}
+
+/// An error of serde without the name that a table has in the code.
+fn in_words(message: &str) -> String {
+    match message.trim_end().rsplit_once("expected struct ") {
+        Some((before, name)) if name.chars().all(char::is_alphanumeric) => {
+            format!("{before}expected a table")
+        }
+        _ => message.to_owned(),
     }
 }
 

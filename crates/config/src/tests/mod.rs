@@ -206,6 +206,10 @@ fn a_former_name_of_a_key_is_read_but_not_both() {
     let error = parse(GOOD, &["gdgem.sorting.leep=5ms"]).unwrap_err();
     let names = "`window`, `forward_jump`, `restart`, `source_lag`, `max_held_hits`";
     assert!(error.contains(&format!("unknown field `leep`, expected one of {names}")), "{error}");
+    let error = parse(GOOD, &["gdgem.time=5"]).unwrap_err();
+    assert!(error.ends_with("invalid type: integer `5`, expected a table"), "{error}");
+    let error = parse(&GOOD.replace("[gdgem.time]", "[[gdgem.time]]"), &[]).unwrap_err();
+    assert!(error.starts_with("test.toml:6:"), "{error}");
     let error = parse(GOOD, &["gdgem.sorting=[]"]).unwrap_err();
     assert!(error.contains("invalid type: sequence, expected a table with window, forward_jump"), "{error}");
 }
