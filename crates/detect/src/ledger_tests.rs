@@ -121,22 +121,7 @@ fn in_a_multigrid() {
 
 #[test]
 fn in_the_demonstrator_at_cncs() {
-    use crate::multigrid::settings::{CncsSettings, EventTime, Ordering, TimeSettings};
     use evforge_wire::cncs::{Group, GroupEncoder};
-    let settings = CncsSettings {
-        time: TimeSettings { tick: None, event_time: EventTime::Clock, order: Ordering::Arrival },
-        wire_threshold: 230,
-        grid_threshold: 170,
-        drop_double_neutrons: true,
-        panels: 1,
-        panel: 1,
-        modules: 2,
-        grids: 48,
-        wires_x: 4,
-        wires_z: 16,
-        wire_calibration: Vec::new(),
-        grid_calibration: Vec::new(),
-    };
     let mut encoder = GroupEncoder::default();
     encoder.begin();
     for time in 0..8 {
@@ -144,7 +129,7 @@ fn in_the_demonstrator_at_cncs() {
     }
     let packet = encoder.packet().to_vec();
     shows("multigrid_cncs", &[packet], || {
-        Box::new(crate::multigrid::MultiGridCncs::new(&settings).expect("sound settings"))
+        Box::new(crate::multigrid::MultiGridCncs::new(&multigrid::cncs_settings()).expect("sound settings"))
     });
 }
 

@@ -1,28 +1,11 @@
 //! EFU formats of 2018, section 2.5: the demonstrator at CNCS.
 
-use crate::common::{form_all, value};
+use crate::common::{cncs_settings as settings, form_all, value};
 use evforge_detect::multigrid::MultiGridCncs;
 use evforge_detect::multigrid::cncs::CncsGeometry;
-use evforge_detect::multigrid::settings::{CncsSettings, EventTime, Ordering, TimeSettings};
+use evforge_detect::multigrid::settings::{CncsSettings, EventTime, TimeSettings};
 use evforge_testkit::shared_file;
 use evforge_wire::cncs::{Group, GroupEncoder};
-
-fn settings() -> CncsSettings {
-    CncsSettings {
-        time: TimeSettings { tick: None, event_time: EventTime::Clock, order: Ordering::Arrival },
-        wire_threshold: 230,
-        grid_threshold: 170,
-        drop_double_neutrons: true,
-        panels: 1,
-        panel: 1,
-        modules: 2,
-        grids: 48,
-        wires_x: 4,
-        wires_z: 16,
-        wire_calibration: Vec::new(),
-        grid_calibration: Vec::new(),
-    }
-}
 
 fn packet(groups: &[Group]) -> Vec<u8> {
     let mut encoder = GroupEncoder::default();

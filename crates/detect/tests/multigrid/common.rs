@@ -5,9 +5,27 @@ use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_detect::multigrid::amplitude::{AmplitudeFilter, Factor};
 use evforge_detect::multigrid::settings::{
-    BusSettings, EventTime, FilterSettings, MesytecSettings, Ordering, Strategy, TimeSettings,
+    BusSettings, CncsSettings, EventTime, FilterSettings, MesytecSettings, Ordering, Strategy, TimeSettings,
 };
 use evforge_wire::mesytec::{DatagramEncoder, TriggerEnd, VmmrReadout, Word, trigger_words};
+
+/// One panel of two modules of the demonstrator at CNCS (section 2.5).
+pub(crate) fn cncs_settings() -> CncsSettings {
+    CncsSettings {
+        time: TimeSettings { tick: None, event_time: EventTime::Clock, order: Ordering::Arrival },
+        wire_threshold: 230,
+        grid_threshold: 170,
+        drop_double_neutrons: true,
+        panels: 1,
+        panel: 1,
+        modules: 2,
+        grids: 48,
+        wires_x: 4,
+        wires_z: 16,
+        wire_calibration: Vec::new(),
+        grid_calibration: Vec::new(),
+    }
+}
 
 /// Three buses of 4 columns, 40 grids and 20 layers; some grids of bus 1 are rescaled (section 2.3).
 pub(crate) fn settings() -> MesytecSettings {
