@@ -11,7 +11,7 @@ use ess_streams::{STREAMS, ess_settings, packet};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::ticks;
 use evforge_detect::multiblade::EssMultiBladeSettings;
-use evforge_detect::multiblade::ess::{CassetteHybrid, CassetteLayout};
+use evforge_detect::multiblade::ess::{CassetteHybrid, CassetteLayout, CassetteWiring};
 use evforge_detect::multiblade::settings::{WindowRule, WindowSettings};
 use evforge_wire::ess::detector_type;
 use hostile_stream::{Growth, check};
@@ -26,6 +26,7 @@ fn settings() -> EssMultiBladeSettings {
         ring: 0,
         fen,
         hybrid: 0,
+        wiring: CassetteWiring::default(),
         wire_threshold: 0,
         strip_threshold: 0,
     };

@@ -38,6 +38,7 @@ const INSTRUMENTS: &[Instrument] = &[
         shape: &[128, 128],
     },
     Instrument { configuration: "gdgem-srs.toml", packets: Packets::Simulated, shape: &[128, 128] },
+    Instrument { configuration: "gdgem-nmx.toml", packets: Packets::Simulated, shape: &[4, 640, 640] },
     Instrument {
         configuration: "multigrid.toml",
         packets: Packets::Recorded("multigrid/recorded_ws1to4.pkts"),
@@ -56,7 +57,7 @@ const INSTRUMENTS: &[Instrument] = &[
     Instrument {
         configuration: "nmx.toml",
         packets: Packets::ByHand(ess_instruments::nmx),
-        shape: &[4, 1280, 1280],
+        shape: &[1280, 1280],
     },
     Instrument {
         configuration: "trex.toml",
@@ -91,7 +92,7 @@ const INSTRUMENTS: &[Instrument] = &[
 ];
 
 /// Those whose first side counts panels. Other first sides of three count layers, one behind the other.
-const OF_PANELS: [&str; 1] = ["nmx.toml"];
+const OF_PANELS: [&str; 1] = ["gdgem-nmx.toml"];
 
 /// Checks the file with h5py and scippnexus against the events of a CSV file and, if there is one, against a file of
 /// pulses.

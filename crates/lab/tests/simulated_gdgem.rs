@@ -50,8 +50,8 @@ fn four_panels_on_srs_cards_nearly_every_neutron_is_found_and_nothing_else() {
 
 #[test]
 fn todays_readout_nearly_every_neutron_is_found_and_nothing_else() {
-    // Clusters within 500 ns of one another are one event there, wherever on a panel they are.
-    at_a_low_rate("nmx.toml", 4000);
+    // Clusters within 500 ns of one another are one event there, wherever in a sector they are.
+    at_a_low_rate("nmx.toml", 1000);
 }
 
 #[test]

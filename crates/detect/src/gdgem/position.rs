@@ -17,6 +17,7 @@ pub struct Locator {
     max_time_span: u64,
     max_amplitude_permille: Option<u64>,
     geometry: LogicalGeometry,
+    has_sectors: bool,
 }
 
 impl Locator {
@@ -27,6 +28,7 @@ impl Locator {
             max_time_span: settings.position.spans.map_or(u64::MAX, |spans| ticks(spans.max_time)),
             max_amplitude_permille: settings.matching.max_amplitude_permille,
             geometry: settings.geometry,
+            has_sectors: settings.sectors > 1,
         }
     }
 
@@ -69,7 +71,8 @@ impl Locator {
         }
         let coordinate = |centre: u64| u32::try_from(centre).unwrap_or(u32::MAX);
         let (x, y) = (coordinate(x.centre(settings.weighted)), coordinate(y.centre(settings.weighted)));
-        let pixel = self.geometry.pixel(Coordinates { x, y, z: 0, panel: *panel });
+        let panel = if self.has_sectors { 0 } else { *panel };
+        let pixel = self.geometry.pixel(Coordinates { x, y, z: 0, panel });
         if pixel == 0 {
             counters.outside_geometry += hits;
             return None;

@@ -213,6 +213,7 @@ impl GdGemSettings {
     /// The settings of tracks: what becomes of hits.
     pub fn tracks(&self) -> TrackSettings {
         TrackSettings {
+            sectors: 1,
             sorting: self.sorting,
             clustering: self.clustering,
             matching: self.matching,

@@ -22,6 +22,9 @@ pub struct TrackSettings {
     pub position: PositionSettings,
     /// The logical geometry: flat, of one or several panels.
     pub geometry: LogicalGeometry,
+    /// Parts of a detector of one panel that never share a neutron: each is clustered by itself, and all have the
+    /// pixels of the one panel. 1 where there are none.
+    pub sectors: u16,
     /// Regions that each panel is clustered in, if it is cut.
     pub partition: Option<PartitionSettings>,
 }
@@ -202,6 +205,11 @@ impl PartitionSettings {
 pub const LARGEST_PANEL_COUNT: u32 = 16;
 
 impl TrackSettings {
+    /// Pairs of planes that are clustered by themselves: the panels, or the sectors.
+    pub fn units(&self) -> usize {
+        (self.geometry.panels() as usize).max(usize::from(self.sectors))
+    }
+
     /// Checks everything but the order of time and [`TrackSettings::check_group_span`].
     ///
     /// # Errors
@@ -240,6 +248,14 @@ impl TrackSettings {
         if self.geometry.panels() > LARGEST_PANEL_COUNT {
             let problem = format!("at most {LARGEST_PANEL_COUNT} panels");
             return SettingsError::refuse("geometry", problem);
+        }
+        if !(1..=LARGEST_PANEL_COUNT).contains(&u32::from(self.sectors)) {
+            let problem = format!("{} is not in 1..={LARGEST_PANEL_COUNT}", self.sectors);
+            return SettingsError::refuse("sectors", problem);
+        }
+        if self.sectors > 1 && self.geometry.panels() > 1 {
+            let problem = "a detector has panels, each with pixels of its own, or sectors, which share theirs: not both";
+            return SettingsError::refuse("sectors", problem);
         }
         Ok(())
     }

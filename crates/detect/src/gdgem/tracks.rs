@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Forms events of tracks, and watches them. See the [module documentation](self).
 #[derive(Debug)]
 pub struct Tracks {
-    /// Sorts, clusters and matches hits. Planes count through the panels: twice the panel, one more for y.
+    /// Sorts, clusters and matches hits. Planes count through the panels or sectors: twice their number, one more for y.
     pub former: PanelFormer,
     locator: Locator,
     counters: TrackCounters,
@@ -38,9 +38,8 @@ impl Tracks {
         ticks: impl Fn(Picoseconds) -> u64,
         executor: &Arc<dyn RegionExecutor>,
     ) -> Self {
-        let panels = settings.geometry.panels() as usize;
         Self {
-            former: PanelFormer::new(panels, &strip_rules(settings, &ticks), executor),
+            former: PanelFormer::new(settings.units(), &strip_rules(settings, &ticks), executor),
             locator: Locator::new(settings, ticks),
             counters: TrackCounters::default(),
             tick,
@@ -51,7 +50,7 @@ impl Tracks {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(settings: &TrackSettings, ticks: impl Fn(Picoseconds) -> u64) -> usize {
-        PanelFormer::memory_bound(settings.geometry.panels() as usize, &strip_rules(settings, &ticks))
+        PanelFormer::memory_bound(settings.units(), &strip_rules(settings, &ticks))
     }
 
     /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` returns whether there

@@ -27,6 +27,7 @@ pub(crate) fn settings() -> EssGdGemSettings {
     let hybrids = (0..8_u8).map(|number| {
         let (panel, plane, hybrid) = (number / 4, number / 2 % 2, number % 2);
         StripHybrid {
+            sector: 0,
             ring: panel,
             fen: plane,
             hybrid,
@@ -38,6 +39,7 @@ pub(crate) fn settings() -> EssGdGemSettings {
         }
     });
     EssGdGemSettings {
+        sectors: 1,
         ess: EssSettings {
             header: HeaderRules {
                 detector_type: detector_type::NMX,

@@ -11,35 +11,36 @@ fn signals(fibre: u8, fen: u8, channels: &[(u8, u8)]) -> Vec<Signal> {
     channels.iter().map(|&(vmm, channel)| Signal { fibre, fen, vmm, channel, adc: 200 }).collect()
 }
 
-/// The id of a pixel: those of a panel follow those of the panel before.
-fn pixel(panel: u32, x: u32, y: u32) -> u32 {
-    panel * SIDE * SIDE + y * SIDE + x + 1
+/// The id of a pixel: all sectors have those of the one area.
+fn pixel(x: u32, y: u32) -> u32 {
+    y * SIDE + x + 1
 }
 
 pub(crate) fn nmx() -> Neutrons {
     Neutrons {
         detector_type: detector_type::NMX,
         neutrons: vec![
-            // Panel 0, ring 0: strips 638 to 641 of x, the latest at 641; ring 1: strips 5 and 3 of y.
+            // Sector 0: strips 126 to 129 of x, whose channels run backwards (hybrids 4 and 3 of FEN 0), the latest at
+            // 129; strips 5 and 3 of y.
             Neutron {
                 signals: [
-                    signals(0, 0, &[(9, 62), (9, 63)]),
-                    signals(2, 0, &[(0, 5)]),
-                    signals(1, 1, &[(0, 0), (0, 1)]),
-                    signals(3, 0, &[(0, 3)]),
+                    signals(0, 0, &[(8, 1), (8, 0)]),
+                    signals(1, 1, &[(0, 5)]),
+                    signals(0, 0, &[(7, 63), (7, 62)]),
+                    signals(0, 1, &[(0, 3)]),
                 ]
                 .concat(),
-                pixel: pixel(0, 641, 3),
+                pixel: pixel(129, 3),
             },
-            // Panel 3, rings 6 and 7: the last strips of both planes.
+            // Sector 3: the last strips of both planes; those of y run backwards.
             Neutron {
-                signals: [signals(13, 1, &[(9, 62), (9, 63)]), signals(15, 1, &[(9, 63)])].concat(),
-                pixel: pixel(3, 1279, 1279),
+                signals: [signals(7, 0, &[(9, 62), (9, 63)]), signals(6, 1, &[(0, 0)])].concat(),
+                pixel: pixel(1279, 1279),
             },
-            // Panel 2, rings 4 and 5: strip 128 of x, strips 100 and 99 of y.
+            // Sector 2, on both fibres of its ring: strip 128 of x, strips 740 and 739 of y.
             Neutron {
-                signals: [signals(10, 0, &[(1, 36), (1, 35)]), signals(8, 0, &[(2, 0)])].concat(),
-                pixel: pixel(2, 128, 99),
+                signals: [signals(5, 1, &[(1, 36), (1, 35)]), signals(4, 0, &[(2, 0)])].concat(),
+                pixel: pixel(128, 739),
             },
         ],
     }

@@ -28,11 +28,11 @@ pub(crate) fn freia() -> Neutrons {
         detector_type: detector_type::FREIA,
         neutrons: vec![
             // Cassette 8: wire 47 - 16; strips 47 and 46, the latter three times as strong: 46.25.
-            neutron([4, 0, 0, 1], &[(16, 80)], &[(16, 100), (17, 300)], pixel([46, 8 * 32 + 31])),
+            neutron([4, 0, 1, 0], &[(16, 80)], &[(16, 100), (17, 300)], pixel([46, 8 * 32 + 31])),
             // The last cassette, on an odd fibre: wire 0; strips 0 and 1 alike, which is 1.
-            neutron([15, 1, 2, 3], &[(47, 500)], &[(63, 90), (62, 90)], pixel([1, 31 * 32])),
+            neutron([15, 1, 3, 2], &[(47, 500)], &[(63, 90), (62, 90)], pixel([1, 31 * 32])),
             // Cassette 0: wires 7 and 6 alike, which is 7; strip 63.
-            neutron([0, 0, 0, 1], &[(40, 70), (41, 70)], &[(0, 333)], pixel([63, 7])),
+            neutron([0, 0, 1, 0], &[(40, 70), (41, 70)], &[(0, 333)], pixel([63, 7])),
         ],
     }
 }

@@ -62,17 +62,9 @@ fn time(readout: &Readout) -> u64 {
 }
 
 impl Rules {
-    /// Whether a VMM reads wires.
-    fn reads_wires(&self, vmm: u8) -> bool {
-        match self.instrument {
-            Instrument::Freia => vmm & 1 == 0,
-            Instrument::Estia | Instrument::Amor => vmm & 1 == 1,
-        }
-    }
-
     /// The hit of a readout: the place on the whole detector is that of section 3.
     fn hit(&self, readout: &Readout, cassette: u64) -> Option<Hit> {
-        let is_wire = self.reads_wires(readout.vmm);
+        let is_wire = readout.vmm & 1 == 1;
         let channel = u64::from(readout.channel);
         if is_wire && !(16..=47).contains(&channel) {
             return None;

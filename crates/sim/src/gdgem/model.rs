@@ -27,6 +27,7 @@ pub struct GdGemModel {
     tables: ChargeTables,
     geometry: LogicalGeometry,
     layout: Layout,
+    sectors: u16,
     separation: Separation,
     /// The drift gap in strips, and the time that a charge takes for the way of a strip.
     gap: f32,
@@ -72,7 +73,7 @@ impl Collected {
 }
 
 impl GdGemModel {
-    /// A detector with these channels (modules are panels) whose events are formed with these settings.
+    /// A detector with these channels (modules are panels or sectors) whose events are formed with these settings.
     pub fn new(layout: Layout, settings: &TrackSettings, physics: GdGemPhysics) -> Self {
         let clustering = &settings.clustering;
         let spans = settings.position.spans.map_or([0; 2], |spans| spans.min_strips);
@@ -92,6 +93,7 @@ impl GdGemModel {
             tables: ChargeTables::new(&physics),
             geometry: settings.geometry,
             layout,
+            sectors: settings.sectors,
             separation,
             gap: (physics.drift_gap / pitch).max(0.0) as f32,
             drift_ps: (pitch / physics.drift_velocity.max(1e-3) * 1e6) as f32,
@@ -99,7 +101,24 @@ impl GdGemModel {
         }
     }
 
+    /// The panel, or the sector that reads both strips; none where a strip is not wired.
+    fn module(&self, x: u32, y: u32, panel: u32) -> Option<u16> {
+        let panel = u16::try_from(panel).ok()?;
+        let strips = [u16::try_from(x).ok()?, u16::try_from(y).ok()?];
+        let reads = |&module: &u16| {
+            (0_u8..)
+                .zip(strips)
+                .all(|(plane, coordinate)| self.layout.channel(Place { module, plane, coordinate }).is_some())
+        };
+        if self.sectors > 1 { (0..self.sectors).find(reads) } else { Some(panel).filter(reads) }
+    }
+
     fn add_line(&self, line: &Line, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
+        // Beside the wired strips of a panel there may still be some that get a share of the charge.
+        let struck = self.module(strike.x as u32, strike.y as u32, strike.panel);
+        let Some(module) = struck.or(u16::try_from(strike.panel).ok().filter(|_| self.sectors == 1)) else {
+            return;
+        };
         let [x, y, depth] = line.from;
         let [along_x, along_y, along_depth] = line.way;
         let mut planes = [Collected::new(x, along_x), Collected::new(y, along_y)];
@@ -124,9 +143,7 @@ impl GdGemModel {
                     continue;
                 }
                 let Ok(coordinate) = u16::try_from(strip) else { continue };
-                let Some(channel) =
-                    self.layout.channel(Place { module: strike.panel as u16, plane, coordinate })
-                else {
+                let Some(channel) = self.layout.channel(Place { module, plane, coordinate }) else {
                     continue;
                 };
                 let after = (moment / charge - self.tables.walk_ps(charge)) as i64;
@@ -150,11 +167,7 @@ impl DetectorModel for GdGemModel {
     }
 
     fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool {
-        let Ok(module) = u16::try_from(panel) else { return false };
-        [(0, x), (1, y)].into_iter().all(|(plane, strip)| {
-            u16::try_from(strip)
-                .is_ok_and(|coordinate| self.layout.channel(Place { module, plane, coordinate }).is_some())
-        })
+        self.module(x, y, panel).is_some()
     }
 
     fn add_neutron(
@@ -187,7 +200,7 @@ impl DetectorModel for GdGemModel {
         // What is nearest to the converter has the longest way, and arrives last.
         let drift = (self.gap * self.drift_ps) as u64;
         Some(TrueEvent {
-            module: strike.panel as u16,
+            module: self.module(strike.x as u32, strike.y as u32, strike.panel).unwrap_or(0),
             position: [strike.x, strike.y, 0.5],
             panel: strike.panel,
             time_ps: strike.time_ps + drift,

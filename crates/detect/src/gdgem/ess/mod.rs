@@ -20,8 +20,8 @@
 //!   began first, not of the event.
 //! * The longest time is that from the first hit to the last. The reference adds a nanosecond and rounds both ends down
 //!   first: where the limit lies within 2 ns of a whole number of ticks, the two can differ.
-//! * Pixels of a panel follow those of the panel before: `panel · nx · ny + y · nx + x + 1`. The reference gives the
-//!   same ids to all panels.
+//! * Pixels of a panel follow those of the panel before: `panel · nx · ny + y · nx + x + 1`. What the reference calls
+//!   panels are sectors here: they share the strip numbers and the pixel ids (section 7).
 
 mod former;
 pub mod settings;

@@ -31,6 +31,9 @@ pub struct StripHybrid {
     /// The panel, counted from 0.
     #[serde(default)]
     pub panel: u16,
+    /// The sector, counted from 0, of a detector with sectors.
+    #[serde(default)]
+    pub sector: u16,
     /// The plane.
     pub plane: Plane,
     /// Its lowest strip.
@@ -100,9 +103,17 @@ pub struct EssGdGemSettings {
     /// Positions.
     #[serde(default = "position::default", with = "position")]
     pub position: PositionSettings,
+    /// Parts of the detector that never share a neutron and are clustered by themselves, while their strips are
+    /// numbered together: all have the pixels of the one panel.
+    #[serde(default = "one")]
+    pub sectors: u16,
     /// The logical geometry: flat, of one or several panels.
     #[serde(deserialize_with = "panel_geometry")]
     pub geometry: LogicalGeometry,
+}
+
+fn one() -> u16 {
+    1
 }
 
 impl EssGdGemSettings {
@@ -132,6 +143,10 @@ impl EssGdGemSettings {
                     format!("panel {} of a detector of {} panels", entry.panel, self.geometry.panels());
                 return refuse("panel", problem);
             }
+            if entry.sector >= self.sectors {
+                let problem = format!("sector {} of a detector of {} (sectors)", entry.sector, self.sectors);
+                return refuse("sector", problem);
+            }
             let side = match entry.plane {
                 Plane::X => self.geometry.nx(),
                 Plane::Y => self.geometry.ny(),
@@ -145,7 +160,7 @@ impl EssGdGemSettings {
                 return refuse("adc_threshold", format!("is above the largest amplitude {}", ADC_LIMIT - 1));
             }
             let shares_strips = |other: &&StripHybrid| {
-                (other.panel, other.plane) == (entry.panel, entry.plane)
+                (other.panel, other.sector, other.plane) == (entry.panel, entry.sector, entry.plane)
                     && other.strips().start < entry.strips().end
                     && entry.strips().start < other.strips().end
             };
@@ -163,6 +178,7 @@ impl EssGdGemSettings {
     /// The settings of tracks: what becomes of hits.
     pub fn tracks(&self) -> TrackSettings {
         TrackSettings {
+            sectors: self.sectors,
             sorting: self.ess.sorting,
             clustering: self.clustering,
             matching: self.matching,
@@ -178,7 +194,8 @@ impl EssGdGemSettings {
             let plane = entry.plane.index();
             let threshold = entry.adc_threshold.unwrap_or(self.clustering[plane].adc_threshold);
             let place = |vmm: u8, channel: u8| PlaceRequest {
-                target: 2 * entry.panel + plane as u16,
+                // One of them is 0: a detector has panels or sectors.
+                target: 2 * (entry.panel + entry.sector) + plane as u16,
                 plane: plane as u8,
                 coordinate: entry.strip(vmm, channel),
                 threshold,
@@ -218,6 +235,7 @@ mod tests {
             fen: 0,
             hybrid: 0,
             panel: 0,
+            sector: 0,
             plane: Plane::X,
             offset: 256,
             reversed,

@@ -15,29 +15,52 @@ const ESTIA_COLUMNS: u16 = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CassetteLayout {
-    /// Wires on the even VMM; column = 63 − channel of the strip, row = 32 × cassette + 47 − channel of the wire.
+    /// Column = 63 − channel of the strip, row = 32 × cassette + 47 − channel of the wire.
     Freia,
-    /// Wires on the odd VMM; cassettes in rows of 48: column = 32 × (cassette mod 48) + channel of the wire − 16,
-    /// row = 64 × (cassette div 48) + 63 − channel of the strip.
+    /// Cassettes in rows of 48: column = 32 × (cassette mod 48) + channel of the wire − 16, row = 64 × (cassette div
+    /// 48) + 63 − channel of the strip.
     Estia,
-    /// As FREIA with wires on the odd VMM. TBLMB has the same.
+    /// As FREIA. TBLMB has the same.
     Amor,
 }
 
-impl CassetteLayout {
-    /// Which plane a VMM of a hybrid reads: the even one, or the odd one.
-    pub(super) fn plane(self, odd_vmm: bool) -> Plane {
-        let wires_are_odd = matches!(self, Self::Estia | Self::Amor);
-        if odd_vmm == wires_are_odd { Plane::Wires } else { Plane::Strips }
-    }
+/// Which of the two VMMs of a hybrid reads the wires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WireVmm {
+    /// The one with the even number.
+    Even,
+    /// The one with the odd number: what recordings of the detectors show (section 7).
+    #[default]
+    Odd,
+}
 
+/// How the channels of a cassette's hybrid are wired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CassetteWiring {
+    /// Which VMM reads the wires; the other one reads the strips.
+    pub wires: WireVmm,
+    /// Wires count along their channels in the direction opposite to that of the layout.
+    pub wires_reversed: bool,
+    /// Strips count along their channels in the direction opposite to that of the layout.
+    pub strips_reversed: bool,
+}
+
+impl CassetteWiring {
+    /// Which plane a VMM of the hybrid reads: the even one, or the odd one.
+    pub(super) fn plane(self, odd_vmm: bool) -> Plane {
+        if odd_vmm == (self.wires == WireVmm::Odd) { Plane::Wires } else { Plane::Strips }
+    }
+}
+
+impl CassetteLayout {
     /// Wire or strip on a channel of its VMM, 0..=63; none if nothing is wired to it.
-    pub(super) fn coordinate(self, plane: Plane, channel: u16) -> Option<u16> {
+    pub(super) fn coordinate(self, wiring: CassetteWiring, plane: Plane, channel: u16) -> Option<u16> {
         match plane {
-            Plane::Strips => Some(STRIPS - 1 - channel),
+            Plane::Strips => Some(if wiring.strips_reversed { channel } else { STRIPS - 1 - channel }),
             Plane::Wires => {
                 let wire = channel.checked_sub(FIRST_WIRE_CHANNEL).filter(|&wire| wire < WIRES)?;
-                Some(if self == Self::Estia { wire } else { WIRES - 1 - wire })
+                Some(if (self == Self::Estia) == wiring.wires_reversed { WIRES - 1 - wire } else { wire })
             }
         }
     }
@@ -71,8 +94,9 @@ mod tests {
         wire_channel: u16,
         strip_channel: u16,
     ) -> Option<(u32, u32)> {
-        let wire = u32::from(layout.coordinate(Plane::Wires, wire_channel)?);
-        let strip = u32::from(layout.coordinate(Plane::Strips, strip_channel)?);
+        let wiring = CassetteWiring::default();
+        let wire = u32::from(layout.coordinate(wiring, Plane::Wires, wire_channel)?);
+        let strip = u32::from(layout.coordinate(wiring, Plane::Strips, strip_channel)?);
         let (column, row) = layout.origin(cassette);
         Some(if layout.wires_are_columns() {
             (column + wire, row + strip)
@@ -100,21 +124,37 @@ mod tests {
 
     #[test]
     fn section_3_wires_are_on_the_middle_channels_and_strips_on_all() {
+        let wiring = CassetteWiring::default();
         for layout in [Freia, Estia, Amor] {
-            let wires = (0..64).filter(|&channel| layout.coordinate(Plane::Wires, channel).is_some());
+            let wires = (0..64).filter(|&channel| layout.coordinate(wiring, Plane::Wires, channel).is_some());
             assert!(wires.eq(16..=47));
             let mut strips: Vec<_> =
-                (0..64).filter_map(|channel| layout.coordinate(Plane::Strips, channel)).collect();
+                (0..64).filter_map(|channel| layout.coordinate(wiring, Plane::Strips, channel)).collect();
             strips.sort_unstable();
             assert!(strips.into_iter().eq(0..64));
         }
     }
 
     #[test]
-    fn section_3_the_even_vmm_reads_wires_at_freia_and_strips_elsewhere() {
-        let planes = |layout: CassetteLayout| [layout.plane(false), layout.plane(true)];
-        assert_eq!(planes(Freia), [Plane::Wires, Plane::Strips]);
-        assert_eq!(planes(Estia), [Plane::Strips, Plane::Wires]);
-        assert_eq!(planes(Amor), [Plane::Strips, Plane::Wires]);
+    fn section_7_the_odd_vmm_reads_wires_unless_the_configuration_says_otherwise() {
+        let planes = |wiring: CassetteWiring| [wiring.plane(false), wiring.plane(true)];
+        assert_eq!(planes(CassetteWiring::default()), [Plane::Strips, Plane::Wires]);
+        let even = CassetteWiring { wires: WireVmm::Even, ..CassetteWiring::default() };
+        assert_eq!(planes(even), [Plane::Wires, Plane::Strips]);
+    }
+
+    #[test]
+    fn both_planes_can_count_the_other_way() {
+        let reversed =
+            CassetteWiring { wires_reversed: true, strips_reversed: true, ..CassetteWiring::default() };
+        for (layout, plane, ends) in
+            [(Freia, Plane::Wires, [16, 47]), (Estia, Plane::Wires, [47, 16]), (Amor, Plane::Strips, [0, 63])]
+        {
+            let [first, last] = ends.map(|channel| layout.coordinate(reversed, plane, channel));
+            assert_eq!(first, Some(0), "{layout:?}");
+            let [first_as_it_is, last_as_it_is] =
+                ends.map(|channel| layout.coordinate(CassetteWiring::default(), plane, channel));
+            assert_eq!((first_as_it_is, last_as_it_is), (last, first), "{layout:?}");
+        }
     }
 }

@@ -24,5 +24,5 @@
 mod layout;
 mod settings;
 
-pub use layout::CassetteLayout;
+pub use layout::{CassetteLayout, CassetteWiring, WireVmm};
 pub use settings::{CassetteHybrid, EssMultiBladeSettings};

@@ -1,6 +1,6 @@
 //! Settings of a Multi-Blade with the ESS readout, and the detector made of them.
 
-use super::layout::{CassetteLayout, STRIPS, WIRES};
+use super::layout::{CassetteLayout, CassetteWiring, STRIPS, WIRES, WireVmm};
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::ticks;
 use crate::ess::{
@@ -30,6 +30,8 @@ pub struct CassetteHybrid {
     pub fen: u8,
     /// The hybrid on its FEN, 0..=7: half the VMM number.
     pub hybrid: u8,
+    /// Which VMM reads wires, and in which direction channels count.
+    pub wiring: CassetteWiring,
     /// Least amplitude of its wires, after calibration.
     pub wire_threshold: u16,
     /// Least amplitude of its strips, after calibration.
@@ -64,6 +66,12 @@ struct Section {
     #[serde(deserialize_with = "flat_geometry")]
     geometry: LogicalGeometry,
     #[serde(default)]
+    wires: WireVmm,
+    #[serde(default)]
+    wires_reversed: bool,
+    #[serde(default)]
+    strips_reversed: bool,
+    #[serde(default)]
     wire_threshold: u16,
     #[serde(default)]
     strip_threshold: u16,
@@ -84,6 +92,9 @@ struct CassetteEntry {
     ring: u8,
     fen: u8,
     hybrid: u8,
+    wires: Option<WireVmm>,
+    wires_reversed: Option<bool>,
+    strips_reversed: Option<bool>,
     wire_threshold: Option<u16>,
     strip_threshold: Option<u16>,
 }
@@ -130,6 +141,11 @@ impl TryFrom<Section> for EssMultiBladeSettings {
             ring: entry.ring,
             fen: entry.fen,
             hybrid: entry.hybrid,
+            wiring: CassetteWiring {
+                wires: entry.wires.unwrap_or(section.wires),
+                wires_reversed: entry.wires_reversed.unwrap_or(section.wires_reversed),
+                strips_reversed: entry.strips_reversed.unwrap_or(section.strips_reversed),
+            },
             wire_threshold: entry.wire_threshold.unwrap_or(section.wire_threshold),
             strip_threshold: entry.strip_threshold.unwrap_or(section.strip_threshold),
         };
@@ -216,12 +232,12 @@ impl EssMultiBladeSettings {
     fn hybrid(&self, entry: &CassetteHybrid, target: u16) -> HybridSettings {
         let vmm_channels = HYBRID_CHANNELS as u16 / 2;
         let request = |channel: u16| {
-            let plane = self.layout.plane(channel >= vmm_channels);
+            let plane = entry.wiring.plane(channel >= vmm_channels);
             let threshold = match plane {
                 Plane::Wires => entry.wire_threshold,
                 Plane::Strips => entry.strip_threshold,
             };
-            let coordinate = self.layout.coordinate(plane, channel % vmm_channels)?;
+            let coordinate = self.layout.coordinate(entry.wiring, plane, channel % vmm_channels)?;
             Some(PlaceRequest { target, plane: plane.index() as u8, coordinate, threshold })
         };
         HybridSettings {
