@@ -107,7 +107,11 @@ impl CommonConfig {
     /// where that tells the pulses, and from `otherwise` elsewhere.
     pub fn pulse_stage(&self, detector: &dyn Detector, otherwise: CalendarRule) -> PulseStageSettings {
         let rule = if detector.tells_pulses() { CalendarRule::Readout } else { otherwise };
-        PulseStageSettings { vetoes: self.vetoes.clone(), ..PulseStageSettings::new(self.pulses, rule) }
+        PulseStageSettings {
+            vetoes: self.vetoes.clone(),
+            is_told: detector.tells_pulses(),
+            ..PulseStageSettings::new(self.pulses, rule)
+        }
     }
 
     /// Sets a key of the output called `id`, whose table is begun if there is none: what the command line says.

@@ -152,12 +152,23 @@ impl BeamMonitorPlan {
     }
 }
 
+/// Largest denominator that sums are kept with: whole numbers of every part from a half to a sixteenth.
+const LARGEST_DENOMINATOR: u64 = 720_720;
+
 /// What a beam monitor has counted since the start.
+///
+/// Sums are whole numbers of parts: [`BeamMonitorData::denominator`] parts make one. It is 1 for events. An integrating
+/// monitor sends sums over several samples, of which each readout adds the mean: the denominator grows to the least
+/// common multiple of all numbers of samples, so that nothing is rounded. (Beyond [`LARGEST_DENOMINATOR`] what does not
+/// make a whole part is carried over to the next readout with as many samples.)
 ///
 /// The law: `total = sum of counts + below + above`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeamMonitorData {
     plan: BeamMonitorPlan,
+    denominator: u64,
+    /// By number of samples; empty unless something must be carried.
+    carried: Vec<u64>,
     counts: Vec<u64>,
     total: u64,
     below: u64,
@@ -170,12 +181,63 @@ impl BeamMonitorData {
     /// Nothing counted yet. Allocates all that will be needed.
     pub fn new(plan: BeamMonitorPlan) -> Self {
         let counts = vec![0; plan.histogram.bins()];
-        Self { plan, counts, total: 0, below: 0, above: 0, readouts: 0, pulses: 0 }
+        Self {
+            plan,
+            denominator: 1,
+            carried: Vec::new(),
+            counts,
+            total: 0,
+            below: 0,
+            above: 0,
+            readouts: 0,
+            pulses: 0,
+        }
     }
 
-    /// Adds a readout: `amount` is 1 for an event, or the value of an integrating monitor.
+    /// Adds a readout: `amount` is 1 for an event, or the sum that an integrating monitor sends.
     #[inline]
     pub fn add(&mut self, time_of_flight_ns: u64, amount: u64) {
+        self.add_parts(time_of_flight_ns, amount.saturating_mul(self.denominator));
+    }
+
+    /// Adds a readout of an integrating monitor: a sum over this many samples, of which the mean counts.
+    pub fn add_mean(&mut self, time_of_flight_ns: u64, sum: u64, samples: u8) {
+        let divisor = u64::from(samples.max(1));
+        if !self.denominator.is_multiple_of(divisor) {
+            self.refine(divisor);
+        }
+        let parts = sum.saturating_mul(self.denominator);
+        let amount = match self.carried.get_mut(usize::from(samples)) {
+            Some(carried) => {
+                let with_carried = parts.saturating_add(*carried);
+                *carried = with_carried % divisor;
+                with_carried / divisor
+            }
+            None => parts / divisor,
+        };
+        self.add_parts(time_of_flight_ns, amount);
+    }
+
+    /// Makes the parts small enough for means over this many samples, or begins to carry what is not whole.
+    #[cold]
+    fn refine(&mut self, divisor: u64) {
+        let (mut common, mut rest) = (self.denominator, divisor);
+        while rest > 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        let factor = divisor / common;
+        if self.denominator * factor > LARGEST_DENOMINATOR {
+            self.carried.resize(1 + usize::from(u8::MAX), 0);
+            return;
+        }
+        self.denominator *= factor;
+        let sums = [&mut self.total, &mut self.below, &mut self.above].into_iter().chain(&mut self.counts);
+        sums.for_each(|sum| *sum = sum.saturating_mul(factor));
+        self.carried.iter_mut().for_each(|carried| *carried *= factor);
+    }
+
+    #[inline]
+    fn add_parts(&mut self, time_of_flight_ns: u64, amount: u64) {
         self.readouts += 1;
         self.total = self.total.saturating_add(amount);
         let bins = &self.plan.histogram;
@@ -205,22 +267,37 @@ impl BeamMonitorData {
         &self.plan
     }
 
-    /// Sums per bin of time of flight: numbers of events, or sums of the values of an integrating monitor.
+    /// How many parts make one: what [`BeamMonitorData::value`] divides by.
+    pub fn denominator(&self) -> u64 {
+        self.denominator
+    }
+
+    /// The value of a sum in parts, as the nearest floating-point number.
+    pub fn value(&self, parts: u64) -> f64 {
+        parts as f64 / self.denominator as f64
+    }
+
+    /// The value of a sum in parts, if it is a whole number.
+    pub fn whole_value(&self, parts: u64) -> Option<u64> {
+        parts.is_multiple_of(self.denominator).then(|| parts / self.denominator)
+    }
+
+    /// Sums per bin of time of flight, in parts: numbers of events, or sums of the values of an integrating monitor.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Sum over all readouts, also those outside the bins.
+    /// Sum over all readouts in parts, also those outside the bins.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Sum over the readouts whose time of flight is below the first bin.
+    /// Sum in parts over the readouts whose time of flight is below the first bin.
     pub fn below(&self) -> u64 {
         self.below
     }
 
-    /// Sum over the readouts whose time of flight is above the last bin.
+    /// Sum in parts over the readouts whose time of flight is above the last bin.
     pub fn above(&self) -> u64 {
         self.above
     }
@@ -246,7 +323,9 @@ impl BeamMonitorData {
 
     /// Memory it holds, whatever it is fed, in bytes.
     pub fn memory_bound(&self) -> usize {
-        size_of::<Self>() + self.plan.name.capacity() + self.counts.len() * size_of::<u64>()
+        size_of::<Self>()
+            + self.plan.name.capacity()
+            + (self.counts.len() + 1 + usize::from(u8::MAX)) * size_of::<u64>()
     }
 }
 
@@ -289,7 +368,34 @@ mod tests {
         assert_eq!((edges.len(), edges[0], edges[3]), (4, 100.0, 110.0));
     }
 
+    #[test]
+    fn means_are_not_rounded() {
+        let mut monitor = monitor(0, 10, 2);
+        monitor.add_mean(1, 7, 4);
+        monitor.add_mean(1, 5, 6);
+        monitor.add_mean(7, 9, 1);
+        // 7/4 + 5/6 = 31/12.
+        assert_eq!((monitor.denominator(), monitor.counts()), (12, &[31, 108][..]));
+        assert_eq!((monitor.value(monitor.total()), monitor.unaccounted()), (139.0 / 12.0, 0));
+    }
+
     proptest! {
+        /// Whatever the numbers of samples: the total is exact, or less than a part short for each of them.
+        #[test]
+        fn sums_of_means_are_those_of_fractions(
+            readouts in prop::collection::vec((0..100_u64, 0..1_u64 << 24, any::<u8>()), 1..60),
+        ) {
+            let mut monitor = monitor(0, 50, 7);
+            for &(time, sum, samples) in &readouts {
+                monitor.add_mean(time, sum, samples);
+            }
+            prop_assert_eq!(monitor.unaccounted(), 0);
+            let exact: f64 = readouts.iter().map(|&(_, sum, samples)| sum as f64 / f64::from(samples.max(1))).sum();
+            let short = exact - monitor.value(monitor.total());
+            let allowed = 256.0 / monitor.denominator() as f64 * f64::from(u8::from(!monitor.carried.is_empty()));
+            prop_assert!(short > -1e-3 && short < allowed + 1e-3, "{short} of {exact}");
+        }
+
         #[test]
         fn every_amount_is_somewhere(
             from_ns: u32, width in 1..u32::MAX, bins in 1..5000_u32,

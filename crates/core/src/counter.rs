@@ -197,6 +197,24 @@ impl CounterSnapshot {
         self
     }
 
+    /// This snapshot with another one of parts that count the same: counters of the same name and role are added up, the
+    /// others are added behind.
+    #[must_use]
+    pub fn merge(mut self, other: &CounterSnapshot) -> Self {
+        for (info, value) in other.iter() {
+            let same = |own: &&CounterInfo| (own.name, own.role) == (info.name, info.role);
+            let place = self.infos.iter().position(|own| same(&own));
+            match place.and_then(|place| self.values.get_mut(place)) {
+                Some(own) => *own += value,
+                None => {
+                    self.infos.push(info);
+                    self.values.push(value);
+                }
+            }
+        }
+        self
+    }
+
     /// As [`CounterSnapshot::and`], with counters that are declared while the program runs. Declarations without
     /// a value, or values without a declaration, are left out.
     #[must_use]
@@ -318,6 +336,15 @@ mod tests {
         assert_eq!(joined.imbalance(Law::Readouts), 1);
         let declared = CounterSnapshot::default().and_declared(Before::infos(), &[3, 2]).and(&stage);
         assert_eq!(declared, joined);
+    }
+
+    #[test]
+    fn parts_that_count_the_same_are_added_up() {
+        let one = Stage { readouts: 3, unmapped: 3, ..Stage::default() };
+        let two = Stage { readouts: 4, hits: 4, held: 4, ..Stage::default() };
+        let both = CounterSnapshot::of(&one).merge(&CounterSnapshot::of(&two).and(&Before::default()));
+        assert_eq!((both.value("readouts"), both.value("held"), both.unaccounted()), (Some(7), Some(4), 0));
+        assert_eq!(both.iter().count(), Stage::infos().len() + Before::infos().len());
     }
 
     #[test]

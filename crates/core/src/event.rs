@@ -17,16 +17,16 @@ pub struct Event {
 /// A pulse of the source, as the readout reported it, and where its events begin in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PulseStart {
-    /// Start of the pulse: nanoseconds on the clock of the events.
-    pub time_ns: u64,
+    /// Start of the pulse: nanoseconds on the clock of the events. None where events begin that belong to no pulse.
+    pub time_ns: Option<u64>,
     /// Index of its first event; its events end where the next pulse of the batch begins.
     pub first_event: usize,
 }
 
 /// Events in columns, in the order (time, pixel, source) in which the detector emits them.
 ///
-/// Where the readout carries the times of the source's pulses, the batch carries them too: every event then
-/// belongs to a pulse, pulses without events are there as well, and a pulse that goes on from one batch to the
+/// Where the readout carries the times of the source's pulses, the batch carries them too: events then belong to a
+/// pulse unless none is known, pulses without events are there as well, and a pulse that goes on from one batch to the
 /// next is named again at the beginning of the next. A batch without pulses comes from a readout without them.
 ///
 /// The capacity is fixed at creation; filling and clearing never allocate.
@@ -79,7 +79,18 @@ impl EventBatch {
     pub fn begin_pulse(&mut self, time_ns: u64) -> bool {
         let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
         if has_room {
-            self.pulses.push(PulseStart { time_ns, first_event: self.used });
+            self.pulses.push(PulseStart { time_ns: Some(time_ns), first_event: self.used });
+        }
+        has_room
+    }
+
+    /// Ends the pulse: the events appended from here on belong to none. Returns false, and changes nothing, if there is
+    /// no room for that: then the batch is full.
+    #[must_use]
+    pub fn end_pulse(&mut self) -> bool {
+        let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
+        if has_room {
+            self.pulses.push(PulseStart { time_ns: None, first_event: self.used });
         }
         has_room
     }
@@ -90,7 +101,7 @@ impl EventBatch {
     }
 
     /// The events of each pulse: the start of the pulse and the indices of its events. Events that belong to no
-    /// pulse of the batch come first, without a start; they are all there is in a batch without pulses.
+    /// pulse have no start; they are all there is in a batch without pulses.
     pub fn by_pulse(&self) -> impl Iterator<Item = (Option<u64>, Range<usize>)> + '_ {
         events_by_pulse(&self.pulses, self.used)
     }
@@ -169,7 +180,7 @@ fn events_by_pulse(
     let starts = std::iter::once(None).chain(pulses.iter().map(|pulse| Some(*pulse)));
     let ranges = starts.zip(ends).map(|(start, end)| match start {
         None => (None, 0..end),
-        Some(pulse) => (Some(pulse.time_ns), pulse.first_event..end),
+        Some(pulse) => (pulse.time_ns, pulse.first_event..end),
     });
     ranges.filter(|(start, events)| start.is_some() || !events.is_empty())
 }

@@ -135,6 +135,11 @@ pub struct DetectorLedger {
     /// same places as the counters do: files, reports and pictures. Names, pixels and bins are fixed once the
     /// detector is built: its first ledger, before any packet, says what files need to know of them.
     pub beam_monitors: Vec<BeamMonitorData>,
+    /// The period of the pulses as the readout reports them, in nanoseconds; none until that is clear.
+    pub pulse_period_ns: Option<u64>,
+    /// What the input says that the configuration does not, in whole sentences with the key to set: the pulse period,
+    /// output queues, the first readouts that nothing is wired to.
+    pub notes: Vec<String>,
 }
 
 impl DetectorLedger {

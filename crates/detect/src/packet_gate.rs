@@ -84,6 +84,11 @@ impl PacketGate {
         }
     }
 
+    /// A packet that was admitted is discarded for a reason that has been counted elsewhere.
+    pub fn discard(&mut self, packet: &Packet<'_>) {
+        self.counters.bytes_discarded += packet.bytes.len() as u64;
+    }
+
     /// The counts so far.
     pub fn counters(&self) -> &PacketCounters {
         &self.counters

@@ -81,6 +81,9 @@ enum Relation {
 pub trait AcceptedHits<T = Hit> {
     /// Takes a hit of `plane` in `epoch`.
     fn accept(&mut self, plane: usize, epoch: u32, hit: T);
+
+    /// Is told of a sign of time in `epoch` that is older than the window allows.
+    fn late_sign(&mut self, _epoch: u32, _time: u64) {}
 }
 
 /// A source's hits after it has been judged, up to (epoch, front).
@@ -227,8 +230,13 @@ impl<T: Timed> SourceClock<T> {
     }
 
     #[cold]
-    fn count_late(&mut self, plane: usize) {
-        *if plane == TIME_SIGN { &mut self.counts.late_signs } else { &mut self.counts.late } += 1;
+    fn count_late(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
+        if plane == TIME_SIGN {
+            self.counts.late_signs += 1;
+            accepted.late_sign(self.epoch, hit.time());
+        } else {
+            self.counts.late += 1;
+        }
     }
 
     #[cold]
@@ -277,7 +285,7 @@ impl<T: Timed> SourceClock<T> {
                 self.accept(plane, hit, accepted);
             }
             Relation::OnLine => self.take(plane, hit, accepted),
-            Relation::Late => self.count_late(plane),
+            Relation::Late => self.count_late(plane, hit, accepted),
             Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
         }
         self.choose_path();
@@ -302,7 +310,7 @@ impl<T: Timed> SourceClock<T> {
     /// Accepts a hit that is in time, unless its time has been closed meanwhile.
     fn accept(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         if hit.time() < self.floor {
-            self.count_late(plane);
+            self.count_late(plane, hit, accepted);
         } else {
             accepted.accept(plane, self.epoch, hit);
         }
@@ -330,7 +338,7 @@ impl<T: Timed> SourceClock<T> {
             if !of_a_line {
                 self.count_refuted(plane);
             } else if hit.time() < self.front.saturating_sub(self.window) {
-                self.count_late(plane);
+                self.count_late(plane, hit, accepted);
             } else {
                 leapt |= hit.time() > self.front.saturating_add(self.forward_jump);
                 self.take(plane, hit, accepted);

@@ -22,11 +22,7 @@ const RECORDS: u32 = 447;
 const SPOILT: u32 = 10_000;
 /// Passes that are measured at least.
 const FEWEST_PASSES: usize = 5;
-const RULES: HeaderRules = HeaderRules {
-    detector_type: detector_type::NMX,
-    max_pulse_distance: 31_447_320,
-    relaxed: HeaderRelaxations::NONE,
-};
+const RULES: HeaderRules = HeaderRules::strict(detector_type::NMX, 31_447_320);
 
 /// What a detector takes from a readout before it knows its geometry.
 #[derive(Clone, Copy, Default)]

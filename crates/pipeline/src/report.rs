@@ -286,13 +286,17 @@ fn masked_json(masked: &MaskedChannel) -> Value {
 
 /// The sums of a beam monitor, without its histogram.
 fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
+    let sum = |parts: u64| match monitor.whole_value(parts) {
+        Some(whole) => json!(whole),
+        None => json!(monitor.value(parts)),
+    };
     json!({
         "name": monitor.plan().name,
         "kind": monitor.plan().kind.name(),
         "unit": monitor.plan().kind.unit(),
-        "total": monitor.total(),
-        "below": monitor.below(),
-        "above": monitor.above(),
+        "total": sum(monitor.total()),
+        "below": sum(monitor.below()),
+        "above": sum(monitor.above()),
         "readouts": monitor.readouts(),
         "pulses": monitor.pulses(),
     })
@@ -300,11 +304,15 @@ fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
 
 fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
     let plan = monitor.plan();
-    let (total, pulses) = (grouped(monitor.total()), grouped(monitor.pulses()));
+    let sum = |parts: u64| match monitor.whole_value(parts) {
+        Some(whole) => grouped(whole),
+        None => format!("{:.3}", monitor.value(parts)),
+    };
+    let (total, pulses) = (sum(monitor.total()), grouped(monitor.pulses()));
     let mut text = format!("{}: {total} {} in {pulses} pulses", plan.name, plan.kind.unit());
     let outside = monitor.below().saturating_add(monitor.above());
     if outside > 0 {
-        let _ = write!(text, ", {} of them outside the histogram", grouped(outside));
+        let _ = write!(text, ", {} of them outside the histogram", sum(outside));
     }
     text
 }

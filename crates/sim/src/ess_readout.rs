@@ -287,11 +287,7 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    const RULES: HeaderRules = HeaderRules {
-        detector_type: detector_type::NMX,
-        max_pulse_distance: u64::MAX,
-        relaxed: HeaderRelaxations::NONE,
-    };
+    const RULES: HeaderRules = HeaderRules::strict(detector_type::NMX, u64::MAX);
 
     fn settings() -> EssSettings {
         EssSettings {

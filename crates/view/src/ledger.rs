@@ -134,8 +134,8 @@ fn monitor_state(stream: &str, data: &BeamMonitorData) -> BeamMonitorState {
     BeamMonitorState {
         name: name_in(stream, &data.plan().name),
         kind: data.plan().kind.name(),
-        total: data.total(),
-        outside: data.below().saturating_add(data.above()),
+        total: data.value(data.total()),
+        outside: data.value(data.below().saturating_add(data.above())),
         pulses: data.pulses(),
     }
 }

@@ -231,9 +231,9 @@ pub struct BeamMonitorState {
     /// "event_0d", "event_2d" or "integrating".
     pub kind: &'static str,
     /// Events, or the sum of the values of an integrating monitor, since the start.
-    pub total: u64,
+    pub total: f64,
     /// The part of it that lies outside the histogram.
-    pub outside: u64,
+    pub outside: f64,
     /// Pulses since the start.
     pub pulses: u64,
 }

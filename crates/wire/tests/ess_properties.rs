@@ -13,7 +13,8 @@ fn time() -> impl Strategy<Value = EssTime> {
 }
 
 fn header() -> impl Strategy<Value = EssHeader> {
-    let numbers = (0..2_u8, prop_oneof![Just(0x44_u8), any::<u8>()], prop_oneof![0..13_u8, any::<u8>()]);
+    let numbers =
+        (0..2_u8, prop_oneof![Just(0x44_u8), Just(0x10_u8), any::<u8>()], prop_oneof![0..13_u8, any::<u8>()]);
     let time_source = prop_oneof![Just(0_u8), any::<u8>()];
     (numbers, time_source, time(), time(), any::<bool>(), any::<u32>()).prop_map(
         |((version, detector_type, output_queue), time_source, pulse, other, same, sequence)| EssHeader {
@@ -30,11 +31,12 @@ fn header() -> impl Strategy<Value = EssHeader> {
 
 fn rules() -> impl Strategy<Value = HeaderRules> {
     let distance = prop_oneof![Just(31_447_320_u64), 0..5_u64, any::<u64>()];
-    let relaxed = prop_oneof![Just(0_u8), any::<u8>()].prop_map(HeaderRelaxations::from_bits);
-    (distance, relaxed).prop_map(|(max_pulse_distance, relaxed)| HeaderRules {
-        detector_type: 0x44,
-        max_pulse_distance,
+    let relaxed = prop_oneof![Just(0_u16), any::<u16>()].prop_map(HeaderRelaxations::from_bits);
+    let monitor_type = prop_oneof![Just(None), Just(Some(0x10))];
+    (distance, relaxed, monitor_type).prop_map(|(max_pulse_distance, relaxed, monitor_type)| HeaderRules {
+        monitor_type,
         relaxed,
+        ..HeaderRules::strict(0x44, max_pulse_distance)
     })
 }
 
@@ -86,11 +88,19 @@ fn monitor() -> impl Strategy<Value = MonitorFields> {
 }
 
 fn record_rules() -> impl Strategy<Value = RecordRules> {
-    any::<[bool; 2]>().prop_map(|[length_in_bits, any_adc]| RecordRules { length_in_bits, any_adc })
+    any::<[bool; 2]>().prop_map(|[length_in_bits, any_adc]| RecordRules {
+        length_in_bits,
+        any_adc,
+        ..RecordRules::default()
+    })
 }
 
 /// The rules of section 1 that an encoded header breaks, in the order of their checks, written down once more.
-fn broken(header: &EssHeader, rules: &HeaderRules) -> Vec<(HeaderRelaxations, HeaderFault)> {
+fn broken(
+    header: &EssHeader,
+    counts_udp: bool,
+    rules: &HeaderRules,
+) -> Vec<(HeaderRelaxations, HeaderFault)> {
     let bit = |number: u8| header.time_source & 1 << number != 0;
     let (pulse, previous) = (header.pulse, header.previous_pulse);
     let distance = i128::from(pulse.total_ticks()) - i128::from(previous.total_ticks());
@@ -105,7 +115,12 @@ fn broken(header: &EssHeader, rules: &HeaderRules) -> Vec<(HeaderRelaxations, He
         .filter(|(rule, broken)| *broken && !rules.relaxed.contains(*rule))
         .fold(HeaderRelaxations::NONE, |all, (rule, _)| all.union(*rule));
     let mut found = vec![
-        (HeaderRelaxations::TYPE, HeaderFault::Type, header.detector_type != rules.detector_type),
+        (HeaderRelaxations::LENGTH, HeaderFault::Length, counts_udp),
+        (
+            HeaderRelaxations::TYPE,
+            HeaderFault::Type,
+            header.detector_type != rules.detector_type && rules.monitor_type != Some(header.detector_type),
+        ),
         (HeaderRelaxations::OUTPUT_QUEUE, HeaderFault::OutputQueue, header.output_queue >= 12),
     ];
     found
@@ -126,11 +141,15 @@ fn broken(header: &EssHeader, rules: &HeaderRules) -> Vec<(HeaderRelaxations, He
 proptest! {
     #[test]
     fn a_header_encode_then_decode_is_identity(
-        header in header(), rules in rules(), payload in vec(any::<u8>(), 0..100),
+        header in header(), counts_udp: bool, rules in rules(), payload in vec(any::<u8>(), 0..100),
     ) {
         let mut bytes = vec![1, 2, 3];
         header.write_packet(&payload, &mut bytes);
         prop_assert_eq!(bytes.len(), header.size() + payload.len());
+        if counts_udp {
+            let length = bytes.len() as u16 + 8;
+            bytes[6..8].copy_from_slice(&length.to_le_bytes());
+        }
         let lax = HeaderRules { relaxed: HeaderRelaxations::ALL, ..rules };
         let packet = EssPacket::parse(&bytes, &lax).expect("all rules are relaxed");
         prop_assert_eq!(packet.header(), header);
@@ -138,7 +157,7 @@ proptest! {
         prop_assert_eq!(packet.is_heartbeat(), payload.is_empty());
 
         // Under any rules: the first one that is broken and not relaxed, or all that are relaxed.
-        let broken = broken(&header, &rules);
+        let broken = broken(&header, counts_udp, &rules);
         let all = broken.iter().fold(HeaderRelaxations::NONE, |all, (rule, _)| all.union(*rule));
         prop_assert_eq!(packet.relaxed, all);
         let fault = broken.iter().find(|(rule, _)| !rules.relaxed.contains(*rule)).map(|(_, fault)| *fault);
@@ -146,8 +165,9 @@ proptest! {
             Ok(packet) => prop_assert_eq!((fault, packet.relaxed), (None, all)),
             Err(found) => prop_assert_eq!(Some(found), fault),
         }
-        let numbering = Numbering { output_queue: header.output_queue, sequence: header.sequence };
-        let numbered = !matches!(fault, Some(HeaderFault::Type | HeaderFault::OutputQueue));
+        let EssHeader { detector_type, output_queue, sequence, .. } = header;
+        let numbering = Numbering { detector_type, output_queue, sequence };
+        let numbered = !matches!(fault, Some(HeaderFault::Length | HeaderFault::Type | HeaderFault::OutputQueue));
         prop_assert_eq!(EssPacket::numbering(&bytes, &rules), numbered.then_some(numbering));
     }
 
@@ -169,7 +189,8 @@ proptest! {
         let numbering = EssPacket::numbering(&bytes, &rules);
         match EssPacket::parse(&bytes, &rules) {
             Ok(packet) => {
-                let expected = Numbering { output_queue: packet.output_queue, sequence: packet.sequence };
+                let EssPacket { detector_type, output_queue, sequence, .. } = packet;
+                let expected = Numbering { detector_type, output_queue, sequence };
                 prop_assert_eq!(numbering, Some(expected));
                 prop_assert!(rules.relaxed.contains(packet.relaxed));
                 let mut again = Vec::new();

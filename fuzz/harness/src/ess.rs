@@ -2,16 +2,20 @@
 
 use evforge_wire::ess::beam_monitor::MonitorPayload;
 use evforge_wire::ess::{
-    EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, Numbering, RECORD, RecordRules, TICKS_PER_SECOND,
+    EssClock, EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, Numbering, RECORD, RecordRules,
     Vmm3aPayload, detector_type,
 };
 
-/// The rules of records: those of today, each relaxed by itself, and both.
+/// The rules of records: those of today, each relaxed by itself, and both; the last with another clock.
 const RECORD_RULES: [RecordRules; 4] = [
-    RecordRules { length_in_bits: false, any_adc: false },
-    RecordRules { length_in_bits: true, any_adc: false },
-    RecordRules { length_in_bits: false, any_adc: true },
-    RecordRules { length_in_bits: true, any_adc: true },
+    RecordRules { length_in_bits: false, any_adc: false, clock: EssClock::ESS },
+    RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS },
+    RecordRules { length_in_bits: false, any_adc: true, clock: EssClock::ESS },
+    RecordRules {
+        length_in_bits: true,
+        any_adc: true,
+        clock: EssClock { ticks_per_second: 88_888_889, largest_tick: 88_886_504 },
+    },
 ];
 
 /// What must hold for the records of a payload, and for those that are sound under rules.
@@ -30,7 +34,7 @@ macro_rules! check_records {
                 assert_eq!(is_sound, $readout.fault($rules).is_none(), "{:?}", $readout.fields());
                 if is_sound {
                     assert!($readout.ring() < 12 && $readout.fen() < 24);
-                    assert!($readout.time().ticks < TICKS_PER_SECOND);
+                    assert!($readout.time().ticks <= $rules.clock.largest_tick);
                     assert!(
                         $readout.length() == 20 || ($rules.length_in_bits && $readout.length_is_in_bits())
                     );
@@ -65,7 +69,7 @@ pub fn ess_beam_monitor(bytes: &[u8]) {
 
 /// The payload of a packet that is sound at least if all rules are relaxed that can be.
 fn header(bytes: &[u8], detector_type: u8) -> Option<&[u8]> {
-    let rules = |relaxed| HeaderRules { detector_type, max_pulse_distance: 31_447_320, relaxed };
+    let rules = |relaxed| HeaderRules { relaxed, ..HeaderRules::strict(detector_type, 31_447_320) };
     let lax = rules(HeaderRelaxations::ALL);
     let numbering = EssPacket::numbering(bytes, &lax);
     let packet = match EssPacket::parse(bytes, &lax) {
@@ -85,7 +89,8 @@ fn header(bytes: &[u8], detector_type: u8) -> Option<&[u8]> {
             return None;
         }
     };
-    let Numbering { output_queue, sequence } = numbering.expect("an accepted packet has a number");
+    let Numbering { detector_type: _, output_queue, sequence } =
+        numbering.expect("an accepted packet has a number");
     assert_eq!((output_queue, sequence), (packet.output_queue, packet.sequence));
     // What the packet breaks is enough to relax, and all of it is needed.
     let needed = packet.relaxed;
@@ -99,6 +104,9 @@ fn header(bytes: &[u8], detector_type: u8) -> Option<&[u8]> {
     packet.header().write_packet(packet.payload, &mut again);
     let unused = if packet.version == 1 { 30..32 } else { 0..0 };
     again[unused.clone()].copy_from_slice(&bytes[unused]);
+    if needed.contains(HeaderRelaxations::LENGTH) {
+        again[6..8].copy_from_slice(&bytes[6..8]);
+    }
     assert!(again == bytes, "the packet changed on the way");
     Some(packet.payload)
 }

@@ -14,6 +14,6 @@ crate::counters! {
         empty_pulses_left_out: Information, Times, "Empty pulses of the train left out for those jumps.";
         pulse_steps_back: Information, Times, "Times at which an event, or a pulse of the readout, came from earlier than the pulse before it.";
         pulse_clock_restarts: Information, Times, "Steps back so long that the clock must have started over.";
-        references_before_first_pulse: Information, Times, "Reference times made for events before the first pulse of the train.";
+        references_before_first_pulse: Information, Times, "Reference times made for events without a pulse: those before the first of the train, and those for which the readout reports none.";
     }
 }

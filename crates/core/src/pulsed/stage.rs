@@ -9,7 +9,8 @@
 //! * the clock jumps ahead by more than the longest gap: the gap is not filled with empty pulses;
 //! * the clock jumps back (a readout was reset, or events come in the order of arrival): the earlier pulse is begun again,
 //!   and empty pulses are only filled in for pulses that have not had their turn yet;
-//! * an event lies before the first pulse of the train: it gets a reference time of its own, and no time of flight.
+//! * an event lies before the first pulse of the train, or has none although the readout reports pulses: it gets a
+//!   reference time of its own, and no time of flight.
 //!
 //! What is handed on depends on the events and pulses alone, not on how they were cut into batches.
 
@@ -33,6 +34,8 @@ const MOST_FILLED: u64 = 1 << 16;
 pub struct PulseStageSettings {
     /// The pulses of events for which the readout reports none. A period of at most 2.147 s.
     pub train: PulseTrain,
+    /// Whether the readout reports pulses: then an event without one has none, whatever the train says.
+    pub is_told: bool,
     /// Longest stretch of data time without events that is filled with empty pulses of the train. A clock that goes back
     /// by more has started over.
     pub longest_gap: Duration,
@@ -45,7 +48,7 @@ pub struct PulseStageSettings {
 impl PulseStageSettings {
     /// Gaps of up to ten seconds are filled, and there are no vetoes.
     pub fn new(train: PulseTrain, calendar: CalendarRule) -> Self {
-        Self { train, longest_gap: Duration::from_secs(10), vetoes: Vec::new(), calendar }
+        Self { train, is_told: false, longest_gap: Duration::from_secs(10), vetoes: Vec::new(), calendar }
     }
 }
 
@@ -60,10 +63,10 @@ pub struct PulseStage {
 impl PulseStage {
     /// A stage at the beginning of a run.
     pub fn new(settings: PulseStageSettings) -> Self {
-        let PulseStageSettings { train, longest_gap, vetoes, calendar } = settings;
+        let PulseStageSettings { train, is_told, longest_gap, vetoes, calendar } = settings;
         Self {
             assignment: Assignment {
-                train,
+                train: (!is_told).then_some(train),
                 longest_gap_ns: u64::try_from(longest_gap.as_nanos()).unwrap_or(u64::MAX),
                 vetoes: VetoMarks::new(vetoes),
                 open: None,
@@ -93,7 +96,7 @@ impl PulseStage {
         if events.is_blank() {
             return;
         }
-        let first_ns = events.pulses().first().map(|pulse| pulse.time_ns);
+        let first_ns = events.pulses().first().and_then(|pulse| pulse.time_ns);
         let calendar = self.calendar.decide(first_ns.or(events.times_ns().first().copied()));
         self.scratch.clear();
         let mut out = Out { events, arrival_ns, calendar, scratch: &mut self.scratch, from: 0, deliver };
@@ -138,7 +141,8 @@ impl PulseStage {
 /// Which pulse events belong to.
 #[derive(Debug)]
 struct Assignment {
-    train: PulseTrain,
+    /// None where the readout reports the pulses.
+    train: Option<PulseTrain>,
     longest_gap_ns: u64,
     vetoes: VetoMarks,
     /// The pulse of the train, or the reference time before it, that is open.
@@ -265,7 +269,7 @@ impl Assignment {
     /// Opens the pulse of the train that `time_ns` belongs to, with the empty ones before it.
     #[cold]
     fn open_train(&mut self, time_ns: u64, first_event: usize, out: &mut Out<'_>) -> Pulse {
-        let found = self.train.locate(time_ns);
+        let found = self.train.and_then(|train| train.locate(time_ns));
         if !out.has_date(found.map_or(time_ns, |found| found.start_ns)) {
             // One wild time, which no file can express, must not move the train.
             let origin = if found.is_some() { PulseOrigin::Train } else { PulseOrigin::None };
@@ -276,7 +280,7 @@ impl Assignment {
             self.counters.references_before_first_pulse += 1;
             let pulse = self.begin(time_ns, PulseOrigin::None, first_event, out);
             // Up to the first pulse, or for as long as an offset can say.
-            let first = self.train.start_ns(0).unwrap_or(u64::MAX);
+            let first = self.start_ns(0).unwrap_or(u64::MAX);
             let end_ns = first.min(time_ns.saturating_add(i32::MAX as u64));
             self.open = Some(OpenPulse { pulse, end_ns });
             return pulse;
@@ -296,9 +300,14 @@ impl Assignment {
             None => self.latest = Some(this),
         }
         let pulse = self.begin(found.start_ns, PulseOrigin::Train, first_event, out);
-        let end_ns = self.train.start_ns(found.pulse.saturating_add(1)).unwrap_or(u64::MAX);
+        let end_ns = self.start_ns(found.pulse.saturating_add(1)).unwrap_or(u64::MAX);
         self.open = Some(OpenPulse { pulse, end_ns });
         pulse
+    }
+
+    /// Start of a pulse of the train.
+    fn start_ns(&self, pulse: u64) -> Option<u64> {
+        self.train.and_then(|train| train.start_ns(pulse))
     }
 
     /// Hands on the empty pulses between two, unless that stretch is longer than the longest gap.
@@ -314,7 +323,7 @@ impl Assignment {
         }
         for number in latest.number + 1..next.number {
             // Both ends of the stretch can be expressed, so everything between can.
-            if let Some(start_ns) = self.train.start_ns(number) {
+            if let Some(start_ns) = self.start_ns(number) {
                 self.counters.pulses_without_events += 1;
                 self.begin(start_ns, PulseOrigin::Train, first_event, out);
             }

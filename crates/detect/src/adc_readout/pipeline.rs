@@ -194,7 +194,7 @@ impl<S: SampleSink> Detector for AdcReadout<S> {
             sources: has_sent.then_some(source).into_iter().collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&self.counters),
             masked: Vec::new(),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 

@@ -16,19 +16,11 @@ evforge_core::counters! {
         wrong_kind: Discarded(Readouts), Readouts, "Readouts of another kind than their monitor is configured to be.";
         outside_monitor: Discarded(Readouts), Readouts, "Readouts whose place is outside their monitor.";
         below_threshold: Discarded(Readouts), Readouts, "Single neutrons with too small an amplitude.";
-        integrated_before_pulse: Discarded(Readouts), Readouts, "Readouts of integrating monitors earlier than the previous pulse of their packet.";
-        integrated_too_late: Discarded(Readouts), Readouts, "Readouts of integrating monitors further after their pulse than max_time_of_flight.";
-        integrated: Leaves(Readouts), Readouts, "Readouts of integrating monitors whose value is in a histogram.";
+        integrated_before_pulse: Information, Readouts, "Readouts of integrating monitors without a time of flight, because they are earlier than the previous pulse of their packet: their value counts as later than all bins.";
+        integrated_too_late: Information, Readouts, "Readouts of integrating monitors further after their pulse than max_time_of_flight: their value counts as later than all bins.";
+        integrated: Leaves(Readouts), Readouts, "Readouts of integrating monitors whose value is in the sum of their monitor.";
         hits: Joins(Readouts, Hits), Hits, "Single neutrons, each a hit of its own.";
         without_samples: Information, Readouts, "Readouts of integrating monitors that name no samples: their value is not divided.";
         relaxed_record_length: Information, Readouts, "Readouts used although their length is given in bits (ess.accept).";
-    }
-}
-
-evforge_core::counters! {
-    /// Single neutrons of beam monitors.
-    pub struct NeutronCounters: "beam monitor neutrons" {
-        hits_in_events: Leaves(Hits), Hits, "Single neutrons put into order.";
-        held: Held(Hits), Hits, "Single neutrons that wait for their time at this moment.";
     }
 }

@@ -1,14 +1,13 @@
 //! Single neutrons into order of time, to their pulses and into the histograms of their monitors.
 
-use super::counters::NeutronCounters;
 use super::settings::BeamMonitorSettings;
-use crate::ess::{Filing, HitFormer, PulseLine};
+use crate::ess::{Filing, HitFormer, MonitorHistograms, NeutronCounters, PulseLine};
 use crate::event_order::TimedEvent;
 use crate::settings::SettingsError;
 use crate::source_clock::AcceptedHits;
 use crate::time_order::TimeOrder;
 use crate::watermark::{Closing, DataTime};
-use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind};
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
@@ -18,8 +17,7 @@ use evforge_core::monitor::{MonitorData, MonitorPlan};
 pub struct NeutronFormer {
     waiting: [TimeOrder; 1],
     closing: Closing,
-    /// The monitors that send single neutrons, in the order of their pixels.
-    monitors: Vec<BeamMonitorData>,
+    histograms: MonitorHistograms,
     pulses: u64,
     counters: NeutronCounters,
     monitor: Option<Box<MonitorData>>,
@@ -28,13 +26,11 @@ pub struct NeutronFormer {
 impl NeutronFormer {
     /// For settings that have been checked.
     pub(super) fn new(settings: &BeamMonitorSettings) -> Result<Self, SettingsError> {
-        let plans = settings.plans().into_iter();
-        let single = plans.filter(|plan| plan.kind != BeamMonitorKind::Integrating);
         let order = TimeOrder::new(settings.ess.sorting.max_held_hits, 0).with_payload_order();
         Ok(Self {
             waiting: [order],
             closing: Closing::default(),
-            monitors: single.map(BeamMonitorData::new).collect(),
+            histograms: MonitorHistograms::new(settings.plans(0)),
             pulses: 0,
             counters: NeutronCounters::default(),
             monitor: None,
@@ -43,8 +39,7 @@ impl NeutronFormer {
 
     /// Upper bound of its memory in bytes.
     pub(super) fn memory_bound(&self, max_held_hits: usize) -> usize {
-        let monitors: usize = self.monitors.iter().map(BeamMonitorData::memory_bound).sum();
-        TimeOrder::memory_bound(max_held_hits, 0) + monitors
+        TimeOrder::memory_bound(max_held_hits, 0) + self.histograms.memory_bound()
     }
 }
 
@@ -85,21 +80,15 @@ impl HitFormer for NeutronFormer {
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
         loop {
             let epoch = self.closing.epoch();
-            let Self { waiting: [order], monitors, counters, .. } = self;
+            let Self { waiting: [order], histograms, counters, .. } = self;
             while let Some(&key) = order.closed().first() {
                 let event: TimedEvent = key.unpack(order.base());
-                let filing = pulses.file_event(epoch, event, events);
-                if filing == Filing::Full {
+                let Filing::Filed { time_of_flight_ns } = pulses.file_event(epoch, event, events) else {
                     return false;
-                }
+                };
                 order.read_off(1);
                 counters.hits_in_events += 1;
-                if let Filing::Filed { time_of_flight_ns } = filing {
-                    let place = monitors.partition_point(|data| data.plan().first_pixel <= event.pixel_id);
-                    if let Some(data) = place.checked_sub(1).and_then(|place| monitors.get_mut(place)) {
-                        data.add(time_of_flight_ns, 1);
-                    }
-                }
+                histograms.add(event.pixel_id, time_of_flight_ns);
             }
             if self.closing.ends_epoch() {
                 self.closing.begin_epoch();
@@ -111,9 +100,7 @@ impl HitFormer for NeutronFormer {
     }
 
     fn note_pulses(&mut self, filed: u64) {
-        for _ in self.pulses..filed {
-            self.monitors.iter_mut().for_each(BeamMonitorData::begin_pulse);
-        }
+        self.histograms.begin_pulses(filed - self.pulses);
         self.pulses = filed;
     }
 
@@ -138,7 +125,7 @@ impl HitFormer for NeutronFormer {
     }
 
     fn beam_monitors(&self) -> &[BeamMonitorData] {
-        &self.monitors
+        self.histograms.monitors()
     }
 
     fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {

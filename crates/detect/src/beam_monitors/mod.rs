@@ -23,10 +23,11 @@ mod former;
 pub mod settings;
 mod stage;
 
-pub use counters::{BeamMonitorCounters, NeutronCounters};
+pub use crate::ess::NeutronCounters;
+pub use counters::BeamMonitorCounters;
 pub use settings::{BeamMonitorSettings, MonitorSettings};
 
-use crate::ess::EssPipeline;
+use crate::ess::{EssPipeline, EssSettings, HitFormer, MonitorHistograms, ReadoutStage};
 use crate::settings::SettingsError;
 use former::NeutronFormer;
 use stage::MonitorStage;
@@ -42,5 +43,23 @@ pub fn new(settings: &BeamMonitorSettings) -> Result<BeamMonitors, SettingsError
     settings.check()?;
     let former = NeutronFormer::new(settings)?;
     let memory = former.memory_bound(settings.ess.sorting.max_held_hits);
-    BeamMonitors::of_stages(&settings.ess, MonitorStage::new(settings)?, former, settings.geometry()?, memory)
+    let stage = MonitorStage::new(settings, &settings.ess, 0);
+    BeamMonitors::of_stages(&settings.ess, stage, former, settings.geometry()?, memory)
+}
+
+/// A detector with beam monitors that send packets of their own type to the same ports; without, if there are none. Their
+/// pixels follow those of the detector. `ess` are the settings of the detector, with the type of the monitors in its rules.
+///
+/// # Errors
+/// The first invalid setting.
+pub fn alongside<S: ReadoutStage<F::Hit>, F: HitFormer>(
+    settings: Option<&BeamMonitorSettings>,
+    ess: &EssSettings,
+    detector: EssPipeline<S, F>,
+    pixels: u32,
+) -> Result<EssPipeline<S, F>, SettingsError> {
+    let Some(settings) = settings else { return Ok(detector) };
+    settings.check()?;
+    let histograms = MonitorHistograms::new(settings.plans(pixels));
+    Ok(detector.with_monitors(Box::new(MonitorStage::new(settings, ess, pixels)), histograms))
 }

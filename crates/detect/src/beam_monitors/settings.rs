@@ -1,6 +1,6 @@
 //! Settings of beam monitors.
 
-use crate::ess::EssSettings;
+use crate::ess::{EssSettings, TypeName, type_byte};
 use crate::hit::PAYLOAD_LIMIT;
 use crate::settings::SettingsError;
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
@@ -63,6 +63,9 @@ pub struct BeamMonitorSettings {
     /// Header, pulses and order: the table `[ess]`.
     #[serde(skip)]
     pub ess: EssSettings,
+    /// The type of their packets, for monitors that send alongside a detector. Of monitors alone it is in `[ess]`.
+    #[serde(default, rename = "type")]
+    pub packet_type: Option<TypeName>,
     /// The ring of the monitors.
     #[serde(default = "usual_ring")]
     pub ring: u8,
@@ -142,9 +145,22 @@ impl BeamMonitorSettings {
         geometry.ok_or(SettingsError { key: "monitor".into(), problem })
     }
 
-    /// The monitors with their pixels.
-    pub(super) fn plans(&self) -> Vec<BeamMonitorPlan> {
-        let mut next = 1;
+    /// The type byte of the packets of monitors that send alongside a detector.
+    ///
+    /// # Errors
+    /// If there is none, or no detector of this name.
+    pub fn type_alongside(&self) -> Result<u8, SettingsError> {
+        let Some(name) = &self.packet_type else {
+            let problem =
+                "tells the packets of the monitors from those of the detector: give it, as in type = \"cbm\"";
+            return SettingsError::refuse("type", problem);
+        };
+        type_byte(name)
+    }
+
+    /// The monitors with their pixels, which follow `pixel_offset` others.
+    pub(super) fn plans(&self, pixel_offset: u32) -> Vec<BeamMonitorPlan> {
+        let mut next = pixel_offset + 1;
         let plan = |monitor: &MonitorSettings| {
             let pixels = pixels_of(monitor);
             let (first_pixel, nx, ny) = if pixels > 0 { (next, monitor.nx, monitor.ny) } else { (0, 0, 0) };

@@ -2,12 +2,14 @@
 
 use super::counters::BeamMonitorCounters;
 use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
-use crate::ess::{FrontPacket, ReadoutStage, TimeSourceCounters, ticks};
+use crate::ess::{
+    EssSettings, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters, ticks,
+};
 use crate::event_order::TimedEvent;
 use crate::packet_gate::Discard;
-use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::PixelId;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
@@ -16,6 +18,8 @@ use evforge_wire::ess::{EssPacket, RecordRules};
 
 /// Channels of a FEN.
 const CHANNELS: usize = 256;
+/// Channels without a monitor that are named.
+const MOST_NAMED: usize = 6;
 /// No monitor is at this channel.
 const NO_MONITOR: u8 = u8::MAX;
 
@@ -46,6 +50,8 @@ pub struct MonitorStage {
     /// The latest pulse that any packet has reported.
     latest_pulse: Option<u64>,
     plan: MonitorPlan,
+    /// The first FENs and channels that no monitor is at, with their readouts.
+    unmapped: Vec<(u8, u8, u64)>,
     counters: BeamMonitorCounters,
 }
 
@@ -59,15 +65,15 @@ fn kind_of(kind: BeamMonitorKind) -> MonitorKind {
 }
 
 impl MonitorStage {
-    /// For settings that have been checked.
-    pub(super) fn new(settings: &BeamMonitorSettings) -> Result<Self, SettingsError> {
+    /// For settings that have been checked. Pixels follow `pixel_offset` others in their plans.
+    pub(super) fn new(settings: &BeamMonitorSettings, ess: &EssSettings, pixel_offset: u32) -> Self {
         let mut places = vec![NO_MONITOR; usize::from(FENS) * CHANNELS];
         let mut integrating = Vec::new();
         let monitor = |(settings, plan): (&MonitorSettings, BeamMonitorPlan)| {
             let place = integrating.len();
             let made = Monitor {
                 kind: kind_of(settings.kind),
-                first_pixel: plan.first_pixel,
+                first_pixel: plan.first_pixel.saturating_sub(pixel_offset),
                 nx: plan.nx,
                 ny: plan.ny,
                 threshold: settings.threshold,
@@ -79,7 +85,7 @@ impl MonitorStage {
             }
             made
         };
-        let monitors = settings.monitors.iter().zip(settings.plans()).map(monitor).collect();
+        let monitors = settings.monitors.iter().zip(settings.plans(pixel_offset)).map(monitor).collect();
         for (number, entry) in settings.monitors.iter().enumerate() {
             let place = usize::from(entry.fen) * CHANNELS + usize::from(entry.channel);
             if let Some(slot) = places.get_mut(place) {
@@ -87,13 +93,13 @@ impl MonitorStage {
             }
         }
         let group = |entry: &MonitorSettings| ChannelGroup { name: entry.name.clone(), channels: 1 };
-        Ok(Self {
-            rules: settings.ess.records,
+        Self {
+            rules: ess.records,
             ring: settings.ring,
             places,
             monitors,
             integrating,
-            max_time_of_flight: ticks::in_duration(settings.ess.max_time_of_flight),
+            max_time_of_flight: ticks::in_duration(ess.max_time_of_flight),
             latest_pulse: None,
             plan: MonitorPlan {
                 groups: settings.monitors.iter().map(group).collect(),
@@ -101,8 +107,9 @@ impl MonitorStage {
                 amplitude_bits: u16::BITS,
                 cluster_amplitude_bits: u16::BITS,
             },
+            unmapped: Vec::with_capacity(MOST_NAMED),
             counters: BeamMonitorCounters::default(),
-        })
+        }
     }
 
     /// Number of the monitor of a sound readout on the right ring.
@@ -117,7 +124,7 @@ impl MonitorStage {
     #[inline]
     fn pixel(&mut self, readout: MonitorReadout, packet: &EssPacket<'_>) -> Option<PixelId> {
         let Some(number) = self.monitor_of(readout) else {
-            self.counters.unmapped_channel += 1;
+            self.count_unmapped(readout);
             return None;
         };
         let monitor = self.monitors[number];
@@ -147,23 +154,36 @@ impl MonitorStage {
 
     /// Adds the value of an integrating monitor to its histogram.
     fn integrate(&mut self, readout: MonitorReadout, monitor: Monitor, packet: &EssPacket<'_>) {
-        let time = ticks::of(readout.time());
-        let pulses = [packet.pulse, packet.previous_pulse].map(ticks::of);
-        let Some(pulse) = pulses.into_iter().find(|&pulse| pulse <= time) else {
-            self.counters.integrated_before_pulse += 1;
-            return;
-        };
-        if time - pulse > self.max_time_of_flight {
-            self.counters.integrated_too_late += 1;
-            return;
+        let clock = self.rules.clock;
+        let time = ticks::of(readout.time(), clock);
+        let pulses = [packet.pulse, packet.previous_pulse].map(|pulse| ticks::of(pulse, clock));
+        let pulse = pulses.into_iter().find(|&pulse| 0 < pulse && pulse <= time);
+        // Without a time of flight the value counts as later than all bins.
+        let mut time_of_flight = u64::MAX;
+        match pulse {
+            None => self.counters.integrated_before_pulse += 1,
+            Some(pulse) if time - pulse > self.max_time_of_flight => self.counters.integrated_too_late += 1,
+            Some(pulse) => time_of_flight = ticks::nanoseconds(time) - ticks::nanoseconds(pulse),
         }
-        let (sum, samples) = (u64::from(readout.summed_adc()), u64::from(readout.samples()));
+        let (sum, samples) = (u64::from(readout.summed_adc()), readout.samples());
         self.counters.without_samples += u64::from(samples == 0);
-        let value = if monitor.normalise { sum.checked_div(samples).unwrap_or(sum) } else { sum };
         if let Some(data) = self.integrating.get_mut(monitor.integrating) {
-            data.add(ticks::nanoseconds(time) - ticks::nanoseconds(pulse), value);
+            let divisor = if monitor.normalise { samples } else { 1 };
+            data.add_mean(time_of_flight, sum, divisor);
         }
         self.counters.integrated += 1;
+    }
+
+    #[cold]
+    fn count_unmapped(&mut self, readout: MonitorReadout) {
+        self.counters.unmapped_channel += 1;
+        let (fen, channel) = (readout.fen(), readout.channel());
+        let known = self.unmapped.iter_mut().find(|known| (known.0, known.1) == (fen, channel));
+        if let Some((_, _, readouts)) = known {
+            *readouts += 1;
+        } else if self.unmapped.len() < MOST_NAMED {
+            self.unmapped.push((fen, channel, 1));
+        }
     }
 
     #[cold]
@@ -188,24 +208,17 @@ impl MonitorStage {
     }
 }
 
-impl ReadoutStage<TimedEvent> for MonitorStage {
-    type Payload<'a> = MonitorPayload<'a>;
-    type Counters = BeamMonitorCounters;
-
-    fn parse<'a>(&self, payload: &'a [u8]) -> Result<MonitorPayload<'a>, Discard<BeamMonitorCounters>> {
-        MonitorPayload::parse(payload).map_err(|_| RAGGED)
-    }
-
-    fn take<'a>(
+impl MonitorStage {
+    /// Takes the readouts of a packet; `take` gets the single neutrons.
+    fn take_readouts(
         &mut self,
-        front: &FrontPacket<'a>,
-        payload: &MonitorPayload<'a>,
-        clock: &mut SourceClock<TimedEvent>,
-        accepted: &mut impl AcceptedHits<TimedEvent>,
+        front: &FrontPacket<'_>,
+        payload: &MonitorPayload<'_>,
         time_source: &mut TimeSourceCounters,
+        mut take: impl FnMut(MonitorNeutron),
     ) {
-        let packet = &front.packet;
-        let (pulse, previous) = (ticks::of(packet.pulse), ticks::of(packet.previous_pulse));
+        let (packet, clock) = (&front.packet, self.rules.clock);
+        let (pulse, previous) = (ticks::of(packet.pulse, clock), ticks::of(packet.previous_pulse, clock));
         for told in front.new_pulses.into_iter().flatten() {
             self.note_pulse(told);
         }
@@ -224,13 +237,68 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
                 self.counters.wrong_ring += 1;
                 continue;
             }
-            let time = ticks::of(readout.time());
+            let time = ticks::of(readout.time(), clock);
             time_source.readouts_before_pulse += u64::from(time < pulse);
             time_source.readouts_before_previous_pulse += u64::from(time < previous);
-            if let Some(pixel_id) = self.pixel(readout, packet) {
-                clock.judge(0, TimedEvent { time, pixel_id }, accepted);
+            if let Some(pixel) = self.pixel(readout, packet) {
+                take(MonitorNeutron { time, pixel });
             }
         }
+    }
+}
+
+impl MonitorReadouts for MonitorStage {
+    fn take_alongside(
+        &mut self,
+        front: &FrontPacket<'_>,
+        neutrons: &mut Vec<MonitorNeutron>,
+        time_source: &mut TimeSourceCounters,
+    ) -> bool {
+        let Ok(payload) = MonitorPayload::parse(front.packet.payload) else {
+            self.counters.packets_ragged += 1;
+            return false;
+        };
+        self.take_readouts(front, &payload, time_source, |neutron| neutrons.push(neutron));
+        true
+    }
+
+    fn counted(&self) -> CounterSnapshot {
+        CounterSnapshot::of(&self.counters)
+    }
+
+    fn integrating(&self) -> &[BeamMonitorData] {
+        &self.integrating
+    }
+
+    fn memory(&self) -> usize {
+        self.memory_bound()
+    }
+
+    fn notes_alongside(&self) -> Vec<String> {
+        self.notes()
+    }
+}
+
+impl ReadoutStage<TimedEvent> for MonitorStage {
+    type Payload<'a> = MonitorPayload<'a>;
+    type Counters = BeamMonitorCounters;
+
+    fn parse<'a>(&self, payload: &'a [u8]) -> Result<MonitorPayload<'a>, Discard<BeamMonitorCounters>> {
+        MonitorPayload::parse(payload).map_err(|_| RAGGED)
+    }
+
+    fn take<'a>(
+        &mut self,
+        front: &FrontPacket<'a>,
+        payload: &MonitorPayload<'a>,
+        clock: &mut SourceClock<TimedEvent>,
+        accepted: &mut impl AcceptedHits<TimedEvent>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        self.take_readouts(front, payload, time_source, |neutron| {
+            let MonitorNeutron { time, pixel } = neutron;
+            clock.judge(0, TimedEvent { time, pixel_id: pixel }, accepted);
+        });
     }
 
     #[cold]
@@ -261,6 +329,16 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
 
     fn beam_monitors(&self) -> &[BeamMonitorData] {
         &self.integrating
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let name = |&(fen, channel, readouts): &(u8, u8, u64)| {
+            format!("FEN {fen}, channel {channel} ({readouts} readouts)")
+        };
+        let named: Vec<String> = self.unmapped.iter().map(name).collect();
+        let note = (!named.is_empty())
+            .then(|| format!("no beam monitor is configured for {} of ring {}", named.join("; "), self.ring));
+        note.into_iter().collect()
     }
 
     fn memory_bound(&self) -> usize {

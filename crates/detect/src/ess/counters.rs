@@ -24,6 +24,7 @@ evforge_core::counters! {
         relaxed_time_status: Information, Packets, "Packets used although time source and timing status disagree (ess.accept).";
         relaxed_even_fibre_sync: Information, Packets, "Packets used although the even fibre has lost synchronisation (ess.accept).";
         relaxed_odd_fibre_sync: Information, Packets, "Packets used although the odd fibre has lost synchronisation (ess.accept).";
+        relaxed_header_length: Information, Packets, "Packets used although their length field also counts the UDP header (ess.accept).";
         relaxed_time_fraction: Information, Packets, "Packets used although a pulse has more ticks than a second has (ess.accept).";
         relaxed_pulse_distance: Information, Packets, "Packets used although the pulse is too far from the previous one (ess.accept).";
     }
@@ -36,14 +37,15 @@ evforge_core::counters! {
         pulses_absent: Information, Times, "Times that at least one pulse was reported by no packet of the queue: the previous pulse is not the one seen last.";
         pulses_repeated: Information, Times, "Pulses that are reported as their own previous pulse.";
         pulses_backwards: Information, Times, "Pulses earlier than the one reported before by the same queue.";
-        pulses_irregular: Information, Times, "Pulses whose distance from the previous one is not the period within 1 percent.";
-        pulses_late: Information, Times, "Pulses reported after their time had been closed: events may be filed under the pulse before.";
+        pulses_irregular: Information, Times, "Pulses whose distance from the previous one is not the period within 1 percent: ess.pulse_period, or the one that most pulses have.";
+        pulses_late: Information, Times, "Pulses that no queue had reported before their time was closed: events may be filed under the pulse before.";
         pulses_unconfirmed: Information, Times, "Pulses with a forward jump in time that the next packet did not confirm.";
         pulses_refused: Information, Times, "Pulses that found no room to wait for their time.";
         time_source_timing: Information, Packets, "Packets whose time source and synchronisation source disagree, used or not.";
         time_source_status: Information, Packets, "Packets whose time source and timing status disagree, used or not.";
         even_fibre_sync_lost: Information, Packets, "Packets that report that the even fibre has lost synchronisation, used or not.";
         odd_fibre_sync_lost: Information, Packets, "Packets that report that the odd fibre has lost synchronisation, used or not.";
+        packets_without_pulse: Information, Packets, "Packets with the pulse time 0: the readout knows of no pulse.";
         readouts_before_pulse: Information, Readouts, "Readouts earlier than the pulse of their packet: they belong to an earlier pulse.";
         readouts_before_previous_pulse: Information, Readouts, "Readouts earlier than the previous pulse of their packet.";
     }
@@ -62,6 +64,7 @@ evforge_core::counters! {
         impossible_amplitude: Discarded(Readouts), Readouts, "Readouts with an amplitude above 1023.";
         impossible_chip: Discarded(Readouts), Readouts, "Readouts with a VMM above 15.";
         impossible_channel: Discarded(Readouts), Readouts, "Readouts with a channel above 63.";
+        clustered_readouts: Discarded(Readouts), Readouts, "Clusters that the firmware has made of several channels (GEO bit 6), which are no readouts of a channel.";
         calibration_readouts: Discarded(Readouts), Readouts, "Readouts of the calibration mode, which are no neutrons.";
         unmapped_ring: Discarded(Readouts), Readouts, "Readouts of rings that the configuration does not mention.";
         unmapped_fen: Discarded(Readouts), Readouts, "Readouts of FENs that the configuration does not mention on their ring.";
@@ -81,10 +84,18 @@ evforge_core::counters! {
     /// Events on their way to their pulses.
     pub struct FilingCounters: "pulses" {
         events_formed: Enters(Events), Events, "Events formed, with or without a pulse.";
-        before_first_pulse: Discarded(Events), Events, "Events for which no earlier pulse is known.";
-        time_of_flight_too_long: Discarded(Events), Events, "Events further after their pulse than max_time_of_flight.";
-        events_filed: Leaves(Events), Events, "Events handed out, each with its pulse.";
+        before_first_pulse: Information, Events, "Events handed out without a pulse, because no earlier one is known: they have no time of flight.";
+        time_of_flight_too_long: Information, Events, "Events handed out without a pulse, because the latest one is more than max_time_of_flight before them: they have no time of flight.";
+        events_filed: Leaves(Events), Events, "Events handed out, with or without a pulse.";
         held_events: Held(Events), Events, "Events that wait at this moment.";
         pulses_filed: Information, Times, "Pulses handed out, with or without events.";
+    }
+}
+
+evforge_core::counters! {
+    /// Single neutrons of beam monitors.
+    pub struct NeutronCounters: "beam monitor neutrons" {
+        hits_in_events: Leaves(Hits), Hits, "Single neutrons put into order.";
+        held: Held(Hits), Hits, "Single neutrons that wait for their time at this moment.";
     }
 }

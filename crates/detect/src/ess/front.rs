@@ -1,25 +1,33 @@
 //! The common header: which packets are used, who sent them, and what they say about the pulses.
 
 use super::counters::{HeaderCounters, TimeSourceCounters};
+use super::pulse_period;
 use super::settings::EssSettings;
 use super::ticks;
-use super::time_source::{NewPulses, PulseWatch, count_fault, count_flags};
+use super::time_source::{NewPulses, PulseRules, PulseWatch, count_fault, count_flags};
 use crate::packet_gate::{Discard, PacketCounters, PacketGate};
 use evforge_core::ledger::SourceLedger;
 use evforge_core::packet::Packet;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::ess::{
-    EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, LARGEST_PACKET, OUTPUT_QUEUES, SEQUENCE_BITS,
+    EssClock, EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, LARGEST_PACKET, OUTPUT_QUEUES,
+    SEQUENCE_BITS,
 };
 
-/// Sources: the output queues and, where that rule is relaxed, one that does not exist.
+/// Sources of a detector: the output queues and, where that rule is relaxed, one that does not exist. Beam monitors that
+/// send alongside have as many again.
 pub(super) const SOURCES: usize = OUTPUT_QUEUES + 1;
+
+/// Distances of pulses that must have been seen before anything is said about their period.
+const ENOUGH_PULSES: u64 = 3;
 
 /// A sound packet and its source.
 #[derive(Clone, Copy, Debug)]
 pub struct FrontPacket<'a> {
     /// Place of its output queue among the sources.
     pub source: usize,
+    /// Whether it is of the beam monitors that send alongside the detector.
+    pub is_monitor: bool,
     /// The header and the records.
     pub packet: EssPacket<'a>,
     /// Pulses that it tells for the first time, the earlier one first, in units of [`ticks`].
@@ -38,8 +46,11 @@ struct Queue {
 pub struct Front {
     rules: HeaderRules,
     odd_output_queue: Option<u8>,
-    pulse_period: u64,
+    expected_queues: Vec<u8>,
+    pulse_rules: PulseRules,
     queues: Vec<Queue>,
+    /// With monitors alongside: the numbers of both in each queue together, as some electronics count them.
+    joint: Vec<SequenceTracker>,
     gate: PacketGate,
     counters: HeaderCounters,
     /// Filled here as far as headers go; the times of readouts are added by who looks at them.
@@ -50,11 +61,17 @@ impl Front {
     /// For settings that have been checked.
     pub fn new(settings: &EssSettings) -> Self {
         let queue = || Queue { sequence: SequenceTracker::new(SEQUENCE_BITS), pulses: PulseWatch::default() };
+        let kinds = settings.kinds_of_packets();
         Self {
             rules: settings.header,
             odd_output_queue: settings.odd_output_queue,
-            pulse_period: ticks::in_duration(settings.pulse_period),
-            queues: (0..SOURCES).map(|_| queue()).collect(),
+            expected_queues: settings.output_queues.clone(),
+            pulse_rules: PulseRules {
+                clock: settings.header.clock,
+                period: settings.pulse_period.map(ticks::in_duration),
+            },
+            queues: (0..kinds * SOURCES).map(|_| queue()).collect(),
+            joint: (0..(kinds - 1) * SOURCES).map(|_| SequenceTracker::new(SEQUENCE_BITS)).collect(),
             gate: PacketGate::new(LARGEST_PACKET),
             counters: HeaderCounters::default(),
             time_source: TimeSourceCounters::default(),
@@ -64,25 +81,32 @@ impl Front {
     /// Steps ahead by more than this in the numbers of a queue must be confirmed by the next packet.
     pub fn confirm_numbers_above(&mut self, packets: u64) {
         self.queues.iter_mut().for_each(|queue| queue.sequence.confirm_above(packets));
+        self.joint.iter_mut().for_each(|sequence| sequence.confirm_above(packets));
     }
 
     /// Memory in bytes.
-    pub fn memory_bound() -> usize {
-        SOURCES * (size_of::<Queue>() + SequenceTracker::memory_bound())
+    pub fn memory_bound(&self) -> usize {
+        self.queues.len() * (size_of::<Queue>() + SequenceTracker::memory_bound())
+            + self.joint.len() * (size_of::<SequenceTracker>() + SequenceTracker::memory_bound())
+    }
+
+    /// Number of sources.
+    pub fn source_count(&self) -> usize {
+        self.queues.len()
     }
 
     /// Checks a packet. None, and counted, if it must not be used; otherwise [`Front::settle`] follows.
     #[inline]
     pub fn admit<'a>(&mut self, packet: &Packet<'a>) -> Option<FrontPacket<'a>> {
         let numbering = EssPacket::numbering(packet.bytes, &self.rules);
-        let source = numbering.and_then(|numbering| self.source(numbering.output_queue));
+        let source =
+            numbering.and_then(|numbering| self.source(numbering.output_queue, numbering.detector_type));
         let arrival = source.zip(numbering).and_then(|(source, numbering)| {
-            Some(
-                self.queues
-                    .get_mut(source)?
-                    .sequence
-                    .observe_at(u64::from(numbering.sequence), packet.origin.arrival_ns),
-            )
+            let (number, arrival_ns) = (u64::from(numbering.sequence), packet.origin.arrival_ns);
+            if let Some(joint) = self.joint.get_mut(source % SOURCES) {
+                joint.observe_at(number, arrival_ns);
+            }
+            Some(self.queues.get_mut(source)?.sequence.observe_at(number, arrival_ns))
         });
         if !self.gate.admit(packet, arrival) {
             return None;
@@ -91,8 +115,13 @@ impl Front {
             (Ok(sound), Some(source)) => {
                 self.count(&sound);
                 let queue = self.queues.get_mut(source)?;
-                let new_pulses = queue.pulses.see(&sound, self.pulse_period, &mut self.time_source);
-                return Some(FrontPacket { source, packet: sound, new_pulses });
+                let new_pulses = queue.pulses.see(&sound, &self.pulse_rules, &mut self.time_source);
+                return Some(FrontPacket {
+                    source,
+                    is_monitor: source >= SOURCES,
+                    packet: sound,
+                    new_pulses,
+                });
             }
             (Ok(_), None) => reason(HeaderFault::OutputQueue),
             (Err(fault), _) => {
@@ -110,6 +139,16 @@ impl Front {
         self.gate.settle(packet, outcome, own);
     }
 
+    /// A packet that was admitted is discarded for a reason that has been counted elsewhere.
+    pub fn discard(&mut self, packet: &Packet<'_>) {
+        self.gate.discard(packet);
+    }
+
+    /// The clock of all times.
+    pub fn clock(&self) -> EssClock {
+        self.rules.clock
+    }
+
     /// The counters of packets and headers.
     pub fn counters(&self) -> (&PacketCounters, &HeaderCounters) {
         (self.gate.counters(), &self.counters)
@@ -117,25 +156,100 @@ impl Front {
 
     /// The queues that have sent anything.
     pub fn sources(&self) -> Vec<SourceLedger> {
-        let name = |place: usize| match self.odd_output_queue {
+        let mut sources = Vec::new();
+        for place in 0..SOURCES {
+            let of =
+                |place: usize| self.queues.get(place).filter(|queue| queue.sequence.counts().received > 0);
+            let name = self.queue_name(place);
+            let ledger = |name: String, queue: &Queue| SourceLedger::of_sequence(name, &queue.sequence);
+            match (of(place), of(place + SOURCES)) {
+                (Some(detector), Some(monitors)) => {
+                    // Whether both count together is found out: the other way of counting would show a gap at each change.
+                    let lost = |queue: &Queue| queue.sequence.counts().lost;
+                    let joint = self.joint.get(place);
+                    let joint = joint.filter(|joint| joint.counts().lost < lost(detector) + lost(monitors));
+                    if let Some(joint) = joint {
+                        sources.push(SourceLedger::of_sequence(name, joint));
+                    } else {
+                        sources.push(ledger(format!("{name}, detector"), detector));
+                        sources.push(ledger(format!("{name}, beam monitors"), monitors));
+                    }
+                }
+                (Some(detector), None) => sources.push(ledger(name, detector)),
+                (None, Some(monitors)) => sources.push(ledger(format!("{name}, beam monitors"), monitors)),
+                (None, None) => {}
+            }
+        }
+        sources
+    }
+
+    /// The output queue at a place among the sources, as people call it.
+    fn queue_name(&self, place: usize) -> String {
+        match self.odd_output_queue {
             Some(odd) if place == OUTPUT_QUEUES => format!("output queue {odd}"),
             _ => format!("output queue {place}"),
+        }
+    }
+
+    /// The period of the pulses in units of [`ticks`]: that of the queue that shows it most clearly.
+    pub fn pulse_period(&self) -> Option<u64> {
+        let settled = self.queues.iter().filter_map(|queue| queue.pulses.period.settled(ENOUGH_PULSES));
+        settled.max().map(|(_, period)| period)
+    }
+
+    /// What the headers say that the configuration does not.
+    pub fn notes(&self) -> Vec<String> {
+        self.queue_note().into_iter().chain(self.period_note()).collect()
+    }
+
+    fn queue_note(&self) -> Option<String> {
+        let is_expected =
+            |queue: &usize| self.expected_queues.iter().any(|&known| usize::from(known) == *queue);
+        let sends = |queue: &usize| {
+            let kinds = [*queue, *queue + SOURCES];
+            let queues = kinds.into_iter().filter_map(|place| self.queues.get(place));
+            queues.map(|queue| queue.sequence.counts().received).sum::<u64>() > 0
         };
-        let numbered = self.queues.iter().enumerate();
-        numbered
-            .filter(|(_, queue)| queue.sequence.counts().received > 0)
-            .map(|(place, queue)| SourceLedger::of_sequence(name(place), &queue.sequence))
-            .collect()
+        let sending: Vec<usize> = (0..OUTPUT_QUEUES).filter(sends).collect();
+        let silent = (0..OUTPUT_QUEUES).filter(is_expected).filter(|queue| !sends(queue)).count();
+        let unlisted = sending.iter().filter(|queue| !is_expected(queue)).count();
+        let differs = !self.expected_queues.is_empty() && !sending.is_empty() && silent + unlisted > 0;
+        differs.then(|| {
+            format!(
+                "output queues {sending:?} send, but the configuration lists {:?}: all are used; set ess.output_queues = \
+                 {sending:?}, so that time waits for them from the beginning and for no others",
+                self.expected_queues
+            )
+        })
+    }
+
+    fn period_note(&self) -> Option<String> {
+        let configured = self.pulse_rules.period.filter(|&period| period > 0)?;
+        let found = self.pulse_period().filter(|&found| !pulse_period::is_same(found, configured))?;
+        let milliseconds = |units: u64| ticks::nanoseconds(units) as f64 / 1e6;
+        let hertz = |units: u64| 1e3 / milliseconds(units);
+        Some(format!(
+            "pulses come every {:.3} ms ({:.3} Hz), not every {:.3} ms ({:.3} Hz): set ess.pulse_period = \"{}ns\", or \
+             leave it out",
+            milliseconds(found),
+            hertz(found),
+            milliseconds(configured),
+            hertz(configured),
+            ticks::nanoseconds(found)
+        ))
     }
 
     /// Place of an output queue among the sources; none if it is not to be used.
     #[inline]
-    fn source(&self, output_queue: u8) -> Option<usize> {
-        let place = usize::from(output_queue);
-        if place < OUTPUT_QUEUES {
-            return Some(place);
-        }
-        (self.odd_output_queue == Some(output_queue)).then_some(OUTPUT_QUEUES)
+    fn source(&self, output_queue: u8, detector_type: u8) -> Option<usize> {
+        let queue = usize::from(output_queue);
+        let place = if queue < OUTPUT_QUEUES {
+            queue
+        } else {
+            (self.odd_output_queue == Some(output_queue)).then_some(OUTPUT_QUEUES)?
+        };
+        let is_monitor = self.rules.monitor_type == Some(detector_type);
+        Some(place + if is_monitor { SOURCES } else { 0 })
     }
 
     #[inline]
@@ -161,6 +275,7 @@ fn count_relaxed(relaxed: HeaderRelaxations, counters: &mut HeaderCounters) {
     counters.relaxed_even_fibre_sync += has(HeaderRelaxations::EVEN_FIBRE_SYNC);
     counters.relaxed_odd_fibre_sync += has(HeaderRelaxations::ODD_FIBRE_SYNC);
     counters.relaxed_time_fraction += has(HeaderRelaxations::TIME_FRACTION);
+    counters.relaxed_header_length += has(HeaderRelaxations::LENGTH);
     counters.relaxed_pulse_distance += has(HeaderRelaxations::PULSE_DISTANCE);
 }
 

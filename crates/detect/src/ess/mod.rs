@@ -12,8 +12,11 @@
 //! | `settings`, `table` | what can be configured; how `[ess]` is written |
 //! | `front` | is the header sound, which queue sent it, what does it say about the pulses |
 //! | `time_source` | are pulses absent, repeated or out of order, is the time source synchronised |
+//! | `pulse_period` | which distance most pulses have |
 //! | `pulse_line` | which pulse an event belongs to |
+//! | `neutrons` | single neutrons of beam monitors that send alongside |
 //! | `wiring` | which module, plane and coordinate a channel is |
+//! | `unwired` | which readouts nothing is wired to |
 //! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
 //! | `former` | what a detector adds of its own |
@@ -30,24 +33,29 @@ mod counters;
 mod former;
 mod front;
 mod module_former;
+mod neutrons;
 mod pipeline;
 mod pulse_line;
+mod pulse_period;
 pub mod settings;
 mod stage;
 mod table;
 pub mod ticks;
 mod time_source;
+mod unwired;
 mod vmm_stage;
 mod wiring;
 
-pub use counters::{FilingCounters, HeaderCounters, TimeSourceCounters, VmmCounters};
+pub use counters::{FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCounters, VmmCounters};
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
 pub use module_former::{ModuleFormer, WindowAnalysis};
+pub use neutrons::MonitorHistograms;
 pub use pipeline::{EssPipeline, EssVmm};
 pub use pulse_line::{Filing, PulseLine};
 pub use settings::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
 };
-pub use stage::ReadoutStage;
+pub use stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
+pub use table::{TypeName, type_byte};
 pub use vmm_stage::VmmStage;

@@ -1,12 +1,14 @@
 //! The pipeline of any detector of the ESS readout: packets in, events with their pulses out.
 
 use super::former::{HitFormer, Placed};
-use super::front::{Front, FrontPacket, SOURCES};
+use super::front::{Front, FrontPacket};
+use super::neutrons::MonitorHistograms;
 use super::pulse_line::PulseLine;
 use super::settings::{EssSettings, VmmSettings};
-use super::stage::ReadoutStage;
+use super::stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 use super::ticks;
 use super::vmm_stage::VmmStage;
+use crate::event_order::TimedEvent;
 use crate::hit::Timed;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, TIME_SIGN};
@@ -36,27 +38,49 @@ pub struct EssPipeline<S, F: HitFormer> {
     line: SourceClocks<F::Hit>,
     former: F,
     pulses: PulseLine,
+    monitors: Option<Monitors>,
     geometry: LogicalGeometry,
     memory_bound: usize,
+}
+
+/// Beam monitors that send alongside the detector.
+#[derive(Debug)]
+struct Monitors {
+    readouts: Box<dyn MonitorReadouts>,
+    /// Those of a packet.
+    neutrons: Vec<MonitorNeutron>,
+    /// Pixels before that of the first monitor.
+    pixel_offset: u32,
 }
 
 /// A detector with VMM3a readout.
 pub type EssVmm<F> = EssPipeline<VmmStage, F>;
 
-/// Where accepted hits and pulses go.
+/// The target of a single neutron of a monitor: its hit is the time and the pixel.
+const MONITOR: usize = TIME_SIGN - 1;
+
+/// Where accepted hits, pulses and neutrons of monitors go.
 struct Accepted<'a, F> {
     former: &'a mut F,
     pulses: &'a mut PulseLine,
+    pixel_offset: u32,
 }
 
 impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
     #[inline(always)]
     fn accept(&mut self, target: usize, epoch: u32, hit: F::Hit) {
-        if target == TIME_SIGN {
-            self.pulses.add(epoch, hit.time());
-        } else {
-            self.former.accept(target, epoch, hit);
+        match target {
+            TIME_SIGN => self.pulses.add(epoch, hit.time()),
+            MONITOR => {
+                let pixel_id = self.pixel_offset + hit.payload();
+                self.pulses.add_neutron(epoch, TimedEvent { time: hit.time(), pixel_id });
+            }
+            _ => self.former.accept(target, epoch, hit),
         }
+    }
+
+    fn late_sign(&mut self, epoch: u32, time: u64) {
+        self.pulses.add_late(epoch, time);
     }
 }
 
@@ -93,27 +117,52 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         former_memory: usize,
     ) -> Result<Self, SettingsError> {
         ess.check()?;
-        let line = SourceClocks::new(SOURCES, &ess.sorting, ticks::in_duration, PACKET_HITS);
+        let front = Front::new(ess);
+        let sources = front.source_count();
+        let line = SourceClocks::new(sources, &ess.sorting, ticks::in_duration, PACKET_HITS);
+        let pulses = PulseLine::new(ticks::in_duration(ess.max_time_of_flight));
         let memory_bound = size_of::<Self>()
             + stage.memory_bound()
-            + Front::memory_bound()
-            + PulseLine::memory_bound()
-            + SourceClocks::<F::Hit>::memory_bound(SOURCES, PACKET_HITS)
+            + front.memory_bound()
+            + pulses.memory_bound()
+            + SourceClocks::<F::Hit>::memory_bound(sources, PACKET_HITS)
             + former_memory;
         Ok(Self {
-            front: Front::new(ess),
+            front,
             stage,
             line: line
                 .expecting(|source| ess.output_queues.iter().any(|&queue| usize::from(queue) == source)),
             former,
-            pulses: PulseLine::new(ticks::in_duration(ess.max_time_of_flight)),
+            pulses,
+            monitors: None,
             geometry,
             memory_bound,
         })
     }
 
+    /// The same detector, with beam monitors that send packets of their own type alongside. Their pixels follow those of
+    /// the detector.
+    #[must_use]
+    pub fn with_monitors(
+        mut self,
+        readouts: Box<dyn MonitorReadouts>,
+        histograms: MonitorHistograms,
+    ) -> Self {
+        self.memory_bound += readouts.memory() + PACKET_HITS * size_of::<MonitorNeutron>();
+        self.memory_bound -= self.pulses.memory_bound();
+        self.pulses.add_monitors(histograms);
+        self.memory_bound += self.pulses.memory_bound();
+        let pixel_offset = self.geometry.pixel_count();
+        let neutrons = Vec::with_capacity(PACKET_HITS);
+        self.monitors = Some(Monitors { readouts, neutrons, pixel_offset });
+        self
+    }
+
     fn take_packet(&mut self, packet: &Packet<'_>) {
         let Some(front) = self.front.admit(packet) else { return };
+        if front.is_monitor {
+            return self.take_monitors(packet, &front);
+        }
         let outcome = match self.stage.parse(front.packet.payload) {
             Ok(payload) => {
                 self.take_content(&front, &payload);
@@ -124,14 +173,41 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         self.front.settle(packet, outcome, self.stage.counters_mut());
     }
 
+    /// A packet of the monitors alongside.
+    fn take_monitors(&mut self, packet: &Packet<'_>, front: &FrontPacket<'_>) {
+        let Self { line, former, pulses, monitors, .. } = self;
+        let Some(monitors) = monitors else { return };
+        monitors.neutrons.clear();
+        if !monitors.readouts.take_alongside(front, &mut monitors.neutrons, &mut self.front.time_source) {
+            return self.front.discard(packet);
+        }
+        if let Some(clock) = line.begin_packet(front.source) {
+            let mut accepted = Accepted { former, pulses, pixel_offset: monitors.pixel_offset };
+            for time in front.new_pulses.into_iter().flatten() {
+                clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
+            }
+            for &MonitorNeutron { time, pixel } in &monitors.neutrons {
+                clock.judge(MONITOR, F::Hit::of(time, pixel), &mut accepted);
+            }
+        }
+        self.front.settle(packet, Ok(()), self.stage.counters_mut());
+        self.follow_time();
+    }
+
+    /// Pixels before that of the first monitor alongside.
+    fn pixel_offset(&self) -> u32 {
+        self.monitors.as_ref().map_or(0, |monitors| monitors.pixel_offset)
+    }
+
     #[inline]
     fn take_content<'a>(&mut self, front: &FrontPacket<'a>, payload: &S::Payload<'a>) {
+        let pixel_offset = self.pixel_offset();
         let Self { stage, line, former, pulses, .. } = self;
         if let Some(monitor) = former.monitor_mut() {
             stage.watch(payload, monitor);
         }
         let Some(clock) = line.begin_packet(front.source) else { return };
-        let mut accepted = Accepted { former, pulses };
+        let mut accepted = Accepted { former, pulses, pixel_offset };
         for time in front.new_pulses.into_iter().flatten() {
             clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
         }
@@ -151,6 +227,10 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
 
     /// Those of both stages, in the order of the channels.
     fn beam_monitors(&self) -> Vec<BeamMonitorData> {
+        if let Some(Monitors { readouts, .. }) = &self.monitors {
+            let both = [self.pulses.neutrons().1, readouts.integrating()];
+            return both.into_iter().flatten().cloned().collect();
+        }
         let both = [self.stage.beam_monitors(), self.former.beam_monitors()];
         let mut monitors: Vec<_> = both.into_iter().flatten().cloned().collect();
         let groups = &self.stage.plan().groups;
@@ -161,7 +241,8 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     /// Makes sure that one more packet fits. False if closed hits have to be drained first.
     #[inline]
     fn make_room(&mut self) -> bool {
-        if self.former.find_room(ROOM_FOR_A_PACKET) >= ROOM_FOR_A_PACKET && self.pulses.has_room() {
+        let has_room = self.former.find_room(ROOM_FOR_A_PACKET) >= ROOM_FOR_A_PACKET;
+        if has_room && self.pulses.has_room(ROOM_FOR_A_PACKET) {
             return true;
         }
         self.force_closing()
@@ -210,12 +291,13 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
     }
 
     fn close(&mut self, events: &mut EventBatch) -> bool {
+        let pixel_offset = self.pixel_offset();
         let Self { line, former, pulses, .. } = self;
         former.find_room(ROOM_FOR_A_PACKET);
         let closed = former.closed_before();
-        let mut accepted = Accepted { former, pulses };
+        let mut accepted = Accepted { former, pulses, pixel_offset };
         let held_back = line.release(&mut accepted, closed, |accepted| {
-            accepted.former.room() >= ROOM_FOR_A_PACKET && accepted.pulses.has_room()
+            accepted.former.room() >= ROOM_FOR_A_PACKET && accepted.pulses.has_room(ROOM_FOR_A_PACKET)
         });
         let latest = former.latest_pending().max(pulses.latest_pending());
         let epoch = latest.map_or(0, |(epoch, _)| epoch).max(line.watermark().0);
@@ -227,23 +309,34 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
         let (packets, headers) = self.front.counters();
         let clocks = self.line.clock_counts();
         let mut time_source = self.front.time_source;
-        time_source.pulses_late = clocks.late_signs;
+        time_source.pulses_late = self.pulses.late();
         time_source.pulses_unconfirmed = clocks.refuted_signs;
         time_source.pulses_refused = self.pulses.refused();
         let mut line = self.line.counters();
         line.forced_closings += self.former.forced_closings();
         let filing = self.pulses.counters(self.former.events_formed(), self.former.held_events());
+        let mut counters = CounterSnapshot::of(packets)
+            .and(headers)
+            .and(&time_source)
+            .and(self.stage.counters())
+            .and(&line)
+            .join(&self.former.counters())
+            .and(&filing);
+        let mut notes = self.front.notes();
+        notes.extend(self.stage.notes());
+        if let Some(Monitors { readouts, .. }) = &self.monitors {
+            // What is counted for readouts of the detector is counted for those of monitors, too.
+            let of_monitors = readouts.counted().and(&self.pulses.neutrons().0);
+            counters = counters.merge(&of_monitors);
+            notes.extend(readouts.notes_alongside());
+        }
         DetectorLedger {
             sources: self.front.sources(),
-            counters: CounterSnapshot::of(packets)
-                .and(headers)
-                .and(&time_source)
-                .and(self.stage.counters())
-                .and(&line)
-                .join(&self.former.counters())
-                .and(&filing),
+            counters,
             masked: self.stage.masked(),
             beam_monitors: self.beam_monitors(),
+            pulse_period_ns: self.front.pulse_period().map(ticks::nanoseconds),
+            notes,
         }
     }
 

@@ -1,13 +1,19 @@
 //! Files every event under its pulse.
 //!
 //! Pulses wait, in order, until the time of the events has come to them. An event belongs to the latest pulse at or
-//! before its time. Pulses leave with the events, in order of time, those without events too.
+//! before its time. Pulses leave with the events, in order of time, those without events too. Single neutrons of beam
+//! monitors that send alongside the detector wait here, too, and leave as events between those of the detector.
+//!
+//! An event without a pulse, because none is known or the latest is too long ago, leaves with its time and without a
+//! pulse.
 
-use super::counters::FilingCounters;
+use super::counters::{FilingCounters, NeutronCounters};
+use super::neutrons::{MonitorHistograms, Neutrons};
 use super::ticks;
 use crate::event_order::TimedEvent;
 use crate::module_windows::{EventsOut, append};
 use crate::watermark::DataTime;
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::event::{Event, EventBatch};
 use std::collections::VecDeque;
 
@@ -20,18 +26,19 @@ const WORTHWHILE: usize = 256;
 /// Room that the pulses of a packet and of a quarantine need.
 const ROOM_FOR_A_PACKET: usize = 16;
 
+/// Pulses that are remembered once they have begun: those that other queues report again are not late.
+const REMEMBERED: usize = 256;
+
 /// What happened to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filing {
     /// Nothing yet: the batch is full.
     Full,
-    /// It has left, so long after its pulse.
+    /// It has left.
     Filed {
-        /// Nanoseconds.
-        time_of_flight_ns: u64,
+        /// Nanoseconds since its pulse, if it has one.
+        time_of_flight_ns: Option<u64>,
     },
-    /// It is discarded, and counted: it has no pulse, or is too long after it.
-    NoPulse,
 }
 
 /// The pulses, and what has happened to the events.
@@ -41,9 +48,17 @@ pub struct PulseLine {
     waiting: VecDeque<DataTime>,
     /// The pulse that events go to.
     current: Option<DataTime>,
+    /// The pulses begun last.
+    begun: VecDeque<DataTime>,
+    /// The first pulse of all.
+    first: Option<DataTime>,
+    /// True while the batch is at events without a pulse; without meaning in a batch that has no pulses.
+    is_without: bool,
+    neutrons: Neutrons,
     max_time_of_flight: u64,
     counters: FilingCounters,
     refused: u64,
+    late: u64,
 }
 
 impl PulseLine {
@@ -52,15 +67,39 @@ impl PulseLine {
         Self {
             waiting: VecDeque::with_capacity(MOST_WAITING),
             current: None,
+            begun: VecDeque::with_capacity(REMEMBERED),
+            first: None,
+            is_without: false,
+            neutrons: Neutrons::default(),
             max_time_of_flight,
             counters: FilingCounters::default(),
             refused: 0,
+            late: 0,
         }
     }
 
+    /// Expects single neutrons of these monitors, too.
+    pub fn add_monitors(&mut self, histograms: MonitorHistograms) {
+        self.neutrons = Neutrons::new(histograms);
+    }
+
     /// Memory in bytes.
-    pub fn memory_bound() -> usize {
-        MOST_WAITING * size_of::<DataTime>()
+    pub fn memory_bound(&self) -> usize {
+        (MOST_WAITING + REMEMBERED) * size_of::<DataTime>() + self.neutrons.memory_bound()
+    }
+
+    /// Takes a single neutron of a monitor.
+    pub fn add_neutron(&mut self, epoch: u32, event: TimedEvent) {
+        self.neutrons.push((epoch, event.time), event.pixel_id);
+    }
+
+    /// Takes note of a pulse that was reported after its time had been closed. One that has begun already was only
+    /// reported again, by another queue; one before the first of all changes nothing.
+    pub fn add_late(&mut self, epoch: u32, time: u64) {
+        let pulse = (epoch, time);
+        let is_known = self.begun.contains(&pulse) || self.waiting.binary_search(&pulse).is_ok();
+        let is_first = self.first.is_none_or(|first| pulse < first);
+        self.late += u64::from(!is_known && !is_first);
     }
 
     /// Takes a pulse. Several queues tell the same pulses; each counts once.
@@ -78,34 +117,39 @@ impl PulseLine {
         }
     }
 
-    /// True if the pulses of one more packet fit.
+    /// True if the pulses of one more packet fit, and `hits` neutrons.
     #[inline]
-    pub fn has_room(&self) -> bool {
-        self.waiting.len() + ROOM_FOR_A_PACKET <= MOST_WAITING
+    pub fn has_room(&self, hits: usize) -> bool {
+        self.waiting.len() + ROOM_FOR_A_PACKET <= MOST_WAITING && self.neutrons.has_room_for(hits)
     }
 
-    /// True if enough pulses wait to make closing worthwhile.
+    /// True if enough pulses or neutrons wait to make closing worthwhile.
     #[inline]
     pub fn is_closing_worthwhile(&self) -> bool {
-        self.waiting.len() >= WORTHWHILE
+        self.waiting.len() >= WORTHWHILE || self.neutrons.is_closing_worthwhile()
     }
 
-    /// The latest pulse that waits.
+    /// The latest pulse or neutron that waits.
     pub fn latest_pending(&self) -> Option<DataTime> {
-        self.waiting.back().copied()
+        self.waiting.back().copied().max(self.neutrons.latest_pending())
     }
 
-    /// Begins the pulses before `until`, which have no further events. False if the batch is full.
+    /// Begins the pulses before `until`, and hands out the neutrons before it: nothing else comes before. False if the
+    /// batch is full.
     pub fn pass(&mut self, until: DataTime, events: &mut EventBatch) -> bool {
-        while let Some(&pulse) = self.waiting.front() {
-            if pulse >= until {
-                break;
-            }
-            if !self.begin(pulse, events) {
+        loop {
+            let pulse = self.waiting.front().copied().filter(|&pulse| pulse < until);
+            let neutron = self.neutrons.first().filter(|&(at, _)| at < until);
+            let passed = match (pulse, neutron) {
+                (Some(pulse), Some((at, _))) if pulse <= at => self.begin(pulse, events),
+                (Some(pulse), None) => self.begin(pulse, events),
+                (_, Some((at, pixel_id))) => self.hand_out_neutron(at, pixel_id, events),
+                (None, None) => return true,
+            };
+            if !passed {
                 return false;
             }
         }
-        true
     }
 
     /// Files one event of an epoch; events come in order of time. False, and the event is still to be filed, if the
@@ -121,21 +165,52 @@ impl PulseLine {
         if events.is_full() || !self.come_to((epoch, event.time), events) {
             return Filing::Full;
         }
-        match self.current.filter(|(of_epoch, _)| *of_epoch == epoch) {
-            None => {
-                self.counters.before_first_pulse += 1;
-                Filing::NoPulse
-            }
-            Some((_, start)) if event.time - start > self.max_time_of_flight => {
-                self.counters.time_of_flight_too_long += 1;
-                Filing::NoPulse
-            }
-            Some((_, start)) => {
-                let time_ns = ticks::nanoseconds(event.time);
-                // There is room: that was looked at first.
-                let _has_room = events.push(Event { time_ns, pixel_id: event.pixel_id });
-                self.counters.events_filed += 1;
-                Filing::Filed { time_of_flight_ns: time_ns - ticks::nanoseconds(start) }
+        self.file_here(epoch, event, events)
+    }
+
+    /// Files an event under the pulse that its time has come to.
+    #[inline]
+    fn file_here(&mut self, epoch: u32, event: TimedEvent, events: &mut EventBatch) -> Filing {
+        let start = self.pulse_of(epoch, event.time);
+        if !self.name_pulse(start, events) {
+            return Filing::Full;
+        }
+        let time_ns = ticks::nanoseconds(event.time);
+        if !events.push(Event { time_ns, pixel_id: event.pixel_id }) {
+            return Filing::Full;
+        }
+        if start.is_none() {
+            self.count_without_pulse(epoch, 1);
+        }
+        self.counters.events_filed += 1;
+        Filing::Filed { time_of_flight_ns: start.map(|start| time_ns - ticks::nanoseconds(start)) }
+    }
+
+    /// The start of the pulse that an event at this time belongs to; none if none is known or it is too long ago.
+    #[inline]
+    fn pulse_of(&self, epoch: u32, time: u64) -> Option<u64> {
+        let (_, start) = self.current.filter(|(of_epoch, _)| *of_epoch == epoch)?;
+        (time - start <= self.max_time_of_flight).then_some(start)
+    }
+
+    #[cold]
+    fn count_without_pulse(&mut self, epoch: u32, events: u64) {
+        let is_known = self.current.is_some_and(|(of_epoch, _)| of_epoch == epoch);
+        *if is_known {
+            &mut self.counters.time_of_flight_too_long
+        } else {
+            &mut self.counters.before_first_pulse
+        } += events;
+    }
+
+    /// Hands out the neutron that is first. False if the batch is full.
+    #[cold]
+    fn hand_out_neutron(&mut self, (epoch, time): DataTime, pixel_id: u32, events: &mut EventBatch) -> bool {
+        match self.file_here(epoch, TimedEvent { time, pixel_id }, events) {
+            Filing::Full => false,
+            Filing::Filed { time_of_flight_ns } => {
+                self.neutrons.hand_out(time_of_flight_ns);
+                true
             }
         }
     }
@@ -152,7 +227,13 @@ impl PulseLine {
 
     /// The counts of events so far; who forms them has counted `formed` and holds `held`.
     pub fn counters(&self, formed: u64, held: u64) -> FilingCounters {
-        FilingCounters { events_formed: formed, held_events: held, ..self.counters }
+        let of_monitors = self.neutrons.counters().hits_in_events;
+        FilingCounters { events_formed: formed + of_monitors, held_events: held, ..self.counters }
+    }
+
+    /// What has happened to the single neutrons of monitors, and their histograms.
+    pub fn neutrons(&self) -> (NeutronCounters, &[BeamMonitorData]) {
+        (self.neutrons.counters(), self.neutrons.histograms.monitors())
     }
 
     /// Pulses that found no room.
@@ -160,27 +241,51 @@ impl PulseLine {
         self.refused
     }
 
-    /// Begins the pulses up to `at`, and names the current one in a batch that does not know it yet.
-    #[inline]
-    fn come_to(&mut self, at: DataTime, events: &mut EventBatch) -> bool {
-        while let Some(&pulse) = self.waiting.front() {
-            if pulse > at {
-                break;
-            }
-            if !self.begin(pulse, events) {
-                return false;
-            }
-        }
-        self.name_current(events)
+    /// Pulses that no queue had reported in time.
+    pub fn late(&self) -> u64 {
+        self.late
     }
 
-    /// A batch that begins in the middle of a pulse names it.
+    /// Begins the pulses up to `at`, and hands out the neutrons before it. False if the batch is full.
     #[inline]
-    fn name_current(&mut self, events: &mut EventBatch) -> bool {
-        match self.current {
-            Some((_, time)) if events.pulses().is_empty() => events.begin_pulse(ticks::nanoseconds(time)),
+    fn come_to(&mut self, at: DataTime, events: &mut EventBatch) -> bool {
+        let is_there = self.waiting.front().is_none_or(|&pulse| pulse > at)
+            && self.neutrons.first().is_none_or(|(neutron, _)| neutron >= at);
+        is_there || self.come_slowly_to(at, events)
+    }
+
+    #[cold]
+    fn come_slowly_to(&mut self, at: DataTime, events: &mut EventBatch) -> bool {
+        if !self.pass(at, events) {
+            return false;
+        }
+        match self.waiting.front() {
+            Some(&pulse) if pulse == at => self.begin(pulse, events),
             _ => true,
         }
+    }
+
+    /// Makes the batch be at the current pulse, or at events without one.
+    #[inline]
+    fn name_pulse(&mut self, start: Option<u64>, events: &mut EventBatch) -> bool {
+        let has_pulses = !events.pulses().is_empty();
+        let is_named = match start {
+            Some(_) => has_pulses && !self.is_without,
+            None => !has_pulses || self.is_without,
+        };
+        is_named || self.name_another(start, events)
+    }
+
+    #[cold]
+    fn name_another(&mut self, start: Option<u64>, events: &mut EventBatch) -> bool {
+        let named = match start {
+            Some(time) => events.begin_pulse(ticks::nanoseconds(time)),
+            None => events.end_pulse(),
+        };
+        if named {
+            self.is_without = start.is_none();
+        }
+        named
     }
 
     fn begin(&mut self, pulse: DataTime, events: &mut EventBatch) -> bool {
@@ -188,6 +293,13 @@ impl PulseLine {
         if begun {
             self.waiting.pop_front();
             self.current = Some(pulse);
+            self.first = self.first.or(Some(pulse));
+            self.is_without = false;
+            if self.begun.len() == REMEMBERED {
+                self.begun.pop_front();
+            }
+            self.begun.push_back(pulse);
+            self.neutrons.histograms.begin_pulses(1);
             self.counters.pulses_filed += 1;
         }
         begun
@@ -209,27 +321,39 @@ impl EventsOut for FiledOut<'_> {
             if !line.come_to((epoch, first.time), events) {
                 return taken;
             }
-            // All events up to the next pulse belong together.
-            let next = line.waiting.front().filter(|(of_epoch, _)| *of_epoch == epoch);
-            let next = next.map_or(u64::MAX, |(_, time)| *time);
-            let rest = &formed[taken..];
-            let together = &rest[..rest.partition_point(|event| event.time < next || next == u64::MAX)];
-            let Some((_, start)) = line.current.filter(|(of_epoch, _)| *of_epoch == epoch) else {
-                line.counters.before_first_pulse += together.len() as u64;
-                taken += together.len();
-                continue;
+            // All events up to the next pulse, or the next neutron of a monitor, belong together.
+            let next = line.waiting.front().filter(|(of_epoch, _)| *of_epoch == epoch).map(|(_, time)| *time);
+            let neutron = line.neutrons.first().filter(|((of_epoch, _), _)| *of_epoch == epoch);
+            let neutron = neutron.map(|((_, time), _)| time);
+            let belongs = |event: &TimedEvent| {
+                next.is_none_or(|next| event.time < next)
+                    && neutron.is_none_or(|neutron| event.time <= neutron)
             };
-            let latest = start.saturating_add(line.max_time_of_flight);
-            let in_time = &together[..together.partition_point(|event| event.time <= latest)];
-            let appended = append(in_time, events, ticks::nanoseconds);
-            line.counters.events_filed += appended as u64;
-            taken += appended;
-            if appended < in_time.len() {
+            let rest = &formed[taken..];
+            let together = &rest[..rest.partition_point(belongs)];
+            let latest = match line.current.filter(|(of_epoch, _)| *of_epoch == epoch) {
+                Some((_, start)) => Some(start.saturating_add(line.max_time_of_flight)),
+                None => None,
+            };
+            let has_pulse = |event: &TimedEvent| latest.is_some_and(|latest| event.time <= latest);
+            let with_pulse = together.partition_point(has_pulse);
+            // Either those that have the pulse, or all of the rest, which have none.
+            let (part, start) = match with_pulse {
+                0 => (together, None),
+                _ => (&together[..with_pulse], line.current.map(|(_, time)| time)),
+            };
+            if !line.name_pulse(start, events) {
                 return taken;
             }
-            let too_long = together.len() - in_time.len();
-            line.counters.time_of_flight_too_long += too_long as u64;
-            taken += too_long;
+            let appended = append(part, events, ticks::nanoseconds);
+            if start.is_none() && appended > 0 {
+                line.count_without_pulse(epoch, appended as u64);
+            }
+            line.counters.events_filed += appended as u64;
+            taken += appended;
+            if appended < part.len() {
+                return taken;
+            }
         }
         taken
     }
@@ -238,6 +362,7 @@ impl EventsOut for FiledOut<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
     use proptest::prelude::*;
 
     fn event(time: u64) -> TimedEvent {
@@ -250,14 +375,13 @@ mod tests {
         formed: &[TimedEvent],
         capacity: usize,
         one_by_one: bool,
-    ) -> (Vec<(u64, Vec<u64>)>, FilingCounters) {
+    ) -> (Vec<(Option<u64>, Vec<u64>)>, FilingCounters) {
         let mut line = PulseLine::new(1000);
         pulses.iter().for_each(|&(epoch, time)| line.add(epoch, time));
         let mut events = EventBatch::new(capacity);
-        let mut out: Vec<(u64, Vec<u64>)> = Vec::new();
+        let mut out: Vec<(Option<u64>, Vec<u64>)> = Vec::new();
         let mut deliver = |events: &mut EventBatch| {
             for (pulse, range) in events.by_pulse() {
-                let pulse = pulse.expect("every event has a pulse");
                 if out.last().is_none_or(|(last, _)| *last != pulse) {
                     out.push((pulse, Vec::new()));
                 }
@@ -293,14 +417,16 @@ mod tests {
         let (out, counters) = filed(&pulses, &formed, 8, true);
         let ns = ticks::nanoseconds;
         let expected = vec![
-            (ns(100), vec![ns(100)]),
-            (ns(200), vec![ns(250), ns(299)]),
-            (ns(300), vec![ns(300)]),
-            (ns(2000), vec![]),
+            (None, vec![ns(5), ns(99)]),
+            (Some(ns(100)), vec![ns(100)]),
+            (Some(ns(200)), vec![ns(250), ns(299)]),
+            (Some(ns(300)), vec![ns(300)]),
+            (None, vec![ns(1400)]),
+            (Some(ns(2000)), vec![]),
         ];
         assert_eq!(out, expected);
         assert_eq!((counters.before_first_pulse, counters.time_of_flight_too_long), (2, 1));
-        assert_eq!((counters.events_filed, counters.pulses_filed), (4, 4));
+        assert_eq!((counters.events_filed, counters.pulses_filed), (7, 4));
     }
 
     #[test]
@@ -313,8 +439,68 @@ mod tests {
         assert!(line.file(1, event(40), &mut events), "the pulse at 100 is of the epoch before");
         assert!(line.file(1, event(60), &mut events));
         let ns = ticks::nanoseconds;
-        assert_eq!(events.by_pulse().collect::<Vec<_>>(), [(Some(ns(100)), 0..1), (Some(ns(50)), 1..2)]);
+        let of_pulses = [(Some(ns(100)), 0..1), (None, 1..2), (Some(ns(50)), 2..3)];
+        assert_eq!(events.by_pulse().collect::<Vec<_>>(), of_pulses);
         assert_eq!(line.counters(3, 0).before_first_pulse, 1);
+    }
+
+    #[test]
+    fn a_pulse_that_another_queue_reports_again_is_not_late() {
+        let mut line = PulseLine::new(1000);
+        let mut events = EventBatch::new(8);
+        line.add(0, 100);
+        line.add(0, 200);
+        assert!(line.file(0, event(150), &mut events));
+        // The one that has begun, the one that waits, and one before the first.
+        for known in [100, 200, 50] {
+            line.add_late(0, known);
+        }
+        assert_eq!(line.late(), 0);
+        line.add_late(0, 120);
+        assert_eq!(line.late(), 1);
+    }
+
+    #[test]
+    fn neutrons_of_monitors_come_out_between_the_events_and_fill_their_histograms() {
+        let histogram = TimeOfFlightBins::new(0, 1000, 10).unwrap();
+        let plan = BeamMonitorPlan {
+            name: "monitor".into(),
+            kind: BeamMonitorKind::Event0D,
+            first_pixel: 9,
+            nx: 1,
+            ny: 1,
+            histogram,
+        };
+        for capacity in [2, 3, 20] {
+            let mut line = PulseLine::new(1000);
+            line.add_monitors(MonitorHistograms::new([plan.clone()]));
+            line.add(0, 100);
+            line.add(0, 300);
+            for time in [250, 310, 50, 900] {
+                line.add_neutron(0, TimedEvent { time, pixel_id: 9 });
+            }
+            let mut events = EventBatch::new(capacity);
+            let mut out = Vec::new();
+            let mut deliver = |events: &mut EventBatch| {
+                out.extend(events.iter().map(|event| (event.time_ns, event.pixel_id)));
+                events.clear();
+            };
+            let formed = [event(100), event(310), event(311)];
+            let mut rest = &formed[..];
+            while !rest.is_empty() {
+                rest = &rest[line.out(&mut events).append(0, rest)..];
+                deliver(&mut events);
+            }
+            while !line.pass((0, u64::MAX), &mut events) {
+                deliver(&mut events);
+            }
+            deliver(&mut events);
+            let expected = [(50, 9), (100, 1), (250, 9), (310, 1), (310, 9), (311, 1), (900, 9)];
+            assert_eq!(out, expected.map(|(time, pixel)| (ticks::nanoseconds(time), pixel)), "{capacity}");
+            let (counters, monitors) = line.neutrons();
+            assert_eq!((counters.hits_in_events, counters.held), (4, 0));
+            assert_eq!((monitors[0].total(), monitors[0].above(), monitors[0].pulses()), (4, 1, 2));
+        }
     }
 
     #[test]
@@ -323,7 +509,7 @@ mod tests {
         for time in 0..=MOST_WAITING as u64 {
             line.add(0, 1 + time);
         }
-        assert_eq!((line.refused(), line.has_room()), (1, false));
+        assert_eq!((line.refused(), line.has_room(0)), (1, false));
     }
 
     proptest! {
@@ -341,12 +527,15 @@ mod tests {
             prop_assert_eq!(&cut, &whole);
             prop_assert_eq!(cut_counters, counters);
             // The plain definition.
-            let mut expected = 0;
-            for time in times {
+            let mut without = 0;
+            for &time in &times {
                 let pulse = pulses.iter().map(|pulse| pulse.1).filter(|&pulse| pulse <= time).max();
-                expected += u64::from(pulse.is_some_and(|pulse| time - pulse <= 1000));
+                without += u64::from(pulse.is_none_or(|pulse| time - pulse > 1000));
             }
-            prop_assert_eq!(counters.events_filed, expected);
+            prop_assert_eq!(counters.events_filed, times.len() as u64);
+            prop_assert_eq!(counters.before_first_pulse + counters.time_of_flight_too_long, without);
+            let of_none = whole.iter().filter(|(pulse, _)| pulse.is_none()).map(|(_, times)| times.len() as u64);
+            prop_assert_eq!(of_none.sum::<u64>(), without);
         }
     }
 }

@@ -30,14 +30,17 @@ pub struct EssSettings {
     pub output_queues: Vec<u8>,
     /// An event further after its pulse than this has no time of flight.
     pub max_time_of_flight: Picoseconds,
-    /// Period of the source, to tell irregular pulses; 0 if it has none.
-    pub pulse_period: Picoseconds,
+    /// Period of the source, to tell irregular pulses; 0 if it has none. Without it, it is found from the pulses.
+    pub pulse_period: Option<Picoseconds>,
     /// Time order.
     pub sorting: SortingSettings,
 }
 
 /// Longest time of flight that fits the files: 31 bits of nanoseconds.
 const LONGEST_TIME_OF_FLIGHT: Picoseconds = i32::MAX as u64 * 1000;
+
+/// Clocks that times can be counted by, in ticks per second.
+const CLOCKS: std::ops::RangeInclusive<u32> = 1_000_000..=1_000_000_000;
 
 impl EssSettings {
     /// Checks the settings; keys begin with `ess.`.
@@ -57,11 +60,36 @@ impl EssSettings {
         if self.header.max_pulse_distance == 0 {
             return SettingsError::refuse("ess.max_pulse_distance", "must lie above 0");
         }
-        if ticks::in_duration(self.pulse_period) > ticks::in_duration(LONGEST_TIME_OF_FLIGHT) {
+        let clock = self.header.clock;
+        if !CLOCKS.contains(&clock.ticks_per_second) {
+            let problem = "must lie between 1MHz and 1GHz: it counts the ticks of all times";
+            return SettingsError::refuse("ess.clock", problem);
+        }
+        if clock.largest_tick < clock.ticks_per_second / 2 || clock.largest_tick > 2 * clock.ticks_per_second
+        {
+            let problem = format!(
+                "{} is not near the {} ticks that a second has (ess.clock)",
+                clock.largest_tick, clock.ticks_per_second
+            );
+            return SettingsError::refuse("ess.max_fraction", problem);
+        }
+        if self.header.monitor_type == Some(self.header.detector_type) {
+            let problem = format!(
+                "0x{:02X} is the type of the detector, too: packets are told apart by their type",
+                self.header.detector_type
+            );
+            return SettingsError::refuse("ess_beam_monitors.type", problem);
+        }
+        if ticks::in_duration(self.pulse_period.unwrap_or(0)) > ticks::in_duration(LONGEST_TIME_OF_FLIGHT) {
             return SettingsError::refuse("ess.pulse_period", "must be at most 2147483647ns");
         }
         let in_ess = |error: SettingsError| SettingsError { key: format!("ess.{}", error.key), ..error };
         self.sorting.check_decimated().map_err(in_ess)
+    }
+
+    /// Two with beam monitors alongside the detector, else one.
+    pub fn kinds_of_packets(&self) -> usize {
+        1 + usize::from(self.header.monitor_type.is_some())
     }
 }
 

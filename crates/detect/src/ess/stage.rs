@@ -1,11 +1,11 @@
-//! What the records of a detector are.
+//! What the records of a detector are, and those of beam monitors that send alongside it.
 
 use super::counters::TimeSourceCounters;
 use super::front::FrontPacket;
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::beam_monitor::BeamMonitorData;
-use evforge_core::counter::CounterSet;
+use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 
@@ -52,6 +52,44 @@ pub trait ReadoutStage<T> {
         &[]
     }
 
+    /// What the readouts say that the configuration does not, in whole sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Upper bound of its memory in bytes.
     fn memory_bound(&self) -> usize;
+}
+
+/// A single neutron of a beam monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MonitorNeutron {
+    /// In units of [`ticks`](super::ticks).
+    pub time: u64,
+    /// The pixel among those of the monitors, from 1.
+    pub pixel: u32,
+}
+
+/// Packets of beam monitors that come alongside those of a detector.
+pub trait MonitorReadouts: Send + std::fmt::Debug {
+    /// Takes the readouts of a packet: single neutrons are put into `neutrons`, which has room for those of a packet. False,
+    /// and counted, if the packet is of no use.
+    fn take_alongside(
+        &mut self,
+        front: &FrontPacket<'_>,
+        neutrons: &mut Vec<MonitorNeutron>,
+        time_source: &mut TimeSourceCounters,
+    ) -> bool;
+
+    /// The counters so far.
+    fn counted(&self) -> CounterSnapshot;
+
+    /// The integrating monitors.
+    fn integrating(&self) -> &[BeamMonitorData];
+
+    /// Upper bound of its memory in bytes.
+    fn memory(&self) -> usize;
+
+    /// What the readouts say that the configuration does not, in whole sentences.
+    fn notes_alongside(&self) -> Vec<String>;
 }

@@ -15,9 +15,11 @@
 use super::settings::EssSettings;
 use super::ticks;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings, pulsed};
-use evforge_core::quantity::picoseconds;
+use evforge_core::quantity::{Frequency, picoseconds, some_picoseconds};
 use evforge_core::settings::RefusedValue;
-use evforge_wire::ess::{HeaderRelaxations, HeaderRules, OUTPUT_QUEUES, RecordRules, detector_type};
+use evforge_wire::ess::{
+    EssClock, HeaderRelaxations, HeaderRules, OUTPUT_QUEUES, RecordRules, TICKS_PER_SECOND, detector_type,
+};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
@@ -33,9 +35,13 @@ pub(super) struct EssTable {
     max_time_of_flight: Picoseconds,
     #[serde(default = "max_pulse_distance", deserialize_with = "picoseconds")]
     max_pulse_distance: Picoseconds,
-    /// Period of the source, to tell irregular pulses; "0ns" if it has none.
-    #[serde(default = "pulse_period", deserialize_with = "picoseconds")]
-    pulse_period: Picoseconds,
+    /// Period of the source, to tell irregular pulses; "0ns" if it has none. Found from the pulses if left out.
+    #[serde(default, deserialize_with = "some_picoseconds")]
+    pulse_period: Option<Picoseconds>,
+    /// The clock of all times.
+    clock: Option<Frequency>,
+    /// Largest number of ticks since the last full second.
+    max_fraction: Option<u32>,
     #[serde(default)]
     accept: Vec<String>,
     /// The queue that `accept = ["output_queue"]` is about.
@@ -44,11 +50,13 @@ pub(super) struct EssTable {
     sorting: SortingSettings,
 }
 
-/// A type byte by name or number.
-#[derive(Deserialize)]
+/// A type as it is written: by name or number.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-enum TypeName {
+pub enum TypeName {
+    /// The byte.
     Number(u8),
+    /// A name of [`detector_type`].
     Name(String),
 }
 
@@ -63,10 +71,6 @@ fn max_pulse_distance() -> Picoseconds {
     5 * ESS_PERIOD
 }
 
-fn pulse_period() -> Picoseconds {
-    ESS_PERIOD
-}
-
 /// What `accept` can name besides the rules of the header.
 const LENGTH_IN_BITS: &str = "record_length_in_bits";
 const ANY_ADC: &str = "any_adc";
@@ -78,25 +82,51 @@ impl<'de> Deserialize<'de> for EssSettings {
     }
 }
 
+const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
+
+/// A type byte by name or number.
+///
+/// # Errors
+/// If there is no detector of this name.
+pub fn type_byte(name: &TypeName) -> Result<u8, SettingsError> {
+    match name {
+        TypeName::Number(number) => Ok(*number),
+        TypeName::Name(name) => detector_type::named(name).map_or_else(
+            || {
+                let known: Vec<_> = (0..=u8::MAX).filter_map(detector_type::name).collect();
+                let problem = format!("found `{name}`, expected a number or one of {}", known.join(", "));
+                SettingsError::refuse("type", problem)
+            },
+            Ok,
+        ),
+    }
+}
+
 impl EssTable {
-    fn settings(self) -> Result<EssSettings, SettingsError> {
-        let detector_type = match &self.detector_type {
-            TypeName::Number(number) => *number,
-            TypeName::Name(name) => detector_type::named(name).map_or_else(
-                || {
-                    let known: Vec<_> = (0..=u8::MAX).filter_map(detector_type::name).collect();
-                    let problem = format!("found `{name}`, expected a number or one of {}", known.join(", "));
-                    SettingsError::refuse("type", problem)
-                },
-                Ok,
-            )?,
+    fn clock(&self) -> Result<EssClock, SettingsError> {
+        let Some(clock) = self.clock else {
+            let largest_tick = self.max_fraction.unwrap_or(EssClock::ESS.largest_tick);
+            return Ok(EssClock { largest_tick, ..EssClock::ESS });
         };
+        let hertz = u32::try_from(clock.millihertz / 1000).ok().filter(|_| clock.millihertz % 1000 == 0);
+        let Some(ticks_per_second) = hertz.filter(|&hertz| hertz > 0) else {
+            return SettingsError::refuse("clock", "must be a whole number of hertz, such as 88.0525MHz");
+        };
+        Ok(EssClock { ticks_per_second, largest_tick: self.max_fraction.unwrap_or(ticks_per_second - 1) })
+    }
+
+    fn settings(self) -> Result<EssSettings, SettingsError> {
+        let detector_type = type_byte(&self.detector_type)?;
         let mut relaxed = HeaderRelaxations::NONE;
         let mut records = RecordRules::default();
         for name in &self.accept {
             match (name.as_str(), HeaderRelaxations::named(name)) {
                 (_, Some(rule)) => relaxed = relaxed.union(rule),
-                (LENGTH_IN_BITS, None) => records.length_in_bits = true,
+                // Boards that do the one do the other.
+                (LENGTH_IN_BITS, None) => {
+                    records.length_in_bits = true;
+                    relaxed = relaxed.union(HeaderRelaxations::LENGTH);
+                }
                 (ANY_ADC, None) => records.any_adc = true,
                 _ => {
                     let rules = HeaderRelaxations::ALL.iter().map(|(_, name)| name);
@@ -115,9 +145,17 @@ impl EssTable {
             );
             return SettingsError::refuse("odd_output_queue", problem);
         }
-        let max_pulse_distance = ticks::in_duration(self.max_pulse_distance) / ticks::UNITS_PER_TICK;
+        let clock = self.clock()?;
+        records.clock = clock;
+        let max_pulse_distance = if clock.ticks_per_second == TICKS_PER_SECOND {
+            ticks::in_duration(self.max_pulse_distance) / ticks::UNITS_PER_TICK
+        } else {
+            let ticks = u128::from(self.max_pulse_distance) * u128::from(clock.ticks_per_second)
+                / PICOSECONDS_PER_SECOND;
+            u64::try_from(ticks).unwrap_or(u64::MAX)
+        };
         Ok(EssSettings {
-            header: HeaderRules { detector_type, max_pulse_distance, relaxed },
+            header: HeaderRules { relaxed, clock, ..HeaderRules::strict(detector_type, max_pulse_distance) },
             records,
             odd_output_queue: self.odd_output_queue,
             output_queues: self.output_queues,

@@ -6,7 +6,7 @@
 
 use crate::settings::Picoseconds;
 use crate::tick::TickLength;
-use evforge_wire::ess::{EssTime, TICKS_PER_SECOND};
+use evforge_wire::ess::{EssClock, EssTime, TICKS_PER_SECOND};
 
 /// Units in a tick.
 pub const UNITS_PER_TICK: u64 = 8;
@@ -21,10 +21,15 @@ const UNITS: u64 = 35_221;
 /// The length of a unit.
 pub const UNIT: TickLength = TickLength::ratio(NANOSECONDS, UNITS);
 
-/// The time of a time stamp.
+/// The time of a time stamp that counts by this clock: exact with the clock of the ESS, else rounded down to a unit.
 #[inline]
-pub fn of(time: EssTime) -> u64 {
-    time.total_ticks() * UNITS_PER_TICK
+pub fn of(time: EssTime, clock: EssClock) -> u64 {
+    if clock.ticks_per_second == TICKS_PER_SECOND {
+        return time.total_ticks() * UNITS_PER_TICK;
+    }
+    // 32 bits times 30 bits; a clock has ticks.
+    let fraction = u64::from(time.ticks) * UNITS_PER_SECOND / u64::from(clock.ticks_per_second.max(1));
+    u64::from(time.seconds) * UNITS_PER_SECOND + fraction
 }
 
 /// Whole nanoseconds, rounded down: seconds × 10^9 and, for whole ticks, what the reference makes of the rest.
@@ -60,8 +65,17 @@ mod tests {
         #[test]
         fn section_1_whole_ticks_are_the_nanoseconds_of_the_time_stamp(seconds: u32, ticks in 0..TICKS_PER_SECOND) {
             let time = EssTime { seconds, ticks };
-            prop_assert!(of(time) < 1 << 62);
-            prop_assert_eq!(nanoseconds(of(time)), time.nanoseconds());
+            prop_assert!(of(time, EssClock::ESS) < 1 << 62);
+            prop_assert_eq!(nanoseconds(of(time, EssClock::ESS)), time.nanoseconds());
+        }
+
+        /// Section 7: boards with another clock. Rounded down to an eighth of 11.36 ns.
+        #[test]
+        fn section_7_ticks_of_another_clock_are_fractions_of_a_second(seconds: u32, ticks in 0..=88_886_504_u32) {
+            let clock = EssClock { ticks_per_second: 88_888_889, largest_tick: 88_886_504 };
+            let exact = f64::from(ticks) / 88_888_889.0 * 1e9;
+            let found = nanoseconds(of(EssTime { seconds, ticks }, clock)) - u64::from(seconds) * 1_000_000_000;
+            prop_assert!((-2.5..0.001).contains(&(found as f64 - exact)), "{found} for {exact}");
         }
     }
 

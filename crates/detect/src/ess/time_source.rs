@@ -1,49 +1,71 @@
 //! What the headers of an output queue say about pulses.
 
 use super::counters::TimeSourceCounters;
+use super::pulse_period::{self, PeriodVote};
 use super::ticks;
-use evforge_wire::ess::{EssPacket, HeaderFault, HeaderRelaxations};
+use evforge_wire::ess::{EssClock, EssPacket, HeaderFault, HeaderRelaxations};
 
 /// Watches the pulses of one output queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PulseWatch {
     /// The pulse that the latest packet reported.
     latest: Option<u64>,
+    /// The distances that the packets state.
+    pub(super) period: PeriodVote,
 }
 
 /// Pulses that a packet tells for the first time, the earlier one first.
 pub(super) type NewPulses = [Option<u64>; 2];
 
+/// What pulses are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PulseRules {
+    /// The clock of pulse times.
+    pub(super) clock: EssClock,
+    /// The period in units of [`ticks`]; 0 if the source has none, none if it is to be found.
+    pub(super) period: Option<u64>,
+}
+
 impl PulseWatch {
-    /// Looks at the pulses of a packet. `period` is that of the source in units of [`ticks`], or 0.
+    /// Looks at the pulses of a packet.
     #[inline]
     pub(super) fn see(
         &mut self,
         packet: &EssPacket<'_>,
-        period: u64,
+        rules: &PulseRules,
         counters: &mut TimeSourceCounters,
     ) -> NewPulses {
-        let pulse = ticks::of(packet.pulse);
+        let pulse = ticks::of(packet.pulse, rules.clock);
+        if pulse == 0 {
+            // A readout without a time source.
+            counters.packets_without_pulse += 1;
+            return [None; 2];
+        }
         if self.latest == Some(pulse) {
             return [None; 2];
         }
-        self.see_another(pulse, ticks::of(packet.previous_pulse), period, counters)
+        self.see_another(pulse, ticks::of(packet.previous_pulse, rules.clock), rules, counters)
     }
 
     fn see_another(
         &mut self,
         pulse: u64,
         previous: u64,
-        period: u64,
+        rules: &PulseRules,
         counters: &mut TimeSourceCounters,
     ) -> NewPulses {
         counters.pulses += 1;
         // A source that has only just begun may know no pulse before the first.
         counters.pulses_repeated += u64::from(pulse == previous && self.latest.is_some());
-        let distance = pulse.abs_diff(previous);
-        let irregular = period > 0 && pulse > previous && distance.abs_diff(period) > period / 100;
-        counters.pulses_irregular += u64::from(irregular);
-        let earlier = (previous < pulse).then_some(previous);
+        // A previous pulse of zero is one that the readout does not know.
+        if previous > 0 && pulse > previous {
+            let distance = pulse - previous;
+            let expected = rules.period.or(self.period.period()).filter(|&period| period > 0);
+            let irregular = expected.is_some_and(|period| !pulse_period::is_same(distance, period));
+            counters.pulses_irregular += u64::from(irregular);
+            self.period.see(distance);
+        }
+        let earlier = (0 < previous && previous < pulse).then_some(previous);
         let unseen = match self.latest {
             Some(latest) if pulse < latest => {
                 counters.pulses_backwards += 1;
@@ -54,8 +76,7 @@ impl PulseWatch {
                 counters.pulses_absent += u64::from(absent.is_some());
                 absent
             }
-            // A previous pulse of zero is one that the readout does not know.
-            None => earlier.filter(|&earlier| earlier > 0),
+            None => earlier,
         };
         self.latest = Some(pulse);
         [unseen, Some(pulse)]
@@ -111,7 +132,8 @@ mod tests {
         let mut watch = PulseWatch::default();
         let mut counters = TimeSourceCounters::default();
         let mut see = |pulse, previous| {
-            let new = watch.see(&packet(pulse, previous), 100 * 8, &mut counters);
+            let rules = PulseRules { clock: EssClock::ESS, period: Some(100 * 8) };
+            let new = watch.see(&packet(pulse, previous), &rules, &mut counters);
             new.map(|pulse| pulse.map(|units| units / 8))
         };
         assert_eq!(see(1000, 900), [Some(900), Some(1000)]);
@@ -132,9 +154,27 @@ mod tests {
     }
 
     #[test]
-    fn a_previous_pulse_of_zero_is_none() {
+    fn a_pulse_of_zero_is_none() {
         let mut watch = PulseWatch::default();
         let mut counters = TimeSourceCounters::default();
-        assert_eq!(watch.see(&packet(5, 0), 0, &mut counters), [None, Some(40)]);
+        let rules = PulseRules { clock: EssClock::ESS, period: None };
+        assert_eq!(watch.see(&packet(0, 0), &rules, &mut counters), [None, None]);
+        assert_eq!(watch.see(&packet(5, 0), &rules, &mut counters), [None, Some(40)]);
+        assert_eq!((counters.packets_without_pulse, counters.pulses_irregular), (1, 0));
+    }
+
+    #[test]
+    fn the_period_is_found_where_none_is_configured() {
+        let mut watch = PulseWatch::default();
+        let mut counters = TimeSourceCounters::default();
+        let rules = PulseRules { clock: EssClock::ESS, period: None };
+        for pulse in (1..10).map(|number| 43_000 * number).chain([500_000]) {
+            watch.see(
+                &packet(pulse, if pulse == 500_000 { 387_000 } else { pulse - 43_000 }),
+                &rules,
+                &mut counters,
+            );
+        }
+        assert_eq!((watch.period.period(), counters.pulses_irregular), (Some(8 * 43_000), 1));
     }
 }

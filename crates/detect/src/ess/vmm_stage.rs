@@ -6,7 +6,8 @@ use super::front::FrontPacket;
 use super::settings::VmmSettings;
 use super::stage::ReadoutStage;
 use super::ticks;
-use super::wiring::{LARGEST_ADC, NotUsed, WiredChannel, Wiring};
+use super::unwired::NotUsed;
+use super::wiring::{LARGEST_ADC, WiredChannel, Wiring};
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use evforge_core::ledger::MaskedChannel;
@@ -63,6 +64,10 @@ impl VmmStage {
     #[cold]
     fn count_unused(&mut self, readout: Vmm3aReadout, channel: WiredChannel) {
         let counters = &mut self.counters;
+        if readout.is_clustered() {
+            counters.clustered_readouts += 1;
+            return;
+        }
         if channel.is_used() {
             counters.calibration_readouts += 1;
             return;
@@ -95,8 +100,9 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,
     ) {
-        let pulse = ticks::of(front.packet.pulse);
-        let previous = ticks::of(front.packet.previous_pulse);
+        let count = self.rules.clock;
+        let pulse = ticks::of(front.packet.pulse, count);
+        let previous = ticks::of(front.packet.previous_pulse, count);
         let mut tally = Tally::default();
         self.counters.readouts += payload.len() as u64;
         for readout in payload.readouts() {
@@ -114,11 +120,11 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
             let index = self.wiring.index(readout);
             let channel = self.wiring.channel(index);
             tally.over_threshold += u64::from(readout.over_threshold());
-            if !channel.is_used() | readout.is_calibration() {
+            if !channel.is_used() | !readout.is_plain() {
                 self.count_unused(readout, channel);
                 continue;
             }
-            let stamp = ticks::of(readout.time());
+            let stamp = ticks::of(readout.time(), count);
             tally.before_pulse += u64::from(stamp < pulse);
             tally.before_previous += u64::from(stamp < previous);
             let (amplitude, fine) = self.wiring.correct(index, readout);
@@ -169,6 +175,10 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
 
     fn masked(&self) -> Vec<MaskedChannel> {
         self.wiring.masked()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.wiring.unwired().note().into_iter().collect()
     }
 
     fn memory_bound(&self) -> usize {

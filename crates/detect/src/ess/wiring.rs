@@ -2,6 +2,7 @@
 
 use super::former::Place;
 use super::settings::{FENS, HYBRID_CHANNELS, HYBRIDS, RINGS, VmmSettings};
+use super::unwired::{NotUsed, Unwired};
 use crate::calibration::{ChannelCalibration, IntegerLine, MILLION};
 use crate::channel_mask::{ChannelMask, MaskEntry};
 use evforge_core::ledger::MaskedChannel;
@@ -38,16 +39,6 @@ impl WiredChannel {
     pub(super) fn place(self) -> Place {
         Place { plane: (self.state & SECOND_PLANE) as u8, coordinate: self.coordinate }
     }
-}
-
-/// Why a channel is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotUsed {
-    Ring,
-    Fen,
-    Hybrid,
-    Channel,
-    Masked,
 }
 
 /// What corrects the readouts of a channel.
@@ -104,6 +95,7 @@ pub(super) struct Wiring {
     uncalibrated: Option<Correction>,
     mask: ChannelMask,
     plan: MonitorPlan,
+    unwired: Unwired,
 }
 
 /// The table ends with a hybrid whose channels are not wired: this is its place.
@@ -148,6 +140,7 @@ impl Wiring {
             corrections: corrections.collect(),
             uncalibrated: settings.fine_time.then(|| Correction::new(&ChannelCalibration::IDENTITY)),
             mask: ChannelMask::default(),
+            unwired: Unwired::default(),
             plan: MonitorPlan {
                 groups,
                 planes: settings.planes.to_vec(),
@@ -230,7 +223,7 @@ impl Wiring {
             self.hybrids.get(range).is_some_and(|slots| slots.iter().any(|&hybrid| hybrid != none))
         };
         let ring = usize::from(readout.ring()) * usize::from(FENS) * hybrids;
-        if !has_any(ring..ring + usize::from(FENS) * hybrids) {
+        let reason = if !has_any(ring..ring + usize::from(FENS) * hybrids) {
             NotUsed::Ring
         } else if !has_any(fen * hybrids..(fen + 1) * hybrids) {
             NotUsed::Fen
@@ -238,7 +231,14 @@ impl Wiring {
             NotUsed::Hybrid
         } else {
             NotUsed::Channel
-        }
+        };
+        self.unwired.see(readout, reason);
+        reason
+    }
+
+    /// The first readouts that nothing is wired to.
+    pub(super) fn unwired(&self) -> &Unwired {
+        &self.unwired
     }
 
     /// The channels and planes, for monitor data: a group for each hybrid.

@@ -252,7 +252,7 @@ impl Detector for GdGem {
                 .and(&self.line.counters())
                 .and(&self.tracks.counters()),
             masked: self.fecs.iter().flat_map(|fec| fec.mask().ledger(&plan)).collect(),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 

@@ -285,7 +285,7 @@ impl Detector for MultiGridCncs {
             sources: sources.into_iter().collect(),
             counters: counters.and(&self.outlet.counters()),
             masked: Vec::new(),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 

@@ -333,7 +333,7 @@ impl Detector for MultiGrid {
             sources: sources.into_iter().collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&counters).and(&self.outlet.counters()),
             masked: self.former.digital.mask().ledger(self.former.digital.plan()),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 

@@ -356,7 +356,7 @@ impl Detector for Sonde {
                 .collect(),
             counters: CounterSnapshot::of(self.gate.counters()).and(&counters),
             masked: self.mask.ledger(&self.monitor_plan()),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 

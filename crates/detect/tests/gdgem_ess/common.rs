@@ -12,7 +12,7 @@ use evforge_detect::gdgem::settings::{
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
 use evforge_wire::ess::{
-    EssHeader, EssTime, HeaderRelaxations, HeaderRules, RECORD, RecordRules, Vmm3aFields, detector_type,
+    EssClock, EssHeader, EssTime, HeaderRules, RECORD, RecordRules, Vmm3aFields, detector_type,
 };
 
 /// Strips of a plane: those of two hybrids.
@@ -41,16 +41,12 @@ pub(crate) fn settings() -> EssGdGemSettings {
     EssGdGemSettings {
         sectors: 1,
         ess: EssSettings {
-            header: HeaderRules {
-                detector_type: detector_type::NMX,
-                max_pulse_distance: 31_447_320,
-                relaxed: HeaderRelaxations::NONE,
-            },
+            header: HeaderRules::strict(detector_type::NMX, 31_447_320),
             records: RecordRules::default(),
             odd_output_queue: None,
             output_queues: vec![0],
             max_time_of_flight: 1000 * PICOSECONDS_PER_MS,
-            pulse_period: 0,
+            pulse_period: Some(0),
             sorting: SortingSettings {
                 window: PICOSECONDS_PER_MS,
                 forward_jump: 1000 * PICOSECONDS_PER_MS,
@@ -101,7 +97,7 @@ pub(crate) fn at(ticks: u32) -> EssTime {
 
 /// The same in nanoseconds.
 pub(crate) fn nanoseconds(tick: u32) -> u64 {
-    ticks::nanoseconds(ticks::of(at(tick)))
+    ticks::nanoseconds(ticks::of(at(tick), EssClock::ESS))
 }
 
 /// The record of a hit.

@@ -2,9 +2,7 @@
 
 use evforge_detect::ess::EssSettings;
 use evforge_detect::settings::SortingSettings;
-use evforge_wire::ess::{
-    EssHeader, EssTime, HeaderRelaxations, HeaderRules, RecordRules, TICKS_PER_SECOND, Vmm3aFields,
-};
+use evforge_wire::ess::{EssHeader, EssTime, HeaderRules, RecordRules, TICKS_PER_SECOND, Vmm3aFields};
 
 /// Records of a packet.
 const RECORDS: u64 = 200;
@@ -12,16 +10,12 @@ const RECORDS: u64 = 200;
 /// Time waits for queues 0 and 1, of which the streams use 0.
 pub(crate) fn ess_settings(detector_type: u8) -> EssSettings {
     EssSettings {
-        header: HeaderRules {
-            detector_type,
-            max_pulse_distance: u64::from(TICKS_PER_SECOND),
-            relaxed: HeaderRelaxations::NONE,
-        },
+        header: HeaderRules::strict(detector_type, u64::from(TICKS_PER_SECOND)),
         records: RecordRules::default(),
         odd_output_queue: None,
         output_queues: vec![0, 1],
         max_time_of_flight: 1_000_000_000_000,
-        pulse_period: 71_428_571_000,
+        pulse_period: Some(71_428_571_000),
         sorting: SortingSettings {
             window: 1_000_000_000,
             forward_jump: 1_000_000_000_000,

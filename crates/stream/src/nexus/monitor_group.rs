@@ -45,8 +45,13 @@ impl MonitorGroup {
             set_attribute(&group, "events", &format!("/entry/{}", events_name(plan)))?;
         }
         // The values of an integrating monitor have no physical unit.
-        let unit = if plan.kind == BeamMonitorKind::Integrating { "dimensionless" } else { "counts" };
-        let data = preallocated::<i64>(&group, "data", plan.histogram.bins())?;
+        let unit = if is_integrating { "dimensionless" } else { "counts" };
+        let is_integrating = plan.kind == BeamMonitorKind::Integrating;
+        let data = if is_integrating {
+            preallocated::<f64>(&group, "data", plan.histogram.bins())?
+        } else {
+            preallocated::<i64>(&group, "data", plan.histogram.bins())?
+        };
         data.write_raw(&vec![0_i64; plan.histogram.bins()])?;
         set_attribute(&data, "units", unit)?;
         let edges: Vec<f64> = plan.histogram.edges_ns().collect();
@@ -67,6 +72,12 @@ impl MonitorGroup {
                 scalar(&group, name, i32::try_from(side).unwrap_or(i32::MAX))?;
             }
         }
+        let sum = |name: &str| -> Result<Dataset> {
+            let dataset =
+                if is_integrating { scalar(&group, name, 0_f64)? } else { scalar(&group, name, 0_i64)? };
+            set_attribute(&dataset, "units", unit)?;
+            Ok(dataset)
+        };
         let count = |name: &str, unit: &str| -> Result<Dataset> {
             let dataset = scalar(&group, name, 0_i64)?;
             set_attribute(&dataset, "units", unit)?;
@@ -75,9 +86,9 @@ impl MonitorGroup {
         Ok(Self {
             plan: plan.clone(),
             data,
-            integral: count("integral", unit)?,
-            below_range: count("below_range", unit)?,
-            above_range: count("above_range", unit)?,
+            integral: sum("integral")?,
+            below_range: sum("below_range")?,
+            above_range: sum("above_range")?,
             readouts: count("readouts", "counts")?,
             pulses: count("pulses", "counts")?,
             observed: None,
@@ -97,17 +108,30 @@ impl MonitorGroup {
     /// If HDF5 refuses.
     pub(crate) fn flush(&mut self) -> Result<()> {
         let Some(observed) = &self.observed else { return Ok(()) };
-        let counts: Vec<i64> = observed.counts().iter().copied().map(whole).collect();
-        self.data.write_raw(&counts)?;
+        let is_integrating = self.plan.kind == BeamMonitorKind::Integrating;
+        if is_integrating {
+            let values: Vec<f64> = observed.counts().iter().map(|&parts| observed.value(parts)).collect();
+            self.data.write_raw(&values)?;
+        } else {
+            let counts: Vec<i64> = observed.counts().iter().copied().map(whole).collect();
+            self.data.write_raw(&counts)?;
+        }
         self.data.flush()?;
         let inside = observed.counts().iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         for (dataset, value) in [
             (&self.integral, inside),
             (&self.below_range, observed.below()),
             (&self.above_range, observed.above()),
-            (&self.readouts, observed.readouts()),
-            (&self.pulses, observed.pulses()),
         ] {
+            // The sums of an integrating monitor are means over samples, and need not be whole.
+            if is_integrating {
+                dataset.write_scalar(&observed.value(value))?;
+            } else {
+                dataset.write_scalar(&whole(value))?;
+            }
+            dataset.flush()?;
+        }
+        for (dataset, value) in [(&self.readouts, observed.readouts()), (&self.pulses, observed.pulses())] {
             dataset.write_scalar(&whole(value))?;
             dataset.flush()?;
         }

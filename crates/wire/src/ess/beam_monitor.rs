@@ -10,9 +10,7 @@
 //! and again in place of those behind it, which is not followed here.
 
 pub use super::monitor_kind::MonitorKind;
-use super::{
-    LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, MonitorFields, RecordPayload, RecordRules, RecordWords,
-};
+use super::{LARGEST_FEN, LARGEST_FIBRE, MonitorFields, RecordPayload, RecordRules, RecordWords};
 
 /// A payload of beam-monitor records.
 pub type MonitorPayload<'a> = RecordPayload<'a, MonitorReadout>;
@@ -91,7 +89,7 @@ impl MonitorReadout {
             Some(MonitorFault::Fen)
         } else if !rules.allows_length(self.length()) {
             Some(MonitorFault::Length)
-        } else if self.time().ticks > LARGEST_TICK {
+        } else if self.time().ticks > rules.clock.largest_tick {
             Some(MonitorFault::TimeFraction)
         } else if self.kind().is_none() {
             Some(MonitorFault::Kind)
@@ -125,7 +123,7 @@ super::record::is_a_record!(MonitorReadout);
 
 #[cfg(test)]
 mod tests {
-    use super::super::EssTime;
+    use super::super::{EssTime, LARGEST_TICK};
     use super::*;
 
     #[test]

@@ -38,15 +38,11 @@ impl EssEncoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ess::{EssPacket, HeaderRelaxations, HeaderRules, Vmm3aFields, detector_type};
+    use crate::ess::{EssPacket, HeaderRules, Vmm3aFields, detector_type};
 
     #[test]
     fn packets_are_numbered_and_tell_both_pulses() {
-        let rules = HeaderRules {
-            detector_type: detector_type::TREX,
-            max_pulse_distance: 100,
-            relaxed: HeaderRelaxations::NONE,
-        };
+        let rules = HeaderRules::strict(detector_type::TREX, 100);
         let [first, second] = [40, 140].map(|ticks| EssTime { seconds: 7, ticks });
         let records = [Vmm3aFields::default().encode(); 5];
         let mut encoder = EssEncoder::new(detector_type::TREX, 3, 2);

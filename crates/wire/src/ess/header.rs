@@ -1,8 +1,8 @@
 //! The common header of all packets (ESS readout formats, section 1).
 
 use super::{
-    COOKIE, EssHeader, EssTime, HEADER_0, HEADER_1, HeaderRelaxations, LARGEST_PACKET, LARGEST_TICK,
-    OUTPUT_QUEUES,
+    COOKIE, EssClock, EssHeader, EssTime, HEADER_0, HEADER_1, HeaderRelaxations, LARGEST_PACKET,
+    OUTPUT_QUEUES, UDP_HEADER,
 };
 
 /// Bytes up to the end of the cookie: what the first rules look at.
@@ -11,8 +11,12 @@ const SMALLEST: usize = 5;
 /// What a packet must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderRules {
-    /// The only accepted detector type ([`super::detector_type`]).
+    /// The type of the detector ([`super::detector_type`]).
     pub detector_type: u8,
+    /// The type of the beam monitors that send to the same port, if there are any (AMOR does: section 7).
+    pub monitor_type: Option<u8>,
+    /// The clock of pulse times.
+    pub clock: EssClock,
     /// Largest distance of a pulse from the previous one, in ticks. A previous pulse that is later than the
     /// pulse is too far away. (The reference has the limit in nanoseconds. Rounded down to ticks it decides
     /// the same, unless it is less than a nanosecond below a whole number of ticks.)
@@ -21,9 +25,19 @@ pub struct HeaderRules {
     pub relaxed: HeaderRelaxations,
 }
 
+impl HeaderRules {
+    /// The rules for packets of one type, none relaxed.
+    pub const fn strict(detector_type: u8, max_pulse_distance: u64) -> Self {
+        let (clock, relaxed) = (EssClock::ESS, HeaderRelaxations::NONE);
+        Self { detector_type, monitor_type: None, clock, max_pulse_distance, relaxed }
+    }
+}
+
 /// Which queue sent a packet and as which number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
+    /// The type of its sender.
+    pub detector_type: u8,
     /// The output queue, below [`OUTPUT_QUEUES`] unless the rule is relaxed.
     pub output_queue: u8,
     /// The sequence number, counted per queue and [`super::SEQUENCE_BITS`] wide.
@@ -88,7 +102,8 @@ impl<'a> EssPacket<'a> {
     #[inline]
     pub fn numbering(bytes: &[u8], rules: &HeaderRules) -> Option<Numbering> {
         let packet = EssPacket::addressed(bytes, rules).ok()?;
-        Some(Numbering { output_queue: packet.output_queue, sequence: packet.sequence })
+        let EssPacket { detector_type, output_queue, sequence, .. } = packet;
+        Some(Numbering { detector_type, output_queue, sequence })
     }
 
     /// Checks a packet against the rules in their order. Whether its number is the next one of its queue
@@ -107,12 +122,12 @@ impl<'a> EssPacket<'a> {
         packet.relaxed = packet.relaxed.union(time_source);
         let (pulse, previous) = (packet.pulse, packet.previous_pulse);
         packet.relax(
-            pulse.ticks > LARGEST_TICK || previous.ticks > LARGEST_TICK,
+            pulse.ticks.max(previous.ticks) > rules.clock.largest_tick,
             HeaderRelaxations::TIME_FRACTION,
             rules,
             HeaderFault::TimeFraction,
         )?;
-        let distance = pulse.total_ticks().checked_sub(previous.total_ticks());
+        let distance = rules.clock.total_ticks(pulse).checked_sub(rules.clock.total_ticks(previous));
         packet.relax(
             distance.is_none_or(|distance| distance > rules.max_pulse_distance),
             HeaderRelaxations::PULSE_DISTANCE,
@@ -165,9 +180,6 @@ impl<'a> EssPacket<'a> {
         let (header, rest) = bytes.split_first_chunk::<HEADER_0>().ok_or(HeaderFault::Size)?;
         let unused = if version == 0 { 0 } else { HEADER_1 - HEADER_0 };
         let payload = rest.get(unused..).ok_or(HeaderFault::Size)?;
-        if usize::from(u16::from_le_bytes([header[6], header[7]])) != bytes.len() {
-            return Err(HeaderFault::Length);
-        }
         let mut packet = Self {
             version,
             detector_type: header[5],
@@ -179,8 +191,16 @@ impl<'a> EssPacket<'a> {
             payload,
             relaxed: HeaderRelaxations::NONE,
         };
+        let length = usize::from(u16::from_le_bytes([header[6], header[7]]));
+        if length != bytes.len() {
+            let counts_udp = length == bytes.len() + UDP_HEADER;
+            if !counts_udp || !rules.relaxed.contains(HeaderRelaxations::LENGTH) {
+                return Err(HeaderFault::Length);
+            }
+            packet.relaxed = packet.relaxed.union(HeaderRelaxations::LENGTH);
+        }
         packet.relax(
-            packet.detector_type != rules.detector_type,
+            packet.detector_type != rules.detector_type && Some(packet.detector_type) != rules.monitor_type,
             HeaderRelaxations::TYPE,
             rules,
             HeaderFault::Type,
@@ -243,8 +263,7 @@ mod tests {
     use super::super::TICKS_PER_SECOND;
     use super::*;
 
-    const RULES: HeaderRules =
-        HeaderRules { detector_type: 0x44, max_pulse_distance: 1000, relaxed: HeaderRelaxations::NONE };
+    const RULES: HeaderRules = HeaderRules::strict(0x44, 1000);
     const SOUND: EssHeader = EssHeader {
         version: 1,
         detector_type: 0x44,
@@ -316,7 +335,7 @@ mod tests {
         EssHeader { time_source: 0x22, ..SOUND }.write_packet(&[], &mut packet);
         let both = HeaderRelaxations::TIMING.union(HeaderRelaxations::EVEN_FIBRE_SYNC);
         assert_eq!(EssPacket::parse(&packet, &RULES), Err(HeaderFault::TimeSource(both)));
-        let numbering = Numbering { output_queue: 11, sequence: 0xFEDC_BA98 };
+        let numbering = Numbering { detector_type: 0x44, output_queue: 11, sequence: 0xFEDC_BA98 };
         assert_eq!(EssPacket::numbering(&packet, &RULES), Some(numbering));
         packet.push(0);
         assert_eq!(EssPacket::numbering(&packet, &RULES), None);

@@ -35,7 +35,7 @@ pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
 pub use payload::{RaggedPayload, RecordPayload};
 pub use record::RecordWords;
 pub use relaxations::HeaderRelaxations;
-pub use time::EssTime;
+pub use time::{EssClock, EssTime};
 pub use vmm3a::{RecordFault, Vmm3aPayload, Vmm3aReadout};
 
 /// Ticks of the ESS clock per second: 88.0525 MHz, 11.3568… ns each (section 1).
@@ -72,6 +72,10 @@ const LARGEST_TICK: u32 = TICKS_PER_SECOND - 1;
 /// The length field of a record, in bytes.
 const LENGTH: u16 = RECORD as u16;
 
+/// What a header's length field has more than the packet has bytes, on boards that give the lengths of records in bits:
+/// the header of UDP (section 7).
+const UDP_HEADER: usize = 8;
+
 /// The length field of a record as some boards of 2021 to 2024 wrote it: in bits.
 const LENGTH_IN_BITS: u16 = 8 * LENGTH;
 
@@ -82,6 +86,8 @@ pub struct RecordRules {
     pub length_in_bits: bool,
     /// Accept amplitudes above 1023, as the reference does for VMM3a chips that read a monitor.
     pub any_adc: bool,
+    /// How many ticks a time may have.
+    pub clock: EssClock,
 }
 
 impl RecordRules {

@@ -1,6 +1,6 @@
 //! The beginning that all records share: where a readout comes from and when it was.
 
-use super::{EssTime, LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, LENGTH_IN_BITS, RECORD, RecordRules};
+use super::{EssTime, LARGEST_FEN, LARGEST_FIBRE, LENGTH_IN_BITS, RECORD, RecordRules};
 
 /// What the records of all kinds begin with. Three little-endian words, which the accessors take apart: the sound ones among millions per
 /// second are told from the others by a few operations on the words.
@@ -70,7 +70,7 @@ impl RecordWords {
         let address = self.head as u32;
         let above = (((address & 0x7F7F) + 0x6868) | address) & 0x8080;
         let length = rules.allows_length(self.length());
-        (above == 0) & length & (self.middle as u32 <= LARGEST_TICK)
+        (above == 0) & length & (self.middle as u32 <= rules.clock.largest_tick)
     }
 }
 

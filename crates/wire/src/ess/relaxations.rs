@@ -7,7 +7,7 @@ use std::fmt;
 /// Recordings of 2021 to 2024 break rules of the current version: some carry the output queue 255, some the time
 /// source 0x02.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct HeaderRelaxations(u8);
+pub struct HeaderRelaxations(u16);
 
 impl HeaderRelaxations {
     /// No rule.
@@ -28,11 +28,14 @@ impl HeaderRelaxations {
     pub const PULSE_DISTANCE: Self = Self(1 << 6);
     /// The type of another detector (rule 9).
     pub const TYPE: Self = Self(1 << 7);
+    /// A length field that also counts the eight bytes of the UDP header (rule 8), as boards send that give the lengths
+    /// of records in bits (section 7).
+    pub const LENGTH: Self = Self(1 << 8);
     /// Every rule that can be relaxed.
-    pub const ALL: Self = Self(u8::MAX);
+    pub const ALL: Self = Self((1 << 9) - 1);
 
     /// The rules with their names in configurations.
-    const NAMES: [(Self, &'static str); 8] = [
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::OUTPUT_QUEUE, "output_queue"),
         (Self::TIMING, "timing"),
         (Self::TIME_STATUS, "time_status"),
@@ -41,16 +44,17 @@ impl HeaderRelaxations {
         (Self::TIME_FRACTION, "time_fraction"),
         (Self::PULSE_DISTANCE, "pulse_distance"),
         (Self::TYPE, "type"),
+        (Self::LENGTH, "header_length"),
     ];
 
     /// One bit per rule.
-    pub const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// The set of these bits.
-    pub const fn from_bits(bits: u8) -> Self {
-        Self(bits)
+    /// The set of these bits; bits of no rule are left out.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits & Self::ALL.0)
     }
 
     /// Whether it has no rule.

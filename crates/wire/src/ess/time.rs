@@ -1,6 +1,6 @@
 //! Time of the ESS readout (ESS readout formats, section 1, "Time arithmetic").
 
-use super::TICKS_PER_SECOND;
+use super::{LARGEST_TICK, TICKS_PER_SECOND};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// A tick is 10^9 / 88 052 500 ns, which is exactly this fraction.
@@ -47,6 +47,35 @@ impl EssTime {
         // The last nanoseconds of a second round up to the next one.
         let ticks = (2 * rest * TICK_DENOMINATOR + TICK_NUMERATOR) / (2 * TICK_NUMERATOR);
         Self::from_total_ticks(whole * u64::from(TICKS_PER_SECOND) + ticks)
+    }
+}
+
+/// The clock that time stamps count by: seconds, and ticks since the last full second.
+///
+/// All boards of the ESS count 88.0525 MHz, which is the default. Laboratory recordings of 2021 to 2024 have ticks up to
+/// 88 886 504, of another clock (section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EssClock {
+    /// Ticks in a second.
+    pub ticks_per_second: u32,
+    /// The largest number of ticks that a sound time stamp has.
+    pub largest_tick: u32,
+}
+
+impl Default for EssClock {
+    fn default() -> Self {
+        Self::ESS
+    }
+}
+
+impl EssClock {
+    /// The clock of all boards of the ESS.
+    pub const ESS: Self = Self { ticks_per_second: TICKS_PER_SECOND, largest_tick: LARGEST_TICK };
+
+    /// Ticks of this clock since 1970. Ticks above their range count as what they are.
+    #[inline]
+    pub fn total_ticks(self, time: EssTime) -> u64 {
+        u64::from(time.seconds) * u64::from(self.ticks_per_second) + u64::from(time.ticks)
     }
 }
 

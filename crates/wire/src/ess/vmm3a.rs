@@ -1,6 +1,6 @@
 //! VMM3a records (ESS readout formats, section 2.1).
 
-use super::{LARGEST_FEN, LARGEST_FIBRE, LARGEST_TICK, RecordPayload, RecordRules, RecordWords, Vmm3aFields};
+use super::{LARGEST_FEN, LARGEST_FIBRE, RecordPayload, RecordRules, RecordWords, Vmm3aFields};
 
 /// Largest bunch crossing: 12 bits.
 const LARGEST_BC: u16 = 4095;
@@ -14,6 +14,8 @@ const LARGEST_CHANNEL: u8 = 63;
 const OVER_THRESHOLD: u16 = 0x8000;
 /// The bit of the GEO byte that marks a calibration readout.
 const CALIBRATION: u8 = 0x80;
+/// The bit of the GEO byte that marks a cluster that the firmware has made (section 7).
+const CLUSTERED: u8 = 0x40;
 
 /// A payload of VMM3a records.
 pub type Vmm3aPayload<'a> = RecordPayload<'a, Vmm3aReadout>;
@@ -77,6 +79,18 @@ impl Vmm3aReadout {
         self.geo() & CALIBRATION != 0
     }
 
+    /// Whether it stands for a cluster that the firmware has made of several channels: then it is no readout of a channel.
+    #[inline(always)]
+    pub fn is_clustered(self) -> bool {
+        self.geo() & CLUSTERED != 0
+    }
+
+    /// Whether it is the plain readout of a channel: neither for calibration nor clustered.
+    #[inline(always)]
+    pub fn is_plain(self) -> bool {
+        self.geo() & (CALIBRATION | CLUSTERED) == 0
+    }
+
     /// Fine time within the bunch crossing, 0..=255.
     #[inline(always)]
     pub fn tdc(self) -> u8 {
@@ -115,7 +129,7 @@ impl Vmm3aReadout {
             Some(RecordFault::Fen)
         } else if !rules.allows_length(self.length()) {
             Some(RecordFault::Length)
-        } else if self.time().ticks > LARGEST_TICK {
+        } else if self.time().ticks > rules.clock.largest_tick {
             Some(RecordFault::TimeFraction)
         } else if self.bc() > LARGEST_BC {
             Some(RecordFault::Bc)
@@ -164,14 +178,18 @@ super::record::is_a_record!(Vmm3aReadout);
 
 #[cfg(test)]
 mod tests {
-    use super::super::{EssTime, RECORD};
+    use super::super::{EssClock, EssTime, LARGEST_TICK, RECORD};
     use super::*;
 
     /// Each byte of a sound record takes all its values: the quick check and the slow one agree.
     #[test]
     fn the_quick_check_agrees_with_the_slow_one_for_every_byte() {
         let sound = Vmm3aFields { time: EssTime { seconds: 1, ticks: LARGEST_TICK }, ..Default::default() };
-        for rules in [false, true].map(|lax| RecordRules { length_in_bits: lax, any_adc: lax }) {
+        for rules in [false, true].map(|lax| RecordRules {
+            length_in_bits: lax,
+            any_adc: lax,
+            clock: EssClock { largest_tick: LARGEST_TICK + u32::from(lax), ..EssClock::default() },
+        }) {
             assert_eq!(Vmm3aReadout::from(&sound.encode()).fault(&rules), None);
             let mut faults = 0;
             for place in 0..RECORD {

@@ -67,11 +67,7 @@ fn rules(file: &str) -> HeaderRules {
     let by_prefix =
         [("esshdr", "loki"), ("freia", "freia"), ("nmx", "nmx"), ("trex", "trex"), ("cbm", "cbm")];
     let detector = by_prefix.iter().find(|(prefix, _)| file.starts_with(prefix)).expect("a known prefix").1;
-    HeaderRules {
-        detector_type: detector_type::named(detector).expect("a known detector"),
-        max_pulse_distance: 31_447_320,
-        relaxed: HeaderRelaxations::NONE,
-    }
+    HeaderRules::strict(detector_type::named(detector).expect("a known detector"), 31_447_320)
 }
 
 /// The records of a file: the whole of it, or what is behind the header of a packet.

@@ -395,7 +395,7 @@ impl Detector for MultiBlade {
             sources,
             counters: CounterSnapshot::of(packets).and(&self.counters).and(&counters).and(&source_clocks),
             masked: self.wiring.mask().ledger(self.wiring.plan()),
-            beam_monitors: Vec::new(),
+            ..DetectorLedger::default()
         }
     }
 
