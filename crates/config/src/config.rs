@@ -1,6 +1,6 @@
 //! A configuration: the tables that every run has, and the detector.
 
-use crate::detectors::{DetectorSettings, SECTIONS};
+use crate::detectors::{DetectorSettings, Parts, SECTIONS};
 use crate::document::{Document, TableError, Tables, locate};
 use crate::{ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
 use evforge_core::detector::Detector;
@@ -8,6 +8,7 @@ use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
+use evforge_detect::beam_monitors::BeamMonitorSettings;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -49,6 +50,8 @@ pub struct Config {
     pub section: &'static str,
     /// The detector.
     pub detector: DetectorSettings,
+    /// Beam monitors that send to the same ports, in packets of their own type.
+    pub monitors: Option<BeamMonitorSettings>,
 }
 
 // A configuration with a detector is one without it, and more.
@@ -143,9 +146,9 @@ impl Config {
     }
 
     fn of(document: Document) -> Result<Self, ConfigError> {
-        let (common, detector) = read(document)?;
-        if let Some((section, detector)) = detector {
-            return Ok(Self { common, section, detector });
+        let (common, found) = read(document)?;
+        if let Some(Found { section, detector, monitors }) = found {
+            return Ok(Self { common, section, detector, monitors });
         }
         let names = SECTIONS.map(|name| format!("[{name}]")).join(", ");
         let problem = format!("no detector: a configuration has one section of {names}");
@@ -205,7 +208,7 @@ impl Config {
         &self,
         averages: Option<Box<dyn SampleSink>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
-        let built = self.detector.build(averages);
+        let built = self.detector.build(Parts { averages, monitors: self.monitors.as_ref() });
         let mut detector = built.map_err(|error| in_section(self.section, error))?;
         detector.confirm_numbers_above(self.sequence.confirm);
         Ok(detector)
@@ -217,6 +220,9 @@ const ESS: &str = "ess";
 
 /// The names of sections with the ESS readout begin so.
 const ESS_DETECTORS: &str = "ess_";
+
+/// The section of beam monitors, alone or alongside a detector.
+const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
 const KEYS: [&str; 10 + SECTIONS.len()] = {
@@ -232,7 +238,12 @@ const KEYS: [&str; 10 + SECTIONS.len()] = {
 };
 
 /// The detector of a configuration: the name of its section, and what that says.
-type Found = (&'static str, DetectorSettings);
+struct Found {
+    section: &'static str,
+    detector: DetectorSettings,
+    /// Beam monitors alongside.
+    monitors: Option<BeamMonitorSettings>,
+}
 
 fn read(document: Document) -> Result<(CommonConfig, Option<Found>), ConfigError> {
     let found = read_tables(&document);
@@ -257,20 +268,32 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         overrides: document.overrides.clone(),
     };
     let section = section_of(&tables)?;
-    let detector = match section {
-        Some(section) => Some((section, DetectorSettings::read(section, &mut tables, folder)?)),
+    let found = match section {
+        Some(section) => Some(Found {
+            monitors: if section == MONITORS { None } else { tables.take(MONITORS)? },
+            detector: DetectorSettings::read(section, &mut tables, folder)?,
+            section,
+        }),
         None => None,
     };
     common.check()?;
-    if let Some((section, detector)) = &detector {
+    if let Some(Found { section, detector, monitors }) = &found {
         detector.check().map_err(|error| in_section(section, error))?;
+        if let Some(monitors) = monitors {
+            let checked = monitors.check().and_then(|()| detector.check_alongside(monitors));
+            checked.map_err(|error| in_section(MONITORS, error))?;
+        }
     }
-    Ok((common, detector))
+    Ok((common, found))
 }
 
 /// The one section of a detector, if there is one.
 fn section_of(tables: &Tables<'_>) -> Result<Option<&'static str>, SettingsError> {
-    let mut present = SECTIONS.into_iter().filter(|section| tables.has(section));
+    let has_other = |first: &str| SECTIONS.iter().any(|&other| other != first && tables.has(other));
+    // Beam monitors stand alongside a detector, or alone.
+    let mut present = SECTIONS
+        .into_iter()
+        .filter(|&section| tables.has(section) && (section != MONITORS || !has_other(MONITORS)));
     let section = present.next();
     if let (Some(first), Some(other)) = (section, present.next()) {
         let problem = format!("a second detector in addition to [{first}]: take one of the two out");
@@ -280,6 +303,11 @@ fn section_of(tables: &Tables<'_>) -> Result<Option<&'static str>, SettingsError
         Some(section) if tables.has(ESS) && !section.starts_with(ESS_DETECTORS) => {
             let problem = format!("is for detectors of the ESS readout, which [{section}] is not");
             SettingsError::refuse(ESS, problem)
+        }
+        Some(section) if tables.has(MONITORS) && !section.starts_with(ESS_DETECTORS) => {
+            let problem =
+                format!("send alongside a detector of the ESS readout only, which [{section}] is not");
+            SettingsError::refuse(MONITORS, problem)
         }
         Some(section) if !tables.has(ESS) && section.starts_with(ESS_DETECTORS) => {
             let problem = format!("[{section}] needs a table [ess] as well, with the type of the detector");

@@ -143,6 +143,8 @@ pub struct BeamMonitorPlan {
     pub ny: u32,
     /// The bins of its histogram.
     pub histogram: TimeOfFlightBins,
+    /// Whether it sends alongside a detector: its pixels then follow those of the detector.
+    pub alongside: bool,
 }
 
 impl BeamMonitorPlan {
@@ -342,6 +344,7 @@ mod tests {
             nx: 4,
             ny: 2,
             histogram: TimeOfFlightBins::new(from_ns, to_ns, bins).unwrap(),
+            alongside: false,
         })
     }
 

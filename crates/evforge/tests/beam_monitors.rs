@@ -45,7 +45,15 @@ impl Truth {
         let bins = TimeOfFlightBins::new(0, 71_428_571, 714).unwrap();
         let monitor = |name: &str, kind, first_pixel, side| {
             let (name, histogram) = (name.to_owned(), bins);
-            BeamMonitorData::new(BeamMonitorPlan { name, kind, first_pixel, nx: side, ny: side, histogram })
+            BeamMonitorData::new(BeamMonitorPlan {
+                name,
+                kind,
+                first_pixel,
+                nx: side,
+                ny: side,
+                histogram,
+                alongside: false,
+            })
         };
         Self {
             pulses: Vec::new(),

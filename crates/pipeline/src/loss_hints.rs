@@ -22,9 +22,11 @@ const PULSES: usize = 8;
 /// chance 8 directions reach it once in 200 times, 16 once in 30 000.
 const CLOSENESS: f64 = 0.8;
 
-/// What the losses of a live input suggest. Empty if nothing is missing, or there is no pattern in it.
+/// What the losses of a live input suggest, after what the detector says of its configuration. Empty if nothing is
+/// missing, or there is no pattern in it.
 pub fn loss_hints(ledger: &DetectorLedger, losses: &LossBreakdown, pulses: &PulseTrain) -> Vec<String> {
-    let mut hints = silent_sources(&ledger.sources);
+    let mut hints = ledger.notes.clone();
+    hints.extend(silent_sources(&ledger.sources));
     let losers = || ledger.sources.iter().filter(|source| source.packets.lost > 0);
     hints.extend(losers().filter_map(regular_gaps));
     hints.extend(only_at_start(&ledger.sources));

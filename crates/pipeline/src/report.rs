@@ -448,6 +448,7 @@ mod tests {
             nx: 0,
             ny: 0,
             histogram: TimeOfFlightBins::new(0, 100, 10).unwrap(),
+            alongside: false,
         };
         let mut monitor = BeamMonitorData::new(plan);
         monitor.begin_pulse();

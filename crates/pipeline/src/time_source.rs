@@ -6,7 +6,7 @@ use evforge_detect::ess::TimeSourceCounters;
 use serde_json::{Map, Value, json};
 
 /// What says that something is wrong: all counters of the time source but these.
-const HEALTHY: [&str; 2] = ["pulses", "readouts_before_pulse"];
+const HEALTHY: [&str; 3] = ["pulses", "packets_without_pulse", "readouts_before_pulse"];
 
 /// What was found to be wrong, with how often; none where the readout reports no pulses.
 fn problems(ledger: &DetectorLedger) -> Option<Vec<(&'static CounterInfo, u64)>> {
@@ -22,7 +22,8 @@ pub(crate) fn to_json(ledger: &DetectorLedger) -> Option<Value> {
     let found: Map<String, Value> =
         problems.iter().map(|(info, count)| (info.name.to_owned(), json!(count))).collect();
     let pulses = ledger.counters.value("pulses_filed");
-    Some(json!({ "pulses": pulses, "healthy": problems.is_empty(), "problems": found }))
+    let period = ledger.pulse_period_ns;
+    Some(json!({ "pulses": pulses, "period_ns": period, "healthy": problems.is_empty(), "problems": found }))
 }
 
 /// For people: a line for the pulses, and one for each problem. Each with its title.
@@ -30,7 +31,11 @@ pub(crate) fn lines(ledger: &DetectorLedger) -> Vec<(&'static str, String)> {
     let Some(problems) = problems(ledger) else { return Vec::new() };
     let pulses = ledger.counters.value("pulses_filed").unwrap_or(0);
     let state = if problems.is_empty() { "time source healthy" } else { "time source NOT healthy" };
-    let mut lines = vec![("pulses", format!("{pulses}, {state}"))];
+    let period = ledger
+        .pulse_period_ns
+        .map(|period| period as f64)
+        .map_or(String::new(), |period| format!(" every {:.3} ms ({:.3} Hz)", period / 1e6, 1e9 / period));
+    let mut lines = vec![("pulses", format!("{pulses}{period}, {state}"))];
     lines.extend(problems.iter().map(|(info, count)| {
         let help = info.help.split(':').next().unwrap_or(info.help).trim_end_matches('.');
         ("  ALARM", format!("{count} {}: {}", info.name.replace('_', " "), help))

@@ -282,9 +282,7 @@ mod tests {
     use super::*;
     use evforge_detect::calibration::Line;
     use evforge_detect::settings::SortingSettings;
-    use evforge_wire::ess::{
-        EssPacket, HeaderRelaxations, HeaderRules, RecordRules, Vmm3aPayload, detector_type,
-    };
+    use evforge_wire::ess::{EssPacket, HeaderRules, RecordRules, Vmm3aPayload, detector_type};
     use proptest::prelude::*;
 
     const RULES: HeaderRules = HeaderRules::strict(detector_type::NMX, u64::MAX);
@@ -296,7 +294,7 @@ mod tests {
             odd_output_queue: None,
             output_queues: vec![4, 1],
             max_time_of_flight: 1,
-            pulse_period: 0,
+            pulse_period: Some(0),
             sorting: SortingSettings {
                 window: 1,
                 forward_jump: 1,

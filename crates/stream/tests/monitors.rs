@@ -20,7 +20,7 @@ const EPOCH: u64 = 1_790_000_000_000_000_000;
 
 fn plan(name: &str, kind: BeamMonitorKind, first_pixel: u32, nx: u32, ny: u32) -> BeamMonitorPlan {
     let histogram = TimeOfFlightBins::new(10_000, 71_000_000, 17).unwrap();
-    BeamMonitorPlan { name: name.into(), kind, first_pixel, nx, ny, histogram }
+    BeamMonitorPlan { name: name.into(), kind, first_pixel, nx, ny, histogram, alongside: false }
 }
 
 /// Three monitors with events, of which the last never sends any, and an integrating one: 1 + 12 + 1 pixels.

@@ -69,6 +69,7 @@ fn options(path: &Path, compression: Compression, chunk_events: usize, monitors:
             nx: 48,
             ny: 1,
             histogram: TimeOfFlightBins::new(0, 71_000_000, 1000).unwrap(),
+            alongside: false,
         })
         .collect();
     let own: Vec<CounterInfo> = NexusCounters::infos().to_vec();

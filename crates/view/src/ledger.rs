@@ -231,6 +231,7 @@ mod tests {
             nx: 1,
             ny: 1,
             histogram: TimeOfFlightBins::new(10, 20, 5).unwrap(),
+            alongside: false,
         });
         data.begin_pulse();
         [5, 15, 25].into_iter().for_each(|time| data.add(time, 1));
@@ -239,7 +240,7 @@ mod tests {
         let state = join(&[("a", &observed)], Instant::now()).unwrap();
         let [monitor] = &state.beam_monitors[..] else { panic!("{:?}", state.beam_monitors) };
         assert_eq!((monitor.name.as_str(), monitor.kind), ("a: monitor_1", "event_0d"));
-        assert_eq!((monitor.total, monitor.outside, monitor.pulses), (3, 2, 1));
+        assert_eq!((monitor.total, monitor.outside, monitor.pulses), (3.0, 2.0, 1));
     }
 
     #[test]

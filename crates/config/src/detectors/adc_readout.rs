@@ -1,6 +1,6 @@
 //! `[adc_readout]`.
 
-use super::configured::{Averages, ConfiguredDetector};
+use super::configured::{ConfiguredDetector, Parts};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -16,8 +16,8 @@ impl ConfiguredDetector for AdcReadoutSettings {
         self.check()
     }
 
-    fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError> {
-        Ok(match averages {
+    fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(match parts.averages {
             Some(averages) => Box::new(AdcReadout::with_sink(self, averages)?),
             None => Box::new(AdcReadout::new(self)?),
         })

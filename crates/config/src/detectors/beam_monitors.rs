@@ -1,6 +1,6 @@
 //! `[ess_beam_monitors]`.
 
-use super::configured::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{ConfiguredDetector, Parts, with_ess};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -9,14 +9,22 @@ use std::path::Path;
 
 impl ConfiguredDetector for BeamMonitorSettings {
     fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
-        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+        let settings = with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)?;
+        match settings.packet_type {
+            Some(_) => {
+                let problem =
+                    "is for monitors that send alongside a detector: of monitors alone the type is in [ess]";
+                Ok(SettingsError::refuse(format!("{section}.type"), problem)?)
+            }
+            None => Ok(settings),
+        }
     }
 
     fn check(&self) -> Result<(), SettingsError> {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(beam_monitors::new(self)?))
     }
 }

@@ -4,12 +4,19 @@ use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
+use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::ess::EssSettings;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// What a detector can be given when it is built.
-pub(crate) type Averages = Option<Box<dyn SampleSink>>;
+#[derive(Default)]
+pub(crate) struct Parts<'a> {
+    /// Where averaged waveforms go.
+    pub(crate) averages: Option<Box<dyn SampleSink>>,
+    /// Beam monitors that send to the same ports.
+    pub(crate) monitors: Option<&'a BeamMonitorSettings>,
+}
 
 /// What each detector says of itself.
 pub(crate) trait ConfiguredDetector: Sized {
@@ -19,8 +26,13 @@ pub(crate) trait ConfiguredDetector: Sized {
     /// Checks everything that can be checked without taking memory.
     fn check(&self) -> Result<(), SettingsError>;
 
-    /// A fresh detector, whose averaged waveforms go to `averages` if it makes any.
-    fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError>;
+    /// A fresh detector, given what it can use of `parts`.
+    fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError>;
+
+    /// Checks that these beam monitors can send alongside.
+    fn check_alongside(&self, _monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
+        Ok(())
+    }
 
     /// How it forms events, by the name in the configuration, if it offers a choice.
     fn strategy(&self) -> Option<&'static str> {
@@ -31,6 +43,18 @@ pub(crate) trait ConfiguredDetector: Sized {
     fn makes_averages(&self) -> bool {
         false
     }
+}
+
+/// `[ess]` of a detector that has these beam monitors alongside.
+pub(super) fn ess_alongside(
+    ess: &EssSettings,
+    monitors: Option<&BeamMonitorSettings>,
+) -> Result<EssSettings, SettingsError> {
+    let mut ess = ess.clone();
+    if let Some(monitors) = monitors {
+        ess.header.monitor_type = Some(monitors.type_alongside()?);
+    }
+    ess.check().map(|()| ess)
 }
 
 /// Settings of a detector of the ESS readout, with those of the table `[ess]`.

@@ -1,11 +1,12 @@
 //! `[gdgem]` with the files that it names, and `[ess_gdgem]`.
 
-use super::configured::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{ConfiguredDetector, Parts, ess_alongside, with_ess};
 use crate::document::{TableError, Tables};
 use crate::region_threads::RegionThreads;
 use crate::side_file;
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
+use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
 use evforge_detect::gdgem::ess::{self, EssGdGemSettings};
 use evforge_detect::gdgem::{GdGem, GdGemSettings, vmm_files};
 use evforge_detect::partition::RegionExecutor;
@@ -24,7 +25,7 @@ impl ConfiguredDetector for GdGemSettings {
     }
 
     /// A detector whose regions, if its panels are cut, have the threads that they ask for.
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(match self.partition {
             Some(partition) if partition.threads > 1 => {
                 let threads = RegionThreads::new(partition.threads)?;
@@ -77,7 +78,12 @@ impl ConfiguredDetector for EssGdGemSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
-        Ok(Box::new(ess::new(self)?))
+    fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
+        ess_alongside(&self.ess, Some(monitors)).map(drop)
+    }
+
+    fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
+        let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
+        Ok(Box::new(alongside(parts.monitors, &settings.ess, ess::new(&settings)?)?))
     }
 }

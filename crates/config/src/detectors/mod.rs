@@ -13,7 +13,8 @@ pub mod plugin;
 mod sonde;
 
 use crate::document::{TableError, Tables};
-use configured::{Averages, ConfiguredDetector};
+use configured::ConfiguredDetector;
+pub(crate) use configured::Parts;
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::AdcReadoutSettings;
@@ -61,6 +62,12 @@ macro_rules! detectors {
                 }
             }
 
+            pub(crate) fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::check_alongside(settings, monitors),)+
+                }
+            }
+
             /// How the detector forms events, by the name in the configuration, if it offers a choice.
             pub fn strategy(&self) -> Option<&'static str> {
                 match self {
@@ -74,9 +81,9 @@ macro_rules! detectors {
                 }
             }
 
-            pub(crate) fn build(&self, averages: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+            pub(crate) fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
                 match self {
-                    $(Self::$name(settings) => ConfiguredDetector::build(settings, averages),)+
+                    $(Self::$name(settings) => ConfiguredDetector::build(settings, parts),)+
                 }
             }
         }

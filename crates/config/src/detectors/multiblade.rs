@@ -1,9 +1,10 @@
 //! `[multiblade]` and `[ess_multiblade]`.
 
-use super::configured::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{ConfiguredDetector, Parts, ess_alongside, with_ess};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
+use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
 use std::path::Path;
 
@@ -16,7 +17,7 @@ impl ConfiguredDetector for MultiBladeSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(MultiBlade::new(self)?))
     }
 }
@@ -30,7 +31,12 @@ impl ConfiguredDetector for EssMultiBladeSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
-        Ok(Box::new(self.detector()?))
+    fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
+        ess_alongside(&self.ess, Some(monitors)).map(drop)
+    }
+
+    fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
+        let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
+        Ok(Box::new(alongside(parts.monitors, &settings.ess, settings.detector()?)?))
     }
 }

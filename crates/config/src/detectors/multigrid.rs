@@ -1,9 +1,10 @@
 //! `[multigrid]` and `[ess_multigrid]`.
 
-use super::configured::{Averages, ConfiguredDetector, with_ess};
+use super::configured::{ConfiguredDetector, Parts, ess_alongside, with_ess};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
+use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, MultiGridSettings};
 use std::path::Path;
 
@@ -16,7 +17,7 @@ impl ConfiguredDetector for MultiGridSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(match self {
             Self::Mesytec(settings) => Box::new(MultiGrid::new(settings)?),
             Self::Cncs(settings) => Box::new(MultiGridCncs::new(settings)?),
@@ -40,8 +41,13 @@ impl ConfiguredDetector for EssMultiGridSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
-        self.detector()
+    fn check_alongside(&self, monitors: &BeamMonitorSettings) -> Result<(), SettingsError> {
+        ess_alongside(&self.ess, Some(monitors)).map(drop)
+    }
+
+    fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
+        let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
+        settings.detector(parts.monitors)
     }
 
     fn strategy(&self) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! The `[plugin]` section of a configuration file: a detector in a shared library.
 
-use super::configured::{Averages, ConfiguredDetector};
+use super::configured::{ConfiguredDetector, Parts};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -30,7 +30,7 @@ impl ConfiguredDetector for PluginSettings {
     }
 
     /// Loads the library if this process has not done so yet.
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let refuse = |key: &str, problem: String| SettingsError { key: key.to_owned(), problem };
         let library =
             PluginLibrary::load(&self.library).map_err(|error| refuse("library", error.to_string()))?;

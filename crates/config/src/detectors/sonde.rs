@@ -1,6 +1,6 @@
 //! `[sonde]`.
 
-use super::configured::{Averages, ConfiguredDetector};
+use super::configured::{ConfiguredDetector, Parts};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -16,7 +16,7 @@ impl ConfiguredDetector for SondeSettings {
         self.check()
     }
 
-    fn build(&self, _: Averages) -> Result<Box<dyn Detector>, SettingsError> {
+    fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(Sonde::new(self)?))
     }
 }

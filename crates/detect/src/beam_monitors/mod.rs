@@ -56,10 +56,10 @@ pub fn alongside<S: ReadoutStage<F::Hit>, F: HitFormer>(
     settings: Option<&BeamMonitorSettings>,
     ess: &EssSettings,
     detector: EssPipeline<S, F>,
-    pixels: u32,
 ) -> Result<EssPipeline<S, F>, SettingsError> {
     let Some(settings) = settings else { return Ok(detector) };
     settings.check()?;
+    let pixels = detector.pixel_count();
     let histograms = MonitorHistograms::new(settings.plans(pixels));
     Ok(detector.with_monitors(Box::new(MonitorStage::new(settings, ess, pixels)), histograms))
 }

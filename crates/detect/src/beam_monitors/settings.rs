@@ -166,7 +166,7 @@ impl BeamMonitorSettings {
             let (first_pixel, nx, ny) = if pixels > 0 { (next, monitor.nx, monitor.ny) } else { (0, 0, 0) };
             next += pixels;
             let (name, kind, histogram) = (monitor.name.clone(), monitor.kind, monitor.histogram);
-            BeamMonitorPlan { name, kind, first_pixel, nx, ny, histogram }
+            BeamMonitorPlan { name, kind, first_pixel, nx, ny, histogram, alongside: pixel_offset > 0 }
         };
         self.monitors.iter().map(plan).collect()
     }

@@ -140,6 +140,11 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         })
     }
 
+    /// Pixels of the detector, without those of monitors.
+    pub fn pixel_count(&self) -> u32 {
+        self.geometry.pixel_count()
+    }
+
     /// The same detector, with beam monitors that send packets of their own type alongside. Their pixels follow those of
     /// the detector.
     #[must_use]

@@ -470,6 +470,7 @@ mod tests {
             nx: 1,
             ny: 1,
             histogram,
+            alongside: false,
         };
         for capacity in [2, 3, 20] {
             let mut line = PulseLine::new(1000);

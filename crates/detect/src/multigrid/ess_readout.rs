@@ -4,6 +4,7 @@ use super::columns::{ColumnRules, Columns, PLANES};
 use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
 use super::settings::Strategy;
 use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
+use crate::beam_monitors::{BeamMonitorSettings, alongside};
 use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, VmmSettings, ticks,
 };
@@ -201,17 +202,27 @@ impl EssMultiGridSettings {
         })
     }
 
-    /// The detector.
+    /// The detector, with these beam monitors alongside.
     ///
     /// # Errors
     /// The first invalid setting.
-    pub fn detector(&self) -> Result<Box<dyn Detector>, SettingsError> {
-        Ok(match self.strategy {
-            Strategy::Maximum => Box::new(self.detector_of::<Maximum>()?),
-            Strategy::CenterMass => Box::new(self.detector_of::<CenterMass>()?),
-            Strategy::Prioritized => Box::new(self.detector_of::<Prioritized>()?),
-            Strategy::Centroid => Box::new(self.detector_of::<Centroid>()?),
-        })
+    pub fn detector(
+        &self,
+        monitors: Option<&BeamMonitorSettings>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        match self.strategy {
+            Strategy::Maximum => self.with_monitors::<Maximum>(monitors),
+            Strategy::CenterMass => self.with_monitors::<CenterMass>(monitors),
+            Strategy::Prioritized => self.with_monitors::<Prioritized>(monitors),
+            Strategy::Centroid => self.with_monitors::<Centroid>(monitors),
+        }
+    }
+
+    fn with_monitors<R: Reconstruction + Send + 'static>(
+        &self,
+        monitors: Option<&BeamMonitorSettings>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        Ok(Box::new(alongside(monitors, &self.ess, self.detector_of::<R>()?)?))
     }
 
     /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is.

@@ -98,20 +98,22 @@ impl Layout {
             monitors.push(MonitorGroup::create(&entry, index + 1, plan)?);
         }
         let with_events = options.beam_monitors.iter().filter(|plan| has_events(plan));
+        let of_monitors: Vec<EventPlace<'_>> = with_events
+            .map(|plan| EventPlace { parent: &entry, name: events_name(plan), pixels: Some(plan.pixels()) })
+            .collect();
         let detector;
-        let places: Vec<EventPlace<'_>> = if options.beam_monitors.is_empty() {
+        let mut places = Vec::with_capacity(1 + of_monitors.len());
+        if options.has_detector() {
             detector = class(&instrument, &options.detector, "NXdetector")?;
             create_detector(&detector, options)?;
-            vec![EventPlace { parent: &detector, name: format!("{}_events", options.detector), pixels: None }]
-        } else {
-            with_events
-                .map(|plan| EventPlace {
-                    parent: &entry,
-                    name: events_name(plan),
-                    pixels: Some(plan.pixels()),
-                })
-                .collect()
-        };
+            let pixels = (!of_monitors.is_empty()).then(|| 1..options.geometry.pixel_count() + 1);
+            places.push(EventPlace {
+                parent: &detector,
+                name: format!("{}_events", options.detector),
+                pixels,
+            });
+        }
+        places.extend(of_monitors);
         let paths: Vec<String> =
             places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
         let events = EventGroups::create(places, options)?;
@@ -157,7 +159,7 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
     const OBJECT: u64 = 2048;
     let pixels = u64::from(options.geometry.pixel_count());
     let grids = 2 + u64::from(options.geometry.nz() > 1);
-    let detector = if options.beam_monitors.is_empty() { pixels * (4 + 8 * grids) } else { 0 };
+    let detector = if options.has_detector() { pixels * (4 + 8 * grids) } else { 0 };
     let texts = [&options.title, &options.instrument, &options.configuration].map(|text| text.len());
     let vetoes: usize = options.vetoes.iter().map(String::len).sum();
     let help = |infos: &[CounterInfo]| infos.iter().map(|info| info.help.len()).sum::<usize>();

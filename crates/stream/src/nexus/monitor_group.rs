@@ -44,9 +44,9 @@ impl MonitorGroup {
         if has_events(plan) {
             set_attribute(&group, "events", &format!("/entry/{}", events_name(plan)))?;
         }
+        let is_integrating = plan.kind == BeamMonitorKind::Integrating;
         // The values of an integrating monitor have no physical unit.
         let unit = if is_integrating { "dimensionless" } else { "counts" };
-        let is_integrating = plan.kind == BeamMonitorKind::Integrating;
         let data = if is_integrating {
             preallocated::<f64>(&group, "data", plan.histogram.bins())?
         } else {

@@ -217,6 +217,11 @@ impl NexusOptions {
         Ok(())
     }
 
+    /// Whether there is a detector: not with beam monitors alone.
+    pub fn has_detector(&self) -> bool {
+        self.beam_monitors.iter().all(|plan| plan.alongside)
+    }
+
     /// # Errors
     /// If an output has no possible id, or shares it with another.
     fn check_outputs(&self) -> Result<(), NexusError> {
@@ -261,7 +266,13 @@ impl NexusOptions {
             if pixels.is_empty() {
                 continue;
             }
-            if !self.geometry.is_valid(pixels.start) || !self.geometry.is_valid(pixels.end - 1) {
+            let is_inside = |pixel| self.geometry.is_valid(pixel);
+            if plan.alongside && (is_inside(pixels.start) || pixels.end > i32::MAX as u32) {
+                return complain(format!(
+                    "the pixels of beam monitor `{name}` do not follow those of the detector"
+                ));
+            }
+            if !plan.alongside && !(is_inside(pixels.start) && is_inside(pixels.end - 1)) {
                 return complain(format!("the pixels of beam monitor `{name}` lie outside the geometry"));
             }
             let overlaps = |other: &&BeamMonitorPlan| {

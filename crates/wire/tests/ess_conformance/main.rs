@@ -128,7 +128,7 @@ fn check(file: &str, bytes: &[u8], check: Check) {
             cases.iter().for_each(|(given, expected)| check_header(file, bytes, *given, *expected))
         }
         Sequence(sequence) => {
-            let expected = Numbering { output_queue: 11, sequence };
+            let expected = Numbering { detector_type: rules(file).detector_type, output_queue: 11, sequence };
             assert_eq!(EssPacket::numbering(bytes, &rules(file)), Some(expected), "{file}");
             assert_eq!(EssPacket::parse(bytes, &rules(file)).map(|packet| packet.sequence), Ok(sequence));
         }
