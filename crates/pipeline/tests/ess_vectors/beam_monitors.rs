@@ -88,12 +88,16 @@ pub(super) const DETECTOR: Detector = Detector {
                 ("readouts_before_previous_pulse", 1),
                 ("before_first_pulse", 1),
             ],
+            events: &[(super::NO_PULSE, 1)],
+            differs: "an event that is too long after its pulse is kept with its time; the reference discards it",
             ..Case::PLAIN
         },
         Case {
             test: "CbmInstrumentTest.HighTofErrorDefaultValue",
             given: &[Records("cbm_CbmInstrumentTest_TofToHighReadout", [(1, 0), (0, 82_000_000)])],
             counters: &[("readouts", 1), ("time_of_flight_too_long", 1)],
+            events: &[(super::NO_PULSE, 1)],
+            differs: "an event that is too long after its pulse is kept with its time; the reference discards it",
             ..Case::PLAIN
         },
         Case {

@@ -82,7 +82,8 @@ pub(super) const DETECTOR: Detector = Detector {
                 ("events", 1),
                 ("before_first_pulse", 1),
             ],
-            differs: "an event without a pulse is formed and then discarded; the reference does not count it",
+            events: &[(super::NO_PULSE, pixel(61, 60))],
+            differs: "an event without a pulse is kept with its time; the reference does not count it",
             ..Case::PLAIN
         },
         Case {
@@ -90,6 +91,8 @@ pub(super) const DETECTOR: Detector = Detector {
             // It ends a second and four ticks after the pulse.
             given: &[Records("nmx_NMXInstrumentTest_HighTOFError", [PULSE, PULSE])],
             counters: &[("readouts", 3), ("events", 1), ("time_of_flight_too_long", 1)],
+            events: &[(super::NO_PULSE, pixel(61, 60))],
+            differs: "an event that is too long after its pulse is kept with its time; the reference discards it",
             ..Case::PLAIN
         },
         Case {

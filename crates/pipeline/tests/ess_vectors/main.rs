@@ -56,6 +56,9 @@ impl Case {
         Self { test: "", given: &[], settings: &[], counters: &[], events: &[], monitors: &[], differs: "" };
 }
 
+/// In the place of a pulse: there is none.
+const NO_PULSE: (u32, u32) = (0, 0);
+
 /// The tests of a detector.
 struct Detector {
     /// Of which files.
@@ -134,7 +137,8 @@ fn replay(detector: &Detector, case: &Case) {
     }
     for (name, total) in case.monitors {
         let monitor = ledger.beam_monitors.iter().find(|monitor| monitor.plan().name == *name);
-        assert_eq!(monitor.map(|monitor| monitor.total()), Some(*total), "{}: {name}", case.test);
+        let found = monitor.and_then(|monitor| monitor.whole_value(monitor.total()));
+        assert_eq!(found, Some(*total), "{}: {name}", case.test);
     }
     let nanoseconds = |(seconds, ticks): (u32, u32)| EssTime { seconds, ticks }.nanoseconds();
     let found: Vec<(u64, u32)> = log

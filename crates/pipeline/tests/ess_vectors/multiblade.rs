@@ -54,7 +54,8 @@ pub(super) const DETECTOR: Detector = Detector {
                 ("events", 1),
                 ("before_first_pulse", 1),
             ],
-            differs: "an event without a pulse is formed and then discarded; the reference does not count it",
+            events: &[(super::NO_PULSE, PIXEL)],
+            differs: "an event without a pulse is kept with its time; the reference does not count it",
             ..PLAIN
         },
         Case {

@@ -56,7 +56,8 @@ pub(super) const DETECTOR: Detector = Detector {
                 ("events_formed", 1),
                 ("before_first_pulse", 1),
             ],
-            differs: "an event without a pulse is formed and then discarded; the reference does not count it",
+            events: &[(super::NO_PULSE, pixel(3))],
+            differs: "an event without a pulse is kept with its time; the reference does not count it",
             ..Case::PLAIN
         },
         Case {
@@ -65,6 +66,8 @@ pub(super) const DETECTOR: Detector = Detector {
             // A second after the pulse.
             settings: &["ess.max_time_of_flight=999ms"],
             counters: &[("readouts", 3), ("events_formed", 1), ("time_of_flight_too_long", 1)],
+            events: &[(super::NO_PULSE, pixel(3))],
+            differs: "an event that is too long after its pulse is kept with its time; the reference discards it",
             ..Case::PLAIN
         },
         Case {
