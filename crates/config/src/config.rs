@@ -52,6 +52,8 @@ pub struct Config {
     pub detector: DetectorSettings,
     /// Beam monitors that send to the same ports, in packets of their own type.
     pub monitors: Option<BeamMonitorSettings>,
+    /// What somebody should know of the files that the detector's section names: what in them has no effect, above all.
+    pub notes: Vec<String>,
 }
 
 // A configuration with a detector is one without it, and more.
@@ -147,8 +149,8 @@ impl Config {
 
     fn of(document: Document) -> Result<Self, ConfigError> {
         let (common, found) = read(document)?;
-        if let Some(Found { section, detector, monitors }) = found {
-            return Ok(Self { common, section, detector, monitors });
+        if let Some(Found { section, detector, monitors, notes }) = found {
+            return Ok(Self { common, section, detector, monitors, notes });
         }
         let names = SECTIONS.map(|name| format!("[{name}]")).join(", ");
         let problem = format!("no detector: a configuration has one section of {names}");
@@ -237,12 +239,13 @@ const KEYS: [&str; 10 + SECTIONS.len()] = {
     keys
 };
 
-/// The detector of a configuration: the name of its section, and what that says.
+/// The detector of a configuration: the name of its section, what that says, and notes.
 struct Found {
     section: &'static str,
     detector: DetectorSettings,
     /// Beam monitors alongside.
     monitors: Option<BeamMonitorSettings>,
+    notes: Vec<String>,
 }
 
 fn read(document: Document) -> Result<(CommonConfig, Option<Found>), ConfigError> {
@@ -269,15 +272,15 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
     };
     let section = section_of(&tables)?;
     let found = match section {
-        Some(section) => Some(Found {
-            monitors: if section == MONITORS { None } else { tables.take(MONITORS)? },
-            detector: DetectorSettings::read(section, &mut tables, folder)?,
-            section,
-        }),
+        Some(section) => {
+            let monitors = if section == MONITORS { None } else { tables.take(MONITORS)? };
+            let detector = DetectorSettings::read(section, &mut tables, folder)?;
+            Some(Found { section, detector, monitors, notes: std::mem::take(&mut tables.notes) })
+        }
         None => None,
     };
     common.check()?;
-    if let Some(Found { section, detector, monitors }) = &found {
+    if let Some(Found { section, detector, monitors, .. }) = &found {
         detector.check().map_err(|error| in_section(section, error))?;
         if let Some(monitors) = monitors {
             let checked = monitors.check().and_then(|()| detector.check_alongside(monitors));

@@ -107,12 +107,14 @@ impl From<SettingsError> for TableError {
 pub(crate) struct Tables<'t> {
     text: &'t str,
     root: DeTable<'t>,
+    /// What is worth knowing of the files that tables name: see [`Config::notes`](crate::Config::notes).
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'t> Tables<'t> {
     pub(crate) fn parse(text: &'t str) -> Result<Self, TableError> {
         let root = DeTable::parse(text)?.into_inner();
-        Ok(Self { text, root })
+        Ok(Self { text, root, notes: Vec::new() })
     }
 
     /// Refuses a key that is not one of `known`.

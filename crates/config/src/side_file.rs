@@ -1,6 +1,7 @@
 //! Files that a configuration names: calibrations and wirings.
 
 use evforge_core::settings::SettingsError;
+use evforge_detect::vmm_files::FileContent;
 use std::path::Path;
 
 /// Such files are not larger than this.
@@ -20,6 +21,22 @@ pub(crate) fn read<T>(
     text(&path)
         .and_then(|text| parse(&text))
         .or_else(|problem| SettingsError::refuse(key, format!("{}: {problem}", path.display())))
+}
+
+/// As [`read`], of a file whose notes go to `notes`, with its name.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_noting<T>(
+    folder: &Path,
+    key: &str,
+    name: &Path,
+    notes: &mut Vec<String>,
+    parse: impl FnOnce(&str) -> Result<FileContent<T>, String>,
+) -> Result<T, SettingsError> {
+    let found = read(folder, key, name, parse)?;
+    notes.extend(found.notes.iter().map(|note| format!("{}: {note}", name.display())));
+    Ok(found.content)
 }
 
 fn text(path: &Path) -> Result<String, String> {

@@ -76,4 +76,5 @@ pub mod tick;
 pub mod time_order;
 pub mod time_sort;
 pub mod track_monitor;
+pub mod vmm_files;
 pub mod watermark;

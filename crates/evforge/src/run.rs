@@ -105,6 +105,9 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
         .input("--detector", &arguments.detector)
         .input("--input", &arguments.input);
     plans.name(files).output("--record", &arguments.record).check()?;
+    for note in config.notes.iter().filter(|_| !arguments.quiet) {
+        eprintln!("note: {note}");
+    }
     let stop = stop_on_signals()?;
     let mut ending = Ending::default();
     let report = if let Some(input) = &arguments.input {
@@ -272,6 +275,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
     let outputs = plans.memory_bound(&context);
     let described: String =
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
+    let notes: String = config.notes.iter().map(|note| format!("note          {note}\n")).collect();
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
@@ -279,7 +283,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
          {:14}and up to {:.1} MB for outputs and what waits for them\n\
-         {described}",
+         {described}{notes}",
         config.name,
         geometry.nx(),
         geometry.ny(),

@@ -10,7 +10,7 @@ pub fn vmm_files(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match wiring(&text) {
         Ok(chips) => {
-            for chip in &chips {
+            for chip in &chips.content {
                 for channel in 0..64 {
                     let strip = chip.strip(channel);
                     assert!(
@@ -25,7 +25,7 @@ pub fn vmm_files(bytes: &[u8]) {
     }
     match calibration(&text) {
         Ok(chips) => {
-            assert!(chips.iter().all(|chip| chip.channels.len() == 64), "a chip with other channels")
+            assert!(chips.content.iter().all(|chip| chip.channels.len() == 64), "a chip with other channels")
         }
         Err(problem) => assert!(!problem.trim().is_empty(), "an error that says nothing"),
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl ConfiguredDetector for GdGemSettings {
     fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
         let mut settings: Self = tables.require(section)?;
-        read_files(&mut settings, folder).map_err(|error| error.within(section))?;
+        read_files(&mut settings, folder, &mut tables.notes).map_err(|error| error.within(section))?;
         Ok(settings)
     }
 
@@ -37,16 +37,21 @@ impl ConfiguredDetector for GdGemSettings {
 }
 
 /// Reads the wiring and the calibration from the files that are named, which lie in `folder`.
-fn read_files(settings: &mut GdGemSettings, folder: &Path) -> Result<(), SettingsError> {
+fn read_files(
+    settings: &mut GdGemSettings,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> Result<(), SettingsError> {
     if let Some(file) = &settings.mapping_file {
         if !settings.mapping.is_empty() {
             let problem = "there are [[gdgem.mapping]] entries as well: keep one";
             return SettingsError::refuse("mapping_file", problem);
         }
-        settings.mapping = side_file::read(folder, "mapping_file", file, vmm_files::wiring)?;
+        settings.mapping = side_file::read_noting(folder, "mapping_file", file, notes, vmm_files::wiring)?;
     }
     if let Some(file) = &settings.calibration_file {
-        settings.calibration = side_file::read(folder, "calibration", file, vmm_files::calibration)?;
+        settings.calibration =
+            side_file::read_noting(folder, "calibration", file, notes, vmm_files::calibration)?;
     }
     Ok(())
 }
