@@ -11,7 +11,7 @@ use ess_streams::{STREAMS, ess_settings, packet};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::ess::ticks;
 use evforge_detect::multiblade::EssMultiBladeSettings;
-use evforge_detect::multiblade::ess::{CassetteHybrid, CassetteLayout, CassetteWiring};
+use evforge_detect::multiblade::ess::{CassetteDefaults, CassetteHybrid, CassetteLayout, CassetteWiring};
 use evforge_detect::multiblade::settings::{WindowRule, WindowSettings};
 use evforge_wire::ess::detector_type;
 use hostile_stream::{Growth, check};
@@ -29,11 +29,14 @@ fn settings() -> EssMultiBladeSettings {
         wiring: CassetteWiring::default(),
         wire_threshold: 0,
         strip_threshold: 0,
+        hybrid_id: None,
     };
     EssMultiBladeSettings {
         ess: ess_settings(detector_type::FREIA),
         layout: CassetteLayout::Freia,
+        defaults: CassetteDefaults::default(),
         cassettes: vec![cassette(0, 0), cassette(1, 1)],
+        mapping_file: None,
         window: WindowSettings {
             rule: WindowRule::Gap,
             ticks: ticks::in_duration(500_000) as u32 + 1,
@@ -46,6 +49,7 @@ fn settings() -> EssMultiBladeSettings {
         },
         mask: vec![],
         calibration: vec![],
+        calibration_file: None,
         geometry: LogicalGeometry::flat(64, 64).expect("a geometry"),
     }
 }

@@ -6,6 +6,7 @@
 mod adc_readout;
 mod beam_monitors;
 mod configured;
+mod ess_files;
 mod gdgem;
 mod multiblade;
 mod multigrid;

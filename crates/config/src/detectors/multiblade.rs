@@ -1,6 +1,7 @@
 //! `[multiblade]` and `[ess_multiblade]`.
 
 use super::configured::{ConfiguredDetector, Parts, ess_alongside, with_ess};
+use super::ess_files::SideFiles;
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -23,8 +24,19 @@ impl ConfiguredDetector for MultiBladeSettings {
 }
 
 impl ConfiguredDetector for EssMultiBladeSettings {
-    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
-        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
+        let mut settings = with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)?;
+        let mut files = SideFiles { folder, notes: &mut tables.notes };
+        let wiring = ("cassettes", !settings.cassettes.is_empty());
+        let lines = ("calibration", !settings.calibration.is_empty());
+        files
+            .take("mapping_file", settings.mapping_file.clone(), wiring, |text| settings.take_wiring(text))
+            .and_then(|()| {
+                let file = settings.calibration_file.clone();
+                files.take("calibration_file", file, lines, |text| settings.take_calibration(text))
+            })
+            .map_err(|error| error.within(section))?;
+        Ok(settings)
     }
 
     fn check(&self) -> Result<(), SettingsError> {

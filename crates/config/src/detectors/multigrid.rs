@@ -1,6 +1,7 @@
 //! `[multigrid]` and `[ess_multigrid]`.
 
 use super::configured::{ConfiguredDetector, Parts, ess_alongside, with_ess};
+use super::ess_files::SideFiles;
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
@@ -33,8 +34,14 @@ impl ConfiguredDetector for MultiGridSettings {
 }
 
 impl ConfiguredDetector for EssMultiGridSettings {
-    fn read(section: &'static str, tables: &mut Tables<'_>, _: &Path) -> Result<Self, TableError> {
-        with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)
+    fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
+        let mut settings = with_ess(section, tables, |settings: &mut Self, ess| settings.ess = ess)?;
+        let lines = ("calibration", !settings.calibration.is_empty());
+        let file = settings.calibration_file.clone();
+        SideFiles { folder, notes: &mut tables.notes }
+            .take("calibration_file", file, lines, |text| settings.take_calibration(text))
+            .map_err(|error| error.within(section))?;
+        Ok(settings)
     }
 
     fn check(&self) -> Result<(), SettingsError> {

@@ -1,6 +1,7 @@
 //! Configurations read, refused and overridden.
 
 mod adc_readout;
+mod ess_files;
 mod ess_multiblade;
 mod sonde;
 
@@ -129,7 +130,7 @@ fn errors_of_files_that_a_configuration_names_name_them() {
         (GOOD.replace("[gdgem.time]", "mapping_file = 'x'\n[gdgem.time]"), "keep one"),
         (
             GOOD.replace("[gdgem.time]", "calibration = 'wiring.json'\n[gdgem.time]"),
-            "wiring.json: missing field `vmm_calibration` at line 1 column",
+            "wiring.json: the key vmm_calibration is missing: found srs_mappings",
         ),
     ] {
         let error = error(&text);

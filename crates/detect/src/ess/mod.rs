@@ -22,6 +22,7 @@
 //! | `former` | what a detector adds of its own |
 //! | `module_former` | what detectors add whose hits meet in modules only: their windows |
 //! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
+//! | `files` | what wirings and calibrations in JSON files say |
 //! | `ticks` | the unit of time |
 //!
 //! Source: ESS readout formats, sections 1, 2.1 and 3. What differs from the reference: events may span packets;
@@ -30,6 +31,7 @@
 //! at that pulse; an early record does not cost its neighbours.
 
 mod counters;
+pub mod files;
 mod former;
 mod front;
 mod module_former;

@@ -135,7 +135,7 @@ mod tests {
     fn errors_of_calibrations_name_the_entry_and_what_was_found_and_expected() {
         let entry = |rest: String| format!(r#"{{"vmm_calibration": [{{"fecID": 1, "vmmID": 3, {rest}}}]}}"#);
         for (text, expected) in [
-            ("{}".to_owned(), "the file: the key vmm_calibration is missing: found an empty table"),
+            ("{}".to_owned(), "the key vmm_calibration is missing: found an empty table"),
             (r#"{"vmm_calibration": []}"#.to_owned(), "vmm_calibration is empty"),
             (
                 entry(format!(r#""adc_offsets": {}"#, numbers(0.0, 64))),
@@ -226,7 +226,7 @@ mod tests {
                 r#"{"vmm_geometry": [{"detector": 1, "plane": 0, "fec": 1, "vmm": 4, "id0": [1, 2]}]}"#,
                 "vmm_geometry[0] (FEC 1, VMM 4): id0: found 2 strips, expected 64",
             ),
-            ("[]", "the file: found a list of 0, expected a table"),
+            ("[]", "found a list of 0, expected a table"),
             ("{", "is no valid JSON: EOF while parsing an object at line 1 column 1"),
             (r#"{"Config": []}"#, "found the list Config of an EFU of today"),
         ] {

@@ -5,16 +5,20 @@ use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstr
 use super::settings::Strategy;
 use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
 use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::ess::files::calibration::{WiredHybrids, calibration};
+use crate::ess::files::efu::HybridAddress;
 use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, VmmSettings, ticks,
 };
 use crate::module_windows::ModuleWindows;
 use crate::settings::{Picoseconds, SettingsError};
+use crate::vmm_files::FileContent;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::quantity::picoseconds;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// Longest gap of a window.
 const LONGEST_GAP: Picoseconds = 1_000_000_000;
@@ -41,6 +45,8 @@ pub struct EssMultiGridSettings {
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibrations; channels of other VMMs stay as they are.
     pub calibration: Vec<CalibratedVmm>,
+    /// The file that they come from, if they do.
+    pub calibration_file: Option<PathBuf>,
 }
 
 /// The section as it is written.
@@ -65,6 +71,7 @@ struct Section {
     mask: Vec<MaskedVmmChannels>,
     #[serde(default)]
     calibration: Vec<CalibratedVmm>,
+    calibration_file: Option<PathBuf>,
 }
 
 /// An entry of `vessels`.
@@ -132,6 +139,7 @@ impl TryFrom<Section> for EssMultiGridSettings {
             max_grid_span: section.max_grid_span,
             mask: section.mask,
             calibration: section.calibration,
+            calibration_file: section.calibration_file,
         })
     }
 }
@@ -200,6 +208,28 @@ impl EssMultiGridSettings {
             over_threshold_counts: false,
             planes: PLANES,
         })
+    }
+
+    /// Takes the calibration from a file: `vmm_calibration` of vmm-essdat. Gives notes.
+    ///
+    /// # Errors
+    /// What in the file is wrong, where, and what is expected; if it goes by identities of hybrids, which vessels do not
+    /// say.
+    pub fn take_calibration(&mut self, text: &str) -> Result<FileContent<()>, String> {
+        let hybrid = |entry: &HybridSettings| {
+            let HybridSettings { ring, fen, hybrid, .. } = *entry;
+            (HybridAddress { ring, fen, hybrid }, None)
+        };
+        let vmm = self.vmm().map_err(|error| error.to_string())?;
+        let hybrids = vmm.hybrids.iter().map(hybrid).collect();
+        let wired = WiredHybrids {
+            detector: "TREX",
+            times_unused: Some("a Multi-Grid does not use fine times"),
+            hybrids,
+        };
+        let FileContent { content, notes } = calibration(text, &wired)?;
+        self.calibration = content;
+        Ok(FileContent { content: (), notes })
     }
 
     /// The detector, with these beam monitors alongside.

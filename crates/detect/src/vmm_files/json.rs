@@ -121,6 +121,11 @@ impl Document {
     }
 }
 
+/// What errors begin with: nothing for the whole file.
+fn prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
 /// A value with its path in the file.
 #[derive(Clone, Debug)]
 pub struct Value<'a> {
@@ -136,8 +141,7 @@ impl<'a> Value<'a> {
 
     /// The error that something else is expected here.
     pub fn refuse<T>(&self, expected: &str) -> Result<T, String> {
-        let path = if self.path.is_empty() { "the file" } else { &self.path };
-        Err(format!("{path}: found {}, expected {expected}", self.node))
+        Err(format!("{}found {}, expected {expected}", prefix(&self.path), self.node))
     }
 
     /// A whole number in a range.
@@ -237,12 +241,11 @@ impl<'a> Table<'a> {
     /// # Errors
     /// If there is none: says which keys there are.
     pub fn required(&self, key: &str) -> Result<Value<'a>, String> {
-        let path = if self.path.is_empty() { "the file" } else { &self.path };
         self.optional(key).ok_or_else(|| {
             let keys: Vec<_> = self.keys().take(8).collect();
             let (keys, more) = (keys.join(", "), if self.keys.len() > 8 { " …" } else { "" });
             let found = if keys.is_empty() { "an empty table".to_owned() } else { format!("{keys}{more}") };
-            format!("{path}: the key {key} is missing: found {found}")
+            format!("{}the key {key} is missing: found {found}", prefix(&self.path))
         })
     }
 
@@ -276,7 +279,7 @@ mod tests {
         assert_eq!(file.required("d").unwrap().table().unwrap_err(), "d: found 1.5, expected a table { … }");
         assert_eq!(
             Document::parse("[]").unwrap().table().unwrap_err(),
-            "the file: found a list of 0, expected a table { … }"
+            "found a list of 0, expected a table { … }"
         );
     }
 

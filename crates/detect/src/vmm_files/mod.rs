@@ -16,5 +16,4 @@ pub mod geometry;
 pub mod json;
 pub mod lines;
 
-pub use content::{FileContent, Unused};
-pub use geometry::{FrontEnd, FrontEnds, VmmStrips};
+pub use content::FileContent;

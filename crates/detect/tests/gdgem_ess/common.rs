@@ -36,6 +36,8 @@ pub(crate) fn settings() -> EssGdGemSettings {
             offset: 128 * u16::from(hybrid),
             reversed: (panel, plane) == (1, 1),
             adc_threshold: None,
+            hybrid_id: None,
+            listed: None,
         }
     });
     EssGdGemSettings {
@@ -58,8 +60,10 @@ pub(crate) fn settings() -> EssGdGemSettings {
             },
         },
         hybrids: hybrids.collect(),
+        mapping_file: None,
         mask: Vec::new(),
         calibration: Vec::new(),
+        calibration_file: None,
         fine_time: false,
         clustering: [clustering; 2],
         matching: MatchingSettings {
@@ -105,7 +109,7 @@ pub(crate) fn record(settings: &EssGdGemSettings, hit: PlainHit) -> [u8; RECORD]
     let (panel, plane, strip, ticks, adc) = hit;
     for hybrid in settings.hybrids.iter().filter(|hybrid| (hybrid.panel, hybrid.plane) == (panel, plane)) {
         for channel in 0..128 {
-            if hybrid.strip(channel / 64, channel % 64) == strip {
+            if hybrid.strip(channel / 64, channel % 64) == Some(strip) {
                 return Vmm3aFields {
                     fibre: 2 * hybrid.ring,
                     fen: hybrid.fen,

@@ -6,7 +6,9 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `settings` | what can be configured; which strip a channel is |
+//! | `settings` | what can be configured |
+//! | `strips` | which strip a channel is |
+//! | `files` | the wiring and the calibration in JSON files |
 //! | `former` | hits to events, each at its pulse |
 //!
 //! Source: ESS readout formats, section 3, "NMX". Clusters, their matching, limits and position are those of
@@ -23,11 +25,14 @@
 //! * Pixels of a panel follow those of the panel before: `panel · nx · ny + y · nx + x + 1`. What the reference calls
 //!   panels are sectors here: they share the strip numbers and the pixel ids (section 7).
 
+pub mod files;
 mod former;
 pub mod settings;
+mod strips;
 
 pub use former::TrackFormer;
-pub use settings::{EssGdGemSettings, StripHybrid};
+pub use settings::EssGdGemSettings;
+pub use strips::StripHybrid;
 
 use crate::ess::EssVmm;
 use crate::settings::SettingsError;

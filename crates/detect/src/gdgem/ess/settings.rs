@@ -1,6 +1,6 @@
-//! Settings of a Gd-GEM in the ESS readout, and which strip a channel is.
+//! Settings of a Gd-GEM in the ESS readout.
 
-use crate::ess::settings::HYBRID_CHANNELS;
+use super::strips::StripHybrid;
 use crate::ess::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings, ticks,
 };
@@ -14,50 +14,8 @@ use crate::settings::table::defaults;
 use crate::settings::{SettingsError, panel_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use serde::Deserialize;
-
-/// Channels of a VMM.
-const CHANNELS: u16 = 64;
-
-/// A hybrid: 128 strips of a plane that follow one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StripHybrid {
-    /// The ring: half the fibre number.
-    pub ring: u8,
-    /// The FEN on its ring.
-    pub fen: u8,
-    /// The hybrid on its FEN.
-    pub hybrid: u8,
-    /// The panel, counted from 0.
-    #[serde(default)]
-    pub panel: u16,
-    /// The sector, counted from 0, of a detector with sectors.
-    #[serde(default)]
-    pub sector: u16,
-    /// The plane.
-    pub plane: Plane,
-    /// Its lowest strip.
-    pub offset: u16,
-    /// Whether strips count down through its channels: channel 63 of the odd VMM has the lowest one.
-    #[serde(default)]
-    pub reversed: bool,
-    /// Least amplitude, instead of that of its plane.
-    pub adc_threshold: Option<u16>,
-}
-
-impl StripHybrid {
-    /// The strip of a channel (0..=63) of the even (`vmm` 0) or the odd VMM (`vmm` 1).
-    pub fn strip(&self, vmm: u8, channel: u8) -> u16 {
-        let place = u16::from(vmm & 1) * CHANNELS + u16::from(channel & 63);
-        self.offset + if self.reversed { HYBRID_CHANNELS as u16 - 1 - place } else { place }
-    }
-
-    /// The strips that it reads.
-    fn strips(&self) -> std::ops::Range<u32> {
-        let first = u32::from(self.offset);
-        first..first + HYBRID_CHANNELS as u32
-    }
-}
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 defaults! {
     clustering: [ClusteringSettings; 2] =
@@ -85,12 +43,18 @@ pub struct EssGdGemSettings {
     /// The digital geometry.
     #[serde(default, rename = "hybrid")]
     pub hybrids: Vec<StripHybrid>,
+    /// The file that it comes from, if it does; see [`files`](super::files).
+    #[serde(default)]
+    pub mapping_file: Option<PathBuf>,
     /// Channels to leave out.
     #[serde(default)]
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibration of VMMs; channels of others stay as they are.
     #[serde(default)]
     pub calibration: Vec<CalibratedVmm>,
+    /// The file that it comes from, if it does.
+    #[serde(default)]
+    pub calibration_file: Option<PathBuf>,
     /// Whether the fine time of the VMM corrects the time stamp.
     #[serde(default)]
     pub fine_time: bool,
@@ -134,7 +98,10 @@ impl EssGdGemSettings {
         self.vmm()?.check()
     }
 
-    fn check_hybrids(&self) -> Result<(), SettingsError> {
+    /// Checks the hybrids; keys are `hybrid[n].key`.
+    pub(super) fn check_hybrids(&self) -> Result<(), SettingsError> {
+        let mut owners: HashMap<(u16, u16, usize, u16), usize> = HashMap::new();
+        let mut channels: HashMap<(u8, u8, u8, u8), usize> = HashMap::new();
         for (index, entry) in self.hybrids.iter().enumerate() {
             let refuse =
                 |key: &str, problem: String| SettingsError::refuse(format!("hybrid[{index}].{key}"), problem);
@@ -152,24 +119,28 @@ impl EssGdGemSettings {
                 Plane::Y => self.geometry.ny(),
             };
             let side = side.min(u32::from(STRIP_LIMIT));
-            if entry.strips().end > side {
-                let problem = format!("strips up to {} of a plane of {side}", entry.strips().end - 1);
-                return refuse("offset", problem);
+            if let Some(strip) = entry.strips().map(u32::from).filter(|&strip| strip >= side).max() {
+                return refuse("offset", format!("strips up to {strip} of a plane of {side}"));
             }
             if entry.adc_threshold.is_some_and(|threshold| threshold >= ADC_LIMIT) {
                 return refuse("adc_threshold", format!("is above the largest amplitude {}", ADC_LIMIT - 1));
             }
-            let shares_strips = |other: &&StripHybrid| {
-                (other.panel, other.sector, other.plane) == (entry.panel, entry.sector, entry.plane)
-                    && other.strips().start < entry.strips().end
-                    && entry.strips().start < other.strips().end
-            };
-            if let Some(other) = self.hybrids[..index].iter().find(shares_strips) {
-                let problem = format!(
-                    "has strips that hybrid {} of ring {}, FEN {} has already",
-                    other.hybrid, other.ring, other.fen
-                );
-                return refuse("offset", problem);
+            for strip in entry.strips() {
+                let owner = (entry.panel, entry.sector, entry.plane.index(), strip);
+                if let Some(&other) = owners.get(&owner).filter(|&&other| other != index) {
+                    let StripHybrid { ring, fen, hybrid, .. } = &self.hybrids[other];
+                    let problem =
+                        format!("has strips that hybrid {hybrid} of ring {ring}, FEN {fen} has already");
+                    return refuse("offset", problem);
+                }
+                owners.insert(owner, index);
+            }
+            for channel in entry.wired() {
+                if channels.insert((entry.ring, entry.fen, entry.hybrid, channel), index).is_some() {
+                    let StripHybrid { ring, fen, hybrid, .. } = entry;
+                    let problem = format!("hybrid {hybrid} of ring {ring}, FEN {fen} is configured twice");
+                    return refuse("hybrid", problem);
+                }
             }
         }
         Ok(())
@@ -188,29 +159,39 @@ impl EssGdGemSettings {
         }
     }
 
-    /// The channels.
+    /// The channels. Two entries can share a hybrid, each with one of its VMMs.
+    ///
+    /// # Errors
+    /// If a calibration belongs to no hybrid.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
-        let hybrid = |entry: &StripHybrid| {
+        let mut hybrids: Vec<HybridSettings> = Vec::with_capacity(self.hybrids.len());
+        for entry in &self.hybrids {
             let plane = entry.plane.index();
             let threshold = entry.adc_threshold.unwrap_or(self.clustering[plane].adc_threshold);
-            let place = |vmm: u8, channel: u8| PlaceRequest {
+            let place = |coordinate: u16| PlaceRequest {
                 // One of them is 0: a detector has panels or sectors.
                 target: 2 * (entry.panel + entry.sector) + plane as u16,
                 plane: plane as u8,
-                coordinate: entry.strip(vmm, channel),
+                coordinate,
                 threshold,
             };
-            let channels =
-                (0..2).flat_map(|vmm| (0..CHANNELS as u8).map(move |channel| Some(place(vmm, channel))));
-            HybridSettings {
-                ring: entry.ring,
-                fen: entry.fen,
-                hybrid: entry.hybrid,
-                channels: channels.collect(),
-                calibration: Vec::new(),
+            let channels = entry.channels().map(|strip| strip.map(place));
+            let address = (entry.ring, entry.fen, entry.hybrid);
+            match hybrids.iter_mut().find(|other| (other.ring, other.fen, other.hybrid) == address) {
+                Some(same) => {
+                    for (own, channel) in same.channels.iter_mut().zip(channels) {
+                        *own = own.or(channel);
+                    }
+                }
+                None => hybrids.push(HybridSettings {
+                    ring: entry.ring,
+                    fen: entry.fen,
+                    hybrid: entry.hybrid,
+                    channels: channels.collect(),
+                    calibration: Vec::new(),
+                }),
             }
-        };
-        let mut hybrids: Vec<_> = self.hybrids.iter().map(hybrid).collect();
+        }
         CalibratedVmm::apply(&self.calibration, &mut hybrids)?;
         Ok(VmmSettings {
             hybrids,
@@ -219,32 +200,5 @@ impl EssGdGemSettings {
             over_threshold_counts: false,
             planes: ["x", "y"],
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// ESS readout formats, section 3, "NMX": offset + 64 · ASIC + channel, or offset + 64 · (1 − ASIC) + 63 −
-    /// channel.
-    #[test]
-    fn section_3_nmx_strips_follow_the_channels_or_run_against_them() {
-        let hybrid = |reversed| StripHybrid {
-            ring: 0,
-            fen: 0,
-            hybrid: 0,
-            panel: 0,
-            sector: 0,
-            plane: Plane::X,
-            offset: 256,
-            reversed,
-            adc_threshold: None,
-        };
-        for (vmm, channel) in [(0, 0), (0, 63), (1, 0), (1, 63), (1, 20)] {
-            let (asic, place) = (u16::from(vmm), u16::from(channel));
-            assert_eq!(hybrid(false).strip(vmm, channel), 256 + 64 * asic + place);
-            assert_eq!(hybrid(true).strip(vmm, channel), 256 + 64 * (1 - asic) + 63 - place);
-        }
     }
 }

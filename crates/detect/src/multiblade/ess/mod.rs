@@ -3,6 +3,7 @@
 //! | file | question |
 //! |---|---|
 //! | `settings` | what can be configured |
+//! | `files` | the wiring and the calibration in JSON files |
 //! | `layout` | which wire or strip a channel is, and where a cassette is on the detector |
 //!
 //! A cassette is read by one hybrid with two VMMs, one for its 32 wires and one for its 64 strips. The readout
@@ -21,8 +22,9 @@
 //! * Two neutrons in one window are told apart by their amplitudes if `window.separate` asks for it: by the rule of
 //!   the prototype, which needs no limit for the width of a cluster.
 
+pub mod files;
 mod layout;
 mod settings;
 
 pub use layout::{CassetteLayout, CassetteWiring, WireVmm};
-pub use settings::{CassetteHybrid, EssMultiBladeSettings};
+pub use settings::{CassetteDefaults, CassetteHybrid, EssMultiBladeSettings};

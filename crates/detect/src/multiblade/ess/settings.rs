@@ -1,6 +1,7 @@
 //! Settings of a Multi-Blade with the ESS readout, and the detector made of them.
 
 use super::layout::{CassetteLayout, CassetteWiring, STRIPS, WIRES, WireVmm};
+use crate::ess::files::HybridId;
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::ticks;
 use crate::ess::{
@@ -18,9 +19,10 @@ use crate::settings::{Picoseconds, SettingsError, flat_geometry};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// The hybrid that reads a cassette.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CassetteHybrid {
     /// The cassette, from 0: says where on the detector it is.
     pub cassette: u16,
@@ -36,6 +38,19 @@ pub struct CassetteHybrid {
     pub wire_threshold: u16,
     /// Least amplitude of its strips, after calibration.
     pub strip_threshold: u16,
+    /// Its identity, by which a calibration file knows it.
+    pub hybrid_id: Option<HybridId>,
+}
+
+/// What holds for cassettes that say nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CassetteDefaults {
+    /// Which VMM reads wires, and in which direction channels count.
+    pub wiring: CassetteWiring,
+    /// Least amplitude of wires.
+    pub wire_threshold: u16,
+    /// Least amplitude of strips.
+    pub strip_threshold: u16,
 }
 
 /// All settings of a Multi-Blade with the ESS readout: the section `[ess_multiblade]`.
@@ -46,14 +61,20 @@ pub struct EssMultiBladeSettings {
     pub ess: EssSettings,
     /// How cassettes are wired and placed.
     pub layout: CassetteLayout,
+    /// What holds for cassettes that say nothing else.
+    pub defaults: CassetteDefaults,
     /// The cassettes.
     pub cassettes: Vec<CassetteHybrid>,
+    /// The file that they come from, if they do; see [`files`](super::files).
+    pub mapping_file: Option<PathBuf>,
     /// What belongs together; times in units of [`crate::ess::ticks`].
     pub window: WindowSettings,
     /// Channels that are left out.
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibrations; channels of other VMMs stay as they are.
     pub calibration: Vec<CalibratedVmm>,
+    /// The file that they come from, if they do.
+    pub calibration_file: Option<PathBuf>,
     /// The pixels.
     pub geometry: LogicalGeometry,
 }
@@ -77,11 +98,14 @@ struct Section {
     strip_threshold: u16,
     #[serde(default = "window::default", with = "window")]
     window: WindowTable,
+    #[serde(default)]
     cassettes: Vec<CassetteEntry>,
+    mapping_file: Option<PathBuf>,
     #[serde(default)]
     mask: Vec<MaskedVmmChannels>,
     #[serde(default)]
     calibration: Vec<CalibratedVmm>,
+    calibration_file: Option<PathBuf>,
 }
 
 /// An entry of `cassettes`.
@@ -97,6 +121,7 @@ struct CassetteEntry {
     strips_reversed: Option<bool>,
     wire_threshold: Option<u16>,
     strip_threshold: Option<u16>,
+    hybrid_id: Option<HybridId>,
 }
 
 /// `window`: as in the section of the prototype, but its length is `max_time_gap`, a time.
@@ -136,26 +161,39 @@ impl TryFrom<Section> for EssMultiBladeSettings {
         }
         // A hit that comes exactly so much later still belongs to the window.
         let ticks = u32::try_from(ticks::in_duration(max_time_gap) + 1).unwrap_or(u32::MAX);
-        let cassette = |entry: &CassetteEntry| CassetteHybrid {
+        let defaults = CassetteDefaults {
+            wiring: CassetteWiring {
+                wires: section.wires,
+                wires_reversed: section.wires_reversed,
+                strips_reversed: section.strips_reversed,
+            },
+            wire_threshold: section.wire_threshold,
+            strip_threshold: section.strip_threshold,
+        };
+        let cassette = |entry: CassetteEntry| CassetteHybrid {
             cassette: entry.cassette,
             ring: entry.ring,
             fen: entry.fen,
             hybrid: entry.hybrid,
             wiring: CassetteWiring {
-                wires: entry.wires.unwrap_or(section.wires),
-                wires_reversed: entry.wires_reversed.unwrap_or(section.wires_reversed),
-                strips_reversed: entry.strips_reversed.unwrap_or(section.strips_reversed),
+                wires: entry.wires.unwrap_or(defaults.wiring.wires),
+                wires_reversed: entry.wires_reversed.unwrap_or(defaults.wiring.wires_reversed),
+                strips_reversed: entry.strips_reversed.unwrap_or(defaults.wiring.strips_reversed),
             },
-            wire_threshold: entry.wire_threshold.unwrap_or(section.wire_threshold),
-            strip_threshold: entry.strip_threshold.unwrap_or(section.strip_threshold),
+            wire_threshold: entry.wire_threshold.unwrap_or(defaults.wire_threshold),
+            strip_threshold: entry.strip_threshold.unwrap_or(defaults.strip_threshold),
+            hybrid_id: entry.hybrid_id,
         };
         Ok(Self {
             ess: EssSettings::default(),
             layout: section.layout,
-            cassettes: section.cassettes.iter().map(cassette).collect(),
+            defaults,
+            cassettes: section.cassettes.into_iter().map(cassette).collect(),
+            mapping_file: section.mapping_file,
             window: WindowSettings { ticks, ..rest },
             mask: section.mask,
             calibration: section.calibration,
+            calibration_file: section.calibration_file,
             geometry: section.geometry,
         })
     }
@@ -175,11 +213,22 @@ impl EssMultiBladeSettings {
         self.ess.check()?;
         self.window.check(self.ess.sorting.max_group_hits).map_err(in_sorting)?;
         if self.cassettes.is_empty() {
-            return SettingsError::refuse("cassettes", "no cassette is configured");
+            let problem = "no cassette is configured: add entries, or mapping_file";
+            return SettingsError::refuse("cassettes", problem);
         }
         if self.geometry.pixel_count() >= crate::hit::PAYLOAD_LIMIT {
             return SettingsError::refuse("geometry", "must have fewer than 2^23 pixels");
         }
+        self.check_cassettes()?;
+        let of_cassette = |error: SettingsError| SettingsError {
+            key: error.key.replacen("hybrid[", "cassettes[", 1),
+            ..error
+        };
+        self.vmm()?.check().map_err(of_cassette)
+    }
+
+    /// Checks where the cassettes are; keys are `cassettes[n].cassette`.
+    pub(super) fn check_cassettes(&self) -> Result<(), SettingsError> {
         let (wires, strips) = (u32::from(WIRES), u32::from(STRIPS));
         let size = if self.layout.wires_are_columns() { (wires, strips) } else { (strips, wires) };
         for (index, entry) in self.cassettes.iter().enumerate() {
@@ -198,11 +247,7 @@ impl EssMultiBladeSettings {
                 return refuse(format!("cassette {} is configured twice", entry.cassette));
             }
         }
-        let of_cassette = |error: SettingsError| SettingsError {
-            key: error.key.replacen("hybrid[", "cassettes[", 1),
-            ..error
-        };
-        self.vmm()?.check().map_err(of_cassette)
+        Ok(())
     }
 
     /// The hybrids, with what their channels are. The target of a channel is the place of its cassette in the list.
