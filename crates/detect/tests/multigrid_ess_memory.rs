@@ -39,6 +39,7 @@ fn settings() -> EssMultiGridSettings {
         max_grid_span: 3,
         mask: vec![],
         calibration: vec![],
+        calibration_file: None,
     }
 }
 

@@ -1,11 +1,15 @@
 //! JSON files with the wiring and the calibration of VMM chips.
 
+use evforge_config::{Config, DetectorSettings};
 use evforge_detect::gdgem::vmm_files::{calibration, wiring};
+use std::path::Path;
+use std::sync::OnceLock;
 
-/// Reads `bytes` as a wiring and as a calibration. What is not UTF-8 is replaced.
+/// Reads `bytes` as a wiring and as a calibration of every detector that takes such files. What is not UTF-8 is
+/// replaced.
 ///
 /// # Panics
-/// If an error says nothing, or if what was read has channels that cannot be.
+/// If an error says nothing, or if what was read has channels that cannot be, or is refused afterwards.
 pub fn vmm_files(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match wiring(&text) {
@@ -25,8 +29,78 @@ pub fn vmm_files(bytes: &[u8]) {
     }
     match calibration(&text) {
         Ok(chips) => {
-            assert!(chips.content.iter().all(|chip| chip.channels.len() == 64), "a chip with other channels")
+            let good = chips.content.iter().all(|chip| chip.channels.len() == 64);
+            assert!(good, "a chip with other channels")
         }
         Err(problem) => assert!(!problem.trim().is_empty(), "an error that says nothing"),
     }
+    for settings in detectors() {
+        ess(settings.clone(), &text);
+    }
+}
+
+/// The same for detectors of the ESS readout: a wiring that was taken is sound, and so is a calibration of what was wired
+/// before.
+fn ess(settings: DetectorSettings, text: &str) {
+    let (mut wired, mut calibrated) = (settings.clone(), settings);
+    let taken = match &mut wired {
+        DetectorSettings::EssGdGem(settings) => settings.take_wiring(text),
+        DetectorSettings::EssMultiBlade(settings) => settings.take_wiring(text),
+        _ => Err("none".into()),
+    };
+    check(&wired, taken.map(|content| content.notes));
+    let taken = match &mut calibrated {
+        DetectorSettings::EssGdGem(settings) => settings.take_calibration(text),
+        DetectorSettings::EssMultiBlade(settings) => settings.take_calibration(text),
+        DetectorSettings::EssMultiGrid(settings) => settings.take_calibration(text),
+        _ => Err("none".into()),
+    };
+    check(&calibrated, taken.map(|content| content.notes));
+}
+
+fn check(settings: &DetectorSettings, taken: Result<Vec<String>, String>) {
+    match taken {
+        Ok(notes) => {
+            assert!(notes.iter().all(|note| !note.trim().is_empty()), "a note that says nothing");
+            settings.check().expect("what was taken from a file is refused");
+        }
+        Err(problem) => assert!(!problem.trim().is_empty(), "an error that says nothing"),
+    }
+}
+
+/// A detector of each kind with identities of its hybrids.
+fn detectors() -> &'static [DetectorSettings] {
+    const GDGEM: &str = r#"
+        name = "nmx"
+        ess.type = "nmx"
+        [ess_gdgem]
+        geometry = { nx = 1280, ny = 1280 }
+        hybrid = [
+            { ring = 0, fen = 0, hybrid = 0, plane = "x", offset = 0, hybrid_id = "aa" },
+            { ring = 0, fen = 1, hybrid = 0, plane = "y", offset = 0, hybrid_id = "bb" },
+        ]
+    "#;
+    const MULTI_BLADE: &str = r#"
+        name = "freia"
+        ess.type = "freia"
+        [ess_multiblade]
+        layout = "freia"
+        geometry = { nx = 64, ny = 1024 }
+        cassettes = [{ cassette = 0, ring = 0, fen = 0, hybrid = 0, hybrid_id = "aa" }]
+    "#;
+    const MULTI_GRID: &str = r#"
+        name = "trex"
+        ess.type = "trex"
+        [ess_multigrid]
+        wiring = "trex"
+        vessels = [{ rings = [0], fens = [0] }]
+    "#;
+    static DETECTORS: OnceLock<Vec<DetectorSettings>> = OnceLock::new();
+    DETECTORS.get_or_init(|| {
+        let settings = |text: &&str| {
+            let config = Config::parse(Path::new("x.toml"), text, &[]);
+            config.expect("a sound configuration").detector
+        };
+        [GDGEM, MULTI_BLADE, MULTI_GRID].iter().map(settings).collect()
+    })
 }
