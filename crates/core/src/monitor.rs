@@ -27,6 +27,55 @@ pub struct ChannelGroup {
     pub name: String,
     /// Its channels, numbered from 0.
     pub channels: usize,
+    /// How entries of masks in a configuration name the channels, in their order; empty if they cannot be masked.
+    pub masks: Vec<MaskKeys>,
+    /// Channels to which nothing is wired, in their order: silent, and not to be masked.
+    pub unwired: Vec<usize>,
+}
+
+/// How an entry of a mask names channels that follow one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskKeys {
+    /// Keys and values as they stand in the configuration, without `channels` and `reason`.
+    pub keys: Vec<(&'static str, u32)>,
+    /// How many channels it is about; in the entry they count from 0.
+    pub channels: usize,
+}
+
+impl ChannelGroup {
+    /// A group that cannot be masked.
+    pub fn new(name: impl Into<String>, channels: usize) -> Self {
+        Self { name: name.into(), channels, masks: Vec::new(), unwired: Vec::new() }
+    }
+
+    /// The group, whose next `channels` channels a mask names with these keys.
+    pub fn masked_by(mut self, channels: usize, keys: &[(&'static str, u32)]) -> Self {
+        self.masks.push(MaskKeys { keys: keys.to_vec(), channels });
+        self
+    }
+
+    /// The group, with these channels unwired.
+    pub fn without(mut self, unwired: impl IntoIterator<Item = usize>) -> Self {
+        self.unwired = unwired.into_iter().collect();
+        self
+    }
+
+    /// True if something is wired to a channel.
+    pub fn is_wired(&self, channel: usize) -> bool {
+        self.unwired.binary_search(&channel).is_err()
+    }
+
+    /// How a mask names a channel: the keys, and the number in `channels`.
+    pub fn mask_of(&self, channel: usize) -> Option<(&MaskKeys, usize)> {
+        let mut first = 0;
+        for mask in &self.masks {
+            if let Some(number) = channel.checked_sub(first).filter(|&number| number < mask.channels) {
+                return Some((mask, number));
+            }
+            first += mask.channels;
+        }
+        None
+    }
 }
 
 /// What is to be collected.
@@ -227,7 +276,7 @@ mod tests {
     use super::*;
 
     fn monitor() -> MonitorData {
-        let group = |name: &str, channels| ChannelGroup { name: name.into(), channels };
+        let group = |name: &str, channels| ChannelGroup::new(name, channels);
         MonitorData::new(MonitorPlan {
             groups: vec![group("digitizer 137", 64), group("digitizer 143", 64)],
             planes: vec!["wires", "strips"],

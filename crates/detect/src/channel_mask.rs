@@ -107,7 +107,7 @@ mod tests {
         let mut mask = ChannelMask::new(128, &entries);
         let hidden = [111, 3, 111, 4, 1000].map(|channel| mask.hides(channel));
         assert_eq!(hidden, [true, true, true, false, false]);
-        let group = |name: &str| ChannelGroup { name: name.into(), channels: 64 };
+        let group = |name: &str| ChannelGroup::new(name, 64);
         let plan = MonitorPlan {
             groups: vec![group("digitizer 137"), group("digitizer 143")],
             planes: vec![],

@@ -48,7 +48,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<bool, CommandError> {
     };
     let report = run.run(|_| {})?;
     let collected = monitor.latest().ok_or("the capture holds no packets")?;
-    print(&mask_text(&collected))?;
+    print(&mask_text(config.section, &collected))?;
     if !report.is_success() {
         eprint!("{}", report.to_text());
     }

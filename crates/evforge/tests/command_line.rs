@@ -100,7 +100,7 @@ fn the_hot_channel_of_a_recording_is_named_masked_and_counted() {
     let proposals = text(&output.stdout);
     let first = proposals.lines().next().unwrap();
     assert!(
-        first.starts_with("hot   digitizer 143, channel 47: 39364 of 116887 readouts (33.7 %)"),
+        first.starts_with("# hot   digitizer 143, channel 47: 39364 of 116887 readouts (33.7 %)"),
         "{proposals}"
     );
 

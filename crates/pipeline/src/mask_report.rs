@@ -9,9 +9,11 @@
 //! * **dead**: nothing at all, although 20 readouts or more are expected: by chance that happens once in
 //!   5 × 10^8 times.
 //!
-//! It is a proposal: the configuration decides.
+//! Channels to which nothing is wired are not looked at. It is a proposal, in the words of the configuration, which
+//! decides.
 
 use evforge_core::monitor::MonitorData;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Channels on either side that a channel is compared with.
@@ -55,6 +57,9 @@ pub struct Proposal {
     pub readouts: u64,
     /// What its neighbours let expect.
     pub expected: u64,
+    /// How a mask names the channel: keys with their values, and the number in `channels`; none if the detector has no
+    /// masks.
+    pub mask: Option<(Vec<(&'static str, u32)>, usize)>,
 }
 
 /// The channels that should be looked at: the hot ones by their readouts, the largest first, then the dead ones
@@ -66,9 +71,11 @@ pub fn propose_masks(monitor: &MonitorData) -> Vec<Proposal> {
     for group in &plan.groups {
         let counts = monitor.readouts().get(first..first + group.channels).unwrap_or_default();
         let of_group = median(counts.iter().copied().filter(|&count| count > 0));
-        for (channel, &readouts) in counts.iter().enumerate() {
+        for (channel, &readouts) in counts.iter().enumerate().filter(|(channel, _)| group.is_wired(*channel))
+        {
             let near = channel.saturating_sub(NEIGHBOURS)..(channel + NEIGHBOURS + 1).min(counts.len());
-            let others = near.filter(|&other| other != channel).map(|other| counts[other]);
+            let others = near.filter(|&other| other != channel && group.is_wired(other));
+            let others = others.map(|other| counts[other]);
             let expected = median(others).max(of_group);
             let fault = if readouts > HOT_FACTOR * expected + HOT_EXCESS {
                 Fault::Hot
@@ -83,6 +90,7 @@ pub fn propose_masks(monitor: &MonitorData) -> Vec<Proposal> {
                 fault,
                 readouts,
                 expected,
+                mask: group.mask_of(channel).map(|(mask, number)| (mask.keys.clone(), number)),
             });
         }
         first += group.channels;
@@ -98,8 +106,9 @@ fn median(counts: impl Iterator<Item = u64>) -> u64 {
     counts.get(counts.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
-/// The proposals for people, a line each.
-pub fn mask_text(monitor: &MonitorData) -> String {
+/// The proposals for people, a comment each, and the entries that mask them, to be appended to a configuration with the
+/// detector's section `section`.
+pub fn mask_text(section: &str, monitor: &MonitorData) -> String {
     let all: u64 = monitor.readouts().iter().sum();
     let proposals = propose_masks(monitor);
     let mut text = String::new();
@@ -108,7 +117,7 @@ pub fn mask_text(monitor: &MonitorData) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:<4}  {}: {} of {all} readouts ({share:.1} %), {} expected from its neighbours",
+            "# {:<4}  {}: {} of {all} readouts ({share:.1} %), {} expected from its neighbours",
             proposal.fault.name(),
             proposal.channel,
             proposal.readouts,
@@ -116,7 +125,33 @@ pub fn mask_text(monitor: &MonitorData) -> String {
         );
     }
     if proposals.is_empty() {
-        let _ = writeln!(text, "no channel stands out among {all} readouts");
+        let _ = writeln!(text, "# no channel stands out among {all} readouts");
+    }
+    if proposals.iter().any(|proposal| proposal.mask.is_none()) {
+        let _ = writeln!(text, "# [{section}] has no masks for such channels");
+    }
+    text + &entries(section, &proposals)
+}
+
+/// What an entry says: its keys with their values, and the reason.
+type Entry<'a> = (&'a [(&'static str, u32)], &'static str);
+
+/// Entries of `[[section.mask]]`: one for the channels with the same keys and the same reason.
+fn entries(section: &str, proposals: &[Proposal]) -> String {
+    let mut entries: BTreeMap<Entry<'_>, Vec<usize>> = BTreeMap::new();
+    for proposal in proposals {
+        if let Some((keys, channel)) = &proposal.mask {
+            entries.entry((keys, proposal.fault.name())).or_default().push(*channel);
+        }
+    }
+    let mut text = String::new();
+    for ((keys, reason), mut channels) in entries {
+        channels.sort_unstable();
+        let _ = writeln!(text, "\n[[{section}.mask]]");
+        for (key, value) in keys {
+            let _ = writeln!(text, "{key} = {value}");
+        }
+        let _ = writeln!(text, "channels = {channels:?}\nreason = {reason:?}");
     }
     text
 }
@@ -129,8 +164,11 @@ mod tests {
     fn monitor(counts: &[u64]) -> MonitorData {
         let mut monitor = MonitorData::new(MonitorPlan {
             groups: vec![
-                ChannelGroup { name: "chip 0".into(), channels: 64 },
-                ChannelGroup { name: "chip 1".into(), channels: counts.len() },
+                ChannelGroup::new("chip 0", 64),
+                ChannelGroup::new("chip 1", counts.len())
+                    .masked_by(32, &[("fen", 5), ("vmm", 2)])
+                    .masked_by(counts.len(), &[("fen", 5), ("vmm", 3)])
+                    .without(50..54),
             ],
             planes: vec![],
             amplitude_bits: 10,
@@ -151,19 +189,27 @@ mod tests {
             (0..64_i64).map(|at| 50 + 2000 / (1 + (at - 40) * (at - 40) / 30) as u64).collect();
         counts[3] = 9000;
         counts[41] = 0;
-        let found: Vec<_> = propose_masks(&monitor(&counts))
-            .into_iter()
-            .map(|proposal| (proposal.channel, proposal.fault))
-            .collect();
+        // Nothing is wired to these.
+        counts[50..54].fill(0);
+        let monitor = monitor(&counts);
+        let found: Vec<_> =
+            propose_masks(&monitor).into_iter().map(|proposal| (proposal.channel, proposal.fault)).collect();
         assert_eq!(
             found,
             [("chip 1, channel 3".into(), Fault::Hot), ("chip 1, channel 41".into(), Fault::Dead)]
+        );
+        let text = mask_text("d", &monitor);
+        let entries = text.split_once("\n\n").unwrap().1;
+        assert_eq!(
+            entries,
+            "[[d.mask]]\nfen = 5\nvmm = 2\nchannels = [3]\nreason = \"hot\"\n\n\
+             [[d.mask]]\nfen = 5\nvmm = 3\nchannels = [9]\nreason = \"dead\"\n"
         );
     }
 
     #[test]
     fn too_few_readouts_prove_nothing() {
         assert_eq!(propose_masks(&monitor(&[3, 0, 2, 60, 1, 0, 0, 4])), []);
-        assert!(mask_text(&monitor(&[1, 1])).contains("no channel stands out among 2 readouts"));
+        assert!(mask_text("x", &monitor(&[1, 1])).contains("no channel stands out among 2 readouts"));
     }
 }

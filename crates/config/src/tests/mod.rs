@@ -3,6 +3,7 @@
 mod adc_readout;
 mod ess_files;
 mod ess_multiblade;
+mod masks;
 mod sonde;
 
 use crate::detectors::SECTIONS;

@@ -76,7 +76,7 @@ impl<S: SampleSink> AdcReadout<S> {
     fn monitor_plan(&self) -> MonitorPlan {
         let channels = usize::from(self.settings.channels);
         MonitorPlan {
-            groups: vec![ChannelGroup { name: "converter".into(), channels }],
+            groups: vec![ChannelGroup::new("converter", channels)],
             planes: Vec::new(),
             amplitude_bits: 16,
             cluster_amplitude_bits: 16,

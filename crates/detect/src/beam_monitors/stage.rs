@@ -92,7 +92,7 @@ impl MonitorStage {
                 *slot = number as u8;
             }
         }
-        let group = |entry: &MonitorSettings| ChannelGroup { name: entry.name.clone(), channels: 1 };
+        let group = |entry: &MonitorSettings| ChannelGroup::new(entry.name.clone(), 1);
         Self {
             rules: ess.records,
             ring: settings.ring,

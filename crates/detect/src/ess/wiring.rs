@@ -125,7 +125,16 @@ impl Wiring {
                 },
             }));
             let name = format!("ring {}, FEN {}, hybrid {}", entry.ring, entry.fen, entry.hybrid);
-            groups.push(ChannelGroup { name, channels: HYBRID_CHANNELS });
+            let vmm = |odd| {
+                let (ring, fen) = (entry.ring.into(), entry.fen.into());
+                [("ring", ring), ("fen", fen), ("vmm", 2 * u32::from(entry.hybrid) + odd)]
+            };
+            let unwired = entry.channels.iter().enumerate().filter(|(_, request)| request.is_none());
+            let group = ChannelGroup::new(name, HYBRID_CHANNELS)
+                .masked_by(HYBRID_CHANNELS / 2, &vmm(0))
+                .masked_by(HYBRID_CHANNELS / 2, &vmm(1))
+                .without(unwired.map(|(channel, _)| channel));
+            groups.push(group);
         }
         channels.extend([WiredChannel::NOTHING; HYBRID_CHANNELS]);
         let calibrated = settings.hybrids.iter().any(|entry| !entry.calibration.is_empty());

@@ -15,13 +15,22 @@ const CLUSTER_AMPLITUDE_BITS: u32 = 14;
 pub(super) struct MonitorChannels {
     /// (FEC, chip), in order.
     chips: Vec<(u16, u8)>,
+    /// Channels of each without a strip.
+    unwired: Vec<Vec<usize>>,
 }
 
 impl MonitorChannels {
     pub(super) fn new(mapping: &[ChipMapping]) -> Self {
-        let mut chips: Vec<_> = mapping.iter().map(|entry| (entry.fec, entry.chip)).collect();
-        chips.sort_unstable();
-        Self { chips }
+        let mut mapping: Vec<_> = mapping.iter().collect();
+        mapping.sort_by_key(|entry| (entry.fec, entry.chip));
+        let unwired = |entry: &&ChipMapping| {
+            let channels = (0..CHANNELS as u8).filter(|&channel| entry.strip(channel).is_none());
+            channels.map(usize::from).collect()
+        };
+        Self {
+            chips: mapping.iter().map(|entry| (entry.fec, entry.chip)).collect(),
+            unwired: mapping.iter().map(unwired).collect(),
+        }
     }
 
     /// Index of the first channel of a chip.
@@ -30,12 +39,13 @@ impl MonitorChannels {
     }
 
     pub(super) fn plan(&self) -> MonitorPlan {
-        let group = |&(fec, chip): &(u16, u8)| ChannelGroup {
-            name: format!("FEC {fec}, VMM {chip}"),
-            channels: CHANNELS,
+        let group = |(&(fec, chip), unwired): (&(u16, u8), &Vec<usize>)| {
+            ChannelGroup::new(format!("FEC {fec}, VMM {chip}"), CHANNELS)
+                .masked_by(CHANNELS, &[("fec", fec.into()), ("vmm", chip.into())])
+                .without(unwired.iter().copied())
         };
         MonitorPlan {
-            groups: self.chips.iter().map(group).collect(),
+            groups: self.chips.iter().zip(&self.unwired).map(group).collect(),
             planes: vec!["x", "y"],
             amplitude_bits: AMPLITUDE_BITS,
             cluster_amplitude_bits: CLUSTER_AMPLITUDE_BITS,

@@ -247,7 +247,7 @@ fn watch(group: &Group, former: &Former, monitor: &mut MonitorData) {
 
 fn monitor_plan() -> MonitorPlan {
     MonitorPlan {
-        groups: vec![ChannelGroup { name: "data words".into(), channels: CHANNELS }],
+        groups: vec![ChannelGroup::new("data words", CHANNELS)],
         planes: vec!["wires", "grids"],
         amplitude_bits: 14,
         cluster_amplitude_bits: 14,

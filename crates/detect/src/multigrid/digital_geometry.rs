@@ -215,9 +215,10 @@ fn monitor_plan(settings: &MesytecSettings) -> MonitorPlan {
     let groups = settings.buses.iter().enumerate();
     MonitorPlan {
         groups: groups
-            .map(|(number, bus)| ChannelGroup {
-                name: format!("bus {number}"),
-                channels: usize::from(bus.max_channel),
+            .map(|(number, bus)| {
+                let channels = usize::from(bus.max_channel);
+                ChannelGroup::new(format!("bus {number}"), channels)
+                    .masked_by(channels, &[("bus", number as u32)])
             })
             .collect(),
         planes: vec!["wires", "grids"],

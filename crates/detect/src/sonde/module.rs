@@ -33,6 +33,13 @@ pub struct WithoutPixel {
 }
 
 impl Module {
+    /// The keys of a mask that name one of its ASICs.
+    pub fn mask_keys(&self, asic: u32) -> Vec<(&'static str, u32)> {
+        let system = self.system.map(|system| ("system", system.into()));
+        let group = u32::try_from(self.group).unwrap_or(u32::MAX);
+        [("group", group)].into_iter().chain(system).chain([("asic", asic)]).collect()
+    }
+
     /// The module with this many modules before it, in the group of this number; masked channels have no pixel.
     pub fn new(
         modules_before: usize,

@@ -18,7 +18,7 @@ use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_core::packet::{Packet, PacketBatch};
 use evforge_core::sequence::SequenceTracker;
-use evforge_wire::sonde::{Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
+use evforge_wire::sonde::{CHANNELS, Content, LARGEST_PACKET, Rejection, SondePacket, TriggerTimes};
 
 /// Readouts that a packet can have: samples of type 0xD4.
 const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 5;
@@ -102,7 +102,11 @@ impl Sonde {
 
     /// The channels, for monitor data and masks.
     pub fn monitor_plan(&self) -> MonitorPlan {
-        let group = |module: &Module| ChannelGroup { name: module.name(), channels: MODULE_CHANNELS };
+        let group = |module: &Module| {
+            let asics = (0..(MODULE_CHANNELS / CHANNELS) as u32).map(|asic| module.mask_keys(asic));
+            let all = ChannelGroup::new(module.name(), MODULE_CHANNELS);
+            asics.fold(all, |group, keys| group.masked_by(CHANNELS, &keys))
+        };
         MonitorPlan {
             groups: self.modules.iter().map(group).collect(),
             planes: Vec::new(),

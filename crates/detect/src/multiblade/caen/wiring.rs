@@ -87,6 +87,11 @@ impl Wiring {
                 places[index * CHANNELS + usize::from(channel)].threshold = entry.adc;
             }
         }
+        let without_place = |places: &[Place]| {
+            let silent = places.iter().enumerate().filter(|(_, place)| place.plane == NOWHERE);
+            silent.map(|(channel, _)| channel).collect::<Vec<_>>()
+        };
+        let unwired: Vec<_> = places.chunks(CHANNELS).map(without_place).collect();
         let masked = settings.mask.iter().flat_map(|entry| {
             let first = index_of(entry.digitizer).unwrap_or(0) * CHANNELS;
             let reason = &entry.reason;
@@ -105,9 +110,13 @@ impl Wiring {
             ReadoutFormat::Records => direct_places(&digitizers, &places),
             _ => Vec::new(),
         };
-        let group = |number: &u32| ChannelGroup { name: format!("digitizer {number}"), channels: CHANNELS };
+        let group = |(number, unwired): (&u32, &Vec<usize>)| {
+            ChannelGroup::new(format!("digitizer {number}"), CHANNELS)
+                .masked_by(CHANNELS, &[("digitizer", *number)])
+                .without(unwired.iter().copied())
+        };
         let plan = MonitorPlan {
-            groups: digitizers.iter().map(group).collect(),
+            groups: digitizers.iter().zip(&unwired).map(group).collect(),
             planes: vec!["wires", "strips"],
             amplitude_bits: 16,
             cluster_amplitude_bits: 18,
