@@ -4,6 +4,7 @@ use crate::CommandError;
 use evforge_config::{Config, DetectorSettings};
 use evforge_core::packet_source::PacketSource;
 use evforge_detect::multigrid::MultiGridSettings;
+use evforge_detect::sonde::settings::GroupAddress;
 use evforge_dump::layout::Row;
 use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
 use evforge_dump::rows::{CaenReadout, MesytecHit};
@@ -13,6 +14,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// Refuses `.pkts` for a detector that needs to know where packets come from or go to, which such a file does not say.
+pub(crate) fn refuse_without_origin(path: &Path, config: &Config) -> Result<(), CommandError> {
+    let DetectorSettings::Sonde(sonde) = &config.detector else { return Ok(()) };
+    let is_told_apart = sonde.groups.iter().any(|group| group.address != GroupAddress::Any);
+    if !is_told_apart || path.extension().is_none_or(|extension| extension != "pkts") {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: a .pkts file holds neither addresses nor ports, by which the groups of [sonde] are told apart: every packet \
+         in it would be of an unknown module. Take pcapng instead: give the file a name that ends in .pcapng where it \
+         is recorded or simulated",
+        path.display()
+    )
+    .into())
+}
+
 /// Opens a file with packets for the detector of a configuration: a capture (of which only packets to `port` are
 /// taken, if one is given) or a dump of readouts, which is known by its first bytes and not by its name.
 pub(crate) fn open(
@@ -20,6 +37,7 @@ pub(crate) fn open(
     port: Option<u16>,
     config: &Config,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
+    refuse_without_origin(path, config)?;
     open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open(path)?, port), Ok)
 }
 
@@ -30,6 +48,7 @@ pub(crate) fn open_until(
     config: &Config,
     stop: &Arc<AtomicBool>,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
+    refuse_without_origin(path, config)?;
     open_dump(path, config)?.map_or_else(|| capture(CaptureReader::open_until(path, stop)?, port), Ok)
 }
 

@@ -1,6 +1,7 @@
 //! `evforge simulate`: a detector with known truth into a capture file, over UDP, or straight into its pipeline.
 
 use crate::CommandError;
+use crate::input::refuse_without_origin;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
 use crate::same_file::NamedFiles;
@@ -125,6 +126,9 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
         .output("--fault-log", &arguments.fault_log);
     arguments.outputs.name(files).check()?;
     let simulated = arguments.simulated()?;
+    if let (Some(path), Some(config)) = (&arguments.output, simulated.config()) {
+        refuse_without_origin(path, config)?;
+    }
     let truth = TruthFiles::create(arguments.truth.as_deref(), arguments.fault_log.as_deref())?;
     let simulation = simulated.simulation()?;
     let source = SimulatedSource::new(simulation, arguments.pulses, Box::new(truth));

@@ -85,6 +85,25 @@ fn hdf5_text(path: &Path) -> String {
     text(&std::fs::read(path).expect("a NeXus file"))
 }
 
+/// The load of LoKI is that of the examples, as they are without settings.
+#[test]
+fn the_load_of_loki_fits_the_examples() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (capture, report) = (folder.join("loki.pcapng"), folder.join("report.json"));
+    let (capture, report) = (capture.to_str().unwrap(), report.to_str().unwrap());
+    let load = ["simulate", "--instrument", "LoKI-BCS", "--scale", "0.001", "--pulses", "14"];
+    evforge(&[&load[..], &["--output", capture]].concat());
+    for library in [c_example(folder), rust_example(folder, &[])] {
+        let library = library.to_str().unwrap();
+        evforge(&["run", "--detector", library, "--input", capture, "--report", report]);
+        let stream = json(Path::new(report))["streams"][0].clone();
+        let readouts = stream["readouts"].as_u64().unwrap();
+        assert!(readouts > 30_000, "{stream:#}");
+        assert_eq!((&stream["hits"], &stream["events"]), (&readouts.into(), &readouts.into()), "{stream:#}");
+    }
+}
+
 #[test]
 fn an_example_can_be_measured() {
     let folder = tempfile::tempdir().unwrap();

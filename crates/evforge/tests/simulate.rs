@@ -84,6 +84,9 @@ fn table_1_every_instrument_has_its_neutron_rate() {
     }
 }
 
+/// Its groups have addresses.
+const SKADI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/sonde.toml");
+
 #[test]
 fn what_cannot_be_simulated_is_explained() {
     for (arguments, expected) in [
@@ -101,7 +104,12 @@ fn what_cannot_be_simulated_is_explained() {
         (&["simulate", "sonde", "--scale", "0", "--form"], "--scale"),
         (&["simulate", "sonde", "--neutrons", "many", "--form"], "many"),
         (&["simulate", "sonde", "--fault", "explode", "--form"], "explode"),
-        (&["simulate", "sonde", "--output", "/nowhere/x.pkts"], "/nowhere/x.pkts"),
+        (&["simulate", "gdgem", "--output", "/nowhere/x.pkts"], "/nowhere/x.pkts"),
+        (
+            &["simulate", "--instrument", "SKADI", "--output", "x.pkts"],
+            "a .pkts file holds neither addresses nor ports, by which the groups of [sonde] are told apart",
+        ),
+        (&["run", "--config", SKADI, "--input", "x.pkts"], "give the file a name that ends in .pcapng"),
         (
             &["simulate", "sonde", "--form", "--truth", "/nowhere/t.csv"],
             "the truth cannot be written to /nowhere/t.csv",

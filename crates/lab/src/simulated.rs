@@ -57,8 +57,8 @@ pub struct Simulated {
     settings: SimulationSettings,
 }
 
-/// Columns and rows of the generic detector.
-const GENERIC_SIDES: (u16, u16) = (512, 512);
+/// Columns and rows of the generic detector: those of the examples of plugins, where their settings say nothing.
+const GENERIC_SIDES: (u16, u16) = (64, 64);
 
 impl Simulated {
     /// What was chosen, as it is wished.

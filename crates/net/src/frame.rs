@@ -47,6 +47,8 @@ pub(crate) enum Skip {
     NotUdp,
     Fragment,
     Malformed,
+    /// Cut by the snap length of a capture before the payload.
+    HeadersCut,
     UnknownLink,
     UnknownInterface,
     Obsolete,
@@ -113,7 +115,7 @@ fn of_ip(bytes: &[u8], missing: usize) -> Result<Datagram<'_>, Skip> {
     let (ip, stopped) = LaxIpSlice::from_slice(bytes).map_err(|_| Skip::Malformed)?;
     let inside = ip.payload();
     if inside.fragmented {
-        return Err(Skip::Fragment);
+        return Err(if inside.ip_number == IpNumber::UDP { Skip::Fragment } else { Skip::NotUdp });
     }
     if stopped.is_some() {
         return Err(Skip::Malformed);
@@ -234,6 +236,8 @@ mod tests {
         let mut packet = ipv4();
         packet[6] = 0x20; // more fragments
         assert_eq!(datagram(Link::RawIp, &packet, 0), Err(Skip::Fragment));
+        packet[9] = 6;
+        assert_eq!(datagram(Link::RawIp, &packet, 0), Err(Skip::NotUdp), "a fragment of TCP");
         packet = ipv4();
         packet[9] = 6;
         assert_eq!(datagram(Link::RawIp, &packet, 0), Err(Skip::NotUdp));

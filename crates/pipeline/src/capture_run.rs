@@ -6,6 +6,7 @@ use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use crate::skipped_frames;
 use evforge_config::{Config, InputSettings};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::losses::LossBreakdown;
@@ -136,6 +137,7 @@ impl CaptureRun<'_> {
         let mut state = run.state(vec![(reader.stage(), reader.counters())]);
         let Run { mut forming, clock, stop, .. } = run;
         state.calendar = Some(forming.calendar());
+        state.alarms.extend(skipped_frames::alarms(&state.stages));
         let shared = Arc::new(state);
         let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
         let samples = writing.map(|writing| writing.end(complete));

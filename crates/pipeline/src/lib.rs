@@ -36,6 +36,7 @@ pub mod record_run;
 pub mod report;
 mod run_state;
 pub mod samples;
+mod skipped_frames;
 mod time_source;
 
 pub use run_state::ledger_at_start;

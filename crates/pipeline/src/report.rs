@@ -7,6 +7,7 @@ use crate::figures::counters_json;
 pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
+use crate::skipped_frames;
 use crate::time_source;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
@@ -218,6 +219,9 @@ impl RunReport {
         };
         for source in &ledger.sources {
             line(&format!("  {}", source.name), source_text(source, &place));
+        }
+        for skipped in skipped_frames::lines(&state.stages) {
+            line("  not read", skipped);
         }
         for loss in state.losses.lines() {
             line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.location));

@@ -13,8 +13,9 @@ evforge_core::counters! {
         other_port: Information, Packets, "Frames skipped: UDP to a port that was not asked for.";
         not_ip: Information, Packets, "Frames skipped: neither IPv4 nor IPv6 (ARP and the like).";
         not_udp: Information, Packets, "Frames skipped: IP, but not UDP.";
-        fragments: Information, Packets, "Frames skipped: fragments of IP packets, which are not reassembled.";
-        malformed: Information, Packets, "Frames skipped: headers malformed, contradictory, or cut by a snap length.";
+        fragments: Information, Packets, "Frames skipped: fragments of UDP packets, which are not reassembled.";
+        headers_cut: Information, Packets, "Frames skipped: cut by a snap length before the payload.";
+        malformed: Information, Packets, "Frames skipped: headers malformed or contradictory.";
         unknown_link: Information, Packets, "Frames skipped: the interface's link type is not one that can be read.";
         unknown_interface: Information, Packets, "Frames skipped: the capture does not describe their interface.";
         obsolete: Information, Packets, "Frames skipped: in packet blocks of the obsolete type 2.";
@@ -29,6 +30,7 @@ impl CaptureCounters {
             Skip::NotIp => &mut self.not_ip,
             Skip::NotUdp => &mut self.not_udp,
             Skip::Fragment => &mut self.fragments,
+            Skip::HeadersCut => &mut self.headers_cut,
             Skip::Malformed => &mut self.malformed,
             Skip::UnknownLink => &mut self.unknown_link,
             Skip::UnknownInterface => &mut self.unknown_interface,
@@ -42,6 +44,7 @@ impl CaptureCounters {
             + self.not_ip
             + self.not_udp
             + self.fragments
+            + self.headers_cut
             + self.malformed
             + self.unknown_link
             + self.unknown_interface

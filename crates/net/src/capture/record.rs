@@ -31,6 +31,8 @@ impl<'a> Record<'a> {
     ) -> Self {
         let missing = (original_length as usize).saturating_sub(frame.len());
         match frame::datagram(link, frame, missing) {
+            // What is missing may be what makes it look wrong.
+            Err(Skip::Malformed) if missing > 0 => Self::Skipped(Skip::HeadersCut),
             Err(reason) => Self::Skipped(reason),
             Ok(datagram) => Self::Packet {
                 bytes: datagram.payload,
