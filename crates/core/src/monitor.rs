@@ -57,7 +57,16 @@ impl ChannelGroup {
     /// The group, with these channels unwired.
     pub fn without(mut self, unwired: impl IntoIterator<Item = usize>) -> Self {
         self.unwired = unwired.into_iter().collect();
+        self.unwired.shrink_to_fit();
         self
+    }
+
+    fn memory_bound(&self) -> usize {
+        let keys = |mask: &MaskKeys| mask.keys.capacity() * size_of::<(&str, u32)>();
+        self.name.capacity()
+            + self.masks.capacity() * size_of::<MaskKeys>()
+            + self.masks.iter().map(keys).sum::<usize>()
+            + self.unwired.capacity() * size_of::<usize>()
     }
 
     /// True if something is wired to a channel.
@@ -95,6 +104,13 @@ impl MonitorPlan {
     /// Channels in all groups.
     pub fn channel_count(&self) -> usize {
         self.groups.iter().map(|group| group.channels).sum()
+    }
+
+    /// Memory in bytes.
+    pub fn memory_bound(&self) -> usize {
+        self.groups.capacity() * size_of::<ChannelGroup>()
+            + self.planes.capacity() * size_of::<&str>()
+            + self.groups.iter().map(ChannelGroup::memory_bound).sum::<usize>()
     }
 
     /// What people call the channel at `index`: "digitizer 143, channel 47".

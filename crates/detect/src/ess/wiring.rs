@@ -187,6 +187,7 @@ impl Wiring {
         self.hybrids.len() * size_of::<u16>()
             + self.channels.len() * size_of::<WiredChannel>()
             + self.corrections.len() * size_of::<Correction>()
+            + self.plan.memory_bound()
     }
 
     /// Index of the channel of a sound readout; one beyond the last configured hybrid if that is not configured.

@@ -25,12 +25,21 @@ impl MonitorChannels {
         mapping.sort_by_key(|entry| (entry.fec, entry.chip));
         let unwired = |entry: &&ChipMapping| {
             let channels = (0..CHANNELS as u8).filter(|&channel| entry.strip(channel).is_none());
-            channels.map(usize::from).collect()
+            let mut unwired: Vec<_> = channels.map(usize::from).collect();
+            unwired.shrink_to_fit();
+            unwired
         };
         Self {
             chips: mapping.iter().map(|entry| (entry.fec, entry.chip)).collect(),
             unwired: mapping.iter().map(unwired).collect(),
         }
+    }
+
+    /// Memory in bytes.
+    pub(super) fn memory_bound(&self) -> usize {
+        let unwired =
+            |channels: &Vec<usize>| size_of::<Vec<usize>>() + channels.capacity() * size_of::<usize>();
+        self.chips.capacity() * size_of::<(u16, u8)>() + self.unwired.iter().map(unwired).sum::<usize>()
     }
 
     /// Index of the first channel of a chip.

@@ -83,12 +83,14 @@ impl GdGem {
         let tick = TickLength::ratio(1, time.ticks_per_ns());
         let fecs = numbers.iter().map(|&fec| Fec::new(fec, settings, &time, stamp_bits));
         let fecs = fecs.collect::<Result<Vec<_>, _>>()?;
+        let channels = MonitorChannels::new(&settings.mapping);
         let memory_bound = size_of::<Self>()
             + fecs.iter().map(|fec| fec.mask().memory_bound()).sum::<usize>()
             + Tracks::memory_bound(&tracks, ticks)
             + SourceClocks::<Hit>::memory_bound(numbers.len(), LARGEST_READOUT_COUNT)
             + numbers.len() * Fec::memory_bound()
-            + FEC_LIMIT * size_of::<Option<u8>>();
+            + FEC_LIMIT * size_of::<Option<u8>>()
+            + channels.memory_bound();
         Ok(Self {
             format: settings.format,
             geometry: settings.geometry,
@@ -99,7 +101,7 @@ impl GdGem {
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),
             memory_bound,
-            channels: MonitorChannels::new(&settings.mapping),
+            channels,
             rules: ReadoutRules { time },
         })
     }

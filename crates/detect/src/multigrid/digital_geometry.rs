@@ -184,15 +184,12 @@ impl DigitalGeometry {
 
     /// Memory in bytes.
     pub fn memory_bound(&self) -> usize {
-        let name = |group: &ChannelGroup| size_of::<ChannelGroup>() + group.name.capacity();
         size_of_val(&*self.channels)
             + self.wired.capacity() * size_of::<Wired>()
             + self.amplitudes.memory_bound()
             + self.mask.memory_bound()
             + self.first_index.capacity() * size_of::<usize>()
-            // Lists that grow have up to twice as much room as they need.
-            + 2 * self.plan.groups.iter().map(name).sum::<usize>()
-            + self.plan.planes.capacity() * size_of::<&str>()
+            + self.plan.memory_bound()
     }
 }
 

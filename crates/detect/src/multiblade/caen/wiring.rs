@@ -176,6 +176,7 @@ impl Wiring {
         (self.places.len() + self.direct.len()) * size_of::<Place>()
             + self.digitizers.len() * size_of::<u32>()
             + self.mask.memory_bound()
+            + self.plan.memory_bound()
     }
 }
 
