@@ -37,7 +37,7 @@ const KINDS: [Kind; 9] = [
     Kind {
         counter: "unknown_interface",
         what: "of an interface that the capture does not describe",
-        loses_data: Some("the capture is damaged: record it again, or mend it with editcap"),
+        loses_data: Some("the capture is damaged: record it again, or repair it with editcap"),
     },
     Kind {
         counter: "obsolete",
