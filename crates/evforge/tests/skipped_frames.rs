@@ -10,13 +10,17 @@ use std::process::{Command, Output};
 
 const PORT: u16 = 9000;
 
+fn as_text(path: &Path) -> &str {
+    path.to_str().expect("a path that is text")
+}
+
 /// Payloads of a simulated Gd-GEM.
 fn payloads(folder: &Path) -> Vec<Vec<u8>> {
     let file = folder.join("simulated.pkts");
     let config = workspace().join("configs/gdgem-srs.toml");
-    let arguments = ["simulate", "--pulses", "20", "--config", config.to_str().unwrap(), "--output"];
-    evforge(&[&arguments[..], &[file.to_str().unwrap()]].concat());
-    pkts_payloads(&std::fs::read(file).unwrap())
+    let arguments = ["simulate", "--pulses", "20", "--config", as_text(&config), "--output"];
+    evforge(&[&arguments[..], &[as_text(&file)]].concat());
+    pkts_payloads(&std::fs::read(&file).expect("a capture"))
 }
 
 /// A pcap file of Ethernet frames, of which at most `snap_length` bytes are there.
@@ -32,12 +36,12 @@ fn pcap(path: &Path, frames: &[Vec<u8>], snap_length: usize) {
         }
         file.extend(kept);
     }
-    std::fs::write(path, file).unwrap();
+    std::fs::write(path, file).expect("a folder to write to");
 }
 
 fn run(capture: &Path, more: &[&str]) -> Output {
     let config = workspace().join("configs/gdgem-srs.toml");
-    let arguments = ["run", "--config", config.to_str().unwrap(), "--input", capture.to_str().unwrap()];
+    let arguments = ["run", "--config", as_text(&config), "--input", as_text(capture)];
     Command::new(PROGRAM).args([&arguments[..], more].concat()).output().expect("the program starts")
 }
 
