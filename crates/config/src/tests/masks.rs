@@ -36,7 +36,8 @@ fn masks_name_the_channels_of_every_detector() {
         let masked = Config::parse(&path, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
         let found = masked.build_detector().unwrap().ledger().masked;
         let mut found: Vec<_> = found.into_iter().map(|channel| channel.channel).collect();
-        (found.sort(), meant.sort());
+        found.sort();
+        meant.sort();
         assert_eq!(found, meant, "{}", path.display());
         if !meant.is_empty() && !detectors.contains(&config.section) {
             detectors.push(config.section);
