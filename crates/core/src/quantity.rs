@@ -5,6 +5,19 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+/// A count in groups of three digits.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Why a text is not the quantity that was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("found `{found}`, expected {expected}")]

@@ -12,6 +12,8 @@
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
 //! | numbered packets of `evforge send` | [`numbered`] | none: they measure links and receivers |
 //!
+//! [`recognise`] tells which of them a packet has, and names those of the ESS readout that are not decoded.
+//!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
 //! further checks, allocation or I/O. Whatever it cannot use it rejects with a reason, as a whole, and the
 //! caller counts the packet and its bytes under that reason. Each decoder has an encoder next to it: the
@@ -26,5 +28,6 @@ pub mod drop;
 pub mod ess;
 pub mod mesytec;
 pub mod numbered;
+pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;

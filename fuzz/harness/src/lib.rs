@@ -18,6 +18,7 @@
 //! | [`ess_header_vmm3a`](ess::ess_header_vmm3a) | packets of the ESS readout with VMM3a records | numbering and relaxed rules agree; encoding again gives the same bytes |
 //! | [`ess_beam_monitor`](ess::ess_beam_monitor) | packets of the ESS readout with records of beam monitors | the same |
 //! | [`ess_stream`](ess_stream::ess_stream) | streams of packets of the ESS readout | as `gdgem`; every event has its pulse |
+//! | [`recognise`](recognise::recognise) | packets of any format | the most certain comes first; what is sound is read by its parser |
 //! | [`multiblade`](multiblade::multiblade) | streams of packets of a Multi-Blade | as `gdgem` |
 //! | [`sonde`](sonde::sonde) | packets of SoNDe | numbering agrees; encoding again gives the same bytes |
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
@@ -46,6 +47,7 @@ pub mod multiblade;
 pub mod multigrid;
 pub mod numbered;
 pub mod packet_stream;
+pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
 pub mod vmm_files;
@@ -75,8 +77,9 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 20] = targets! {
+pub const TARGETS: [Target; 21] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
+    recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
     cncs::cncs, cncs::seeds;
     drop::drop, drop::seeds;

@@ -7,6 +7,7 @@ use evforge_fuzz_harness::cncs::cncs;
 use evforge_fuzz_harness::drop::{drop_packet, jumps};
 use evforge_fuzz_harness::mesytec::mesytec;
 use evforge_fuzz_harness::numbered::numbered;
+use evforge_fuzz_harness::recognise::recognise;
 use evforge_fuzz_harness::sonde::sonde;
 use evforge_fuzz_harness::srs_vmm::srs_vmm;
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
@@ -44,6 +45,18 @@ proptest! {
     fn srs_vmm_packets(bytes in bytes(300), id in 0..4_usize) {
         let ids = [b"VM2\x05", b"VM3\x20", b"VA2\0", b"xxxx"];
         srs_vmm(&with(bytes, 4, ids[id]));
+    }
+
+    /// Bytes by chance, with the signature of a format where it belongs.
+    #[test]
+    fn packets_of_any_format(bytes in bytes(400), format in 0..9_usize) {
+        let (at, signature): (usize, &[u8]) = [
+            (0, &b"\0\x01ESS\x30"[..]), (4, b"VM2\x05"), (4, b"VM3\x20"), (0, b"\x60"), (24, &[1, 3]),
+            (2, &[0x11, 0x11]), (0, b"EVNP\x01"), (0, &[0xD7, 0x09, 1]), (0, b""),
+        ][format];
+        let bytes = with(bytes, at, signature);
+        let whole = (bytes.len() as u16).to_le_bytes();
+        recognise(&if format == 0 { with(bytes, 6, &whole) } else { bytes });
     }
 
     #[test]

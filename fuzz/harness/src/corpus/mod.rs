@@ -17,6 +17,7 @@ pub mod multiblade;
 pub mod multigrid;
 pub mod numbered;
 mod packets;
+pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
 
