@@ -9,7 +9,9 @@ use evforge_dump::layout::Row;
 use evforge_dump::packets::{self, CaenFormat, PacketFormats, SrsFormat};
 use evforge_dump::rows::{CaenReadout, MesytecHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
+use evforge_inspect::configurations::shipped_for;
 use evforge_net::capture::CaptureReader;
+use evforge_wire::recognise::Format;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -89,16 +91,18 @@ fn capture(mut reader: CaptureReader, port: Option<u16>) -> Result<Box<dyn Packe
 /// The packets that the detector of a configuration reads, if the dump is one of its readouts.
 fn formats(path: &Path, config: &Config) -> Result<PacketFormats, CommandError> {
     let table = DumpFile::open(path)?.table();
-    let of_section = match table {
-        CaenReadout::TABLE => "multiblade",
-        MesytecHit::TABLE => "multigrid",
-        _ => "gdgem",
+    let (of_section, format) = match table {
+        CaenReadout::TABLE => ("multiblade", Format::Jadaq1_3),
+        MesytecHit::TABLE => ("multigrid", Format::Mesytec),
+        _ => ("gdgem", Format::SrsVmm3Of2018),
     };
     let refuse = |problem: String| Err(format!("{} holds {table}: {problem}", path.display()).into());
     if of_section != config.section {
         return refuse(format!(
-            "it needs a configuration with a section [{of_section}], but {} has [{}]",
-            config.name, config.section
+            "it needs a configuration with a section [{of_section}], but {} has [{}]. Of the shipped ones {} does",
+            config.name,
+            config.section,
+            shipped_for(format).join(" or ")
         ));
     }
     let mut formats = PacketFormats::default();

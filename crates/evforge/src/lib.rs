@@ -39,6 +39,7 @@ mod left_over;
 mod masks;
 mod monitor_control;
 mod numbered;
+mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
@@ -129,7 +130,7 @@ enum Command {
     Drop(drop::DropArguments),
     /// Repair NeXus files that a killed run has left
     Write(write::WriteArguments),
-    /// Decode a capture and print or count what is in it
+    /// Tell what a capture is: formats, senders, pulses, front ends and channels; and write a configuration that reads it
     Inspect(inspect::InspectArguments),
     /// Write the raw readouts of a capture into an HDF5 file
     Dump(dump::DumpArguments),

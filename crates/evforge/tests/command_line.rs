@@ -316,8 +316,8 @@ fn inspect_counts_and_prints() {
     assert!(output.status.success() && summary.contains("FEC 2 chip 1"), "{summary}");
     let output = evforge(&["inspect", path.to_str().unwrap(), "--readouts", "--limit", "1"]);
     assert!(text(&output.stdout).contains("over threshold"));
-    let output = evforge(&["inspect", path.to_str().unwrap(), "--readout", "vmm2"]);
-    assert!(text(&output.stdout).contains("is not of this format"), "{}", text(&output.stdout));
+    let output = evforge(&["inspect", path.to_str().unwrap(), "--packets", "--limit", "2"]);
+    assert_eq!(text(&output.stdout).matches("\npacket 2: ").count(), 1, "{}", text(&output.stdout));
 }
 
 #[test]

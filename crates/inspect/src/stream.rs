@@ -1,0 +1,163 @@
+//! One stream: the packets of one format, and one ESS type, from one source to one port.
+
+use crate::configurations::{shipped_for, shipped_for_ess, with_key};
+use crate::content::Content;
+use crate::report::{Line, line, named_counts};
+use evforge_core::packet::Packet;
+use evforge_core::quantity::grouped;
+use evforge_wire::recognise::Format;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What makes a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamKey {
+    /// The address of the sender; 0.0.0.0 where the input does not say.
+    pub source: IpAddr,
+    /// The UDP port that it sends to; 0 where the input does not say.
+    pub port: u16,
+    /// The format; none if it is unknown.
+    pub format: Option<Format>,
+    /// The type in the header of the ESS readout.
+    pub ess_type: Option<u8>,
+}
+
+/// A stream and what is in it.
+#[derive(Debug)]
+pub struct Stream {
+    /// Which one it is.
+    pub key: StreamKey,
+    /// Its packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that the capture has cut.
+    pub cut: u64,
+    /// Packets that cannot be decoded, by the reason.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Packets of the same source and port that are not of this format, where it has no signature: by what they are like.
+    pub disagreeing: BTreeMap<&'static str, u64>,
+    /// What is in the packets.
+    pub content: Content,
+}
+
+impl Stream {
+    /// A stream without packets.
+    pub(crate) fn new(key: StreamKey) -> Self {
+        Self {
+            key,
+            packets: 0,
+            bytes: 0,
+            cut: 0,
+            faults: BTreeMap::new(),
+            disagreeing: BTreeMap::new(),
+            content: Content::new(key.format),
+        }
+    }
+
+    /// Takes a packet, which cannot be decoded if there is a `fault`.
+    pub(crate) fn take(&mut self, packet: &Packet<'_>, fault: Option<&'static str>) {
+        self.packets += 1;
+        self.bytes += packet.bytes.len() as u64;
+        if packet.is_cut() {
+            self.cut += 1;
+        } else if let Some(fault) = fault {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        self.content.take(packet);
+    }
+
+    /// Whence and whereto: "10.0.0.2 to port 9000".
+    pub fn route(&self) -> String {
+        if self.key.source.is_unspecified() && self.key.port == 0 {
+            return "sender and port are not in the file".to_owned();
+        }
+        format!("{} to port {}", self.key.source, self.key.port)
+    }
+
+    /// What it is: "ESS readout, header version 1, type 0x44 NMX: VMM3a records of 20 bytes".
+    pub fn title(&self) -> String {
+        match (&self.content, self.key.format) {
+            (Content::Ess(content), _) => format!("ESS readout, {}", content.title()),
+            (_, Some(format)) => format.name().to_owned(),
+            (_, None) => "unknown".to_owned(),
+        }
+    }
+
+    /// The shipped configurations that read it, the likeliest first.
+    pub fn shipped(&self) -> &'static [&'static str] {
+        match (&self.content, self.key.format) {
+            (Content::Ess(content), _) => shipped_for_ess(content.detector_type(), content.records()),
+            (_, Some(format)) => shipped_for(format),
+            (_, None) => &[],
+        }
+    }
+
+    /// What to do with it: the configuration that fits, or why there is none.
+    pub fn advice(&self) -> String {
+        if let Some((first, others)) = self.shipped().split_first() {
+            let mut text = (*first).to_owned();
+            for other in others {
+                text += &format!(", or {other}");
+            }
+            if let Some(key) = self.key.format.and_then(with_key) {
+                text += &format!(", with {key}");
+            }
+            return text;
+        }
+        match (&self.content, self.key.format) {
+            (Content::Ess(content), _) if content.records().are_decoded() => {
+                "no shipped configuration: set ess.type in one of a detector with the same front ends"
+                    .to_owned()
+            }
+            (Content::Ess(content), _) => {
+                format!("none: evforge does not decode {}", content.records().name())
+            }
+            (_, Some(Format::Numbered)) => "no detector: `evforge receive` takes them".to_owned(),
+            (_, Some(Format::DropP1)) => "no detector: `evforge drop receive` takes them".to_owned(),
+            _ => "none: no format that evforge knows".to_owned(),
+        }
+    }
+
+    /// For people: the title and what follows it.
+    pub fn lines(&self) -> Vec<Line> {
+        let mut packets = format!("{} ({} bytes)", grouped(self.packets), grouped(self.bytes));
+        if self.cut > 0 {
+            packets += &format!(", {} of them cut by the capture", grouped(self.cut));
+        }
+        let mut lines = vec![line("packets", packets)];
+        if !self.faults.is_empty() {
+            let faults = self.faults.iter().map(|(fault, count)| format!("{}: {fault}", grouped(*count)));
+            lines.push(line("damaged", faults.collect::<Vec<_>>().join("; ")));
+        }
+        if !self.disagreeing.is_empty() {
+            lines.push(line("not of this format", named_counts(&self.disagreeing)));
+        }
+        if matches!(self.key.format, Some(Format::CaenRecords)) {
+            let text = "by its lengths and channels alone: this format has no signature";
+            lines.push(line("recognised", text));
+        }
+        lines.extend(self.content.lines());
+        lines.push(line("fits", self.advice()));
+        lines
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "source": self.key.source.to_string(),
+            "port": self.key.port,
+            "format": self.key.format.map_or("unknown", Format::name),
+            "title": self.title(),
+            "packets": self.packets,
+            "bytes": self.bytes,
+            "cut": self.cut,
+            "damaged": self.faults,
+            "not_of_this_format": self.disagreeing,
+            "content": self.content.json(),
+            "configurations": self.shipped(),
+            "advice": self.advice(),
+        })
+    }
+}
