@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::configuration::{read_configuration, read_with_library};
 use crate::input::open_until;
+use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans, Outputs};
 use crate::progress::ProgressDisplay;
@@ -14,7 +15,7 @@ use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
-use evforge_core::run_state::RunState;
+use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
@@ -185,11 +186,14 @@ fn run_capture(
         samples: outputs.samples.take(),
         stop,
     };
-    let report = run.run(|progress| {
+    let mut report = run.run(|progress| {
         if let Some(display) = &mut display {
             display.show(progress);
         }
     })?;
+    if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
+        report.state.alarms.extend(streams_to_other_ports(input, port));
+    }
     if let Some(display) = display {
         display.finish();
     }

@@ -1,7 +1,9 @@
 //! Forms the events of a capture file, or of another file with packets, as fast as it can.
 
+use crate::expected::Expected;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
+use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
@@ -14,6 +16,7 @@ use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::pulsed::CalendarRule;
+use evforge_core::quantity::grouped;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
@@ -115,6 +118,7 @@ impl CaptureRun<'_> {
             pulses,
             self.monitor,
             self.stop,
+            Misfit::new(&self.config.name, Expected::by(self.config)),
         );
         let input = &self.config.input;
         let mut run = Run {
@@ -194,7 +198,9 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
     fn state(&self, stages: Vec<(&'static str, CounterSnapshot)>) -> RunState {
         let ledger = self.forming.ledger();
         let losses = LossBreakdown::in_the_input(ledger.packets().lost);
+        let alarms = stages.iter().filter_map(|(_, counters)| nothing_taken(counters)).collect();
         let around = Surroundings {
+            alarms,
             elapsed: self.clock.elapsed().saturating_sub(self.started),
             stages,
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
@@ -208,6 +214,22 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.forming.outputs().wants_stop().is_some()
     }
+}
+
+/// The file has frames, and none of them is a packet to be taken: why, in a sentence.
+fn nothing_taken(counters: &CounterSnapshot) -> Option<String> {
+    let frames = counters.value("frames").filter(|&frames| frames > 0)?;
+    if counters.value("packets") != Some(0) {
+        return None;
+    }
+    let skipped = counters.iter().filter(|(info, count)| info.name != "frames" && *count > 0);
+    let reasons =
+        skipped.map(|(info, count)| format!("{}: {}", grouped(count), info.help.trim_end_matches('.')));
+    Some(format!(
+        "no packet was taken from the {} frames of the capture ({}): `evforge inspect` tells what is in it",
+        grouped(frames),
+        reasons.collect::<Vec<_>>().join("; ")
+    ))
 }
 
 fn new_slab(input: &InputSettings) -> PacketSlab {

@@ -1,21 +1,9 @@
 //! Numbers, counters and addresses as reports have them.
 
 use evforge_core::counter::CounterSnapshot;
+pub use evforge_core::quantity::grouped;
 use serde_json::{Map, Value, json};
 use std::net::SocketAddr;
-
-/// A count in groups of three digits.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// A number with three digits and a prefix: 12.3 M.
 pub fn scaled(value: f64) -> String {

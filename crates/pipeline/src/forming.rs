@@ -1,6 +1,7 @@
 //! The forming side of a run: slabs in, batches of events with their pulses out to the outputs.
 
 use crate::latency::{LatencyMeter, LatencySummary};
+use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
@@ -29,6 +30,8 @@ pub(crate) struct Forming<'a> {
     tee: Option<(RecordInlet, Recorder)>,
     /// For live packets: those of a file have arrived long ago.
     latency: Option<LatencyMeter>,
+    /// Whether the input belongs to the configuration.
+    misfit: Misfit,
 }
 
 impl<'a> Forming<'a> {
@@ -40,6 +43,7 @@ impl<'a> Forming<'a> {
         pulses: PulseStageSettings,
         tap: MonitorTap,
         stop: &'a AtomicBool,
+        misfit: Misfit,
     ) -> Self {
         Self {
             detector,
@@ -51,6 +55,7 @@ impl<'a> Forming<'a> {
             monitoring: false,
             tee: None,
             latency: None,
+            misfit,
         }
     }
 
@@ -101,6 +106,7 @@ impl<'a> Forming<'a> {
         }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         self.note_arrival(slab);
+        self.misfit.keep(slab);
         let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         if let Some(meter) = latency {
             meter.begin(slab);
@@ -161,6 +167,11 @@ impl<'a> Forming<'a> {
     /// The state of the input: the detector's ledger, with the counters of the stage that assigns pulses.
     pub(crate) fn ledger(&self) -> DetectorLedger {
         with_pulses(self.detector.ledger(), &self.pulses.counters())
+    }
+
+    /// Why nothing comes of the input, if it does not belong to the configuration.
+    pub(crate) fn misfit_alarm(&self, ledger: &DetectorLedger) -> Option<String> {
+        self.misfit.alarm(ledger)
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture_run;
+mod expected;
 mod figures;
 mod forming;
 pub mod host_needs;
@@ -29,6 +30,7 @@ pub mod latency;
 pub mod live_run;
 pub mod loss_hints;
 pub mod mask_report;
+mod misfit;
 pub mod monitor_tap;
 mod receiving;
 pub mod record_report;

@@ -6,9 +6,11 @@
 //! Wall-clock time decides only when something is *shown*: after a pause, what is already closed is
 //! published. Events themselves depend on the packets alone.
 
+use crate::expected::Expected;
 use crate::figures::listed;
 use crate::forming::Forming;
 use crate::loss_hints::loss_hints;
+use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport};
@@ -199,8 +201,15 @@ impl LiveRun<'_> {
         // Whoever watches is informed with the next state.
         let silent: OnWaiting = Arc::new(|_| {});
         let outputs = OutputSet::start(self.outputs, true, &self.clock, &silent)?;
-        let mut forming =
-            Forming::new(detector, outputs, config.input.events_per_batch, pulses, self.monitor, self.stop);
+        let mut forming = Forming::new(
+            detector,
+            outputs,
+            config.input.events_per_batch,
+            pulses,
+            self.monitor,
+            self.stop,
+            Misfit::new(&config.name, Expected::by(config)),
+        );
         if let Some((writer, queue)) = self.record {
             let (recorder, mut inlets) = Recorder::start(writer, &[config.receive.address.ip()], queue)?;
             // One destination has one inlet.

@@ -20,7 +20,7 @@ pub(crate) struct Surroundings {
     pub(crate) losses: LossBreakdown,
     /// What the pattern of losses suggests.
     pub(crate) hints: Vec<String>,
-    /// What is wrong with receiving.
+    /// What is wrong with receiving, or with the input.
     pub(crate) alarms: Vec<String>,
     /// The file for averaged waveforms, which is no output of events.
     pub(crate) samples: Option<OutputState>,
@@ -28,7 +28,8 @@ pub(crate) struct Surroundings {
 
 /// The state of a run.
 pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
-    let Surroundings { elapsed, stages, losses, hints, alarms, samples } = around;
+    let Surroundings { elapsed, stages, losses, hints, mut alarms, samples } = around;
+    alarms.extend(forming.misfit_alarm(&ledger));
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
     RunState {

@@ -1,0 +1,160 @@
+//! Says what came where nothing of it could be used: an input that does not belong to the configuration.
+//!
+//! A few packets are kept from the beginning. As long as readouts are placed nobody looks at them. Where none are, or next to
+//! none, they are recognised, and an alarm says what they are and which shipped configuration reads them.
+//!
+//! | packets | readouts | alarm |
+//! |---|---|---|
+//! | of another format or type | none placed, or nearly none | names what came and the configuration that fits |
+//! | of this format | no packet could be used | names the reasons |
+//! | of this format | at least half of them impossible, or of channels that are not configured, and none placed | names the front ends that sent |
+//! | of this format | none, or discarded as configured (thresholds, masks) | none: heartbeats and calibrations are no fault |
+
+use crate::expected::Expected;
+use evforge_core::counter::{Law, Role};
+use evforge_core::ledger::DetectorLedger;
+use evforge_core::packet::PacketSlab;
+use evforge_core::quantity::grouped;
+use evforge_core::run_state::{Discard, LedgerTotals, discards};
+use evforge_inspect::stream::Stream;
+use evforge_inspect::survey::{Findings, Survey};
+
+/// Packets that are kept, those of the first slab among them, and bytes of the largest.
+const PACKETS: usize = 32;
+const OF_FIRST_SLAB: usize = 8;
+const LARGEST: usize = 9216;
+/// Streams and reasons that an alarm names.
+const NAMED: usize = 3;
+/// Of garbage that has no signature (CAEN records) a part is placed by chance: one readout in so many is more than that.
+const BY_CHANCE: u64 = 10;
+/// Readouts that are discarded for a reason that begins so are not of this wiring, or no readouts at all.
+const NOT_OURS: [&str; 5] = ["unmapped_", "impossible_", "wrong_", "unknown_", "no_such_"];
+
+/// Watches over whether the input belongs to the configuration.
+#[derive(Debug)]
+pub(crate) struct Misfit {
+    configuration: String,
+    expected: Expected,
+    sample: PacketSlab,
+}
+
+impl Misfit {
+    /// For the configuration of this name.
+    pub(crate) fn new(configuration: &str, expected: Expected) -> Self {
+        let configuration = configuration.to_owned();
+        Self { configuration, expected, sample: PacketSlab::new(PACKETS, PACKETS * LARGEST) }
+    }
+
+    /// Keeps packets, as long as there are not enough: several of the first slab, and one of each further one.
+    #[inline]
+    pub(crate) fn keep(&mut self, slab: &PacketSlab) {
+        if self.sample.len() < PACKETS {
+            self.keep_some(slab);
+        }
+    }
+
+    #[cold]
+    fn keep_some(&mut self, slab: &PacketSlab) {
+        let count = if self.sample.is_empty() { OF_FIRST_SLAB } else { 1 };
+        for packet in slab.batch().iter().filter(|packet| packet.bytes.len() <= LARGEST).take(count) {
+            self.sample.push(packet.bytes, packet.original_length as usize, packet.origin);
+        }
+    }
+
+    /// What is wrong, in a sentence; none if nothing is.
+    pub(crate) fn alarm(&self, ledger: &DetectorLedger) -> Option<String> {
+        if self.expected == Expected::Anything || self.sample.is_empty() {
+            return None;
+        }
+        let totals = LedgerTotals::of(ledger);
+        let sum = |wanted: Role| {
+            let counters = ledger.counters.iter().filter(|(info, _)| info.role == wanted);
+            counters.map(|(_, count)| count).sum::<u64>()
+        };
+        // Values of integrating monitors are in their place, too, though they are no hits.
+        let placed = totals.hits + sum(Role::Leaves(Law::Readouts));
+        let is_unused = sum(Role::Discarded(Law::Packets)) >= totals.packets;
+        let is_fine =
+            placed.saturating_mul(BY_CHANCE) >= totals.readouts.max(1) && !(is_unused && placed == 0);
+        if totals.packets == 0 || is_fine {
+            return None;
+        }
+        let findings = self.findings();
+        if !findings.streams.iter().any(|stream| self.expected.reads(stream)) {
+            return Some(self.another(&findings));
+        }
+        let of = |law: Law| {
+            discards(ledger).into_iter().filter(move |found| found.of == law.name() && found.count > 0)
+        };
+        if is_unused {
+            let reasons = most(of(Law::Packets).collect());
+            return Some(format!(
+                "none of the {} packets could be used: {reasons}. What came: {}",
+                grouped(totals.packets),
+                self.came(&findings)
+            ));
+        }
+        let strange: Vec<Discard> = of(Law::Readouts)
+            .filter(|found| NOT_OURS.iter().any(|start| found.reason.starts_with(start)))
+            .collect();
+        let is_strange = 2 * strange.iter().map(|found| found.count).sum::<u64>() >= totals.readouts.max(1);
+        (placed == 0 && is_strange).then(|| {
+            format!(
+                "none of the {} readouts could be placed by the configuration {}: {}. What came: {}. `evforge inspect FILE \
+                 --config-skeleton NEW.toml` writes a configuration with these front ends",
+                grouped(totals.readouts),
+                self.configuration,
+                most(strange),
+                self.came(&findings)
+            )
+        })
+    }
+
+    /// The packets that were kept are of other formats or types.
+    fn another(&self, findings: &Findings) -> String {
+        let streams = findings.streams.iter().take(NAMED).map(|stream| {
+            let fits = match stream.shipped() {
+                [] => stream.advice(),
+                _ => format!("read it with {}", stream.advice()),
+            };
+            format!("{} ({}): {fits}", stream.title(), stream.route())
+        });
+        format!(
+            "the input does not belong to the configuration {}, which reads {}. What came: {}",
+            self.configuration,
+            self.expected.in_words(),
+            streams.collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    /// The streams with their front ends.
+    fn came(&self, findings: &Findings) -> String {
+        let named = |stream: &Stream| {
+            let places = stream.content.places();
+            let places = if places.is_empty() { places } else { format!(", {places}") };
+            let lost = if stream.key.source.is_unspecified() && stream.key.port == 0 {
+                "; .pkts files do not say who sent: where senders matter, use pcapng"
+            } else {
+                ""
+            };
+            format!("{} ({}{places}{lost})", stream.title(), stream.route())
+        };
+        findings.streams.iter().take(NAMED).map(named).collect::<Vec<_>>().join("; ")
+    }
+
+    fn findings(&self) -> Findings {
+        let mut survey = Survey::default();
+        self.sample.batch().iter().for_each(|packet| survey.take(&packet));
+        survey.finish()
+    }
+}
+
+/// The reasons for which most was discarded: "5 unmapped_ring (Readouts of …)".
+fn most(mut discards: Vec<Discard>) -> String {
+    discards.sort_by_key(|found| std::cmp::Reverse(found.count));
+    let named = discards.iter().take(NAMED);
+    let named = named.map(|found| {
+        format!("{} {} ({})", grouped(found.count), found.reason, found.help.trim_end_matches('.'))
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
