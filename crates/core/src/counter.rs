@@ -203,7 +203,7 @@ impl CounterSnapshot {
     pub fn merge(mut self, other: &CounterSnapshot) -> Self {
         for (info, value) in other.iter() {
             let same = |own: &&CounterInfo| (own.name, own.role) == (info.name, info.role);
-            let place = self.infos.iter().position(|own| same(&own));
+            let place = self.infos.iter().position(same);
             match place.and_then(|place| self.values.get_mut(place)) {
                 Some(own) => *own += value,
                 None => {

@@ -10,8 +10,8 @@
 
 use evforge_lab::benchmark::yardstick;
 use evforge_wire::ess::{
-    EssHeader, EssPacket, EssTime, HeaderRelaxations, HeaderRules, RecordRules, Vmm3aFields, Vmm3aPayload,
-    Vmm3aReadout, detector_type,
+    EssHeader, EssPacket, EssTime, HeaderRules, RecordRules, Vmm3aFields, Vmm3aPayload, Vmm3aReadout,
+    detector_type,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -206,7 +206,6 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
             losses,
             samples: self.samples.map(SampleWriting::state),
-            ..Surroundings::default()
         };
         compose(&self.forming, ledger, around)
     }

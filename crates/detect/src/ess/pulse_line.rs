@@ -369,17 +369,20 @@ mod tests {
         TimedEvent { time, pixel_id: 1 }
     }
 
+    /// Pulses, or none, with the times of their events.
+    type OfPulses = Vec<(Option<u64>, Vec<u64>)>;
+
     /// All that comes out of batches for `capacity` events: pulses with their events.
     fn filed(
         pulses: &[DataTime],
         formed: &[TimedEvent],
         capacity: usize,
         one_by_one: bool,
-    ) -> (Vec<(Option<u64>, Vec<u64>)>, FilingCounters) {
+    ) -> (OfPulses, FilingCounters) {
         let mut line = PulseLine::new(1000);
         pulses.iter().for_each(|&(epoch, time)| line.add(epoch, time));
         let mut events = EventBatch::new(capacity);
-        let mut out: Vec<(Option<u64>, Vec<u64>)> = Vec::new();
+        let mut out = OfPulses::new();
         let mut deliver = |events: &mut EventBatch| {
             for (pulse, range) in events.by_pulse() {
                 if out.last().is_none_or(|(last, _)| *last != pulse) {

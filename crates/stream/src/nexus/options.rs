@@ -272,7 +272,8 @@ impl NexusOptions {
                     "the pixels of beam monitor `{name}` do not follow those of the detector"
                 ));
             }
-            if !plan.alongside && !(is_inside(pixels.start) && is_inside(pixels.end - 1)) {
+            let lies_inside = is_inside(pixels.start) && is_inside(pixels.end - 1);
+            if !plan.alongside && !lies_inside {
                 return complain(format!("the pixels of beam monitor `{name}` lie outside the geometry"));
             }
             let overlaps = |other: &&BeamMonitorPlan| {

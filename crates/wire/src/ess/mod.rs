@@ -25,6 +25,7 @@ mod header;
 mod monitor_kind;
 mod payload;
 mod record;
+mod record_rules;
 mod relaxations;
 mod time;
 mod vmm3a;
@@ -34,6 +35,7 @@ pub use encoder::EssEncoder;
 pub use header::{EssPacket, HeaderFault, HeaderRules, Numbering};
 pub use payload::{RaggedPayload, RecordPayload};
 pub use record::RecordWords;
+pub use record_rules::RecordRules;
 pub use relaxations::HeaderRelaxations;
 pub use time::{EssClock, EssTime};
 pub use vmm3a::{RecordFault, Vmm3aPayload, Vmm3aReadout};
@@ -78,22 +80,3 @@ const UDP_HEADER: usize = 8;
 
 /// The length field of a record as some boards of 2021 to 2024 wrote it: in bits.
 const LENGTH_IN_BITS: u16 = 8 * LENGTH;
-
-/// Rules of records that may be relaxed (section 2 and section 2.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct RecordRules {
-    /// Accept 160, the length in bits, as well as the length of 20 bytes: what some boards of 2021 to 2024 sent.
-    pub length_in_bits: bool,
-    /// Accept amplitudes above 1023, as the reference does for VMM3a chips that read a monitor.
-    pub any_adc: bool,
-    /// How many ticks a time may have.
-    pub clock: EssClock,
-}
-
-impl RecordRules {
-    /// Whether a record may state this length.
-    #[inline(always)]
-    fn allows_length(self, length: u16) -> bool {
-        length == LENGTH || (self.length_in_bits && length == LENGTH_IN_BITS)
-    }
-}
