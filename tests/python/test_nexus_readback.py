@@ -179,7 +179,8 @@ def monitors(path, expected):
         for number, monitor in enumerate(expected, start=1):
             group = entry[monitor["name"]]
             assert group.attrs["signal"] == "data" and list(group.attrs["axes"]) == ["time_of_flight"]
-            assert group["data"].dtype == np.int64 and list(group["data"][()]) == monitor["counts"]
+            dtype = np.float64 if monitor["kind"] == "integrating" else np.int64
+            assert group["data"].dtype == dtype and list(group["data"][()]) == monitor["counts"]
             edges = group["time_of_flight"]
             assert edges.dtype == np.float64 and edges.attrs["units"] == "ns"
             assert np.allclose(edges[()], monitor["edges"], rtol=1e-12, atol=0)
