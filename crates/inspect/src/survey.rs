@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 /// Streams that are told apart.
-pub const MOST_STREAMS: usize = 512;
+pub const MOST_STREAMS: usize = 256;
 
 /// Formats in the order of their numbers in a [`Code`].
 const FORMATS: [Format; 13] = [

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Digitisers that are told apart: a number of 32 bits may be anything.
-const MOST: usize = 1024;
+const MOST: usize = 256;
 
 /// What one digitizer has sent.
 #[derive(Debug)]

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Beam monitors that are told apart.
 const MOST_MONITORS: usize = 1024;
+/// Front ends of records that are not decoded, and may have any number.
+const MOST_FENS: usize = 1024;
 /// Lengths in bits are looked into.
 const RULES: RecordRules = RecordRules { length_in_bits: true, any_adc: false, clock: EssClock::ESS };
 /// Fractions of a second up to here are of another clock (88 886 504 was seen), larger ones are damage.
@@ -56,8 +58,8 @@ pub struct EssReadouts {
     pub vmms: BTreeMap<VmmPlace, VmmSeen>,
     /// Sound ones of beam monitors.
     pub monitors: BTreeMap<MonitorPlace, MonitorSeen>,
-    /// Those of monitors that are not told apart any more.
-    pub monitors_not_kept: u64,
+    /// Those of monitors and front ends that are not told apart any more.
+    pub not_kept: u64,
     /// Those that are not decoded, by ring and FEN.
     pub not_decoded: BTreeMap<(u8, u8), u64>,
     /// Those with a fault, by its name.
@@ -136,7 +138,7 @@ impl EssReadouts {
         let Some(kind) = readout.kind() else { return };
         let place = (readout.ring(), readout.fen(), readout.channel(), kind.to_byte());
         if self.monitors.len() >= MOST_MONITORS && !self.monitors.contains_key(&place) {
-            self.monitors_not_kept += 1;
+            self.not_kept += 1;
             return;
         }
         let seen = self.monitors.entry(place).or_default();
@@ -157,7 +159,12 @@ impl EssReadouts {
         for record in payload.chunks_exact(size) {
             self.count += 1;
             // Every record begins with fibre and FEN.
-            *self.not_decoded.entry((record[0] / 2, record[1])).or_default() += 1;
+            let place = (record[0] / 2, record[1]);
+            if self.not_decoded.len() < MOST_FENS || self.not_decoded.contains_key(&place) {
+                *self.not_decoded.entry(place).or_default() += 1;
+            } else {
+                self.not_kept += 1;
+            }
         }
     }
 
@@ -196,8 +203,8 @@ impl EssReadouts {
         for ((ring, fen), count) in &self.not_decoded {
             lines.push(line(format!("ring {ring} FEN {fen}"), format!("{} readouts", grouped(*count))));
         }
-        if self.monitors_not_kept > 0 {
-            let text = format!("{} readouts of further beam monitors", grouped(self.monitors_not_kept));
+        if self.not_kept > 0 {
+            let text = format!("{} readouts of further front ends", grouped(self.not_kept));
             lines.push(line("not told apart", text));
         }
         lines
@@ -230,7 +237,7 @@ impl EssReadouts {
             "fractions_of_another_clock": { "readouts": self.of_another_clock.0, "span": self.of_another_clock.1.ends() },
             "vmms": self.vmms.iter().map(vmm).collect::<Vec<_>>(),
             "beam_monitors": self.monitors.iter().map(monitor).collect::<Vec<_>>(),
-            "beam_monitor_readouts_not_told_apart": self.monitors_not_kept,
+            "not_told_apart": self.not_kept,
             "not_decoded": self.not_decoded.iter().map(other).collect::<Vec<_>>(),
         })
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Flows that are told apart.
-const MOST: usize = 256;
+const MOST: usize = 64;
 
 /// Flows with their numbers.
 #[derive(Debug)]
