@@ -31,7 +31,7 @@ pub fn shipped_for_ess(detector_type: u8, records: EssRecords) -> &'static [&'st
             types::FREIA => &["configs/freia.toml", "configs/amor-ess.toml"],
             types::TBLMB => &["configs/tblmb.toml"],
             types::ESTIA => &["configs/estia.toml"],
-            types::TREX => &["configs/trex.toml", "configs/let.toml"],
+            types::TREX => &["configs/trex.toml"],
             // The demonstrator at LET sends the type of LOKI.
             types::LOKI => &["configs/let.toml"],
             types::CBM | types::BEER => &["configs/beam-monitors.toml"],

@@ -100,12 +100,13 @@ impl Misfit {
         let is_strange = 2 * strange.iter().map(|found| found.count).sum::<u64>() >= totals.readouts.max(1);
         (placed == 0 && is_strange).then(|| {
             format!(
-                "none of the {} readouts could be placed by the configuration {}: {}. What came: {}. `evforge inspect FILE \
-                 --config-skeleton NEW.toml` writes a configuration with these front ends",
+                "none of the {} readouts could be placed by the configuration {}: {}. What came: {}. Shipped for such packets: \
+                 {}. `evforge inspect FILE --config-skeleton NEW.toml` writes a configuration with these front ends",
                 grouped(totals.readouts),
                 self.configuration,
                 most(strange),
-                self.came(&findings)
+                self.came(&findings),
+                findings.streams.first().map_or_else(String::new, Stream::advice)
             )
         })
     }

@@ -46,7 +46,7 @@ const SIMULATED: &[(&str, &str)] = &[
     ("multigrid", "Mesytec VMMR behind an SIS3153"),
     ("multigrid-cncs", "Multi-Grid demonstrator at CNCS (2016)"),
     ("trex", "type 0x40 TREX: VMM3a records"),
-    ("let", ": VMM3a records"),
+    ("let", "type 0x30 LOKI: VMM3a records"),
     ("multiblade", "CAEN records of 8 bytes (2018)"),
     ("multiblade-50", "CAEN jadaq 1.3"),
     ("freia", "type 0x48 FREIA (AMOR sends it too): VMM3a records"),
