@@ -161,7 +161,7 @@ const LARGEST_DENOMINATOR: u64 = 720_720;
 ///
 /// Sums are whole numbers of parts: [`BeamMonitorData::denominator`] parts make one. It is 1 for events. An integrating
 /// monitor sends sums over several samples, of which each readout adds the mean: the denominator grows to the least
-/// common multiple of all numbers of samples, so that nothing is rounded. (Beyond [`LARGEST_DENOMINATOR`] what does not
+/// common multiple of all numbers of samples, so that nothing is rounded. (Beyond 720 720 what does not
 /// make a whole part is carried over to the next readout with as many samples.)
 ///
 /// The law: `total = sum of counts + below + above`.

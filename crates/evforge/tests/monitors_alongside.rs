@@ -67,7 +67,9 @@ fn add_monitor(from: &Path, to: &Path) -> u64 {
             let mut bytes = Vec::new();
             header.write_packet(records.as_flattened(), &mut bytes);
             let original_length = bytes.len() as u32;
-            writer.write(&Packet { bytes: &bytes, original_length, origin: PacketOrigin::default() }).unwrap();
+            writer
+                .write(&Packet { bytes: &bytes, original_length, origin: PacketOrigin::default() })
+                .unwrap();
             pulses += 1;
         }
         if fill == Fill::End {
@@ -102,12 +104,18 @@ fn a_detector_and_its_monitors_are_one_run_one_report_and_one_file() {
     let neutrons = pulses * u64::from(NEUTRONS);
     let number = |stream: &Value, key: &str| stream[key].as_u64().unwrap();
     assert_eq!(number(&stream, "events"), number(&without, "events") + neutrons);
-    assert_eq!((number(&stream, "unaccounted"), &stream["time_source"]["healthy"]), (0, &Value::Bool(true)), "{said}");
+    assert_eq!(
+        (number(&stream, "unaccounted"), &stream["time_source"]["healthy"]),
+        (0, &Value::Bool(true)),
+        "{said}"
+    );
     assert_eq!(stream["beam_monitors"][0]["total"], neutrons);
     assert!(!said.contains("ALARM"), "{said}");
     assert!(said.contains("output queue 0, beam monitors") || said.contains("output queue 0"), "{said}");
 
-    let Some(python) = python("a_detector_and_its_monitors_are_one_run_one_report_and_one_file") else { return };
+    let Some(python) = python("a_detector_and_its_monitors_are_one_run_one_report_and_one_file") else {
+        return;
+    };
     let output = Command::new(python).args(["-c", READ]).arg(&nexus).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();

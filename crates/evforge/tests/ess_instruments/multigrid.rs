@@ -36,7 +36,7 @@ pub(crate) fn trex() -> Neutrons {
 pub(crate) fn let_demonstrator() -> Neutrons {
     let pixel = |place| pixel([12, 51], place);
     Neutrons {
-        detector_type: detector_type::TREX,
+        detector_type: detector_type::LOKI,
         neutrons: vec![
             // Ring 1 has the first half of the wires: channel 33 is wire 0, at the far end of a vessel upside down.
             Neutron { signals: signals(2, 0, &[(2, 33, 300), (0, 0, 100)]), pixel: pixel([11, 50, 0]) },

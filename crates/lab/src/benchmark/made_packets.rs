@@ -26,6 +26,8 @@ pub fn made_packets(config: &Config) -> Result<MadePackets, SimulationError> {
         // Their cassettes and columns are read side by side.
         DetectorSettings::EssMultiBlade(_) | DetectorSettings::EssMultiGrid(_) => (560_000, 7),
         DetectorSettings::Sonde(_) => (2_000_000, 7),
+        // Clusters of a sector that are near in time are one event, wherever they are.
+        DetectorSettings::EssGdGem(_) => (56_000, 21),
         // A panel of a Gd-GEM is a single module, and so is a demonstrator.
         _ => (84_000, 14),
     };

@@ -3,7 +3,7 @@
 /// A format that packets can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// ESS readout, header version 0 or 1; the type and the records are told by [`look_at_ess`].
+    /// ESS readout, header version 0 or 1; the type and the records are told by [`super::look_at_ess`].
     Ess,
     /// SRS with VMM2.
     SrsVmm2,
