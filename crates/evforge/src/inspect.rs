@@ -138,6 +138,14 @@ fn write_skeletons(findings: &Findings, file: &Path) -> Result<bool, CommandErro
             continue;
         }
         let path = if written.len() > 1 { numbered(file, number) } else { file.to_owned() };
+        // Somebody may have put in what packets do not tell.
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Err(format!(
+                "{} exists, and may have been edited: name another file for the configuration, or remove this one",
+                path.display()
+            )
+            .into());
+        }
         write_file("the configuration", &path, skeleton.text.as_bytes())?;
         eprintln!("{}: a configuration for {}", path.display(), skeleton.title);
     }

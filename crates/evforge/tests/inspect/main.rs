@@ -123,6 +123,7 @@ fn is_named_and_wired(capture: &Path, named: &str, configuration: &Path, folder:
     assert!(for_people.contains(named), "{what}: {for_people}");
 
     let skeleton = folder.join("skeleton.toml");
+    let _of_the_capture_before = std::fs::remove_file(&skeleton);
     evforge(&["inspect", in_text(capture), "--config-skeleton", in_text(&skeleton)]);
     let written = std::fs::read_to_string(&skeleton).expect("a skeleton");
     let format = streams[0]["format"].as_str().unwrap_or_default();

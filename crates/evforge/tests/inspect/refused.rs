@@ -72,6 +72,12 @@ fn a_detector_and_its_beam_monitors_on_one_port_share_a_configuration() {
     );
     assert!(written.contains("[ess_beam_monitors]\ntype = 0x10\nring = 11"), "{written}");
     assert_eq!(placed(&file, &capture, folder.path()), (96, 8), "{written}");
+
+    // What is there may have been edited.
+    std::fs::write(&file, "edited").unwrap();
+    let output = evforge_any(&["inspect", in_text(&capture), "--config-skeleton", in_text(&file)]);
+    assert!(output.status.code() == Some(1) && text(&output.stderr).contains("amor.toml exists"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "edited");
 }
 
 /// As at a desk with two detectors: each has a file of its own.
