@@ -5,6 +5,7 @@ use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
+use evforge_detect::ess::EssSettings;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::packet::SimulatedPacket;
@@ -12,6 +13,7 @@ use evforge_sim::simulation::{Simulated, Simulation, SimulationError, Simulation
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
 use evforge_sim::{gdgem, multiblade, multigrid};
+use evforge_wire::ess::TICKS_PER_SECOND;
 use std::path::Path;
 
 /// The simulation of the configured detector, with its own `[simulation]`.
@@ -45,7 +47,25 @@ pub fn simulation_with(
     Simulation::new(settings, config.pulses, detector, readout)
 }
 
+/// Simulated front ends of the ESS readout count by the clock of the ESS.
+fn has_ess_clock(ess: &EssSettings) -> Result<(), SimulationError> {
+    if ess.header.clock.ticks_per_second == TICKS_PER_SECOND {
+        return Ok(());
+    }
+    let problem = format!(
+        "simulated front ends count {TICKS_PER_SECOND} ticks per second, and ess.clock says {}: leave it out for simulations",
+        ess.header.clock.ticks_per_second
+    );
+    Err(SimulationError(problem))
+}
+
 fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
+    match &config.detector {
+        DetectorSettings::EssGdGem(of) => has_ess_clock(&of.ess)?,
+        DetectorSettings::EssMultiGrid(of) => has_ess_clock(&of.ess)?,
+        DetectorSettings::EssMultiBlade(of) => has_ess_clock(&of.ess)?,
+        _ => {}
+    }
     Ok(match &config.detector {
         DetectorSettings::GdGem(of) => gdgem::srs(of, settings.gdgem),
         DetectorSettings::EssGdGem(of) => gdgem::ess(of, settings.gdgem, config.pulses)?,
@@ -181,6 +201,18 @@ mod tests {
         let other = image(&["simulation.beam.image.png=pictures/dog.png"]);
         assert_eq!(other, Ok(ImageSettings::Png(folder.join("pictures/dog.png"))));
         assert_eq!(image(&["simulation.beam.image=flat"]), Ok(ImageSettings::Flat));
+    }
+
+    #[test]
+    fn another_clock_of_the_ess_readout_is_not_simulated() {
+        let text = include_str!("../../../configs/nmx.toml");
+        let with = |clock: &str| {
+            let overrides = [format!("ess.clock={clock}")];
+            let config = Config::parse(Path::new("nmx.toml"), text, &overrides).unwrap();
+            simulation(&config).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("88.0525MHz"), Ok(()));
+        assert!(with("88.9MHz").unwrap_err().contains("ess.clock says 88900000: leave it out"));
     }
 
     #[test]
