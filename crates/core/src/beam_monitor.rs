@@ -8,7 +8,7 @@
 use crate::event::PixelId;
 use crate::quantity::TimeSpan;
 use crate::settings::RefusedValue;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a beam monitor sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -154,6 +154,16 @@ impl BeamMonitorPlan {
     }
 }
 
+/// A sum of a beam monitor, in JSON a number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum MonitorSum {
+    /// A whole number.
+    Whole(u64),
+    /// The nearest floating-point number to one that is not whole.
+    Fraction(f64),
+}
+
 /// Largest denominator that sums are kept with: whole numbers of every part from a half to a sixteenth.
 const LARGEST_DENOMINATOR: u64 = 720_720;
 
@@ -279,9 +289,13 @@ impl BeamMonitorData {
         parts as f64 / self.denominator as f64
     }
 
-    /// The value of a sum in parts, if it is a whole number.
-    pub fn whole_value(&self, parts: u64) -> Option<u64> {
-        parts.is_multiple_of(self.denominator).then(|| parts / self.denominator)
+    /// As [`BeamMonitorData::value`], a whole number where it is one: for reports.
+    pub fn sum(&self, parts: u64) -> MonitorSum {
+        if parts.is_multiple_of(self.denominator) {
+            MonitorSum::Whole(parts / self.denominator)
+        } else {
+            MonitorSum::Fraction(self.value(parts))
+        }
     }
 
     /// Sums per bin of time of flight, in parts: numbers of events, or sums of the values of an integrating monitor.

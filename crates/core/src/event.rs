@@ -77,20 +77,20 @@ impl EventBatch {
     /// and changes nothing, if there is no room for a pulse: then the batch is full.
     #[must_use]
     pub fn begin_pulse(&mut self, time_ns: u64) -> bool {
-        let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
-        if has_room {
-            self.pulses.push(PulseStart { time_ns: Some(time_ns), first_event: self.used });
-        }
-        has_room
+        self.begin(Some(time_ns))
     }
 
     /// Ends the pulse: the events appended from here on belong to none. Returns false, and changes nothing, if there is
     /// no room for that: then the batch is full.
     #[must_use]
     pub fn end_pulse(&mut self) -> bool {
+        self.begin(None)
+    }
+
+    fn begin(&mut self, time_ns: Option<u64>) -> bool {
         let has_room = self.pulses.len() < Self::pulse_capacity(self.capacity());
         if has_room {
-            self.pulses.push(PulseStart { time_ns: None, first_event: self.used });
+            self.pulses.push(PulseStart { time_ns, first_event: self.used });
         }
         has_room
     }

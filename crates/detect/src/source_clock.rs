@@ -43,8 +43,6 @@ pub struct ClockCounts {
     pub late: u64,
     /// Hits discarded because the next packet did not confirm their jump in time.
     pub refuted: u64,
-    /// Signs of time discarded because they are older than the window allows.
-    pub late_signs: u64,
     /// Signs of time discarded because the next packet did not confirm their jump.
     pub refuted_signs: u64,
     /// Confirmed steps ahead by more than the forward jump.
@@ -60,7 +58,6 @@ impl std::ops::Add for ClockCounts {
         Self {
             late: self.late + other.late,
             refuted: self.refuted + other.refuted,
-            late_signs: self.late_signs + other.late_signs,
             refuted_signs: self.refuted_signs + other.refuted_signs,
             forward_jumps: self.forward_jumps + other.forward_jumps,
             restarts: self.restarts + other.restarts,
@@ -232,7 +229,6 @@ impl<T: Timed> SourceClock<T> {
     #[cold]
     fn count_late(&mut self, plane: usize, hit: T, accepted: &mut impl AcceptedHits<T>) {
         if plane == TIME_SIGN {
-            self.counts.late_signs += 1;
             accepted.late_sign(self.epoch, hit.time());
         } else {
             self.counts.late += 1;
@@ -354,11 +350,15 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Line(Vec<(u32, u64)>);
+    struct Line(Vec<(u32, u64)>, Vec<(u32, u64)>);
 
     impl AcceptedHits for Line {
         fn accept(&mut self, _plane: usize, epoch: u32, hit: Hit) {
             self.0.push((epoch, hit.time));
+        }
+
+        fn late_sign(&mut self, epoch: u32, time: u64) {
+            self.1.push((epoch, time));
         }
     }
 
@@ -479,7 +479,8 @@ mod tests {
         clock.begin_packet((0, 0));
         clock.judge(0, hit(151), &mut line);
         assert_eq!(line.0, [(0, 100), (0, 150), (0, 150), (0, 151)]);
-        let expected = ClockCounts { late: 1, late_signs: 1, refuted_signs: 1, ..Default::default() };
+        let expected = ClockCounts { late: 1, refuted_signs: 1, ..Default::default() };
+        assert_eq!(line.1, [(0, 130)], "a late sign is told");
         assert_eq!((clock.counts(), clock.is_quarantine_open()), (expected, false));
     }
 

@@ -55,22 +55,6 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    const FORMATS: [Format; 13] = [
-        Format::Ess,
-        Format::SrsVmm2,
-        Format::SrsVmm3Of2018,
-        Format::SrsVmm3a,
-        Format::Mesytec,
-        Format::Cncs,
-        Format::CaenRecords,
-        Format::JadaqOfJune2018,
-        Format::Jadaq1_3,
-        Format::Sonde,
-        Format::AdcReadout,
-        Format::Numbered,
-        Format::DropP1,
-    ];
-
     #[test]
     fn every_configuration_that_is_named_exists_and_every_shipped_one_is_named() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -79,7 +63,7 @@ mod tests {
                 .into_iter()
                 .flat_map(move |records| shipped_for_ess(detector_type, records))
         });
-        let named: Vec<&str> = FORMATS.into_iter().flat_map(shipped_for).chain(ess).copied().collect();
+        let named: Vec<&str> = Format::ALL.into_iter().flat_map(shipped_for).chain(ess).copied().collect();
         for name in &named {
             assert!(root.join(name).is_file(), "{name} is named and does not exist");
         }

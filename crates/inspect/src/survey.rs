@@ -16,24 +16,7 @@ use std::net::IpAddr;
 /// Streams that are told apart.
 pub const MOST_STREAMS: usize = 256;
 
-/// Formats in the order of their numbers in a [`Code`].
-const FORMATS: [Format; 13] = [
-    Format::Ess,
-    Format::SrsVmm2,
-    Format::SrsVmm3Of2018,
-    Format::SrsVmm3a,
-    Format::Mesytec,
-    Format::Cncs,
-    Format::Jadaq1_3,
-    Format::JadaqOfJune2018,
-    Format::CaenRecords,
-    Format::Sonde,
-    Format::AdcReadout,
-    Format::Numbered,
-    Format::DropP1,
-];
-
-/// How certain a packet is of each format, two bits for each; 0 if it is of none.
+/// How certain a packet is of each format, two bits for each in the order of [`Format::ALL`]; 0 if it is of none.
 type Code = u32;
 
 /// Packets of one source and port by their codes.
@@ -147,7 +130,7 @@ fn possible(candidates: &Candidates) -> impl Iterator<Item = Candidate> + use<> 
 }
 
 fn shift(format: Format) -> u32 {
-    2 * FORMATS.iter().position(|other| *other == format).unwrap_or(0) as u32
+    2 * Format::ALL.iter().position(|other| *other == format).unwrap_or(0) as u32
 }
 
 fn code_of(candidate: Candidate) -> Code {
@@ -172,7 +155,7 @@ fn settle(streams: &mut BTreeMap<StreamKey, Stream>, source: IpAddr, port: u16, 
         // A signature is worth as much as ten packets without one.
         let weight = |code: Code, format| [0, 1, 3, 10][certainty(code, format) as usize];
         let score = |format| left.iter().map(|(code, count)| count * weight(*code, format)).sum::<u64>();
-        let best = FORMATS.into_iter().rev().max_by_key(|format| score(*format));
+        let best = Format::ALL.into_iter().rev().max_by_key(|format| score(*format));
         let Some(best) = best.filter(|format| score(*format) > 0) else { break };
         let is_signed = left.keys().any(|code| certainty(*code, best) == 3);
         let packets: u64 = left.iter().filter(|(code, _)| certainty(**code, best) > 0).map(|(_, n)| n).sum();

@@ -9,7 +9,7 @@ use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::skipped_frames;
 use crate::time_source;
-use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
 use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards};
@@ -290,17 +290,13 @@ fn masked_json(masked: &MaskedChannel) -> Value {
 
 /// The sums of a beam monitor, without its histogram.
 fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
-    let sum = |parts: u64| match monitor.whole_value(parts) {
-        Some(whole) => json!(whole),
-        None => json!(monitor.value(parts)),
-    };
     json!({
         "name": monitor.plan().name,
         "kind": monitor.plan().kind.name(),
         "unit": monitor.plan().kind.unit(),
-        "total": sum(monitor.total()),
-        "below": sum(monitor.below()),
-        "above": sum(monitor.above()),
+        "total": monitor.sum(monitor.total()),
+        "below": monitor.sum(monitor.below()),
+        "above": monitor.sum(monitor.above()),
         "readouts": monitor.readouts(),
         "pulses": monitor.pulses(),
     })
@@ -308,9 +304,9 @@ fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
 
 fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
     let plan = monitor.plan();
-    let sum = |parts: u64| match monitor.whole_value(parts) {
-        Some(whole) => grouped(whole),
-        None => format!("{:.3}", monitor.value(parts)),
+    let sum = |parts: u64| match monitor.sum(parts) {
+        MonitorSum::Whole(whole) => grouped(whole),
+        MonitorSum::Fraction(value) => format!("{value:.3}"),
     };
     let (total, pulses) = (sum(monitor.total()), grouped(monitor.pulses()));
     let mut text = format!("{}: {total} {} in {pulses} pulses", plan.name, plan.kind.unit());

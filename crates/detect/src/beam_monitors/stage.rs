@@ -3,7 +3,8 @@
 use super::counters::BeamMonitorCounters;
 use super::settings::{BeamMonitorSettings, FENS, MonitorSettings};
 use crate::ess::{
-    EssSettings, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters, ticks,
+    EssSettings, FirstCases, FrontPacket, MonitorNeutron, MonitorReadouts, ReadoutStage, TimeSourceCounters,
+    ticks,
 };
 use crate::event_order::TimedEvent;
 use crate::packet_gate::Discard;
@@ -18,8 +19,6 @@ use evforge_wire::ess::{EssPacket, RecordRules};
 
 /// Channels of a FEN.
 const CHANNELS: usize = 256;
-/// Channels without a monitor that are named.
-const MOST_NAMED: usize = 6;
 /// No monitor is at this channel.
 const NO_MONITOR: u8 = u8::MAX;
 
@@ -51,7 +50,7 @@ pub struct MonitorStage {
     latest_pulse: Option<u64>,
     plan: MonitorPlan,
     /// The first FENs and channels that no monitor is at, with their readouts.
-    unmapped: Vec<(u8, u8, u64)>,
+    unmapped: FirstCases<(u8, u8)>,
     counters: BeamMonitorCounters,
 }
 
@@ -107,7 +106,7 @@ impl MonitorStage {
                 amplitude_bits: u16::BITS,
                 cluster_amplitude_bits: u16::BITS,
             },
-            unmapped: Vec::with_capacity(MOST_NAMED),
+            unmapped: FirstCases::default(),
             counters: BeamMonitorCounters::default(),
         }
     }
@@ -177,13 +176,7 @@ impl MonitorStage {
     #[cold]
     fn count_unmapped(&mut self, readout: MonitorReadout) {
         self.counters.unmapped_channel += 1;
-        let (fen, channel) = (readout.fen(), readout.channel());
-        let known = self.unmapped.iter_mut().find(|known| (known.0, known.1) == (fen, channel));
-        if let Some((_, _, readouts)) = known {
-            *readouts += 1;
-        } else if self.unmapped.len() < MOST_NAMED {
-            self.unmapped.push((fen, channel, 1));
-        }
+        self.unmapped.see((readout.fen(), readout.channel()));
     }
 
     #[cold]
@@ -332,10 +325,10 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
     }
 
     fn notes(&self) -> Vec<String> {
-        let name = |&(fen, channel, readouts): &(u8, u8, u64)| {
+        let name = |&((fen, channel), readouts): &((u8, u8), u64)| {
             format!("FEN {fen}, channel {channel} ({readouts} readouts)")
         };
-        let named: Vec<String> = self.unmapped.iter().map(name).collect();
+        let named: Vec<String> = self.unmapped.named().iter().map(name).collect();
         let note = (!named.is_empty())
             .then(|| format!("no beam monitor is configured for {} of ring {}", named.join("; "), self.ring));
         note.into_iter().collect()

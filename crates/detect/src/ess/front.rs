@@ -10,8 +10,7 @@ use evforge_core::ledger::SourceLedger;
 use evforge_core::packet::Packet;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::ess::{
-    EssClock, EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, LARGEST_PACKET, OUTPUT_QUEUES,
-    SEQUENCE_BITS,
+    EssPacket, HeaderFault, HeaderRelaxations, HeaderRules, LARGEST_PACKET, OUTPUT_QUEUES, SEQUENCE_BITS,
 };
 
 /// Sources of a detector: the output queues and, where that rule is relaxed, one that does not exist. Beam monitors that
@@ -142,11 +141,6 @@ impl Front {
     /// A packet that was admitted is discarded for a reason that has been counted elsewhere.
     pub fn discard(&mut self, packet: &Packet<'_>) {
         self.gate.discard(packet);
-    }
-
-    /// The clock of all times.
-    pub fn clock(&self) -> EssClock {
-        self.rules.clock
     }
 
     /// The counters of packets and headers.

@@ -16,6 +16,7 @@
 //! | `pulse_line` | which pulse an event belongs to |
 //! | `neutrons` | single neutrons of beam monitors that send alongside |
 //! | `wiring` | which module, plane and coordinate a channel is |
+//! | `first_cases` | which cases a person has to look for came first |
 //! | `unwired` | which readouts nothing is wired to |
 //! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
@@ -32,6 +33,7 @@
 
 mod counters;
 pub mod files;
+mod first_cases;
 mod former;
 mod front;
 mod module_former;
@@ -49,6 +51,7 @@ mod vmm_stage;
 mod wiring;
 
 pub use counters::{FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCounters, VmmCounters};
+pub use first_cases::FirstCases;
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
 pub use module_former::{ModuleFormer, WindowAnalysis};

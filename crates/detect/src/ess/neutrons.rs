@@ -62,20 +62,22 @@ pub(super) struct Neutrons {
     pub(super) histograms: MonitorHistograms,
     /// Neutrons handed out so far.
     handed_out: u64,
+    /// Pixels before that of the first monitor.
+    pixel_offset: u32,
     has_monitors: bool,
 }
 
 impl Neutrons {
-    /// With room for the neutrons of these monitors.
-    pub(super) fn new(histograms: MonitorHistograms) -> Self {
+    /// With room for the neutrons of these monitors, whose pixels follow `pixel_offset` others.
+    pub(super) fn new(histograms: MonitorHistograms, pixel_offset: u32) -> Self {
         let waiting = BinaryHeap::with_capacity(MOST_WAITING);
-        Self { waiting, histograms, has_monitors: true, ..Self::default() }
+        Self { waiting, histograms, pixel_offset, has_monitors: true, ..Self::default() }
     }
 
-    /// Takes a neutron.
-    pub(super) fn push(&mut self, at: DataTime, pixel_id: PixelId) {
+    /// Takes a neutron, with its pixel among those of the monitors, from 1.
+    pub(super) fn push(&mut self, at: DataTime, pixel: u32) {
         self.latest = self.latest.max(Some(at));
-        self.waiting.push(Reverse((at, pixel_id)));
+        self.waiting.push(Reverse((at, self.pixel_offset + pixel)));
     }
 
     /// The earliest that waits.

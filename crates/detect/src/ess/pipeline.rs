@@ -8,10 +8,9 @@ use super::settings::{EssSettings, VmmSettings};
 use super::stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 use super::ticks;
 use super::vmm_stage::VmmStage;
-use crate::event_order::TimedEvent;
 use crate::hit::Timed;
 use crate::settings::SettingsError;
-use crate::source_clock::{AcceptedHits, TIME_SIGN};
+use crate::source_clock::{AcceptedHits, SourceClock, TIME_SIGN};
 use crate::source_clocks::SourceClocks;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
@@ -49,8 +48,6 @@ struct Monitors {
     readouts: Box<dyn MonitorReadouts>,
     /// Those of a packet.
     neutrons: Vec<MonitorNeutron>,
-    /// Pixels before that of the first monitor.
-    pixel_offset: u32,
 }
 
 /// A detector with VMM3a readout.
@@ -63,7 +60,16 @@ const MONITOR: usize = TIME_SIGN - 1;
 struct Accepted<'a, F> {
     former: &'a mut F,
     pulses: &'a mut PulseLine,
-    pixel_offset: u32,
+}
+
+impl<F: HitFormer> Accepted<'_, F> {
+    /// Tells the pulses that a packet is the first to report.
+    #[inline]
+    fn pulses_of(&mut self, front: &FrontPacket<'_>, clock: &mut SourceClock<F::Hit>) {
+        for time in front.new_pulses.into_iter().flatten() {
+            clock.judge(TIME_SIGN, F::Hit::of(time, 0), self);
+        }
+    }
 }
 
 impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
@@ -71,10 +77,7 @@ impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
     fn accept(&mut self, target: usize, epoch: u32, hit: F::Hit) {
         match target {
             TIME_SIGN => self.pulses.add(epoch, hit.time()),
-            MONITOR => {
-                let pixel_id = self.pixel_offset + hit.payload();
-                self.pulses.add_neutron(epoch, TimedEvent { time: hit.time(), pixel_id });
-            }
+            MONITOR => self.pulses.add_neutron(epoch, hit.time(), hit.payload()),
             _ => self.former.accept(target, epoch, hit),
         }
     }
@@ -155,11 +158,9 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     ) -> Self {
         self.memory_bound += readouts.memory() + PACKET_HITS * size_of::<MonitorNeutron>();
         self.memory_bound -= self.pulses.memory_bound();
-        self.pulses.add_monitors(histograms);
+        self.pulses.add_monitors(histograms, self.pixel_count());
         self.memory_bound += self.pulses.memory_bound();
-        let pixel_offset = self.geometry.pixel_count();
-        let neutrons = Vec::with_capacity(PACKET_HITS);
-        self.monitors = Some(Monitors { readouts, neutrons, pixel_offset });
+        self.monitors = Some(Monitors { readouts, neutrons: Vec::with_capacity(PACKET_HITS) });
         self
     }
 
@@ -187,10 +188,8 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
             return self.front.discard(packet);
         }
         if let Some(clock) = line.begin_packet(front.source) {
-            let mut accepted = Accepted { former, pulses, pixel_offset: monitors.pixel_offset };
-            for time in front.new_pulses.into_iter().flatten() {
-                clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
-            }
+            let mut accepted = Accepted { former, pulses };
+            accepted.pulses_of(front, clock);
             for &MonitorNeutron { time, pixel } in &monitors.neutrons {
                 clock.judge(MONITOR, F::Hit::of(time, pixel), &mut accepted);
             }
@@ -199,23 +198,15 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         self.follow_time();
     }
 
-    /// Pixels before that of the first monitor alongside.
-    fn pixel_offset(&self) -> u32 {
-        self.monitors.as_ref().map_or(0, |monitors| monitors.pixel_offset)
-    }
-
     #[inline]
     fn take_content<'a>(&mut self, front: &FrontPacket<'a>, payload: &S::Payload<'a>) {
-        let pixel_offset = self.pixel_offset();
         let Self { stage, line, former, pulses, .. } = self;
         if let Some(monitor) = former.monitor_mut() {
             stage.watch(payload, monitor);
         }
         let Some(clock) = line.begin_packet(front.source) else { return };
-        let mut accepted = Accepted { former, pulses, pixel_offset };
-        for time in front.new_pulses.into_iter().flatten() {
-            clock.judge(TIME_SIGN, F::Hit::of(time, 0), &mut accepted);
-        }
+        let mut accepted = Accepted { former, pulses };
+        accepted.pulses_of(front, clock);
         let time_source = &mut self.front.time_source;
         stage.take(front, payload, clock, &mut accepted, time_source);
         self.follow_time();
@@ -296,11 +287,10 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
     }
 
     fn close(&mut self, events: &mut EventBatch) -> bool {
-        let pixel_offset = self.pixel_offset();
         let Self { line, former, pulses, .. } = self;
         former.find_room(ROOM_FOR_A_PACKET);
         let closed = former.closed_before();
-        let mut accepted = Accepted { former, pulses, pixel_offset };
+        let mut accepted = Accepted { former, pulses };
         let held_back = line.release(&mut accepted, closed, |accepted| {
             accepted.former.room() >= ROOM_FOR_A_PACKET && accepted.pulses.has_room(ROOM_FOR_A_PACKET)
         });

@@ -78,9 +78,9 @@ impl PulseLine {
         }
     }
 
-    /// Expects single neutrons of these monitors, too.
-    pub fn add_monitors(&mut self, histograms: MonitorHistograms) {
-        self.neutrons = Neutrons::new(histograms);
+    /// Expects single neutrons of these monitors, too, whose pixels follow `pixel_offset` others.
+    pub fn add_monitors(&mut self, histograms: MonitorHistograms, pixel_offset: u32) {
+        self.neutrons = Neutrons::new(histograms, pixel_offset);
     }
 
     /// Memory in bytes.
@@ -88,9 +88,9 @@ impl PulseLine {
         (MOST_WAITING + REMEMBERED) * size_of::<DataTime>() + self.neutrons.memory_bound()
     }
 
-    /// Takes a single neutron of a monitor.
-    pub fn add_neutron(&mut self, epoch: u32, event: TimedEvent) {
-        self.neutrons.push((epoch, event.time), event.pixel_id);
+    /// Takes a single neutron of a monitor, with its pixel among those of the monitors, from 1.
+    pub fn add_neutron(&mut self, epoch: u32, time: u64, pixel: u32) {
+        self.neutrons.push((epoch, time), pixel);
     }
 
     /// Takes note of a pulse that was reported after its time had been closed. One that has begun already was only
@@ -477,11 +477,11 @@ mod tests {
         };
         for capacity in [2, 3, 20] {
             let mut line = PulseLine::new(1000);
-            line.add_monitors(MonitorHistograms::new([plan.clone()]));
+            line.add_monitors(MonitorHistograms::new([plan.clone()]), 8);
             line.add(0, 100);
             line.add(0, 300);
             for time in [250, 310, 50, 900] {
-                line.add_neutron(0, TimedEvent { time, pixel_id: 9 });
+                line.add_neutron(0, time, 1);
             }
             let mut events = EventBatch::new(capacity);
             let mut out = Vec::new();

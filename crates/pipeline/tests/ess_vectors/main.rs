@@ -14,6 +14,7 @@ mod multigrid;
 
 use common::form_packets;
 use evforge_config::Config;
+use evforge_core::beam_monitor::MonitorSum;
 use evforge_testkit::{shared_folder, skip};
 use evforge_wire::ess::{EssHeader, EssTime, detector_type};
 use std::collections::BTreeSet;
@@ -137,8 +138,8 @@ fn replay(detector: &Detector, case: &Case) {
     }
     for (name, total) in case.monitors {
         let monitor = ledger.beam_monitors.iter().find(|monitor| monitor.plan().name == *name);
-        let found = monitor.and_then(|monitor| monitor.whole_value(monitor.total()));
-        assert_eq!(found, Some(*total), "{}: {name}", case.test);
+        let found = monitor.map(|monitor| monitor.sum(monitor.total()));
+        assert_eq!(found, Some(MonitorSum::Whole(*total)), "{}: {name}", case.test);
     }
     let nanoseconds = |(seconds, ticks): (u32, u32)| EssTime { seconds, ticks }.nanoseconds();
     let found: Vec<(u64, u32)> = log

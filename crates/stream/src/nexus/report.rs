@@ -63,16 +63,12 @@ pub(crate) fn compose(
 
 /// The sums of a beam monitor; its histogram is in its group.
 fn beam_monitor(monitor: &BeamMonitorData) -> Value {
-    let sum = |parts: u64| match monitor.whole_value(parts) {
-        Some(whole) => json!(whole),
-        None => json!(monitor.value(parts)),
-    };
     json!({
         "name": monitor.plan().name,
         "kind": monitor.plan().kind.name(),
-        "total": sum(monitor.total()),
-        "below": sum(monitor.below()),
-        "above": sum(monitor.above()),
+        "total": monitor.sum(monitor.total()),
+        "below": monitor.sum(monitor.below()),
+        "above": monitor.sum(monitor.above()),
         "readouts": monitor.readouts(),
         "pulses": monitor.pulses(),
     })

@@ -21,7 +21,7 @@ impl EssTime {
     /// Ticks of the clock since 1970. Ticks above their range count as what they are.
     #[inline]
     pub fn total_ticks(self) -> u64 {
-        u64::from(self.seconds) * u64::from(TICKS_PER_SECOND) + u64::from(self.ticks)
+        EssClock::ESS.total_ticks(self)
     }
 
     /// Nanoseconds since 1970, cut to whole ones. Exact: the reference computes the same in floating point.

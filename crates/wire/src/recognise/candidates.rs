@@ -32,6 +32,23 @@ pub enum Format {
 }
 
 impl Format {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::Ess,
+        Self::SrsVmm2,
+        Self::SrsVmm3Of2018,
+        Self::SrsVmm3a,
+        Self::Mesytec,
+        Self::Cncs,
+        Self::Jadaq1_3,
+        Self::JadaqOfJune2018,
+        Self::CaenRecords,
+        Self::Sonde,
+        Self::AdcReadout,
+        Self::Numbered,
+        Self::DropP1,
+    ];
+
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
