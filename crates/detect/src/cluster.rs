@@ -174,6 +174,9 @@ pub struct ClusterRule {
     pub min_hits: u32,
     /// Distinct times to keep for the upper uncertainty; 0 if it is not in use.
     pub time_bins: usize,
+    /// Largest time in ticks between hits on strips that are neighbours, if hits are linked one by one; otherwise any hits
+    /// of the plane link those before and after them.
+    pub linked_within: Option<u64>,
 }
 
 /// Which times of clusters are compared.

@@ -56,14 +56,18 @@ pub mod gdgem;
 pub mod hit;
 #[cfg(test)]
 mod ledger_tests;
+pub mod linked_clusters;
+pub mod matched_clusters;
 mod memory;
 pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;
 pub mod packet_gate;
+pub mod pairing;
 pub mod panel_former;
 pub mod partition;
 pub mod plane_matching;
+pub mod plane_pairs;
 pub mod plane_sorter;
 pub mod settings;
 pub mod sonde;

@@ -148,7 +148,7 @@ impl Region {
             owned,
             seen,
             reach,
-            clusterer: StripClusterer::new(rules.cluster[plane], rules.matching.by),
+            clusterer: StripClusterer::new(rules.cluster[plane], rules.matching.by, rules.max_group),
             keys: vec![TimeKey::new(Hit::default(), 0); rules.max_group],
             ends: Vec::with_capacity(usize::from(STRIP_LIMIT)),
             shares: Vec::new(),
@@ -263,7 +263,7 @@ impl Partition {
     pub(crate) fn memory_bound(rule: &PartitionRule, rules: &StripRules) -> usize {
         let strips = usize::from(STRIP_LIMIT);
         let region = size_of::<Region>()
-            + StripClusterer::memory_bound()
+            + StripClusterer::memory_bound(&rules.cluster[0], rules.max_group)
             + rules.max_group * size_of::<TimeKey>()
             + strips * size_of::<(u16, u16)>();
         // What grows with a step: a hit is in one group, and at most in one cluster that is kept. Vectors double.

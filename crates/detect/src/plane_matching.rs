@@ -13,11 +13,11 @@
 
 use crate::cluster::Cluster;
 pub use crate::cluster::MatchBy;
+pub use crate::matched_clusters::{MatchedClusters, PLANES};
 use crate::memory::touched;
+use crate::pairing::{Ambiguous, PairRule};
+use crate::plane_pairs::PlanePairs;
 use std::collections::VecDeque;
-
-/// Number of planes.
-pub const PLANES: usize = 2;
 
 /// When clusters belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,39 +26,10 @@ pub struct MatchRule {
     pub by: MatchBy,
     /// How far apart they may be, in ticks. Without meaning for [`MatchBy::Overlap`].
     pub max_difference: u64,
-}
-
-/// The clusters of both planes that belong together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MatchedClusters {
-    /// What was collected on each plane; a plane without hits took no part.
-    pub planes: [Cluster; PLANES],
-    /// The latest end of all clusters.
-    pub time_end: u64,
-}
-
-impl MatchedClusters {
-    /// Hits of both planes.
-    pub fn hits(&self) -> u64 {
-        self.planes.iter().map(|plane| u64::from(plane.hits)).sum()
-    }
-
-    /// True if the amplitudes of both planes are within `permille` thousandths of one another: neither is more
-    /// than this many times the other.
-    pub fn amplitudes_agree(&self, permille: u64) -> bool {
-        let [x, y] = self.planes.map(|plane| u128::from(plane.charge));
-        let within = |large: u128, small: u128| 1000 * large <= u128::from(permille) * small;
-        within(x, y) && within(y, x)
-    }
-
-    fn add(&mut self, plane: usize, cluster: &Cluster, time_bins: usize) {
-        if self.planes[plane].hits == 0 {
-            self.planes[plane] = *cluster;
-        } else {
-            self.planes[plane].merge(cluster, time_bins);
-        }
-        self.time_end = self.time_end.max(cluster.time_end);
-    }
+    /// What becomes of several clusters of a plane that are close in time.
+    pub ambiguous: Ambiguous,
+    /// How they are paired, if they are.
+    pub pairing: PairRule,
 }
 
 /// Collects clusters and gives back what belongs together.
@@ -72,6 +43,8 @@ pub struct PlaneMatcher {
     max_difference: u64,
     time_bins: usize,
     capacity: usize,
+    /// Gathers the set under way, if clusters are paired instead of joined.
+    pairs: Option<Box<PlanePairs>>,
 }
 
 impl PlaneMatcher {
@@ -87,12 +60,20 @@ impl PlaneMatcher {
             max_difference: if rule.by == MatchBy::Overlap { 0 } else { rule.max_difference },
             time_bins,
             capacity,
+            pairs: (rule.ambiguous != Ambiguous::Join)
+                .then(|| Box::new(PlanePairs::new(rule.by, rule.pairing, rule.ambiguous))),
         }
     }
 
     /// Upper bound of the memory in bytes.
-    pub fn memory_bound(capacity: usize) -> usize {
-        PLANES * capacity * size_of::<Cluster>()
+    pub fn memory_bound(rule: &MatchRule, capacity: usize) -> usize {
+        let pairs = if rule.ambiguous == Ambiguous::Join { 0 } else { PlanePairs::memory_bound() };
+        PLANES * capacity * size_of::<Cluster>() + pairs
+    }
+
+    /// Sets that were paired before they were complete, because they had too many clusters.
+    pub fn crowded_sets(&self) -> u64 {
+        self.pairs.as_ref().map_or(0, |pairs| pairs.crowded_sets())
     }
 
     /// How many more clusters of `plane` can wait.
@@ -108,6 +89,9 @@ impl PlaneMatcher {
     /// The next complete set, given that all clusters to come have hits at `earliest_future_hit` or later only.
     #[inline]
     pub fn next_match(&mut self, earliest_future_hit: u64) -> Option<MatchedClusters> {
+        if self.pairs.is_some() {
+            return self.next_pair(earliest_future_hit);
+        }
         loop {
             let next = self.first_waiting().filter(|(_, key)| *key <= earliest_future_hit);
             let key = next.map_or(earliest_future_hit, |(_, key)| key);
@@ -125,22 +109,54 @@ impl PlaneMatcher {
         }
     }
 
+    /// As [`PlaneMatcher::next_match`], of sets that are gathered and paired.
+    fn next_pair(&mut self, earliest_future_hit: u64) -> Option<MatchedClusters> {
+        loop {
+            let next = self.first_waiting().filter(|(_, key)| *key <= earliest_future_hit);
+            let pairs = self.pairs.as_mut()?;
+            if let Some(matched) = pairs.next_ready() {
+                return Some(matched);
+            }
+            let key = next.map_or(earliest_future_hit, |(_, key)| key);
+            if !pairs.is_empty() && key.saturating_sub(self.reached) > self.max_difference {
+                pairs.complete();
+                continue;
+            }
+            let (plane, key) = next?;
+            if pairs.is_full(plane) {
+                pairs.complete_early();
+                continue;
+            }
+            if let Some(cluster) = self.waiting[plane].pop_front() {
+                pairs.gather(plane, &cluster);
+                self.reached = key;
+            }
+        }
+    }
+
     /// Gives back the set under way, whatever might still join it. Only for the end of an epoch.
     pub fn finish(&mut self) -> Option<MatchedClusters> {
+        if let Some(pairs) = &mut self.pairs {
+            if !pairs.is_empty() {
+                pairs.complete();
+            }
+            return pairs.next_ready();
+        }
         (self.current.hits() > 0).then(|| std::mem::take(&mut self.current))
     }
 
     /// No match made of what is held ends before this; none if nothing is held.
     pub fn earliest_end(&self) -> Option<u64> {
         let current = (self.current.hits() > 0).then_some(self.current.time_end);
+        let paired = self.pairs.as_ref().and_then(|pairs| pairs.earliest_end());
         // The key of a cluster is never after its end.
-        current.into_iter().chain(self.first_waiting().map(|(_, key)| key)).min()
+        current.into_iter().chain(paired).chain(self.first_waiting().map(|(_, key)| key)).min()
     }
 
     /// Hits of all clusters held.
     pub fn held(&self) -> u64 {
         let waiting: u64 = self.waiting.iter().flatten().map(|cluster| u64::from(cluster.hits)).sum();
-        waiting + self.current.hits()
+        waiting + self.current.hits() + self.pairs.as_ref().map_or(0, |pairs| pairs.held())
     }
 
     /// Plane and key of the cluster that comes first.
@@ -164,7 +180,11 @@ mod tests {
 
     #[test]
     fn clusters_chain_while_their_ends_are_close() {
-        let mut matcher = PlaneMatcher::new(MatchRule { by: MatchBy::End, max_difference: 10 }, 0, 10);
+        let mut matcher = PlaneMatcher::new(
+            MatchRule { by: MatchBy::End, max_difference: 10, ..MatchRule::default() },
+            0,
+            10,
+        );
         for end in [100, 118, 200] {
             matcher.push(0, &cluster(end));
         }
@@ -180,7 +200,11 @@ mod tests {
 
     #[test]
     fn the_end_of_an_epoch_completes_what_is_under_way() {
-        let mut matcher = PlaneMatcher::new(MatchRule { by: MatchBy::End, max_difference: 10 }, 0, 10);
+        let mut matcher = PlaneMatcher::new(
+            MatchRule { by: MatchBy::End, max_difference: 10, ..MatchRule::default() },
+            0,
+            10,
+        );
         matcher.push(1, &cluster(u64::MAX));
         assert_eq!(matcher.next_match(u64::MAX), None);
         assert_eq!(matcher.finish().unwrap().planes[1].hits, 3);
@@ -200,7 +224,7 @@ mod tests {
         };
         for round in 0..1000 {
             let by = MatchBy::ALL[round % 5];
-            let rule = MatchRule { by, max_difference: random(40) };
+            let rule = MatchRule { by, max_difference: random(40), ..MatchRule::default() };
             let mut clusters = Vec::new();
             for plane in 0..PLANES {
                 let mut time = 0;
@@ -246,16 +270,5 @@ mod tests {
             }
             assert_eq!((found, matcher.held()), (expected, 0), "{rule:?} {clusters:?}");
         }
-    }
-
-    #[test]
-    fn amplitudes_agree_within_a_ratio_of_either_plane() {
-        let set = |x: u64, y: u64| MatchedClusters {
-            planes: [x, y].map(|charge| Cluster { charge, ..Cluster::default() }),
-            time_end: 0,
-        };
-        let agree = [(100, 300), (300, 100), (100, 301), (0, 5), (0, 0)]
-            .map(|(x, y)| set(x, y).amplitudes_agree(3000));
-        assert_eq!(agree, [true, true, false, false, true]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cluster::{Cluster, ClusterRule, MatchBy};
 use crate::hit::{STRIP_LIMIT, TimeKey};
+use crate::linked_clusters::LinkedClusters;
 
 /// Looks at every cluster of a group, large enough or not, and returns which are kept. Clusters are numbered in order
 /// of their strips.
@@ -59,6 +60,8 @@ pub struct StripClusterer {
     tallies: Vec<Tally>,
     /// The clusters of the group that are large enough.
     clusters: Vec<Cluster>,
+    /// Links hits one by one, if the rule says so.
+    linked: Option<Box<LinkedClusters>>,
 }
 
 /// A cluster before it is known whether it is large enough.
@@ -82,8 +85,9 @@ impl Tally {
 
 impl StripClusterer {
     /// A clusterer for any group, which gives the clusters of a group in the order in which they are matched.
-    pub fn new(rule: ClusterRule, order: MatchBy) -> Self {
+    pub fn new(rule: ClusterRule, order: MatchBy, max_group: usize) -> Self {
         Self {
+            linked: rule.linked_within.map(|_| Box::new(LinkedClusters::new(max_group))),
             rule,
             order,
             marks: Box::new([0; STRIPS / WORD]),
@@ -99,8 +103,10 @@ impl StripClusterer {
     }
 
     /// Upper bound of the memory in bytes.
-    pub fn memory_bound() -> usize {
-        STRIPS / WORD * (size_of::<u64>() + size_of::<(u64, u32)>())
+    pub fn memory_bound(rule: &ClusterRule, max_group: usize) -> usize {
+        let linked = rule.linked_within.map_or(0, |_| LinkedClusters::memory_bound(max_group));
+        linked
+            + STRIPS / WORD * (size_of::<u64>() + size_of::<(u64, u32)>())
             + STRIPS * (size_of::<Tally>() + size_of::<Cluster>())
     }
 
@@ -114,6 +120,10 @@ impl StripClusterer {
         let end = last_key.time();
         if (group.len() as u32) < self.rule.min_hits {
             return (&[], group.len() as u64);
+        }
+        // What is over within a gap is linked wherever its strips are neighbours.
+        if self.rule.linked_within.is_some_and(|within| end - first_key.time() > within) {
+            return self.linked_clusters(group, base);
         }
         if !self.is_one_cluster(group, first, last) {
             if self.has_only_small_clusters(group) {
@@ -142,6 +152,15 @@ impl StripClusterer {
         }
         self.clusters.push(cluster);
         (&self.clusters, 0)
+    }
+
+    fn linked_clusters(&mut self, group: &[TimeKey], base: u64) -> (&[Cluster], u64) {
+        let (Some(within), Some(linked)) = (self.rule.linked_within, &mut self.linked) else {
+            return (&[], 0);
+        };
+        let (clusters, too_small) = linked.clusters(group, base, within, &self.rule);
+        clusters.sort_unstable_by_key(|cluster| (self.order.key(cluster), cluster.first, cluster.time_start));
+        (clusters, too_small)
     }
 
     /// The clusters of a time group that `choice` keeps, in order of their strips, and how many hits are in none
@@ -353,8 +372,8 @@ mod tests {
 
     #[test]
     fn strips_further_apart_than_the_gap_are_two_clusters() {
-        let rule = ClusterRule { max_strip_gap: 2, min_hits: 2, time_bins: 0 };
-        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
+        let rule = ClusterRule { max_strip_gap: 2, min_hits: 2, time_bins: 0, linked_within: None };
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End, 100);
         let group = keys(&[(5, 10, 1), (1, 13, 1), (2, 17, 1), (3, 18, 1), (4, 40, 1)]);
         let (clusters, too_small) = clusters_of(&mut clusterer, &group, 100);
         let ends: Vec<_> = clusters.iter().map(|cluster| (cluster.time_end, cluster.hits)).collect();
@@ -373,7 +392,12 @@ mod tests {
         };
         for round in 0..3000 {
             let gap = [0, 1, 2, 5, 63, 64, 100][round % 7];
-            let rule = ClusterRule { max_strip_gap: gap, min_hits: 1 + random(4) as u32, time_bins: 0 };
+            let rule = ClusterRule {
+                max_strip_gap: gap,
+                min_hits: 1 + random(4) as u32,
+                time_bins: 0,
+                linked_within: None,
+            };
             let width = [3, 20, 64, 65, 300, 8000][random(6) as usize];
             let hits: Vec<_> = (0..1 + random(30))
                 .map(|_| (random(1000), 100 + random(width) as u16, random(1000) as u16))
@@ -392,7 +416,7 @@ mod tests {
                     small += cluster.len() as u64;
                 }
             }
-            let mut clusterer = StripClusterer::new(rule, MatchBy::End);
+            let mut clusterer = StripClusterer::new(rule, MatchBy::End, 100);
             let (clusters, too_small) = clusters_of(&mut clusterer, &keys(&hits), 0);
             let summary = |cluster: &Cluster| {
                 (cluster.time_end, cluster.hits, cluster.time_start, (cluster.first, cluster.last))
@@ -407,8 +431,8 @@ mod tests {
 
     #[test]
     fn the_centre_is_that_of_the_latest_hits() {
-        let rule = ClusterRule { max_strip_gap: 2, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
+        let rule = ClusterRule { max_strip_gap: 2, min_hits: 1, time_bins: 2, linked_within: None };
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End, 100);
         let group = keys(&[(1, 4, 900), (7, 5, 100), (9, 6, 10), (9, 7, 30), (9, 8, 0)]);
         let (clusters, _) = clusters_of(&mut clusterer, &group, 0);
         let cluster = clusters[0];
@@ -422,8 +446,8 @@ mod tests {
 
     #[test]
     fn merging_keeps_the_latest_and_adds_what_is_as_late() {
-        let rule = ClusterRule { max_strip_gap: 0, min_hits: 1, time_bins: 2 };
-        let mut clusterer = StripClusterer::new(rule, MatchBy::End);
+        let rule = ClusterRule { max_strip_gap: 0, min_hits: 1, time_bins: 2, linked_within: None };
+        let mut clusterer = StripClusterer::new(rule, MatchBy::End, 100);
         let clusters = clusters_of(&mut clusterer, &keys(&[(9, 1, 4), (8, 10, 4), (9, 20, 4)]), 0).0.to_vec();
         let mut merged = clusters[0];
         merged.merge(&clusters[1], 2);

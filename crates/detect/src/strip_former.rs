@@ -29,6 +29,8 @@ pub struct FormerCounts {
     pub matching_full: u64,
     /// Clusters that went beyond what their region of a partition sees.
     pub wider_than_overlap: u64,
+    /// Sets of clusters that were paired before they were complete, because they had too many.
+    pub crowded_sets: u64,
 }
 
 impl std::ops::Add for FormerCounts {
@@ -42,6 +44,7 @@ impl std::ops::Add for FormerCounts {
             cluster_too_small: self.cluster_too_small + other.cluster_too_small,
             matching_full: self.matching_full + other.matching_full,
             wider_than_overlap: self.wider_than_overlap + other.wider_than_overlap,
+            crowded_sets: self.crowded_sets + other.crowded_sets,
         }
     }
 }
@@ -80,7 +83,7 @@ impl StripFormer {
         Self {
             sorters: std::array::from_fn(sorter),
             clusterers: std::array::from_fn(|plane| {
-                StripClusterer::new(rules.cluster[plane], rules.matching.by)
+                StripClusterer::new(rules.cluster[plane], rules.matching.by, rules.max_group)
             }),
             matcher: PlaneMatcher::new(
                 rules.matching,
@@ -97,10 +100,14 @@ impl StripFormer {
 
     /// Upper bound of the memory of a former with `rules`, in bytes.
     pub fn memory_bound(rules: &StripRules) -> usize {
-        let plane =
-            PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits) + StripClusterer::memory_bound();
+        let sorter = PlaneSorter::memory_bound(rules.max_group, rules.max_held_hits);
+        let planes: usize = rules
+            .cluster
+            .iter()
+            .map(|rule| sorter + StripClusterer::memory_bound(rule, rules.max_group))
+            .sum();
         let partition = rules.partition.map_or(0, |rule| Partition::memory_bound(&rule, rules));
-        PLANES * plane + PlaneMatcher::memory_bound(rules.max_group) + partition
+        planes + PlaneMatcher::memory_bound(&rules.matching, rules.max_group) + partition
     }
 
     /// How many more hits fit on the fuller plane.
@@ -138,7 +145,7 @@ impl StripFormer {
 
     /// The counts so far.
     pub fn counts(&self) -> FormerCounts {
-        self.counts
+        FormerCounts { crowded_sets: self.matcher.crowded_sets(), ..self.counts }
     }
 
     /// The next matched clusters of the time that is closed, or none until more is closed.

@@ -6,6 +6,7 @@
 use crate::cluster::ClusterRule;
 use crate::event_order::TimedEvent;
 use crate::hit::{Hit, TimeKey};
+use crate::linked_clusters::LinkedClusters;
 use crate::plane_matching::{MatchedClusters, PLANES};
 use crate::tick::TickLength;
 use evforge_core::monitor::{MonitorData, MonitorPlan, TRACK_HITS, TrackHit};
@@ -83,7 +84,10 @@ pub struct TrackMonitor {
     pub data: MonitorData,
     tick: TickLength,
     latest: [LatestClusters; PLANES],
-    by_strip: Vec<Hit>,
+    /// The hits of a group, cluster by cluster.
+    by_cluster: Vec<(u32, Hit)>,
+    hits: Vec<Hit>,
+    linked: LinkedClusters,
     events: u64,
 }
 
@@ -94,7 +98,9 @@ impl TrackMonitor {
             data: MonitorData::new(plan),
             tick,
             latest: std::array::from_fn(|_| LatestClusters::new()),
-            by_strip: Vec::with_capacity(max_group),
+            by_cluster: Vec::with_capacity(max_group),
+            hits: Vec::with_capacity(max_group),
+            linked: LinkedClusters::new(max_group),
             events: 0,
         }
     }
@@ -102,15 +108,20 @@ impl TrackMonitor {
 
 impl Watch for TrackMonitor {
     fn group(&mut self, plane: usize, group: &[TimeKey], base: u64, rule: &ClusterRule) {
-        self.by_strip.clear();
-        let room = self.by_strip.capacity();
-        self.by_strip.extend(group.iter().take(room).map(|key| key.unpack::<Hit>(base)));
-        self.by_strip.sort_unstable_by_key(|hit| (hit.strip, hit.time));
-        let furthest = rule.max_strip_gap.saturating_add(1);
-        for cluster in self.by_strip.chunk_by(|one, next| next.strip - one.strip <= furthest) {
+        let Self { by_cluster, hits, linked, latest, data, .. } = self;
+        by_cluster.clear();
+        let group = group.get(..by_cluster.capacity()).unwrap_or(group);
+        // Without a gap of time of their own, hits are linked whenever they come in the group.
+        let within = rule.linked_within.unwrap_or(u64::MAX);
+        let numbers = linked.numbers(group, within, rule);
+        by_cluster.extend(numbers.iter().copied().zip(group.iter().map(|key| key.unpack::<Hit>(base))));
+        by_cluster.sort_unstable_by_key(|(cluster, hit)| (*cluster, hit.strip, hit.time));
+        for cluster in by_cluster.chunk_by(|(one, _), (next, _)| one == next) {
             if cluster.len() >= rule.min_hits as usize {
-                self.data.cluster(plane, cluster.len());
-                self.latest[plane].remember(cluster);
+                hits.clear();
+                hits.extend(cluster.iter().map(|(_, hit)| *hit));
+                data.cluster(plane, cluster.len());
+                latest[plane].remember(hits);
             }
         }
     }

@@ -17,11 +17,11 @@ const ON_STRIPS: [(u64, u16); 5] = [(2, 7), (2, 8), (16, 10), (16, 11), (16, 5)]
 
 /// The clusters that belong together, with one tick per nanosecond, and the hits in clusters that are too small.
 fn matches(max_strip_gap: u16, min_hits: u32) -> (Vec<MatchedClusters>, u64) {
-    let rule = ClusterRule { max_strip_gap, min_hits, time_bins: 0 };
+    let rule = ClusterRule { max_strip_gap, min_hits, time_bins: 0, linked_within: None };
     let mut former = StripFormer::new(&StripRules {
         max_time_gap: [1; 2],
         cluster: [rule; 2],
-        matching: MatchRule { by: MatchBy::End, max_difference: 1 },
+        matching: MatchRule { by: MatchBy::End, max_difference: 1, ..MatchRule::default() },
         max_group: 100,
         max_held_hits: 100,
         partition: None,

@@ -70,8 +70,8 @@ fn form(rules: &StripRules, hits: &Hits, step: usize, executor: &Arc<dyn RegionE
 fn rules(max_strip_gap: u16, min_hits: u32, by: MatchBy, time_bins: usize) -> StripRules {
     StripRules {
         max_time_gap: [20, 25],
-        cluster: [ClusterRule { max_strip_gap, min_hits, time_bins }; 2],
-        matching: MatchRule { by, max_difference: 20 },
+        cluster: [ClusterRule { max_strip_gap, min_hits, time_bins, linked_within: None }; 2],
+        matching: MatchRule { by, max_difference: 20, ..MatchRule::default() },
         max_group: 300,
         max_held_hits: 8192,
         decimation: 0,

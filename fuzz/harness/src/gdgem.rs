@@ -63,6 +63,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
     let clustering = ClusteringSettings {
         adc_threshold: either(choice::PLAIN, 60, 0) as u16,
         max_time_gap: 200_000,
+        time_gap_of: Default::default(),
         max_strip_gap: either(choice::PLAIN, 0, 2) as u16,
         min_hits: either(choice::PLAIN, 1, 3) as u32,
     };
@@ -81,11 +82,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
             ..sorting(has(choice::NARROW))
         },
         clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
-        matching: MatchingSettings {
-            by: MatchBy::End,
-            max_difference: 200_000,
-            max_amplitude_permille: None,
-        },
+        matching: MatchingSettings::joining(MatchBy::End, 200_000),
         position: PositionSettings {
             weighted: !has(choice::PLAIN),
             time_bins: 3,

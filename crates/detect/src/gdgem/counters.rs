@@ -49,12 +49,16 @@ evforge_core::counters! {
         too_few_hits: Discarded(Hits), Hits, "Hits of events with fewer hits on a plane than position.minimum_hits.";
         too_uncertain: Discarded(Hits), Hits, "Hits of events beyond a limit of the position's uncertainty.";
         amplitude_mismatch: Discarded(Hits), Hits, "Hits of events whose amplitudes on x and y differ by more than matching.max_amplitude_ratio.";
+        ambiguous: Discarded(Hits), Hits, "Hits of ambiguous pairs, with matching.ambiguous = \"drop\".";
         outside_geometry: Discarded(Hits), Hits, "Hits of events outside the logical geometry.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
         held: Held(Hits), Hits, "Hits that wait at this moment: for their time or for a partner.";
         clusters_x: Information, Clusters, "Clusters formed on x.";
         clusters_y: Information, Clusters, "Clusters formed on y.";
         clusters_wider_than_overlap: Information, Clusters, "Clusters that may go on beyond what their region of a partition sees; their time groups were clustered whole.";
+        joined_clusters: Information, Clusters, "Clusters that were joined with another one of their plane, because they are close in time: where they are of several neutrons, these have one event together.";
+        ambiguous_pairs: Information, Clusters, "Pairs of clusters for which another pairing would be nearly as good.";
+        crowded_sets: Information, Times, "Sets of clusters that were paired before they were complete, because they had more than 64 on a plane.";
         events: Information, Events, "Events formed.";
     }
 }

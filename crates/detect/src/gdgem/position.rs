@@ -38,6 +38,14 @@ impl Locator {
         let PanelMatch { panel, matched, .. } = found;
         let hits = matched.hits();
         let [x, y] = &matched.planes;
+        counters.joined_clusters += u64::from(matched.joined);
+        if matched.is_ambiguous {
+            counters.ambiguous_pairs += 1;
+            if matched.is_dropped {
+                counters.ambiguous += hits;
+                return None;
+            }
+        }
         if y.hits == 0 {
             counters.only_x += hits;
             return None;

@@ -4,7 +4,7 @@ pub use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use super::hit_time::HitTime;
 pub use super::track_settings::{
     ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
-    PartitionSettings, PositionSettings, SpanSettings, TrackSettings,
+    PartitionSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings,
 };
 use crate::calibration::ChannelCalibration;
 use crate::hit::STRIP_LIMIT;
@@ -136,9 +136,9 @@ pub struct ChannelThreshold {
 
 defaults! {
     clustering: [ClusteringSettings; 2] =
-        [ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 }; 2];
+        [ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, time_gap_of: TimeGapOf::Plane, max_strip_gap: 2, min_hits: 3 }; 2];
     matching: MatchingSettings =
-        MatchingSettings { by: MatchBy::End, max_difference: 200_000, max_amplitude_permille: None };
+        MatchingSettings::joining(MatchBy::End, 200_000);
     position: PositionSettings = PositionSettings {
         weighted: true,
         time_bins: 3,

@@ -2,8 +2,9 @@
 
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
+use crate::pairing::Ambiguous;
 use crate::plane_matching::MatchBy;
-use crate::settings::table::{Over, over, picoseconds, table, value};
+use crate::settings::table::{Over, over, picoseconds, signed_picoseconds, some_picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
 use evforge_core::geometry::LogicalGeometry;
 use serde::Deserialize;
@@ -36,15 +37,29 @@ pub struct ClusteringSettings {
     pub adc_threshold: u16,
     /// Largest time between two hits that follow one another.
     pub max_time_gap: Picoseconds,
+    /// Which hits follow one another.
+    pub time_gap_of: TimeGapOf,
     /// Strips that may be missing between neighbours.
     pub max_strip_gap: u16,
     /// Least number of hits.
     pub min_hits: u32,
 }
 
+/// Between which hits a gap in time ends a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeGapOf {
+    /// Any hits of the plane: it must be silent.
+    #[default]
+    Plane,
+    /// Hits on strips that are neighbours.
+    Neighbours,
+}
+
 table! { ClusteringSettings {
     "adc_threshold" => (.adc_threshold) value,
     "max_time_gap" => (.max_time_gap) picoseconds,
+    "time_gap_of" => (.time_gap_of) value,
     "max_strip_gap" => (.max_strip_gap) value,
     "min_hits" => (.min_hits) value,
 } }
@@ -62,13 +77,69 @@ pub struct MatchingSettings {
     pub max_difference: Picoseconds,
     /// How many thousandths of the other plane's amplitude a plane's amplitude may have, if it matters.
     pub max_amplitude_permille: Option<u64>,
+    /// What becomes of several clusters of a plane that are close in time.
+    pub ambiguous: Ambiguous,
+    /// By how much y comes after x, in picoseconds. It counts in no difference of times where clusters are paired.
+    pub y_delay: i64,
+    /// How alike the clusters of a neutron usually are, where clusters are paired.
+    pub usual: UsualDifferences,
+}
+
+/// What clusters of a neutron on x and y usually differ by at most: 99 % of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsualDifferences {
+    /// Difference of the times that are compared; [`MatchingSettings::max_difference`] unless told otherwise.
+    pub difference: Option<Picoseconds>,
+    /// Difference of their first hits, if they are compared.
+    pub start_difference: Option<Picoseconds>,
+    /// Thousandths that the larger amplitude has of the smaller one, if they are compared.
+    pub amplitude_permille: Option<u64>,
+}
+
+table! { UsualDifferences {
+    "difference" => (.difference) some_picoseconds,
+    "start_difference" => (.start_difference) some_picoseconds,
+    "amplitude_ratio" => (.amplitude_permille) permille,
+} }
+
+impl MatchingSettings {
+    /// All that is close in time is joined: clusters are compared by one time only.
+    pub const fn joining(by: MatchBy, max_difference: Picoseconds) -> Self {
+        Self {
+            by,
+            max_difference,
+            max_amplitude_permille: None,
+            ambiguous: Ambiguous::Join,
+            y_delay: 0,
+            usual: UsualDifferences { difference: None, start_difference: None, amplitude_permille: None },
+        }
+    }
 }
 
 table! { MatchingSettings {
     "by" => (.by) value,
     "max_difference" | "max_end_difference" => (.max_difference) picoseconds,
     "max_amplitude_ratio" => (.max_amplitude_permille) permille,
+    "ambiguous" => (.ambiguous) value,
+    "y_delay" => (.y_delay) signed_picoseconds,
+    "usual" => (.usual) over,
 } }
+
+impl MatchingSettings {
+    fn check_pairing(&self) -> Result<(), SettingsError> {
+        let joins = self.ambiguous == Ambiguous::Join;
+        if joins && (self.usual != UsualDifferences::default() || self.y_delay != 0) {
+            let key = if self.y_delay == 0 { "matching.usual" } else { "matching.y_delay" };
+            let problem = "is for clusters that are paired: needs ambiguous = \"nearest\" or \"drop\"";
+            return SettingsError::refuse(key, problem);
+        }
+        if !joins && matches!(self.by, MatchBy::Overlap | MatchBy::Gap) {
+            let problem = "clusters are paired by a time of theirs: needs by = \"end\", or \"start\" or \"centre\" with [gdgem]";
+            return SettingsError::refuse("matching.ambiguous", problem);
+        }
+        Ok(())
+    }
+}
 
 /// A ratio in thousandths, which are as fine as anybody can tell amplitudes; a cast of a float saturates.
 fn permille<'de, A: MapAccess<'de>>(_: &Option<u64>, values: &mut A) -> Result<Option<u64>, A::Error> {
@@ -232,6 +303,7 @@ impl TrackSettings {
         if self.matching.max_difference < 1000 {
             return SettingsError::refuse("matching.max_difference", "must be at least 1ns");
         }
+        self.matching.check_pairing()?;
         if self.matching.max_amplitude_permille.is_some_and(|permille| permille < 1000) {
             return SettingsError::refuse("matching.max_amplitude_ratio", "must be at least 1");
         }
@@ -244,6 +316,10 @@ impl TrackSettings {
         }
         if let Some(partition) = &self.partition {
             partition.check()?;
+            if self.clustering.iter().any(|plane| plane.time_gap_of == TimeGapOf::Neighbours) {
+                let problem = "regions cluster by gaps of the plane: needs time_gap_of = \"plane\"";
+                return SettingsError::refuse("partition", problem);
+            }
         }
         if self.geometry.panels() > LARGEST_PANEL_COUNT {
             let problem = format!("at most {LARGEST_PANEL_COUNT} panels");

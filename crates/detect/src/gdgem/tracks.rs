@@ -4,9 +4,10 @@
 
 use super::counters::TrackCounters;
 use super::position::Locator;
-use super::track_settings::TrackSettings;
+use super::track_settings::{MatchingSettings, TimeGapOf, TrackSettings};
 use crate::cluster::ClusterRule;
 use crate::event_order::TimedEvent;
+use crate::pairing::PairRule;
 use crate::panel_former::PanelFormer;
 use crate::partition::{PartitionRule, RegionExecutor};
 use crate::plane_matching::MatchRule;
@@ -100,6 +101,7 @@ impl Tracks {
             cluster_too_small: former.cluster_too_small,
             matching_full: former.matching_full,
             clusters_wider_than_overlap: former.wider_than_overlap,
+            crowded_sets: former.crowded_sets,
             clusters_x,
             clusters_y,
             held: self.former.held(),
@@ -135,10 +137,13 @@ fn strip_rules(settings: &TrackSettings, ticks: &impl Fn(Picoseconds) -> u64) ->
             max_strip_gap: plane.max_strip_gap,
             min_hits: plane.min_hits,
             time_bins,
+            linked_within: (plane.time_gap_of == TimeGapOf::Neighbours).then(|| ticks(plane.max_time_gap)),
         }),
         matching: MatchRule {
             by: settings.matching.by,
             max_difference: ticks(settings.matching.max_difference),
+            ambiguous: settings.matching.ambiguous,
+            pairing: pair_rule(&settings.matching, ticks),
         },
         max_group: settings.sorting.max_group_hits,
         max_held_hits: settings.sorting.max_held_hits,
@@ -149,5 +154,18 @@ fn strip_rules(settings: &TrackSettings, ticks: &impl Fn(Picoseconds) -> u64) ->
                 .map(|strips| u16::try_from(strips).unwrap_or(u16::MAX)),
         }),
         decimation: settings.sorting.decimation,
+    }
+}
+
+fn pair_rule(matching: &MatchingSettings, ticks: &impl Fn(Picoseconds) -> u64) -> PairRule {
+    let usual = matching.usual;
+    let delay = i64::try_from(ticks(matching.y_delay.unsigned_abs())).unwrap_or(i64::MAX);
+    PairRule {
+        max_difference: ticks(matching.max_difference),
+        max_amplitude_permille: matching.max_amplitude_permille,
+        delay: delay * matching.y_delay.signum(),
+        usual_difference: ticks(usual.difference.unwrap_or(matching.max_difference)),
+        usual_start_difference: usual.start_difference.map(ticks),
+        usual_amplitude_permille: usual.amplitude_permille,
     }
 }

@@ -82,6 +82,23 @@ pub fn picoseconds<'de, A: MapAccess<'de>>(_: &u64, values: &mut A) -> Result<u6
     Ok(values.next_value::<TimeSpan>()?.picoseconds)
 }
 
+/// A duration that need not be there.
+pub fn some_picoseconds<'de, A: MapAccess<'de>>(
+    _: &Option<u64>,
+    values: &mut A,
+) -> Result<Option<u64>, A::Error> {
+    Ok(Some(values.next_value::<TimeSpan>()?.picoseconds))
+}
+
+/// A duration that may be below zero: with a minus in front.
+pub fn signed_picoseconds<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
+    let text = values.next_value::<String>()?;
+    let (sign, amount) = text.strip_prefix('-').map_or((1, text.as_str()), |amount| (-1, amount));
+    let span: TimeSpan = amount.parse().map_err(A::Error::custom)?;
+    let picoseconds = i64::try_from(span.picoseconds).map_err(A::Error::custom)?;
+    Ok(sign * picoseconds)
+}
+
 /// A table in the table.
 pub fn over<'de, T: Table + Clone, A: MapAccess<'de>>(current: &T, values: &mut A) -> Result<T, A::Error> {
     values.next_value_seed(Over(current.clone()))

@@ -14,8 +14,13 @@ use evforge_wire::srs_vmm::{TimeMarker, Vmm3Encoder, Vmm3Variant, VmmReadout};
 
 /// The physical VMM3a detector: FEC 2 reads x, FEC 1 reads y, 128 x 128 strips.
 pub(crate) fn settings() -> GdGemSettings {
-    let clustering =
-        ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+    let clustering = ClusteringSettings {
+        adc_threshold: 0,
+        max_time_gap: 200_000,
+        time_gap_of: Default::default(),
+        max_strip_gap: 2,
+        min_hits: 3,
+    };
     let chip = ChipMapping::following;
     GdGemSettings {
         format: ReadoutFormat::Vmm3a,
@@ -36,11 +41,7 @@ pub(crate) fn settings() -> GdGemSettings {
             decimation: 0,
         },
         clustering: [clustering; 2],
-        matching: MatchingSettings {
-            by: MatchBy::End,
-            max_difference: 200_000,
-            max_amplitude_permille: None,
-        },
+        matching: MatchingSettings::joining(MatchBy::End, 200_000),
         position: PositionSettings {
             weighted: true,
             time_bins: 3,

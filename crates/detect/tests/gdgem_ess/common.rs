@@ -22,8 +22,13 @@ const PICOSECONDS_PER_MS: u64 = 1_000_000_000;
 
 /// Two panels. The strips of y on the second one run against the channels.
 pub(crate) fn settings() -> EssGdGemSettings {
-    let clustering =
-        ClusteringSettings { adc_threshold: 50, max_time_gap: 500_000, max_strip_gap: 2, min_hits: 1 };
+    let clustering = ClusteringSettings {
+        adc_threshold: 50,
+        max_time_gap: 500_000,
+        time_gap_of: Default::default(),
+        max_strip_gap: 2,
+        min_hits: 1,
+    };
     let hybrids = (0..8_u8).map(|number| {
         let (panel, plane, hybrid) = (number / 4, number / 2 % 2, number % 2);
         StripHybrid {
@@ -66,11 +71,7 @@ pub(crate) fn settings() -> EssGdGemSettings {
         calibration_file: None,
         fine_time: false,
         clustering: [clustering; 2],
-        matching: MatchingSettings {
-            by: MatchBy::Gap,
-            max_difference: 500_000,
-            max_amplitude_permille: None,
-        },
+        matching: MatchingSettings::joining(MatchBy::Gap, 500_000),
         position: PositionSettings {
             weighted: false,
             time_bins: 3,

@@ -20,8 +20,13 @@ use evforge_wire::srs_vmm::{
 };
 use proptest::prelude::*;
 
-const CLUSTERING: ClusteringSettings =
-    ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+const CLUSTERING: ClusteringSettings = ClusteringSettings {
+    adc_threshold: 0,
+    max_time_gap: 200_000,
+    time_gap_of: evforge_detect::gdgem::settings::TimeGapOf::Plane,
+    max_strip_gap: 2,
+    min_hits: 3,
+};
 
 /// 128 × 128 strips on two FECs (one for VMM2), with the clocks of 2018 or the current ones.
 fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings {
@@ -47,11 +52,7 @@ fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings 
             decimation: 0,
         },
         clustering: [CLUSTERING; 2],
-        matching: MatchingSettings {
-            by: MatchBy::End,
-            max_difference: 200_000,
-            max_amplitude_permille: None,
-        },
+        matching: MatchingSettings::joining(MatchBy::End, 200_000),
         position: PositionSettings {
             weighted: true,
             time_bins: 3,

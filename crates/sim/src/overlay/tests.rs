@@ -30,8 +30,13 @@ use std::collections::BTreeSet;
 const STRIPS: u16 = 128;
 
 fn settings() -> GdGemSettings {
-    let clustering =
-        ClusteringSettings { adc_threshold: 0, max_time_gap: 200_000, max_strip_gap: 2, min_hits: 3 };
+    let clustering = ClusteringSettings {
+        adc_threshold: 0,
+        max_time_gap: 200_000,
+        time_gap_of: Default::default(),
+        max_strip_gap: 2,
+        min_hits: 3,
+    };
     let chip = ChipMapping::following;
     GdGemSettings {
         format: ReadoutFormat::Vmm3a,
@@ -52,11 +57,7 @@ fn settings() -> GdGemSettings {
             decimation: 0,
         },
         clustering: [clustering; 2],
-        matching: MatchingSettings {
-            by: MatchBy::End,
-            max_difference: 200_000,
-            max_amplitude_permille: None,
-        },
+        matching: MatchingSettings::joining(MatchBy::End, 200_000),
         position: PositionSettings {
             weighted: true,
             time_bins: 3,

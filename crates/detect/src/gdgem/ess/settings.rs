@@ -6,7 +6,7 @@ use crate::ess::{
 };
 use crate::gdgem::settings::Plane;
 use crate::gdgem::track_settings::{
-    ClusteringSettings, MatchingSettings, PositionSettings, SpanSettings, TrackSettings,
+    ClusteringSettings, MatchingSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings,
 };
 use crate::hit::{ADC_LIMIT, STRIP_LIMIT};
 use crate::plane_matching::MatchBy;
@@ -19,9 +19,9 @@ use std::path::PathBuf;
 
 defaults! {
     clustering: [ClusteringSettings; 2] =
-        [ClusteringSettings { adc_threshold: 50, max_time_gap: 500_000, max_strip_gap: 2, min_hits: 1 }; 2];
+        [ClusteringSettings { adc_threshold: 50, max_time_gap: 500_000, time_gap_of: TimeGapOf::Plane, max_strip_gap: 2, min_hits: 1 }; 2];
     matching: MatchingSettings =
-        MatchingSettings { by: MatchBy::Gap, max_difference: 500_000, max_amplitude_permille: None };
+        MatchingSettings::joining(MatchBy::Gap, 500_000);
     position: PositionSettings = PositionSettings {
         weighted: false,
         time_bins: 3,
