@@ -5,8 +5,9 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
     ChannelThreshold, ChipMapping, ClusteringSettings, GdGemSettings, MaskedChannels, MatchingSettings,
-    Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeSettings,
+    Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeGapOf, TimeSettings, UsualDifferences,
 };
+use evforge_detect::pairing::Ambiguous;
 use evforge_detect::plane_matching::MatchBy;
 use evforge_detect::settings::SortingSettings;
 
@@ -24,7 +25,7 @@ pub mod choice {
     pub const OTHER_CONVENTION: u8 = 1 << 2;
     /// All limits of the position are set.
     pub const LIMITS: u8 = 1 << 3;
-    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us, and groups of 16 hits.
+    /// A window of 1 us, forward jumps of 2 us, restarts of 10 us, groups of 16 hits, and clusters that are paired.
     pub const NARROW: u8 = 1 << 4;
     /// Stamps that tick so slowly that a few of their turns reach the end of 64 bits.
     pub const COARSE: u8 = 1 << 5;
@@ -63,7 +64,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
     let clustering = ClusteringSettings {
         adc_threshold: either(choice::PLAIN, 60, 0) as u16,
         max_time_gap: 200_000,
-        time_gap_of: Default::default(),
+        time_gap_of: if has(choice::NARROW) { TimeGapOf::Neighbours } else { TimeGapOf::Plane },
         max_strip_gap: either(choice::PLAIN, 0, 2) as u16,
         min_hits: either(choice::PLAIN, 1, 3) as u32,
     };
@@ -82,7 +83,7 @@ pub fn settings(choice: u8) -> GdGemSettings {
             ..sorting(has(choice::NARROW))
         },
         clustering: [clustering, ClusteringSettings { adc_threshold: 0, ..clustering }],
-        matching: MatchingSettings::joining(MatchBy::End, 200_000),
+        matching: matching(has(choice::NARROW), has(choice::LIMITS)),
         position: PositionSettings {
             weighted: !has(choice::PLAIN),
             time_bins: 3,
@@ -99,6 +100,23 @@ pub fn settings(choice: u8) -> GdGemSettings {
         channel_thresholds: if has(choice::PLAIN) { thresholds(&mapping) } else { Vec::new() },
         geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
         partition: None,
+    }
+}
+
+fn matching(is_paired: bool, drops_ambiguous: bool) -> MatchingSettings {
+    let joining = MatchingSettings::joining(MatchBy::End, 200_000);
+    if !is_paired {
+        return joining;
+    }
+    MatchingSettings {
+        ambiguous: if drops_ambiguous { Ambiguous::Drop } else { Ambiguous::Nearest },
+        y_delay: -30_000,
+        usual: UsualDifferences {
+            difference: Some(50_000),
+            start_difference: Some(80_000),
+            amplitude_permille: Some(1200),
+        },
+        ..joining
     }
 }
 

@@ -4,7 +4,7 @@ pub use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use super::hit_time::HitTime;
 pub use super::track_settings::{
     ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
-    PartitionSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings,
+    PartitionSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings, UsualDifferences,
 };
 use crate::calibration::ChannelCalibration;
 use crate::hit::STRIP_LIMIT;
