@@ -1,13 +1,14 @@
 //! Puts the events of several sources into the order (time, pixel).
 //!
 //! For detectors whose electronics, or whose triggers, give whole events: each source sends them nearly in
-//! order. Every event is judged on its source's own clock ([`SourceClock`]), waits until no source can send an
+//! order. Every event is judged on its source's own clock ([`SourceClock`](crate::source_clock)), waits until no source can send an
 //! earlier one, and leaves in order. What leaves depends on each source's packets alone.
 
 use crate::hit::Timed;
-use crate::source_clock::{ClockCounts, SourceClock};
+use crate::source_clock::ClockCounts;
+use crate::source_clocks::{ClockRules, SourceClocks};
 use crate::time_order::TimeOrder;
-use crate::watermark::{Closing, DataTime, Watermark};
+use crate::watermark::{Closing, DataTime};
 use evforge_core::event::{Event, EventBatch, PixelId};
 
 /// An event with its time in ticks.
@@ -36,55 +37,50 @@ impl Timed for TimedEvent {
     }
 }
 
-/// How events are put into order. Times in ticks.
+/// How events are put into order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderRules {
-    /// How far behind the newest event of its source an event may be.
-    pub window: u64,
-    /// Steps ahead by more than this must be confirmed by the next packet.
-    pub forward_jump: u64,
-    /// Steps back by more than this restart the source's clock, if they are confirmed.
-    pub restart: u64,
-    /// How far a source may be behind the leading one before it no longer holds the others back.
-    pub source_lag: u64,
+    /// When a source is in time; the hits of a packet are its events.
+    pub clocks: ClockRules,
     /// Events that may wait.
     pub max_held: usize,
-    /// Events that one packet can hold.
-    pub packet_events: usize,
+}
+
+impl OrderRules {
+    /// Room that a packet and the release of a quarantine need.
+    fn room_for_a_packet(&self) -> usize {
+        2 * self.clocks.packet_hits
+    }
+
+    fn capacity(&self) -> usize {
+        self.max_held.max(2 * self.room_for_a_packet())
+    }
 }
 
 /// Events on their way out.
 #[derive(Debug)]
 pub struct EventOrder {
-    clocks: Vec<SourceClock<TimedEvent>>,
+    line: SourceClocks<TimedEvent>,
     waiting: [TimeOrder; 1],
-    joint: Watermark,
     closing: Closing,
     room_for_a_packet: usize,
-    forced: u64,
 }
 
 impl EventOrder {
     /// For `sources` sources, numbered from 0.
     pub fn new(rules: &OrderRules, sources: usize) -> Self {
-        let room_for_a_packet = 2 * rules.packet_events;
-        let clock = || SourceClock::new(rules.window, rules.forward_jump, rules.restart, rules.packet_events);
-        let capacity = rules.max_held.max(2 * room_for_a_packet);
         Self {
-            clocks: (0..sources).map(|_| clock()).collect(),
-            waiting: [TimeOrder::new(capacity, 0).with_payload_order()],
-            joint: Watermark::new(rules.source_lag),
+            line: SourceClocks::new(sources, &rules.clocks),
+            waiting: [TimeOrder::new(rules.capacity(), 0).with_payload_order()],
             closing: Closing::default(),
-            room_for_a_packet,
-            forced: 0,
+            room_for_a_packet: rules.room_for_a_packet(),
         }
     }
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(rules: &OrderRules, sources: usize) -> usize {
-        let clock = size_of::<SourceClock<TimedEvent>>()
-            + SourceClock::<TimedEvent>::memory_bound(rules.packet_events);
-        sources * clock + TimeOrder::memory_bound(rules.max_held.max(4 * rules.packet_events), 0)
+        SourceClocks::<TimedEvent>::memory_bound(sources, rules.clocks.packet_hits)
+            + TimeOrder::memory_bound(rules.capacity(), 0)
     }
 
     /// Makes sure that the events of one more packet fit, by closing more than the watermark allows if it must
@@ -100,30 +96,26 @@ impl EventOrder {
 
     #[cold]
     fn force_closing(&mut self) {
-        self.forced += 1;
-        let latest = self.waiting[0].latest_pending();
-        let target = self.joint.force(self.clocks.iter(), self.closing.target(), latest);
+        let target = self.line.force(self.closing.target(), self.waiting[0].latest_pending());
         self.closing.advance(target);
     }
 
     /// The newest time of any source; none before the first.
     pub fn newest(&self) -> Option<DataTime> {
-        self.clocks.iter().filter_map(SourceClock::front).max()
+        self.line.newest()
     }
 
     /// Begins a packet of `source`. Call [`EventOrder::make_room`] before.
     #[inline]
     pub fn begin_packet(&mut self, source: usize) {
-        let watermark = self.joint.watermark();
-        if let Some(clock) = self.clocks.get_mut(source) {
-            clock.begin_packet(watermark);
-        }
+        // A source that does not exist has no events either.
+        let _clock = self.line.begin_packet(source);
     }
 
     /// Takes an event of the packet that `source` has begun.
     #[inline]
     pub fn push(&mut self, source: usize, event: TimedEvent) {
-        if let Some(clock) = self.clocks.get_mut(source) {
+        if let Some(clock) = self.line.clock(source) {
             clock.judge(0, event, &mut self.waiting[0]);
         }
     }
@@ -131,7 +123,7 @@ impl EventOrder {
     /// Ends a packet: closes what no source can reach any more, if that is worth while.
     #[inline]
     pub fn end_packet(&mut self) {
-        let watermark = self.joint.follow(self.clocks.iter());
+        let watermark = self.line.follow();
         if self.closing.is_worthwhile(self.waiting[0].pending()) {
             self.closing.advance(watermark);
         }
@@ -139,25 +131,17 @@ impl EventOrder {
 
     /// Closes everything that the watermark allows.
     pub fn publish_closed(&mut self) {
-        self.closing.advance(self.joint.watermark());
+        self.closing.advance(self.line.watermark());
     }
 
     /// End of the input: closes everything. Call [`EventOrder::drain`] afterwards and this again, until there is
     /// nothing left. Returns true if quarantined events wait for room.
     pub fn close(&mut self) -> bool {
-        let [order] = &self.waiting;
-        if order.room() >= self.room_for_a_packet {
-            for clock in self.clocks.iter_mut().filter(|clock| clock.held() > 0) {
-                clock.begin_packet(self.joint.watermark().max(self.closing.target()));
-                clock.close(&mut self.waiting[0]);
-                if self.waiting[0].room() < self.room_for_a_packet {
-                    break;
-                }
-            }
-        }
-        let end = self.waiting[0].latest_pending().map_or(0, |(epoch, _)| epoch);
-        self.closing.advance((end.max(self.joint.watermark().0), u64::MAX));
-        self.clocks.iter().any(|clock| clock.held() > 0)
+        let Self { line, waiting: [order], closing, room_for_a_packet } = self;
+        let held_back = line.release(order, closing.target(), |order| order.room() >= *room_for_a_packet);
+        let end = order.latest_pending().map_or(0, |(epoch, _)| epoch);
+        closing.advance((end.max(line.watermark().0), u64::MAX));
+        held_back
     }
 
     /// Appends the events of the time that is closed; `nanoseconds` converts ticks. False if the batch filled
@@ -191,22 +175,22 @@ impl EventOrder {
 
     /// Events held anywhere in here.
     pub fn held(&self) -> u64 {
-        self.waiting[0].held() + self.clocks.iter().map(SourceClock::held).sum::<u64>()
+        self.waiting[0].held() + self.line.held()
     }
 
     /// How often events were closed early for want of room.
     pub fn forced_closings(&self) -> u64 {
-        self.forced
+        self.line.forced_closings()
     }
 
     /// What the clocks of all sources have counted.
     pub fn clock_counts(&self) -> ClockCounts {
-        self.clocks.iter().fold(ClockCounts::default(), |sum, clock| sum + clock.counts())
+        self.line.clock_counts()
     }
 
     /// Where time stands: nothing before this is waited for.
     pub fn watermark(&self) -> DataTime {
-        self.joint.watermark()
+        self.line.watermark()
     }
 }
 
@@ -216,12 +200,14 @@ mod tests {
     use proptest::prelude::*;
 
     const RULES: OrderRules = OrderRules {
-        window: 50,
-        forward_jump: 1000,
-        restart: 100_000,
-        source_lag: 500,
+        clocks: ClockRules {
+            window: 50,
+            forward_jump: 1000,
+            restart: 100_000,
+            source_lag: 500,
+            packet_hits: 8,
+        },
         max_held: 64,
-        packet_events: 8,
     };
 
     /// Feeds packets (source, times) and returns what leaves, in order.

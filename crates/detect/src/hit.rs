@@ -1,5 +1,8 @@
 //! A hit on a strip plane, and hits packed into sortable keys.
 
+/// A point in the data: epoch and time.
+pub type DataTime = (u32, u64);
+
 /// A readout placed on a plane of strips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hit {

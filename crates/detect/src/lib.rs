@@ -50,6 +50,7 @@ pub mod beam_monitors;
 pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;
+pub mod earliest;
 pub mod ess;
 pub mod event_order;
 pub mod gdgem;

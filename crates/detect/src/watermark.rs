@@ -4,24 +4,47 @@
 //! *watermark*: no source will send anything before it. [`Closing`] follows the watermark in the steps that
 //! the sorters can span.
 
+use crate::earliest::{Earliest, NEVER};
+pub use crate::hit::DataTime;
 use crate::hit::Timed;
 use crate::source_clock::SourceClock;
 use crate::time_order::TimeOrder;
 
-/// A point in the data: epoch and time.
-pub type DataTime = (u32, u64);
-
-/// The watermark over all sources.
+/// The source that is ahead of all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leader {
+    source: usize,
+    front: DataTime,
+    watermark: DataTime,
+    /// First time of its epoch.
+    epoch_start: u64,
+}
+
+/// The watermark over all sources. It is told whenever the time of a source may have changed
+/// ([`Watermark::note`]); what that costs does not grow with the number of sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watermark {
     source_lag: u64,
     watermark: DataTime,
+    /// The watermarks of the sources that are waited for.
+    of_sources: Earliest,
+    /// Fronts never go back, so that the latest so far is that of the leader.
+    leader: Option<Leader>,
 }
 
 impl Watermark {
-    /// A source that is more than `source_lag` ticks behind the leading one no longer holds the others back.
-    pub fn new(source_lag: u64) -> Self {
-        Self { source_lag, watermark: (0, 0) }
+    /// For this many sources, none of which has begun; those that `is_expected` are waited for from the beginning, the
+    /// others once they have a front. A source that is more than `source_lag` ticks behind the leading one no longer
+    /// holds the others back.
+    pub fn new(source_lag: u64, sources: usize, is_expected: impl Fn(usize) -> bool) -> Self {
+        let mut of_sources = Earliest::new(sources);
+        (0..sources).filter(|&source| is_expected(source)).for_each(|source| of_sources.set(source, (0, 0)));
+        Self { source_lag, watermark: (0, 0), of_sources, leader: None }
+    }
+
+    /// Upper bound of the memory in bytes.
+    pub fn memory_bound(sources: usize) -> usize {
+        Earliest::memory_bound(sources)
     }
 
     /// No source will send hits before this; what comes nevertheless is late.
@@ -30,33 +53,41 @@ impl Watermark {
         self.watermark
     }
 
-    /// Raises the watermark to what the `clocks` of all sources say, and returns it.
+    /// The newest time of any source; none before the first.
+    pub fn newest(&self) -> Option<DataTime> {
+        self.leader.map(|leader| leader.front)
+    }
+
+    /// Takes note of how far the `clock` of `source` has come.
     #[inline]
-    pub fn follow<'a, T: Timed + 'a>(
-        &mut self,
-        clocks: impl Iterator<Item = &'a SourceClock<T>> + Clone,
-    ) -> DataTime {
-        let slowest = clocks.clone().map(|clock| clock.watermark().unwrap_or((0, 0))).min();
-        let leader = clocks.filter(|clock| clock.front().is_some()).max_by_key(|clock| clock.front());
+    pub fn note<T: Timed>(&mut self, source: usize, clock: &SourceClock<T>) {
+        let (Some(front), Some(watermark)) = (clock.front(), clock.watermark()) else { return };
+        self.of_sources.set(source, watermark);
+        let is_ahead = self.leader.is_none_or(|leader| (front, source) >= (leader.front, leader.source));
+        if is_ahead {
+            self.leader = Some(Leader { source, front, watermark, epoch_start: clock.epoch_start() });
+        }
+    }
+
+    /// Raises the watermark to what the sources say, and returns it.
+    #[inline]
+    pub fn follow(&mut self) -> DataTime {
+        let slowest = match self.of_sources.earliest() {
+            NEVER => (0, 0),
+            slowest => slowest,
+        };
         // Who lags too far behind the leader no longer holds the others back.
-        let patience = leader.and_then(|clock| {
-            let (epoch, front) = clock.front()?;
-            (front - clock.epoch_start().min(front) > self.source_lag)
-                .then(|| (epoch, front - self.source_lag))
+        let patience = self.leader.and_then(|Leader { front: (epoch, front), epoch_start, .. }| {
+            (front - epoch_start.min(front) > self.source_lag).then(|| (epoch, front - self.source_lag))
         });
-        self.raise(slowest.unwrap_or((0, 0)).max(patience.unwrap_or((0, 0))))
+        self.raise(slowest.max(patience.unwrap_or((0, 0))))
     }
 
     /// Raises the watermark although sources may still send earlier hits: there is no room left. First as if
     /// only the leading source mattered; if that much is closed already (`closed`), past `latest_pending`.
     #[cold]
-    pub fn force<'a, T: Timed + 'a>(
-        &mut self,
-        clocks: impl Iterator<Item = &'a SourceClock<T>>,
-        closed: DataTime,
-        latest_pending: Option<DataTime>,
-    ) -> DataTime {
-        let leader = clocks.filter_map(SourceClock::watermark).max().unwrap_or((0, 0));
+    pub fn force(&mut self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
+        let leader = self.leader.map_or((0, 0), |leader| leader.watermark);
         let past = |(epoch, time): DataTime| (epoch, time.saturating_add(1));
         self.raise(if leader > closed { leader } else { latest_pending.map_or(leader, past) })
     }

@@ -11,7 +11,7 @@ use super::vmm_stage::VmmStage;
 use crate::hit::Timed;
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock, TIME_SIGN};
-use crate::source_clocks::SourceClocks;
+use crate::source_clocks::{ClockRules, SourceClocks};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -122,7 +122,8 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         ess.check()?;
         let front = Front::new(ess);
         let sources = front.source_count();
-        let line = SourceClocks::new(sources, &ess.sorting, ticks::in_duration, PACKET_HITS);
+        let clocks = ClockRules::new(&ess.sorting, ticks::in_duration, PACKET_HITS);
+        let line = SourceClocks::new(sources, &clocks);
         let pulses = PulseLine::new(ticks::in_duration(ess.max_time_of_flight));
         let memory_bound = size_of::<Self>()
             + stage.memory_bound()

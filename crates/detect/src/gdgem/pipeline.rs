@@ -10,7 +10,7 @@ use crate::hit::Hit;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::partition::{OneByOne, RegionExecutor};
 use crate::settings::SettingsError;
-use crate::source_clocks::SourceClocks;
+use crate::source_clocks::{ClockRules, SourceClocks};
 use crate::tick::TickLength;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
@@ -91,12 +91,13 @@ impl GdGem {
             + numbers.len() * Fec::memory_bound()
             + FEC_LIMIT * size_of::<Option<u8>>()
             + channels.memory_bound();
+        let clocks = ClockRules::new(&settings.sorting, ticks, LARGEST_READOUT_COUNT);
         Ok(Self {
             format: settings.format,
             geometry: settings.geometry,
             fecs,
             fec_places,
-            line: SourceClocks::new(numbers.len(), &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            line: SourceClocks::new(numbers.len(), &clocks),
             tracks: Tracks::new(&tracks, tick, ticks, executor),
             gate: PacketGate::new(LARGEST_PACKET),
             counters: GdGemCounters::default(),

@@ -4,6 +4,7 @@ use super::amplitude::{AmplitudeFilter, Factor, MOST_FACTORS};
 use crate::event_order::OrderRules;
 use crate::hit::PAYLOAD_LIMIT;
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use crate::source_clocks::ClockRules;
 use crate::tick::TickLength;
 use evforge_core::geometry::{GeometryError, LogicalGeometry};
 use evforge_wire::cncs::LARGEST_VALUE;
@@ -90,12 +91,8 @@ impl TimeSettings {
         // Without a tick, times and durations are counted in nanoseconds alike.
         let tick = self.tick_length()?;
         Ok(Some(OrderRules {
-            window: tick.ticks_in(sorting.window),
-            forward_jump: tick.ticks_in(sorting.forward_jump),
-            restart: tick.ticks_in(sorting.restart),
-            source_lag: tick.ticks_in(sorting.source_lag),
+            clocks: ClockRules::new(&sorting, |duration| tick.ticks_in(duration), packet_events),
             max_held: sorting.max_held_hits,
-            packet_events,
         }))
     }
 

@@ -10,6 +10,7 @@ use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::event_order::{EventOrder, OrderRules, TimedEvent};
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
+use crate::source_clocks::ClockRules;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
@@ -479,13 +480,9 @@ fn channel_mask(settings: &SondeSettings) -> ChannelMask {
 
 /// The settings in ticks.
 fn order_rules(settings: &SondeSettings, time: &BoardTime) -> OrderRules {
-    let sorting = &settings.sorting;
+    let ticks = |duration| time.tick.ticks_in(duration);
     OrderRules {
-        window: time.tick.ticks_in(sorting.window),
-        forward_jump: time.tick.ticks_in(sorting.forward_jump),
-        restart: time.tick.ticks_in(sorting.restart),
-        source_lag: time.tick.ticks_in(sorting.source_lag),
-        max_held: sorting.max_held_hits,
-        packet_events: LARGEST_READOUT_COUNT,
+        clocks: ClockRules::new(&settings.sorting, ticks, LARGEST_READOUT_COUNT),
+        max_held: settings.sorting.max_held_hits,
     }
 }

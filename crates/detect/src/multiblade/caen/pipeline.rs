@@ -13,7 +13,7 @@ use crate::multiblade::position::PositionRules;
 use crate::multiblade::window::WindowRules;
 use crate::packet_gate::{Discard, PacketGate};
 use crate::settings::SettingsError;
-use crate::source_clocks::{SourceClockCounters, SourceClocks};
+use crate::source_clocks::{ClockRules, SourceClockCounters, SourceClocks};
 use crate::tick::TickLength;
 use evforge_core::clock::WrappingClock;
 use evforge_core::counter::CounterSnapshot;
@@ -56,9 +56,10 @@ struct TimeOrdered {
 impl TimeOrdered {
     fn new(settings: &MultiBladeSettings, sources: usize, tick: TickLength) -> Self {
         let ticks = |duration| tick.ticks_in(duration);
+        let clocks = ClockRules::new(&settings.sorting, ticks, LARGEST_READOUT_COUNT);
         Self {
             windows: ModuleWindows::new(usize::from(settings.cassettes), settings.sorting.max_held_hits),
-            line: SourceClocks::new(sources, &settings.sorting, ticks, LARGEST_READOUT_COUNT),
+            line: SourceClocks::new(sources, &clocks),
             clocks: vec![WrappingClock::new(TIME_BITS); sources],
             room_for_a_packet: settings.room_for_a_packet(),
         }
@@ -286,7 +287,7 @@ impl MultiBlade {
             }
             Order::Time(ordered) => {
                 let TimeOrdered { windows, line, clocks, .. } = &mut **ordered;
-                let line = line.begin_packet_of_all();
+                let line = line.begin_packet_of_several();
                 let sink = OrderedSink { windows, line, clocks, stamp };
                 take(wiring, Sink::Ordered(sink), &mut tally);
                 ordered.end_packet();

@@ -4,7 +4,7 @@ use super::counters::MultiBladeCounters;
 use super::wiring::{NoPlace, Place, Wiring};
 use crate::module_windows::{ClusterWatcher, ModuleWindows, Windows};
 use crate::multiblade::cassettes::{BladeHit, Cassettes};
-use crate::source_clock::SourceClock;
+use crate::source_clocks::ClocksOfPacket;
 use evforge_core::clock::WrappingClock;
 use evforge_wire::caen::{JadaqPacket, Record, RecordPacket};
 
@@ -54,7 +54,7 @@ pub(super) enum TimeStamp {
 pub(super) struct OrderedSink<'a> {
     pub(super) windows: &'a mut ModuleWindows,
     /// The time of each digitizer.
-    pub(super) line: &'a mut [SourceClock<BladeHit>],
+    pub(super) line: ClocksOfPacket<'a, BladeHit>,
     pub(super) clocks: &'a mut [WrappingClock],
     pub(super) stamp: TimeStamp,
 }
@@ -73,7 +73,7 @@ impl HitSink for OrderedSink<'_> {
         if time >= TIME_LIMIT {
             return false;
         }
-        if let Some(clock) = self.line.get_mut(source) {
+        if let Some(clock) = self.line.clock(source) {
             clock.judge(usize::from(place.cassette), BladeHit { time, ..hit }, self.windows);
         }
         true
