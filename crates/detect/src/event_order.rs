@@ -63,6 +63,7 @@ pub struct EventOrder {
     line: SourceClocks<TimedEvent>,
     waiting: [TimeOrder; 1],
     closing: Closing,
+    packet_events: usize,
     room_for_a_packet: usize,
 }
 
@@ -73,6 +74,7 @@ impl EventOrder {
             line: SourceClocks::new(sources, &rules.clocks),
             waiting: [TimeOrder::new(rules.capacity(), 0).with_payload_order()],
             closing: Closing::default(),
+            packet_events: rules.clocks.packet_hits,
             room_for_a_packet: rules.room_for_a_packet(),
         }
     }
@@ -96,8 +98,10 @@ impl EventOrder {
 
     #[cold]
     fn force_closing(&mut self) {
-        let target = self.line.force(self.closing.target(), self.waiting[0].latest_pending());
-        self.closing.advance(target);
+        let Self { line, waiting: [order], closing, packet_events, .. } = self;
+        let latest = order.latest_pending();
+        let target = line.force(closing.target(), latest, order, |order| order.room() >= *packet_events);
+        closing.advance(target);
     }
 
     /// The newest time of any source; none before the first.
@@ -123,9 +127,10 @@ impl EventOrder {
     /// Ends a packet: closes what no source can reach any more, if that is worth while.
     #[inline]
     pub fn end_packet(&mut self) {
-        let watermark = self.line.follow();
-        if self.closing.is_worthwhile(self.waiting[0].pending()) {
-            self.closing.advance(watermark);
+        let Self { line, waiting: [order], closing, packet_events, .. } = self;
+        let watermark = line.follow(order, |order| order.room() >= *packet_events);
+        if closing.is_worthwhile(order.pending()) {
+            closing.advance(watermark);
         }
     }
 
@@ -137,7 +142,7 @@ impl EventOrder {
     /// End of the input: closes everything. Call [`EventOrder::drain`] afterwards and this again, until there is
     /// nothing left. Returns true if quarantined events wait for room.
     pub fn close(&mut self) -> bool {
-        let Self { line, waiting: [order], closing, room_for_a_packet } = self;
+        let Self { line, waiting: [order], closing, room_for_a_packet, .. } = self;
         let held_back = line.release(order, closing.target(), |order| order.room() >= *room_for_a_packet);
         let end = order.latest_pending().map_or(0, |(epoch, _)| epoch);
         closing.advance((end.max(line.watermark().0), u64::MAX));

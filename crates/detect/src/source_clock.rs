@@ -25,12 +25,20 @@
 //! * What the decision does not confirm is discarded as *refuted*: stamps further ahead than D, and hits behind
 //!   a line that goes on.
 //!
+//! If D is behind and nothing in quarantine is, D may be the wild one: then what is ahead waits for the packet after that.
+//!
+//! A source that is silent for long sends its next packet when everybody else has gone on. Therefore the **time of all
+//! the others** decides as well ([`SourceClock::release_passed`]): before time is closed past a quarantined hit, that hit
+//! is accepted. It is not wild ahead of everybody: time has come there. It moves the front no more than a step does: the
+//! next hit of the source must confirm it.
+//!
 //! A quarantine that is still open at the end of the input is released: nothing follows that it could harm.
 //!
 //! Some readouts say how far time has come without a hit (the pulse in the header of a packet). Such a *sign of
 //! time* is judged as a hit is, on the plane [`TIME_SIGN`], and counted apart: the laws are about hits.
 
-use crate::hit::{Hit, Timed};
+use crate::earliest::NEVER;
+use crate::hit::{DataTime, Hit, Timed};
 use std::cmp::Ordering;
 
 /// The plane of what is no hit but a sign of how far time has come.
@@ -106,7 +114,15 @@ pub struct SourceClock<T = Hit> {
     step: Option<u64>,
     /// True while the step is the first hit of the source, and the front is not known yet.
     is_first: bool,
+    /// True while the step is a jump that the time of all the others has come to: any hit decides, however far ahead.
+    is_jump: bool,
     quarantine: Vec<(usize, T)>,
+    /// Those of them, from the first on, that the last packet has not decided.
+    undecided_before: usize,
+    /// The earliest of them: once time is closed past this, the time of all the others decides.
+    waits_for: DataTime,
+    /// The largest number of hits in a packet.
+    packet_hits: usize,
     counts: ClockCounts,
 }
 
@@ -128,7 +144,11 @@ impl<T: Timed> SourceClock<T> {
             undecided: false,
             step: None,
             is_first: false,
+            is_jump: false,
             quarantine: Vec::with_capacity(packet_hits),
+            undecided_before: 0,
+            waits_for: NEVER,
+            packet_hits,
             counts: ClockCounts::default(),
         }
     }
@@ -162,9 +182,57 @@ impl<T: Timed> SourceClock<T> {
 
     /// End of the input: releases what is in quarantine.
     pub fn close(&mut self, accepted: &mut impl AcceptedHits<T>) {
-        let Some(&(_, first)) = self.quarantine.first() else { return };
+        let last_packet = self.quarantine.get(self.undecided_before);
+        let Some(&(_, first)) = last_packet.or(self.quarantine.first()) else { return };
         let restarted = self.relation(first.time()) == Relation::Behind;
         self.release(restarted, u64::MAX, accepted);
+    }
+
+    /// The earliest time in quarantine, [`NEVER`] if there is none: before time is closed past it, call
+    /// [`SourceClock::release_passed`].
+    #[inline]
+    pub fn waits_for(&self) -> DataTime {
+        self.waits_for
+    }
+
+    /// Accepts what is in quarantine and earlier than `passed`: without this source, all others have come there, and time
+    /// is about to be closed up to it. `closed` is what is closed already, and `ended` how far the others had come
+    /// in the epoch before the newest: what is later than that in an epoch that is over is refuted.
+    #[cold]
+    pub fn release_passed(
+        &mut self,
+        closed: DataTime,
+        passed: DataTime,
+        ended: DataTime,
+        accepted: &mut impl AcceptedHits<T>,
+    ) {
+        self.closed = closed;
+        self.find_floor();
+        let (mut kept, mut kept_before, mut jumped) = (0, 0, false);
+        for index in 0..self.quarantine.len() {
+            let (plane, hit) = self.quarantine[index];
+            let place = self.place_of(hit.time());
+            if place >= passed {
+                self.quarantine[kept] = (plane, hit);
+                kept += 1;
+                kept_before += usize::from(index < self.undecided_before);
+                continue;
+            }
+            if place.0 > self.epoch {
+                self.restart_at(hit.time());
+            } else if self.epoch < passed.0 && place > ended {
+                self.count_refuted(plane);
+                continue;
+            } else {
+                jumped |= hit.time() > self.front.saturating_add(self.forward_jump);
+                self.jump_to(hit.time());
+            }
+            self.accept(plane, hit, accepted);
+        }
+        self.quarantine.truncate(kept);
+        self.undecided_before = kept_before;
+        self.counts.forward_jumps += u64::from(jumped);
+        self.find_earliest();
     }
 
     /// Epoch and largest accepted time, or none before the first hit has been confirmed.
@@ -208,6 +276,53 @@ impl<T: Timed> SourceClock<T> {
     /// Memory of the quarantine in bytes.
     pub fn memory_bound(packet_hits: usize) -> usize {
         packet_hits * size_of::<(usize, T)>()
+    }
+
+    /// Where a time that is not on the line lies: what is behind would be the beginning of the next epoch.
+    fn place_of(&self, time: u64) -> DataTime {
+        let is_behind = time < self.front.saturating_sub(self.restart);
+        (self.epoch.saturating_add(u32::from(is_behind)), time)
+    }
+
+    fn find_earliest(&mut self) {
+        let places = self.quarantine.iter().map(|(_, hit)| self.place_of(hit.time()));
+        self.waits_for = places.min().unwrap_or(NEVER);
+    }
+
+    /// A new epoch begins at `time`.
+    fn restart_at(&mut self, time: u64) {
+        self.counts.restarts += 1;
+        self.epoch = self.epoch.saturating_add(1);
+        self.epoch_start = time;
+        self.front = time;
+        self.step = None;
+        self.find_floor();
+    }
+
+    /// A jump to `time`, which the others have come to. It confirms what has been accepted before it; the next hit of the
+    /// source must confirm the jump itself.
+    fn jump_to(&mut self, time: u64) {
+        let step = self.step.unwrap_or(0);
+        if time.saturating_add(self.window) >= step {
+            self.front = self.front.max(step);
+        }
+        self.step = Some(step.max(time)).filter(|&step| step > self.front);
+        self.is_jump = true;
+    }
+
+    /// Puts a hit into quarantine.
+    fn set_aside(&mut self, plane: usize, hit: T) {
+        if self.quarantine.len() >= self.packet_hits && self.undecided_before > 0 {
+            // There is room for the hits of one packet.
+            for index in 0..self.undecided_before {
+                self.count_refuted(self.quarantine[index].0);
+            }
+            self.quarantine.drain(..self.undecided_before);
+            self.undecided_before = 0;
+            self.find_earliest();
+        }
+        self.waits_for = self.waits_for.min(self.place_of(hit.time()));
+        self.quarantine.push((plane, hit));
     }
 
     /// Most hits need a comparison of three numbers and nothing else.
@@ -259,9 +374,8 @@ impl<T: Timed> SourceClock<T> {
             self.begin_at(plane, hit, accepted);
             return;
         }
-        // What is further ahead than a forward jump may be wild itself, and decides nothing but whether a source has begun.
         if let Some(step) = self.step
-            && (self.is_first || hit.time() <= step.saturating_add(self.forward_jump))
+            && self.decides_step(step, hit.time())
         {
             self.step = None;
             if hit.time().saturating_add(self.window) >= step {
@@ -273,18 +387,38 @@ impl<T: Timed> SourceClock<T> {
         }
         if std::mem::take(&mut self.undecided) {
             let restarted = self.relation(hit.time()) == Relation::Behind;
-            self.release(restarted, hit.time().saturating_add(self.window), accepted);
+            let behind = self.front.saturating_sub(self.restart);
+            if restarted && self.quarantine.iter().all(|(_, hit)| hit.time() >= behind) {
+                // This one may be wild: the next packet decides on both.
+                self.undecided_before = self.quarantine.len();
+            } else {
+                self.release(restarted, hit.time().saturating_add(self.window), accepted);
+            }
         }
         match self.relation(hit.time()) {
             Relation::OnLine if hit.time() > self.front.saturating_add(self.window) => {
                 self.step = Some(hit.time());
+                self.is_jump = false;
                 self.accept(plane, hit, accepted);
             }
             Relation::OnLine => self.take(plane, hit, accepted),
             Relation::Late => self.count_late(plane, hit, accepted),
-            Relation::Ahead | Relation::Behind => self.quarantine.push((plane, hit)),
+            Relation::Ahead | Relation::Behind => self.set_aside(plane, hit),
         }
         self.choose_path();
+    }
+
+    /// Whether a hit at `time` confirms or refutes a step.
+    fn decides_step(&self, step: u64, time: u64) -> bool {
+        if self.is_first {
+            return true;
+        }
+        if self.is_jump {
+            // As it would decide on what is in quarantine.
+            return time >= self.front.saturating_sub(self.restart);
+        }
+        // What is further ahead than a forward jump may be wild itself, and decides nothing but whether a source has begun.
+        time <= step.saturating_add(self.forward_jump)
     }
 
     /// Accepts the first hit, which may have been the wrong one.
@@ -321,11 +455,7 @@ impl<T: Timed> SourceClock<T> {
         for index in 0..self.quarantine.len() {
             let (plane, hit) = self.quarantine[index];
             if beginning == Some(index) {
-                self.counts.restarts += 1;
-                self.epoch = self.epoch.saturating_add(1);
-                self.epoch_start = hit.time();
-                self.front = hit.time();
-                self.find_floor();
+                self.restart_at(hit.time());
             }
             let of_a_line = match beginning {
                 Some(beginning) => index < beginning || hit.time() <= latest,
@@ -333,7 +463,9 @@ impl<T: Timed> SourceClock<T> {
             };
             if !of_a_line {
                 self.count_refuted(plane);
-            } else if hit.time() < self.front.saturating_sub(self.window) {
+            } else if beginning.is_some_and(|beginning| index > beginning)
+                && hit.time() < self.front.saturating_sub(self.window)
+            {
                 self.count_late(plane, hit, accepted);
             } else {
                 leapt |= hit.time() > self.front.saturating_add(self.forward_jump);
@@ -342,6 +474,10 @@ impl<T: Timed> SourceClock<T> {
         }
         self.counts.forward_jumps += u64::from(leapt);
         self.quarantine.clear();
+        self.undecided_before = 0;
+        self.waits_for = NEVER;
+        // A step that the source has gone past is decided.
+        self.step = self.step.filter(|&step| step > self.front);
     }
 }
 

@@ -4,8 +4,12 @@
 //! begin_packet(source) ──► clock(source).judge(hit) … ──► follow() ──► the watermark: nothing comes before it
 //! ```
 //!
+//! Before the watermark goes past a hit in quarantine, that hit is released: the source was silent for long, and time has
+//! come there meanwhile. So nothing is late for having been in quarantine.
+//!
 //! The counters of all that are declared here, once for every detector that puts hits into order.
 
+use crate::earliest::Earliest;
 use crate::hit::Timed;
 use crate::settings::SortingSettings;
 use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
@@ -56,6 +60,8 @@ impl ClockRules {
 pub struct SourceClocks<T> {
     clocks: Vec<SourceClock<T>>,
     joint: Watermark,
+    /// The earliest hit in quarantine of each source.
+    waiting: Earliest,
     source_lag: u64,
     /// The number of the packet that each source has begun last, and that of the packet under way.
     begun: Vec<u64>,
@@ -89,6 +95,7 @@ impl<T: Timed> SourceClocks<T> {
         Self {
             clocks: (0..sources).map(|_| clock()).collect(),
             joint: Watermark::new(source_lag, sources, |_| true),
+            waiting: Earliest::new(sources),
             source_lag,
             begun: vec![0; sources],
             packet: 0,
@@ -111,7 +118,7 @@ impl<T: Timed> SourceClocks<T> {
             + SourceClock::<T>::memory_bound(packet_hits)
             + size_of::<u64>()
             + size_of::<usize>();
-        sources * of_each + Watermark::memory_bound(sources)
+        sources * of_each + Watermark::memory_bound(sources) + Earliest::memory_bound(sources)
     }
 
     /// The clock of `source`, which begins a packet.
@@ -153,17 +160,52 @@ impl<T: Timed> SourceClocks<T> {
     #[inline]
     fn note_time(&mut self) {
         for &source in &self.under_way {
-            self.joint.note(source, &self.clocks[source]);
+            let clock = &self.clocks[source];
+            self.joint.note(source, clock);
+            self.waiting.set(source, clock.waits_for());
         }
         self.under_way.clear();
     }
 
     /// Follows the clocks at the end of a packet: nothing that any source sends from here on is earlier than what is
-    /// returned.
+    /// returned. Hits in quarantine that are earlier go to `accepted`, as long as `has_room` says that there is room for
+    /// those of a packet; then time waits for them.
     #[inline]
-    pub fn follow(&mut self) -> DataTime {
+    pub fn follow<A: AcceptedHits<T>>(
+        &mut self,
+        accepted: &mut A,
+        has_room: impl FnMut(&mut A) -> bool,
+    ) -> DataTime {
         self.note_time();
-        self.joint.follow()
+        let mut target = self.joint.target();
+        if self.waiting.earliest() < target {
+            target = self.release_passed(target, accepted, has_room);
+        }
+        self.joint.raise(target)
+    }
+
+    /// Releases the hits in quarantine before `target`. Returns how far time can be closed then.
+    #[cold]
+    fn release_passed<A: AcceptedHits<T>>(
+        &mut self,
+        target: DataTime,
+        accepted: &mut A,
+        mut has_room: impl FnMut(&mut A) -> bool,
+    ) -> DataTime {
+        let (closed, ended) = (self.joint.watermark(), self.joint.ended());
+        loop {
+            let first = self.waiting.earliest();
+            // What is earlier than the watermark is late, and needs no room.
+            if first >= target || first >= closed && !has_room(accepted) {
+                return first.min(target);
+            }
+            let source = self.waiting.place();
+            let Some(clock) = self.clocks.get_mut(source) else { return target };
+            clock.release_passed(closed, target, ended, accepted);
+            debug_assert!(clock.waits_for() >= target);
+            self.waiting.set(source, clock.waits_for());
+            self.joint.note(source, clock);
+        }
     }
 
     /// The newest time of any source; none before the first.
@@ -178,12 +220,21 @@ impl<T: Timed> SourceClocks<T> {
     }
 
     /// Goes further than the sources allow, because there is no room left; counted. `closed` is what is closed
-    /// already, `latest_pending` the latest that waits.
+    /// already, `latest_pending` the latest that waits. Hits in quarantine are treated as by [`SourceClocks::follow`],
+    /// unless time would have to stand still for them.
     #[cold]
-    pub fn force(&mut self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
+    pub fn force<A: AcceptedHits<T>>(
+        &mut self,
+        closed: DataTime,
+        latest_pending: Option<DataTime>,
+        accepted: &mut A,
+        has_room: impl FnMut(&mut A) -> bool,
+    ) -> DataTime {
         self.forced += 1;
         self.note_time();
-        self.joint.force(closed, latest_pending)
+        let target = self.joint.forced_target(closed, latest_pending);
+        let reached = self.release_passed(target, accepted, has_room);
+        self.joint.raise(if reached > closed { reached } else { target })
     }
 
     /// How often [`SourceClocks::force`] was called.
@@ -210,6 +261,7 @@ impl<T: Timed> SourceClocks<T> {
             clock.begin_packet(closed);
             clock.close(accepted);
             self.joint.note(source, clock);
+            self.waiting.set(source, clock.waits_for());
         }
         false
     }
@@ -239,87 +291,5 @@ impl<T: Timed> SourceClocks<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hit::Hit;
-    use proptest::prelude::*;
-
-    const RULES: ClockRules =
-        ClockRules { window: 10, forward_jump: 100, restart: 1000, source_lag: 200, packet_hits: 8 };
-
-    struct Nowhere;
-
-    impl AcceptedHits for Nowhere {
-        fn accept(&mut self, _: usize, _: u32, _: Hit) {}
-    }
-
-    /// The watermark as it is defined: over all clocks, whichever has changed.
-    fn plain(line: &SourceClocks<Hit>, is_expected: &[bool], before: DataTime) -> DataTime {
-        let counted = line.clocks.iter().zip(is_expected);
-        let counted = counted.filter(|(clock, expected)| **expected || clock.front().is_some());
-        let slowest = counted.map(|(clock, _)| clock.watermark().unwrap_or((0, 0))).min().unwrap_or((0, 0));
-        let leader = line.clocks.iter().filter(|clock| clock.front().is_some());
-        let patience = leader.max_by_key(|clock| clock.front()).and_then(|clock| {
-            let (epoch, front) = clock.front()?;
-            (front - clock.epoch_start().min(front) > RULES.source_lag)
-                .then(|| (epoch, front - RULES.source_lag))
-        });
-        before.max(slowest).max(patience.unwrap_or((0, 0)))
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
-
-        #[test]
-        fn the_watermark_is_that_of_all_clocks_whichever_has_changed(
-            is_expected in prop::collection::vec(any::<bool>(), 1..20),
-            packets in prop::collection::vec(
-                (0..30_usize, 0..200_u32, prop::collection::vec((-40..60_i64, 0..25_u32), 0..6)),
-                1..150,
-            ),
-        ) {
-            let sources = is_expected.len();
-            let mut line = SourceClocks::<Hit>::new(sources, &RULES).expecting(|source| is_expected[source]);
-            let (mut now, mut expected) = (5000_i64, (0, 0));
-            for (source, kind, offsets) in packets {
-                now += 7;
-                let hits = offsets.iter().map(|&(offset, wild)| {
-                    let time = match wild {
-                        0 => now + 50_000,
-                        1 => now / 10,
-                        2 => now + 150,
-                        3 => 3000,
-                        _ => now + offset,
-                    };
-                    Hit { time: time.max(0) as u64, strip: 0, adc: 0 }
-                });
-                if kind < 20 {
-                    let mut several = line.begin_packet_of_several();
-                    for (number, hit) in hits.enumerate() {
-                        if let Some(clock) = several.clock(source + number) {
-                            clock.judge(0, hit, &mut Nowhere);
-                        }
-                    }
-                } else if let Some(clock) = line.begin_packet(source % (sources + 1)) {
-                    hits.for_each(|hit| clock.judge(0, hit, &mut Nowhere));
-                }
-                // Sometimes time restarts for all, sometimes what would follow a packet is missing.
-                now = if kind == 199 { 10 } else { now };
-                if kind != 198 {
-                    expected = plain(&line, &is_expected, expected);
-                    prop_assert_eq!(line.follow(), expected);
-                }
-                if kind == 197 {
-                    let leader = line.clocks.iter().filter_map(SourceClock::watermark).max().unwrap_or((0, 0));
-                    let closed = (0, now as u64 / 2);
-                    let past = (0, now as u64 + 5);
-                    let target = if leader > closed { leader } else { (past.0, past.1 + 1) };
-                    expected = expected.max(target);
-                    prop_assert_eq!(line.force(closed, Some(past)), expected);
-                }
-            }
-            line.follow();
-            prop_assert_eq!(line.newest(), line.clocks.iter().filter_map(SourceClock::front).max());
-        }
-    }
-}
+#[path = "source_clocks_tests.rs"]
+mod tests;

@@ -30,6 +30,8 @@ pub struct Watermark {
     of_sources: Earliest,
     /// Fronts never go back, so that the latest so far is that of the leader.
     leader: Option<Leader>,
+    /// The front of the leader at the end of the epoch before its own.
+    ended: DataTime,
 }
 
 impl Watermark {
@@ -39,7 +41,7 @@ impl Watermark {
     pub fn new(source_lag: u64, sources: usize, is_expected: impl Fn(usize) -> bool) -> Self {
         let mut of_sources = Earliest::new(sources);
         (0..sources).filter(|&source| is_expected(source)).for_each(|source| of_sources.set(source, (0, 0)));
-        Self { source_lag, watermark: (0, 0), of_sources, leader: None }
+        Self { source_lag, watermark: (0, 0), of_sources, leader: None, ended: (0, 0) }
     }
 
     /// Upper bound of the memory in bytes.
@@ -65,13 +67,21 @@ impl Watermark {
         self.of_sources.set(source, watermark);
         let is_ahead = self.leader.is_none_or(|leader| (front, source) >= (leader.front, leader.source));
         if is_ahead {
+            if let Some(leader) = self.leader.filter(|leader| leader.front.0 < front.0) {
+                self.ended = leader.front;
+            }
             self.leader = Some(Leader { source, front, watermark, epoch_start: clock.epoch_start() });
         }
     }
 
-    /// Raises the watermark to what the sources say, and returns it.
+    /// How far the sources had come in the epoch before the newest.
+    pub fn ended(&self) -> DataTime {
+        self.ended
+    }
+
+    /// How far the watermark can be raised by what the sources say.
     #[inline]
-    pub fn follow(&mut self) -> DataTime {
+    pub fn target(&self) -> DataTime {
         let slowest = match self.of_sources.earliest() {
             NEVER => (0, 0),
             slowest => slowest,
@@ -80,19 +90,22 @@ impl Watermark {
         let patience = self.leader.and_then(|Leader { front: (epoch, front), epoch_start, .. }| {
             (front - epoch_start.min(front) > self.source_lag).then(|| (epoch, front - self.source_lag))
         });
-        self.raise(slowest.max(patience.unwrap_or((0, 0))))
+        slowest.max(patience.unwrap_or((0, 0))).max(self.watermark)
     }
 
-    /// Raises the watermark although sources may still send earlier hits: there is no room left. First as if
-    /// only the leading source mattered; if that much is closed already (`closed`), past `latest_pending`.
+    /// How far it has to be raised although sources may still send earlier hits, because there is no room left. First as
+    /// if only the leading source mattered; if that much is closed already (`closed`), past `latest_pending`.
     #[cold]
-    pub fn force(&mut self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
+    pub fn forced_target(&self, closed: DataTime, latest_pending: Option<DataTime>) -> DataTime {
         let leader = self.leader.map_or((0, 0), |leader| leader.watermark);
         let past = |(epoch, time): DataTime| (epoch, time.saturating_add(1));
-        self.raise(if leader > closed { leader } else { latest_pending.map_or(leader, past) })
+        let target = if leader > closed { leader } else { latest_pending.map_or(leader, past) };
+        target.max(self.watermark)
     }
 
-    fn raise(&mut self, to: DataTime) -> DataTime {
+    /// Raises the watermark and returns it. Going back has no effect.
+    #[inline]
+    pub fn raise(&mut self, to: DataTime) -> DataTime {
         self.watermark = self.watermark.max(to);
         self.watermark
     }

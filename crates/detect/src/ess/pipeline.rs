@@ -63,6 +63,11 @@ struct Accepted<'a, F> {
 }
 
 impl<F: HitFormer> Accepted<'_, F> {
+    /// Whether the hits and pulses of a quarantine fit.
+    fn has_room_for_quarantine(&mut self) -> bool {
+        self.former.find_room(PACKET_HITS) >= PACKET_HITS && self.pulses.has_room(PACKET_HITS)
+    }
+
     /// Tells the pulses that a packet is the first to report.
     #[inline]
     fn pulses_of(&mut self, front: &FrontPacket<'_>, clock: &mut SourceClock<F::Hit>) {
@@ -216,9 +221,10 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     /// Follows the queues' time and closes what none of them can reach any more, if that is worth while.
     #[inline]
     fn follow_time(&mut self) {
-        let watermark = self.line.follow();
-        if self.former.is_closing_worthwhile() || self.pulses.is_closing_worthwhile() {
-            self.former.advance(watermark);
+        let Self { line, former, pulses, .. } = self;
+        let watermark = line.follow(&mut Accepted { former, pulses }, Accepted::has_room_for_quarantine);
+        if former.is_closing_worthwhile() || pulses.is_closing_worthwhile() {
+            former.advance(watermark);
         }
     }
 
@@ -251,7 +257,8 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         let Self { line, former, pulses, .. } = self;
         let before = former.closed_before();
         let latest = former.latest_pending().max(pulses.latest_pending());
-        let target = line.force(before, latest);
+        let mut accepted = Accepted { former, pulses };
+        let target = line.force(before, latest, &mut accepted, Accepted::has_room_for_quarantine);
         former.advance(target);
         former.closed_before() == before && former.room() >= ROOM_FOR_A_PACKET
     }

@@ -194,17 +194,19 @@ impl GdGem {
 
     /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
     fn follow_time(&mut self) {
-        let watermark = self.line.follow();
-        if self.tracks.former.is_closing_worthwhile() {
-            self.tracks.former.advance(watermark);
+        let Self { line, tracks: Tracks { former, .. }, .. } = self;
+        let watermark = line.follow(former, |former| former.room() >= LARGEST_READOUT_COUNT);
+        if former.is_closing_worthwhile() {
+            former.advance(watermark);
         }
     }
 
     /// Closes more than the watermark allows, because there is no room left.
     #[cold]
     fn force_closing(&mut self) {
-        let former = &mut self.tracks.former;
-        let target = self.line.force(former.closed_before(), former.latest_pending());
+        let Self { line, tracks: Tracks { former, .. }, .. } = self;
+        let (closed, latest) = (former.closed_before(), former.latest_pending());
+        let target = line.force(closed, latest, former, |former| former.room() >= LARGEST_READOUT_COUNT);
         former.advance(target);
     }
 }

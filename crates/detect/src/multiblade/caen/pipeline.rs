@@ -76,7 +76,8 @@ impl TimeOrdered {
         let has_room = self.windows.find_room(self.room_for_a_packet) >= self.room_for_a_packet;
         if !has_room {
             let Self { windows, line, .. } = self;
-            let target = line.force(windows.closed_before(), windows.latest_pending());
+            let (closed, latest) = (windows.closed_before(), windows.latest_pending());
+            let target = line.force(closed, latest, windows, has_room_for_quarantine);
             windows.advance(target);
         }
         has_room
@@ -84,7 +85,7 @@ impl TimeOrdered {
 
     /// Ends a packet: closes what no source can reach any more, if that is worth while.
     fn end_packet(&mut self) {
-        let watermark = self.line.follow();
+        let watermark = self.line.follow(&mut self.windows, has_room_for_quarantine);
         if self.windows.is_closing_worthwhile() {
             self.windows.advance(watermark);
         }
@@ -100,6 +101,11 @@ impl TimeOrdered {
         windows.advance((end.max(line.watermark().0), u64::MAX));
         held_back
     }
+}
+
+/// Whether the hits of a quarantine fit.
+fn has_room_for_quarantine(windows: &mut ModuleWindows) -> bool {
+    windows.find_room(LARGEST_READOUT_COUNT) >= LARGEST_READOUT_COUNT
 }
 
 /// A Multi-Blade detector with CAEN digitisers.
