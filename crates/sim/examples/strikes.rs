@@ -5,7 +5,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::quantity::Frequency;
 use evforge_sim::beam::{Beam, BeamSettings, ImageSettings};
-use evforge_sim::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use evforge_sim::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
 use evforge_sim::electronics::Electronics;
 use evforge_sim::layout::Layout;
 use evforge_sim::random::{Stream, stream};
@@ -37,8 +37,8 @@ impl DetectorModel for Plate {
 
     fn add_gamma(&self, _: &Strike, _: &mut SmallRng, _: &mut Vec<Charge>) {}
 
-    fn separation(&self) -> Separation {
-        Separation { time_ps: 0, coordinates: [0, 0], min_hits: [1, 1] }
+    fn resolution(&self) -> Resolution {
+        Resolution { clock_step_ps: 0, neighbours: [0, 0], min_hits: [1, 1], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

@@ -3,6 +3,7 @@
 pub use crate::charge::Charge;
 use crate::electronics::Electronics;
 use crate::layout::Layout;
+pub use crate::resolvable::{Resolution, TriggerTimes};
 use evforge_core::geometry::{Coordinates, LogicalGeometry};
 use rand::rngs::SmallRng;
 
@@ -42,19 +43,6 @@ impl TrueEvent {
     }
 }
 
-/// What must lie between two neutrons so that they can be told apart, and what a neutron must leave: the parameters of
-/// the reconstruction, as they are configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Separation {
-    /// Hits of the same plane further apart in time than this do not belong together.
-    pub time_ps: u64,
-    /// Hits of the same plane whose coordinates differ by more than this do not belong together; `u16::MAX` where
-    /// neutrons of a module are told apart by time alone.
-    pub coordinates: [u16; 2],
-    /// Hits above threshold that a neutron must leave on each plane.
-    pub min_hits: [u16; 2],
-}
-
 /// A simulated detector.
 pub trait DetectorModel: Send + Sync {
     /// Its channels.
@@ -78,8 +66,9 @@ pub trait DetectorModel: Send + Sync {
     /// Adds the charge that a gamma of the background leaves.
     fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>);
 
-    /// What the configured reconstruction needs to tell neutrons apart.
-    fn separation(&self) -> Separation;
+    /// What, besides its electronics, keeps the most perfect reconstruction from telling neutrons apart. No parameter of
+    /// a reconstruction changes it.
+    fn resolution(&self) -> Resolution;
 
     /// The electronics that this detector is read by, unless it is configured otherwise.
     fn electronics(&self) -> Electronics;

@@ -33,6 +33,9 @@ const PARTS_PER_CROSSING: i64 = 2 * PARTS_PER_TICK;
 /// Bunch crossings are counted in 12 bits.
 const CROSSINGS: u64 = 4096;
 
+/// A tick, in picoseconds: the step of time stamps without a fine time.
+pub const TICK_PS: u64 = (PARTS_PER_TICK / PARTS_PER_PICOSECOND) as u64;
+
 /// Nanoseconds that the fine time spans (section 2.1).
 const FINE_TIME_RANGE: f64 = 60.0;
 const PARTS_PER_NANOSECOND: f64 = 1000.0 * PARTS_PER_PICOSECOND as f64;

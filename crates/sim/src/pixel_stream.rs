@@ -4,7 +4,7 @@
 //! ("PXST", sequence u32, readouts u32, 0 u32) and readouts of 8 bytes (time u32 in 10 ns, column u16, row u16), all
 //! little-endian.
 
-use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
 use crate::electronics::{Electronics, Hit};
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
@@ -65,8 +65,8 @@ impl DetectorModel for PixelModel {
 
     fn add_gamma(&self, _: &Strike, _: &mut SmallRng, _: &mut Vec<Charge>) {}
 
-    fn separation(&self) -> Separation {
-        Separation { time_ps: 0, coordinates: [0, 0], min_hits: [1, 0] }
+    fn resolution(&self) -> Resolution {
+        Resolution { clock_step_ps: 0, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

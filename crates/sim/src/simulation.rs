@@ -15,7 +15,7 @@ use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
-use crate::resolvable::resolvable;
+use crate::resolvable::{Limits, TrueHit, resolvable};
 use crate::sonde::SondePhysics;
 use crate::truth::Neutron;
 use evforge_core::pulse::PulseTrain;
@@ -179,9 +179,8 @@ impl Simulation {
                 charges.truncate(ends.last().copied().unwrap_or(0));
             }
         }
-        let above = |charge: &Charge| self.channels.is_above_threshold(charge);
-        let separation = self.detector.separation();
-        let found = resolvable(&charges, &ends, self.detector.layout(), &separation, above);
+        let limits = Limits::new(&self.detector.resolution(), self.channels.electronics());
+        let found = resolvable(self.true_hits(&charges, &ends), ends.len(), &limits);
         let mut truth: Vec<Neutron> = events
             .iter()
             .zip(found)
@@ -204,6 +203,22 @@ impl Simulation {
         self.channels.add_noise(period_ps, &mut random, &mut charges);
         let hits = self.channels.digitise(&mut charges, &mut random);
         Happened { pulse, hits, truth, arrived }
+    }
+
+    /// The charges above threshold, with their places. `ends[n]` is where those of neutron *n* end.
+    fn true_hits(&self, charges: &[Charge], ends: &[usize]) -> Vec<TrueHit> {
+        let places = self.detector.layout().places();
+        let mut hits = Vec::with_capacity(charges.len());
+        let mut begin = 0;
+        for (&end, neutron) in ends.iter().zip(0..) {
+            let own = charges.get(begin..end).unwrap_or_default().iter();
+            hits.extend(own.filter(|charge| self.channels.is_above_threshold(charge)).filter_map(|charge| {
+                let place = *places.get(charge.channel as usize)?;
+                Some(TrueHit { place, neutron, time_ps: charge.time_ps })
+            }));
+            begin = end;
+        }
+        hits
     }
 
     /// Takes charges from `first` on that nothing can come of out: there are many of them, and all would be sorted.

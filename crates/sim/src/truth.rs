@@ -21,8 +21,7 @@ pub struct Neutron {
     pub module: u32,
     /// Where it was: column, row and layer in its panel, in pixels. Pixel *i* reaches from *i* to *i* + 1.
     pub position: [f64; 3],
-    /// True if a perfect reconstruction could find it: it left enough hits above threshold, and no hit of another
-    /// neutron lies within the largest gaps of time and of strips.
+    /// True if a perfect reconstruction could tell it apart, given the electronics ([`crate::resolvable`]).
     pub resolvable: bool,
 }
 

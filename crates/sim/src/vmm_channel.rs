@@ -6,6 +6,9 @@ use evforge_detect::calibration::Line;
 /// Steps of the fine time over its range (EFU formats of 2018, section 4.4; ESS readout formats, section 2.1).
 const TDC_STEPS: f64 = 255.0;
 
+/// A step of the fine time, in picoseconds, rounded up.
+pub const FINE_STEP_PS: u64 = 1000;
+
 /// Which way the fine time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FineTimeSense {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::detector_model::{Charge, Separation, TrueEvent};
+use crate::detector_model::{Charge, Resolution, TrueEvent};
 use crate::electronics::Electronics;
 use crate::layout::Layout;
 use crate::random::{Stream, stream};
@@ -39,8 +39,8 @@ impl DetectorModel for Plate {
 
     fn add_gamma(&self, _: &Strike, _: &mut SmallRng, _: &mut Vec<Charge>) {}
 
-    fn separation(&self) -> Separation {
-        Separation { time_ps: 0, coordinates: [0, 0], min_hits: [1, 1] }
+    fn resolution(&self) -> Resolution {
+        Resolution { clock_step_ps: 0, neighbours: [0, 0], min_hits: [1, 1], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

@@ -45,9 +45,10 @@ pub use vmm3_readout::Vmm3Readout;
 mod tests;
 
 use crate::error::SimulationError;
-use crate::ess_readout::{self, EssReadout};
+use crate::ess_readout::{self, EssReadout, TICK_PS};
 use crate::readout::Readout;
 use crate::simulation::Simulated;
+use crate::vmm_channel::FINE_STEP_PS;
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::ess::PlaceRequest;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
@@ -62,7 +63,8 @@ pub fn srs(settings: &GdGemSettings, physics: GdGemPhysics) -> Simulated {
             Box::new(Vmm3Readout::new(settings, &layout))
         }
     };
-    (Box::new(GdGemModel::new(layout, &settings.tracks(), physics)), readout)
+    let model = GdGemModel::new(layout, &settings.tracks(), FINE_STEP_PS, physics);
+    (Box::new(model), readout)
 }
 
 /// A detector with the ESS readout, for settings that have been checked.
@@ -79,5 +81,7 @@ pub fn ess(
     let wiring = settings.vmm().map_err(|error| SimulationError(error.to_string()))?;
     let layout = ess_readout::layout(&wiring, panel);
     let readout = EssReadout::new(&settings.ess, &wiring, &layout, panel, pulses);
-    Ok((Box::new(GdGemModel::new(layout, &settings.tracks(), physics)), Box::new(readout)))
+    let clock_step_ps = if settings.fine_time { FINE_STEP_PS } else { TICK_PS };
+    let model = GdGemModel::new(layout, &settings.tracks(), clock_step_ps, physics);
+    Ok((Box::new(model), Box::new(readout)))
 }

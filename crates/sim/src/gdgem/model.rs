@@ -5,7 +5,7 @@ use super::physics::{
     DEAD_TIME_PS, GAIN_SPREAD, GdGemPhysics, JITTER_PS, LARGEST_AMPLITUDE, LATENCY_PS, NOISE_AMPLITUDE,
     THRESHOLD,
 };
-use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
 use crate::electronics::Electronics;
 use crate::layout::{Layout, Place};
 use crate::random::exponential;
@@ -28,7 +28,7 @@ pub struct GdGemModel {
     geometry: LogicalGeometry,
     layout: Layout,
     sectors: u16,
-    separation: Separation,
+    clock_step_ps: u64,
     /// The drift gap in strips, and the time that a charge takes for the way of a strip.
     gap: f32,
     drift_ps: f32,
@@ -73,28 +73,16 @@ impl Collected {
 }
 
 impl GdGemModel {
-    /// A detector with these channels (modules are panels or sectors) whose events are formed with these settings.
-    pub fn new(layout: Layout, settings: &TrackSettings, physics: GdGemPhysics) -> Self {
-        let clustering = &settings.clustering;
-        let spans = settings.position.spans.map_or([0; 2], |spans| spans.min_strips);
-        let least = settings.position.minimum_hits.unwrap_or(0);
-        let min_hits = |plane: usize| {
-            let hits = clustering[plane].min_hits.max(least).max(u32::from(spans[plane]));
-            u16::try_from(hits).unwrap_or(u16::MAX)
-        };
-        let separation = Separation {
-            time_ps: clustering[0].max_time_gap.max(clustering[1].max_time_gap),
-            // Strips that may be missing between neighbours: neighbours themselves are 1 apart.
-            coordinates: [0, 1].map(|plane: usize| clustering[plane].max_strip_gap.saturating_add(1)),
-            min_hits: [min_hits(0), min_hits(1)],
-        };
+    /// A detector with these channels (modules are panels or sectors), with the geometry of these settings, whose time
+    /// stamps have these steps.
+    pub fn new(layout: Layout, settings: &TrackSettings, clock_step_ps: u64, physics: GdGemPhysics) -> Self {
         let pitch = physics.pitch.max(1e-3);
         Self {
             tables: ChargeTables::new(&physics),
             geometry: settings.geometry,
             layout,
             sectors: settings.sectors,
-            separation,
+            clock_step_ps,
             gap: (physics.drift_gap / pitch).max(0.0) as f32,
             drift_ps: (pitch / physics.drift_velocity.max(1e-3) * 1e6) as f32,
             physics,
@@ -217,8 +205,9 @@ impl DetectorModel for GdGemModel {
         self.add_line(&line, strike, random, charges);
     }
 
-    fn separation(&self) -> Separation {
-        self.separation
+    fn resolution(&self) -> Resolution {
+        // The charge of a point reaches neighbouring strips, and a strip is enough to know where a neutron was.
+        Resolution { clock_step_ps: self.clock_step_ps, neighbours: [1, 1], min_hits: [1, 1], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

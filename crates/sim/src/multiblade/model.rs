@@ -3,13 +3,14 @@
 use super::front_end::{CAEN, FrontEnd, VMM3A};
 use super::physics::MultiBladePhysics;
 use crate::boron_layer::Emerged;
-use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
 use crate::electronics::Electronics;
 use crate::ess_readout;
 use crate::layout::{Layout, Place};
 use crate::random::{exponential, normal};
+use crate::vmm_channel::FINE_STEP_PS;
 use evforge_core::geometry::LogicalGeometry;
-use evforge_detect::ess::{PlaceRequest, VmmSettings, ticks};
+use evforge_detect::ess::{PlaceRequest, VmmSettings};
 use evforge_detect::multiblade::{CassettePixels, EssMultiBladeSettings, MultiBladeSettings};
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -48,7 +49,7 @@ pub struct MultiBladeModel {
     cassettes: Vec<u16>,
     /// How an avalanche is shared by the strips around the one below it, by its place in that strip.
     shares: Vec<[f32; 2 * REACH + 1]>,
-    separation: Separation,
+    clock_step_ps: u64,
 }
 
 /// The part of the detector that is reconstructed by itself, in the ESS readout: the cassette.
@@ -70,21 +71,19 @@ impl MultiBladeModel {
         });
         let mut front_end = CAEN;
         front_end.electronics.threshold = front_end.electronics.threshold.max(settings.threshold);
-        let window_ps = u64::from(settings.window.ticks) * settings.tick;
-        Self::with(Layout::new(places.collect()), settings.pixels(), window_ps, front_end, physics)
+        Self::with(Layout::new(places.collect()), settings.pixels(), settings.tick, front_end, physics)
     }
 
     /// The detector of these settings with the ESS readout, and its wiring.
     pub fn ess(settings: &EssMultiBladeSettings, wiring: &VmmSettings, physics: MultiBladePhysics) -> Self {
         let layout = ess_readout::layout(wiring, cassette);
-        let window_ps = ticks::nanoseconds(u64::from(settings.window.ticks)) * 1000;
-        Self::with(layout, settings.pixels(), window_ps, VMM3A, physics)
+        Self::with(layout, settings.pixels(), FINE_STEP_PS, VMM3A, physics)
     }
 
     fn with(
         layout: Layout,
         pixels: CassettePixels,
-        window_ps: u64,
+        clock_step_ps: u64,
         front_end: FrontEnd,
         physics: MultiBladePhysics,
     ) -> Self {
@@ -101,18 +100,8 @@ impl MultiBladeModel {
                 }
             }
         }
-        // A window is open from the first hit of one neutron to the first one of the next, or from the last one on:
-        // hits of a plane are further apart than it is long by what lies between the hits of a neutron. A channel that
-        // is busy keeps the next neutron from being seen.
-        let between_hits = front_end.walk_ps * (1.0 + 2.0 * front_end.walk_spread);
-        let separation = Separation {
-            time_ps: (window_ps + between_hits as u64 + 6 * front_end.electronics.jitter_ps)
-                .max(front_end.electronics.dead_time_ps),
-            coordinates: [u16::MAX; 2],
-            min_hits: [1, 1],
-        };
         let shares = (0..STEPS).map(|step| shares((step as f64 + 0.5) / STEPS as f64, physics.strip_width));
-        Self { physics, front_end, layout, pixels, cassettes, shares: shares.collect(), separation }
+        Self { physics, front_end, layout, pixels, cassettes, shares: shares.collect(), clock_step_ps }
     }
 
     fn locate(&self, strike: &Strike) -> Option<InCassette> {
@@ -237,8 +226,9 @@ impl DetectorModel for MultiBladeModel {
         self.add_track(&at, [0.0; 2], energy, strike.time_ps, random, charges);
     }
 
-    fn separation(&self) -> Separation {
-        self.separation
+    fn resolution(&self) -> Resolution {
+        // A neutron leaves charge on neighbouring wires and on neighbouring strips.
+        Resolution { clock_step_ps: self.clock_step_ps, neighbours: [1, 1], min_hits: [1, 1], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

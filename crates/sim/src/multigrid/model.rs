@@ -3,8 +3,9 @@
 use super::conversion::{Converted, convert};
 use super::physics::MultiGridPhysics;
 use super::wiring::{Stack, Wiring};
-use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TriggerTimes, TrueEvent};
 use crate::electronics::Electronics;
+use crate::ess_readout::TICK_PS;
 use crate::layout::Layout;
 use crate::random::{exponential, normal};
 use evforge_core::geometry::LogicalGeometry;
@@ -40,7 +41,7 @@ pub struct MultiGridModel {
     /// Steps of the converter for 1 MeV on a wire.
     gain: f64,
     electronics: Electronics,
-    separation: Separation,
+    resolution: Resolution,
 }
 
 impl MultiGridModel {
@@ -57,10 +58,8 @@ impl MultiGridModel {
             dead_time_ps: window,
             ..electronics()
         };
-        // What one trigger swallows, or keeps from being read.
-        let busy = window + physics.trigger_dead_time.picoseconds;
         let wiring = Wiring::of_vmmr(settings)?;
-        Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, busy))
+        Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, true))
     }
 
     /// The demonstrator at CNCS.
@@ -75,9 +74,8 @@ impl MultiGridModel {
             dead_time_ps: window,
             ..electronics()
         };
-        let busy = window + physics.trigger_dead_time.picoseconds;
         let wiring = Wiring::of_cncs(settings)?;
-        Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, busy))
+        Ok(Self::new(physics, wiring, physics.gain_per_mev, electronics, true))
     }
 
     /// A detector with the ESS readout; `vmm` are the wired hybrids of `settings`.
@@ -100,7 +98,7 @@ impl MultiGridModel {
         let wiring = Wiring::of_vessels(settings, vmm)?;
         // Two bits less.
         let gain = physics.gain_per_mev / 4.0;
-        Ok(Self::new(physics, wiring, gain, electronics, settings.gap))
+        Ok(Self::new(physics, wiring, gain, electronics, false))
     }
 
     fn new(
@@ -108,11 +106,21 @@ impl MultiGridModel {
         wiring: Wiring,
         gain: f64,
         electronics: Electronics,
-        time_ps: u64,
+        is_triggered: bool,
     ) -> Self {
-        // Neutrons of a module are told apart by time alone.
-        let separation = Separation { time_ps, coordinates: [u16::MAX; 2], min_hits: [1, 1] };
-        Self { physics, wiring, gain, electronics, separation }
+        let times = TriggerTimes {
+            window_ps: physics.trigger_window.picoseconds,
+            dead_time_ps: physics.trigger_dead_time.picoseconds,
+        };
+        // Wires are insulated from one another: two of them are two neutrons. The charge of one is seen by the grids on
+        // both sides of a border. A trigger has one time for all that it reads.
+        let resolution = Resolution {
+            clock_step_ps: TICK_PS,
+            neighbours: [0, 1],
+            min_hits: [1, 1],
+            trigger: is_triggered.then_some(times),
+        };
+        Self { physics, wiring, gain, electronics, resolution }
     }
 
     /// Adds the charge that a track with so much energy leaves on the wire of this layer and on the grids.
@@ -254,8 +262,8 @@ impl DetectorModel for MultiGridModel {
         self.add_charge(&track, layer, energy_mev, random, charges);
     }
 
-    fn separation(&self) -> Separation {
-        self.separation
+    fn resolution(&self) -> Resolution {
+        self.resolution
     }
 
     fn electronics(&self) -> Electronics {

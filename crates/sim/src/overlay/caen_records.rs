@@ -4,10 +4,10 @@
 //! an overlay longer than that wraps as the digitisers do.
 
 use super::OverlayError;
-use super::format::{CaptureFormat, RecordedReadout, Shift};
-use crate::detector_model::Separation;
+use super::format::{CaptureFormat, RecordedReadout, Separation, Shift};
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
+use crate::resolvable::Limits;
 use evforge_core::clock::WrappingClock;
 use evforge_core::event::PixelId;
 use evforge_core::packet::{ArrivalClock, Packet, PacketOrigin};
@@ -18,6 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of a digitizer, and its channel.
 type Address = (u32, u16);
+
+/// Hits no further apart are at the same time, in picoseconds, besides a tick: large signals follow the first one of
+/// their neutron within two ticks of 16 ns in the recording. Small ones come later, by what their amplitude says.
+const SAME_TIME_PS: u64 = 32_000;
 
 /// What is kept of a record: its digitizer, channel and amplitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,11 @@ impl CaptureFormat for CaenRecordCapture {
             coordinates: gaps.map(|gap| u16::try_from(gap).unwrap_or(u16::MAX).saturating_add(1)),
             min_hits: [1; 2],
         }
+    }
+
+    fn limits(&self, dead_time_ps: u64) -> Limits {
+        let time_ps = SAME_TIME_PS + self.settings.tick;
+        Limits { dead_time_ps, time_ps, neighbours: [1, 1], min_hits: [1, 1], trigger: None }
     }
 
     fn extents(&self) -> [u16; 2] {

@@ -1,8 +1,8 @@
 //! What a format of packets must offer so that captures in it can be overlaid.
 
-use crate::detector_model::Separation;
 use crate::layout::Place;
 use crate::packet::SimulatedPacket;
+use crate::resolvable::Limits;
 use evforge_core::event::PixelId;
 use evforge_core::packet::Packet;
 
@@ -17,6 +17,18 @@ pub struct RecordedReadout<C> {
     pub fine_ps: i64,
     /// What else the format keeps of it: its channel, its amplitude.
     pub content: C,
+}
+
+/// What lies between the hits of one neutron at most, as the reconstruction is configured: what a label must be apart from
+/// all else by, so that it is formed alone as it was in the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Separation {
+    /// Hits of the same plane further apart in time than this do not belong together.
+    pub time_ps: u64,
+    /// Hits of the same plane whose coordinates differ by more than this do not belong together.
+    pub coordinates: [u16; 2],
+    /// Hits that a neutron must leave on each plane.
+    pub min_hits: [u16; 2],
 }
 
 /// By how much the coordinates of each plane are moved.
@@ -42,8 +54,12 @@ pub trait CaptureFormat {
     /// Picoseconds in a step.
     fn step_ps(&self) -> u64;
 
-    /// What the configured reconstruction needs to tell neutrons apart.
+    /// What the configured reconstruction takes for one neutron.
     fn separation(&self) -> Separation;
+
+    /// What keeps the most perfect reconstruction from telling neutrons apart, with a channel that is busy for so long
+    /// after each hit.
+    fn limits(&self, dead_time_ps: u64) -> Limits;
 
     /// Coordinates of each plane: they run from 0 to below this.
     fn extents(&self) -> [u16; 2];

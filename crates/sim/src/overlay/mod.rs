@@ -14,7 +14,6 @@
 //! |---|---|
 //! | packets to readouts and back, exactly | [`mod@format`] (the trait), [`srs_vmm`], [`caen_records`] |
 //! | groups, and which of them are labels | [`recording`] |
-//! | which neutrons stand alone | [`isolation`] |
 //! | where copies go in time and on the detector | [`copies`] |
 //!
 //! A *label* is a group of readouts of one module of which the pipeline formed exactly one event, which is one
@@ -24,8 +23,9 @@
 //! labels are all that there is and an event without a label is a ghost; or they are laid over as well
 //! ([`OverlayOptions::background`]), and their events stand in the truth as not resolvable.
 //!
-//! A neutron of the overlay is *resolvable* if it is a label and still stands alone: the same definition, with once
-//! the separation, which is what the configured reconstruction needs.
+//! A neutron of the overlay is *resolvable* by the definition for simulated ones ([`crate::resolvable`]), with the dead
+//! time of the overlay ([`OverlayOptions::dead_time_ps`]) and the resolution that the format has in the recording
+//! ([`CaptureFormat::limits`]). Only labels are: what else is laid over may be several neutrons.
 //!
 //! What an overlay does not know: what the amplifier of a channel makes of two pulses that overlap in it. With
 //! [`OverlayOptions::dead_time_ps`] the second one is lost, as in electronics that are busy with the first.
@@ -33,17 +33,16 @@
 pub mod caen_records;
 pub mod copies;
 pub mod format;
-pub mod isolation;
 mod options;
 pub mod recording;
 pub mod srs_vmm;
 
 use crate::layout::Place;
 use crate::packet::SimulatedPacket;
+use crate::resolvable::{Limits, TrueHit, resolvable};
 use crate::truth::Neutron;
 use copies::{CopyLayout, Placement};
 use format::{CaptureFormat, RecordedReadout};
-use isolation::{Span, isolated};
 pub use options::{CopyShift, OverlayOptions};
 use recording::Recording;
 use std::collections::HashMap;
@@ -133,7 +132,8 @@ impl<'a, C: Copy> Overlay<'a, C> {
                 && events.iter().all(|event| format.moved_pixel(event.pixel_id, by).is_some())
         };
         let (placements, left_out) = layout.placements(recording, takes, fits);
-        let truth = truth(format, recording, &placements);
+        let limits = format.limits(options.dead_time_ps);
+        let truth = truth(format, recording, &placements, &limits);
         let mut readouts = copied_readouts(recording, &placements);
         let lost_in_dead_time = lose(recording, &placements, &mut readouts, options.dead_time_ps);
         let seconds = layout.length() as f64 * recording.step_ps as f64 * 1e-12;
@@ -180,20 +180,17 @@ impl<'a, C: Copy> Overlay<'a, C> {
     }
 }
 
-/// The events of all copies, with whether they still stand alone.
+/// The events of all copies, with whether they can be told apart.
 fn truth<F: CaptureFormat>(
     format: &F,
     recording: &Recording<F::Content>,
     placements: &[Placement],
+    limits: &Limits,
 ) -> Vec<Neutron> {
     let step_ps = i128::from(recording.step_ps);
-    let span = |placement: &Placement| -> Span {
-        recording.groups[placement.group as usize].span.later(i128::from(placement.steps) * step_ps)
-    };
-    let spans: Vec<Span> = placements.iter().map(span).collect();
-    let alone = isolated(&spans, recording.separation.time_ps);
+    let resolvable = which_are_resolvable(recording, placements, limits);
     let mut neutrons = Vec::new();
-    for (placement, alone) in placements.iter().zip(alone) {
+    for (placement, is_resolvable) in placements.iter().zip(resolvable) {
         let group = &recording.groups[placement.group as usize];
         for event in &recording.events[group.events.clone()] {
             let moved = format.moved_pixel(event.pixel_id, placement.by);
@@ -208,13 +205,44 @@ fn truth<F: CaptureFormat>(
                 pixel_id,
                 module: u32::from(group.span.module),
                 position,
-                resolvable: group.is_label && alone,
+                resolvable: group.is_label && is_resolvable,
             });
         }
     }
     neutrons.sort_by_key(|neutron| (neutron.time_ns, neutron.pixel_id));
     neutrons.iter_mut().zip(0..).for_each(|(neutron, number)| neutron.number = number);
     neutrons
+}
+
+/// Says of each placed group whether it can be told from the others, each taken for a neutron.
+fn which_are_resolvable<C: Copy>(
+    recording: &Recording<C>,
+    placements: &[Placement],
+    limits: &Limits,
+) -> Vec<bool> {
+    let group = |placement: &Placement| &recording.groups[placement.group as usize];
+    let step_ps = i128::from(recording.step_ps);
+    let moved_ps = |placement: &Placement| i128::from(placement.steps) * step_ps;
+    let start = |placement: &Placement| group(placement).span.start_ps + moved_ps(placement);
+    let mut order: Vec<usize> = (0..placements.len()).collect();
+    order.sort_by_key(|&index| (start(&placements[index]), index));
+    let first_ps = order.first().map_or(0, |&index| start(&placements[index]));
+    let mut hits = Vec::new();
+    for (&index, neutron) in order.iter().zip(0..) {
+        let placement = &placements[index];
+        for readout in &recording.readouts[group(placement).readouts.clone()] {
+            let since = readout.time_ps(recording.step_ps) + moved_ps(placement) - first_ps;
+            if let (Some(place), Ok(time_ps)) = (readout.place.moved(placement.by), u64::try_from(since)) {
+                hits.push(TrueHit { place, neutron, time_ps });
+            }
+        }
+    }
+    let found = resolvable(hits, placements.len(), limits);
+    let mut of_placements = vec![false; placements.len()];
+    for (&index, found) in order.iter().zip(found) {
+        of_placements[index] = found;
+    }
+    of_placements
 }
 
 /// The readouts of all copies in the order of their steps.

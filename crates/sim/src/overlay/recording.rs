@@ -1,12 +1,21 @@
 //! A capture, cut into groups of readouts with silence around them, and the groups that are labels.
 
-use super::format::{CaptureFormat, RecordedReadout};
-use super::isolation::Span;
-use crate::detector_model::Separation;
+use super::format::{CaptureFormat, RecordedReadout, Separation};
 use crate::layout::Place;
 use evforge_core::event::Event;
 use std::collections::HashMap;
 use std::ops::Range;
+
+/// The time that the readouts of a group take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The part of the detector that is reconstructed by itself.
+    pub module: u16,
+    /// Time of the first readout on any plane, in picoseconds.
+    pub start_ps: i128,
+    /// Time of the last one.
+    pub end_ps: i128,
+}
 
 /// Readouts of one module with silence before and after them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -206,21 +206,23 @@ fn copies_in_time_and_on_other_strips_are_found_where_the_truth_says() {
         let overlay = Overlay::new(&format(), &recording, &options).unwrap();
         assert_eq!(overlay.truth.len() as u64 + overlay.left_out, 360, "{options:?}");
         assert_eq!(overlay.left_out > 0, move_channels, "{options:?}");
-        let resolvable = of_truth(&overlay.truth, |neutron| neutron.resolvable);
+        let alone = of_truth(&overlay.truth, |neutron| stands_alone(neutron, &overlay.truth));
         let found = of_events(&events(&packets(&overlay)));
-        assert!(resolvable.len() > 60 && resolvable.is_subset(&found), "{options:?}: {}", resolvable.len());
+        assert!(alone.len() > 60 && alone.is_subset(&found), "{options:?}: {}", alone.len());
+        assert!(alone.is_subset(&of_truth(&overlay.truth, |neutron| neutron.resolvable)), "{options:?}");
         let pixels: BTreeSet<u32> = overlay.truth.iter().map(|neutron| neutron.pixel_id).collect();
         assert_eq!(pixels.len() > 60, move_channels, "{options:?}");
     }
 }
 
-/// Copies that begin together lie on one another: nothing is resolvable, and no more is found than one could be.
+/// Copies that begin together lie on one another: one of each is resolvable, and no more is found than one could be.
 #[test]
-fn copies_on_one_another_are_not_resolvable() {
+fn of_copies_on_one_another_one_is_resolvable() {
     let recording = recording(30, 300);
     let options = OverlayOptions { copies: 2, shift: CopyShift::Every(0), ..OverlayOptions::default() };
     let overlay = Overlay::new(&format(), &recording, &options).unwrap();
-    assert!(overlay.truth.len() == 60 && overlay.truth.iter().all(|neutron| !neutron.resolvable));
+    let resolvable = overlay.truth.iter().filter(|neutron| neutron.resolvable).count();
+    assert_eq!((overlay.truth.len(), resolvable), (60, 30));
     assert!(events(&packets(&overlay)).len() <= 30);
     // Electronics that are busy with the first copy do not see the second.
     let options = OverlayOptions { dead_time_ps: 100_000, ..options };
@@ -229,6 +231,33 @@ fn copies_on_one_another_are_not_resolvable() {
         recording.groups.iter().filter(|group| group.is_label).map(|group| group.readouts.len()).sum();
     assert_eq!((overlay.readout_count(), overlay.lost_in_dead_time), (once, once as u64));
     assert_eq!(of_events(&events(&packets(&overlay))), of_truth(&overlay.truth, |_| true));
+    assert_eq!(overlay.truth.iter().filter(|neutron| neutron.resolvable).count(), 30);
+}
+
+/// What can be told apart in a given overlay is the same for every reconstruction.
+#[test]
+fn gaps_of_the_configuration_do_not_change_what_is_resolvable() {
+    let other = |time_gap, strip_gap, min_hits, max_difference| {
+        let mut changed = settings();
+        for plane in &mut changed.clustering {
+            (plane.max_time_gap, plane.max_strip_gap, plane.min_hits) = (time_gap, strip_gap, min_hits);
+        }
+        changed.matching.max_difference = max_difference;
+        SrsVmmCapture::new(&changed).unwrap()
+    };
+    let recording = recording(60, 300);
+    let options = OverlayOptions { copies: 50, dead_time_ps: 277_000, ..OverlayOptions::default() };
+    let truth = |format: &SrsVmmCapture| Overlay::new(format, &recording, &options).unwrap().truth;
+    let expected = truth(&format());
+    assert!(expected.iter().any(|neutron| neutron.resolvable) && expected.iter().any(|it| !it.resolvable));
+    assert_eq!(truth(&other(20_000, 0, 1, 10_000)), expected);
+    assert_eq!(truth(&other(2_000_000, 9, 5, 3_000_000)), expected);
+}
+
+/// Whether nothing else is within 700 ns, which is three of the gaps.
+fn stands_alone(neutron: &Neutron, all: &[Neutron]) -> bool {
+    let others = all.iter().filter(|other| other.number != neutron.number && other.module == neutron.module);
+    others.map(|other| other.time_ns.abs_diff(neutron.time_ns)).all(|apart| apart > 700)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Neutrons to light on pixels.
 
-use super::physics::{DEAD_TIME_PS, JITTER_PS, LARGEST_AMPLITUDE, SondePhysics, THRESHOLD};
-use crate::detector_model::{Charge, DetectorModel, Separation, Strike, TrueEvent};
+use super::physics::{CLOCK_STEP_PS, DEAD_TIME_PS, JITTER_PS, LARGEST_AMPLITUDE, SondePhysics, THRESHOLD};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
 use crate::electronics::Electronics;
 use crate::layout::{Layout, Place};
 use crate::random::{exponential, normal};
@@ -118,9 +118,9 @@ impl DetectorModel for SondeModel {
         let _ = self.add_light(strike, light, charges);
     }
 
-    fn separation(&self) -> Separation {
+    fn resolution(&self) -> Resolution {
         // Every trigger is an event: only a busy channel keeps a neutron from being seen.
-        Separation { time_ps: DEAD_TIME_PS, coordinates: [0, 0], min_hits: [1, 0] }
+        Resolution { clock_step_ps: CLOCK_STEP_PS, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
     }
 
     fn electronics(&self) -> Electronics {

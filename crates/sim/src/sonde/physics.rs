@@ -47,5 +47,7 @@ pub(super) const DEAD_TIME_PS: u64 = 1_000_000;
 /// Uncertainty of a time stamp in picoseconds: the light of lithium glass decays within some 60 ns, of which the
 /// leading edge is timed.
 pub(super) const JITTER_PS: u64 = 10_000;
+/// Step of the time stamps in picoseconds, unless it is configured: nanoseconds.
+pub(super) const CLOCK_STEP_PS: u64 = 1000;
 /// Largest amplitude of the boards: 12 bits.
 pub(super) const LARGEST_AMPLITUDE: u16 = 4095;
