@@ -29,7 +29,7 @@ fn gaps_and_windows_of_a_configuration_do_not_change_what_is_resolvable() {
         ("gdgem-srs", "300kHz", &["gdgem.clustering.x.max_time_gap=1us"]),
         ("freia", "2MHz", &["ess_multiblade.window.max_time_gap=60ns"]),
         ("freia", "2MHz", &["ess_multiblade.window.max_gap_wires=3", "ess_multiblade.window.max_wires=9"]),
-        ("multiblade", "500kHz", &["multiblade.window.length=20us"]),
+        ("multiblade", "500kHz", &["multiblade.window.ticks=600"]),
         ("trex", "2MHz", &["ess_multigrid.gap=50ns"]),
     ] {
         let shipped = truth(name, rate, &[]);
