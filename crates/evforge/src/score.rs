@@ -61,6 +61,7 @@ impl LimitArguments {
             largest_time_ns: self.time.picoseconds / 1000,
             largest_distance: self.distance.0,
             time_offset_ns: self.offset.0,
+            ..ScoreSettings::default()
         }
     }
 }

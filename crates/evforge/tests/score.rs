@@ -69,7 +69,7 @@ fn a_run_is_scored_as_text_json_and_picture() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report = text(&output.stdout);
     assert!(
-        report.starts_with("1000 neutrons at 10 kHz, 0.200 % of them not resolvable; 999 events\n"),
+        report.starts_with("1000 neutrons at 10 kHz, 99.800 % of them resolvable; 999 events\n"),
         "{report}"
     );
     for line in ["  resolvable     998    997  99.900 % ± 0.112 %", "  ghosts        1   0.100 %"] {

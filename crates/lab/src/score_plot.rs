@@ -10,7 +10,7 @@ use plotters::prelude::*;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatePoint {
     rate: f64,
-    /// Found of the resolvable neutrons, found of all, not resolvable, ghosts.
+    /// Found of the resolvable neutrons, found of all, its ceiling, ghosts.
     shares: [Option<f64>; 4],
 }
 
@@ -18,7 +18,7 @@ pub struct RatePoint {
 const CURVES: [(&str, RGBColor); 4] = [
     ("found of resolvable", RGBColor(0, 114, 178)),
     ("found of all", RGBColor(86, 180, 233)),
-    ("not resolvable", RGBColor(150, 150, 150)),
+    ("ceiling", RGBColor(150, 150, 150)),
     ("ghosts", RGBColor(213, 94, 0)),
 ];
 /// What the axes are called, with their colours.
@@ -38,19 +38,13 @@ impl RatePoint {
             Some(to) => (bin.from * to).sqrt(),
             None => bin.from,
         };
-        let shares =
-            [bin.resolvable_efficiency(), bin.efficiency(), bin.not_resolvable_share(), bin.ghost_share()];
+        let shares = [bin.resolvable_efficiency(), bin.efficiency(), bin.ceiling(), bin.ghost_share()];
         Self { rate: middle, shares }
     }
 
     /// Of a whole run at a mean rate in hertz.
     pub fn at_rate(rate: f64, score: &Score) -> Self {
-        let shares = [
-            score.resolvable.efficiency,
-            score.all.efficiency,
-            score.not_resolvable_share,
-            score.ghost_share,
-        ];
+        let shares = [score.resolvable.efficiency, score.all.efficiency, score.ceiling, score.ghost_share];
         Self { rate: rate.max(LOWEST_RATE), shares }
     }
 }

@@ -6,8 +6,12 @@ use evforge_sim::score::{Score, ScoreSettings, score};
 use std::path::Path;
 
 /// An event is a neutron's own if it lies on its track, which has up to 20 strips.
-const ON_THE_TRACK: ScoreSettings =
-    ScoreSettings { largest_time_ns: 1000, largest_distance: [20.0; 3], time_offset_ns: 0 };
+const ON_THE_TRACK: ScoreSettings = ScoreSettings {
+    largest_time_ns: 1000,
+    largest_distance: [20.0; 3],
+    time_offset_ns: 0,
+    rate_window_ns: 1_000_000,
+};
 
 fn scored(file: &str, overrides: &[&str], pulses: usize) -> Score {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(file);

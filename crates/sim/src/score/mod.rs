@@ -89,6 +89,9 @@ pub struct Score {
     pub rate_at_neutrons: Option<f64>,
     /// Share of neutrons that no reconstruction could tell apart; none without neutrons.
     pub not_resolvable_share: Option<f64>,
+    /// Share of neutrons that a perfect reconstruction could tell apart, which no reconstruction can find more than, but
+    /// by chance; none without neutrons.
+    pub ceiling: Option<f64>,
     /// What happened to all neutrons.
     pub all: NeutronScore,
     /// What happened to those that are resolvable.
@@ -133,6 +136,7 @@ pub fn score(
         neutrons_per_second: (span > 0).then(|| (all.neutrons - 1) as f64 * 1e9 / span as f64),
         rate_at_neutrons: against_rate.mean_rate,
         not_resolvable_share: share(all.neutrons - resolvable.neutrons, all.neutrons),
+        ceiling: share(resolvable.neutrons, all.neutrons),
         all,
         resolvable,
         events: counts,

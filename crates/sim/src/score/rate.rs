@@ -7,16 +7,14 @@ use crate::truth::Neutron;
 use evforge_core::event::Event;
 use serde::Serialize;
 
-/// The rate at a moment is that of the neutrons this many nanoseconds before and after it.
-const HALF_WINDOW_NS: u64 = 1_000_000;
 /// Three bins for every power of ten, from 1 kHz on, to 10 GHz.
 const BIN_STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 const FIRST_BIN: f64 = 1e3;
 const BINS: usize = 22;
 
 /// Neutrons and events at moments of similar rate. The rate at a moment is the number of neutrons, in the whole detector,
-/// in the millisecond before and the millisecond after it, divided by these two milliseconds; a neutron itself does not
-/// count for its own rate.
+/// in the window before and that after it ([`ScoreSettings::rate_window_ns`]), divided by the length of both; a neutron
+/// itself does not count for its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateBin {
     /// Lowest rate of the bin, in neutrons per second.
@@ -52,9 +50,9 @@ impl RateBin {
         share(self.resolvable_found, self.resolvable)
     }
 
-    /// Share of the neutrons that no reconstruction could tell apart; none without neutrons.
-    pub fn not_resolvable_share(&self) -> Option<f64> {
-        share(self.neutrons - self.resolvable, self.neutrons)
+    /// Share of the neutrons that a perfect reconstruction could tell apart; none without neutrons.
+    pub fn ceiling(&self) -> Option<f64> {
+        share(self.resolvable, self.neutrons)
     }
 
     /// Ghosts per event; none without events.
@@ -104,12 +102,13 @@ pub(super) fn against_rate(
     times.sort_unstable();
     let mut bins: [RateBin; BINS] = std::array::from_fn(RateBin::empty);
     let edges: [f64; BINS] = std::array::from_fn(|bin| bins[bin].from);
+    let half_window_ns = settings.rate_window_ns.max(1);
     let others_at = |time_ns: u64, own: usize| {
-        let begin = times.partition_point(|time| *time < time_ns.saturating_sub(HALF_WINDOW_NS));
-        let end = times.partition_point(|time| *time <= time_ns.saturating_add(HALF_WINDOW_NS));
+        let begin = times.partition_point(|time| *time < time_ns.saturating_sub(half_window_ns));
+        let end = times.partition_point(|time| *time <= time_ns.saturating_add(half_window_ns));
         (end - begin).saturating_sub(own) as u64
     };
-    let per_second = 1e9 / (2 * HALF_WINDOW_NS) as f64;
+    let per_second = 1e9 / (2 * half_window_ns) as f64;
     let bin_of = |others: u64| {
         let rate = others as f64 * per_second;
         edges.partition_point(|edge| *edge <= rate) - 1

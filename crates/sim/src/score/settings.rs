@@ -13,6 +13,8 @@ pub struct ScoreSettings {
     pub largest_distance: [f64; 3],
     /// How much later than the truth events are by design, in nanoseconds.
     pub time_offset_ns: i64,
+    /// The rate at a moment is that of the neutrons this many nanoseconds before and after it.
+    pub rate_window_ns: u64,
 }
 
 impl ScoreSettings {
@@ -29,9 +31,14 @@ impl ScoreSettings {
 }
 
 impl Default for ScoreSettings {
-    /// A microsecond and three pixels.
+    /// A microsecond and three pixels; rates are those of two milliseconds.
     fn default() -> Self {
-        Self { largest_time_ns: 1000, largest_distance: [3.0; 3], time_offset_ns: 0 }
+        Self {
+            largest_time_ns: 1000,
+            largest_distance: [3.0; 3],
+            time_offset_ns: 0,
+            rate_window_ns: 1_000_000,
+        }
     }
 }
 

@@ -69,9 +69,9 @@ impl Display for Score {
         let mean_rate = self.neutrons_per_second.map_or_else(none, rate);
         writeln!(
             f,
-            "{} neutrons at {mean_rate}, {} of them not resolvable; {} events",
+            "{} neutrons at {mean_rate}, {} of them resolvable; {} events",
             self.all.neutrons,
-            percent(self.not_resolvable_share),
+            percent(self.ceiling),
             events.events
         )?;
         let row = |name: &str, score: &NeutronScore| {
@@ -127,25 +127,17 @@ pub fn rate_table(bins: &[RateBin]) -> String {
                     None => format!("above {}", rate(bin.from)),
                 },
                 bin.neutrons.to_string(),
-                percent(bin.not_resolvable_share()),
                 percent(bin.resolvable_efficiency()),
                 percent(bin.efficiency()),
+                percent(bin.ceiling()),
                 bin.merged.to_string(),
                 bin.split.to_string(),
                 percent(bin.ghost_share()),
             ]
         })
         .collect();
-    let titles = [
-        "rate (1 ms)",
-        "neutrons",
-        "not resolvable",
-        "found of resolvable",
-        "of all",
-        "merged",
-        "split",
-        "ghosts",
-    ];
+    let titles =
+        ["rate", "neutrons", "found of resolvable", "of all", "ceiling", "merged", "split", "ghosts"];
     table(&titles, &rows)
 }
 
@@ -178,9 +170,9 @@ pub fn markdown_table<'a>(runs: impl IntoIterator<Item = (f64, &'a Score)>) -> S
 const RUN_TITLES: [&str; 10] = [
     "rate at neutrons",
     "neutrons",
-    "not resolvable",
     "found of resolvable",
     "found of all",
+    "ceiling",
     "ghosts",
     "merged",
     "split",
@@ -196,9 +188,9 @@ fn run_cells(score: &Score) -> impl Iterator<Item = String> {
     [
         score.rate_at_neutrons.map_or_else(none, rate),
         score.all.neutrons.to_string(),
-        percent(score.not_resolvable_share),
         found,
         percent(score.all.efficiency),
+        percent(score.ceiling),
         percent(score.ghost_share),
         percent(super::share(score.all.merged, score.all.neutrons)),
         percent(score.split_share),

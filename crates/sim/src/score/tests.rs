@@ -192,7 +192,7 @@ fn a_score_is_a_table_and_json() {
     let score = score_of(&neutrons, &events);
     let text = score.to_string();
     assert!(
-        text.starts_with("200 neutrons at 100 kHz, 0.000 % of them not resolvable; 200 events\n"),
+        text.starts_with("200 neutrons at 100 kHz, 100.000 % of them resolvable; 200 events\n"),
         "{text}"
     );
     for part in ["99.500 % ± 0.", "ghosts        1   0.500 %", "time (ns)", "50 kHz to 100 kHz"] {
@@ -304,7 +304,7 @@ proptest! {
         largest_distance: [f64; 3],
         time_offset_ns: i64,
     ) {
-        let settings = ScoreSettings { largest_time_ns, largest_distance, time_offset_ns };
+        let settings = ScoreSettings { largest_time_ns, largest_distance, time_offset_ns, ..ScoreSettings::default() };
         let neutrons: Vec<Neutron> = neutrons
             .into_iter()
             .map(|(time_ns, pixel_id, position, resolvable)| {
