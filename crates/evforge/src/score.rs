@@ -72,6 +72,9 @@ pub(crate) struct DemandArguments {
     /// Fail if a smaller share of the resolvable neutrons is found: 99.5%
     #[arg(long, value_name = "SHARE")]
     min_efficiency: Option<Percent>,
+    /// Fail if a smaller share of all neutrons is found, resolvable or not: 80%
+    #[arg(long, value_name = "SHARE")]
+    min_found: Option<Percent>,
     /// Fail if a larger share of the events are ghosts: 0.1%
     #[arg(long, value_name = "SHARE")]
     max_ghosts: Option<Percent>,
@@ -93,6 +96,7 @@ impl DemandArguments {
         let percent = |share: Option<Percent>| share.map(|Percent(percent)| percent);
         Demands {
             min_efficiency: percent(self.min_efficiency),
+            min_found: percent(self.min_found),
             max_ghosts: percent(self.max_ghosts),
             max_not_resolvable: percent(self.max_not_resolvable),
             max_rms: self.max_rms.map(|PerAxis(pixels)| pixels),

@@ -7,6 +7,8 @@ use evforge_sim::score::Score;
 pub struct Demands {
     /// Smallest share of the resolvable neutrons that is found, in percent.
     pub min_efficiency: Option<f64>,
+    /// Smallest share of all neutrons that is found, in percent.
+    pub min_found: Option<f64>,
     /// Largest share of the events that are ghosts, in percent.
     pub max_ghosts: Option<f64>,
     /// Largest share of the neutrons that is not resolvable, in percent.
@@ -30,6 +32,13 @@ impl Demands {
             (None, Some(_)) => {
                 problems.push("there are no resolvable neutrons, so none were found".to_owned());
             }
+            _ => {}
+        }
+        match (percent(score.all.efficiency), self.min_found) {
+            (Some(found), Some(least)) if found < least => {
+                problems.push(format!("{found:.3} % of all neutrons were found, less than {least} %"));
+            }
+            (None, Some(_)) => problems.push("there are no neutrons, so none were found".to_owned()),
             _ => {}
         }
         for (share, most, what) in [

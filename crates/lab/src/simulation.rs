@@ -135,9 +135,10 @@ pub fn form_simulated(
     };
     let mut batch = EventBatch::new(config.input.events_per_batch);
     let mut left = pulses;
+    // As many at a time as memory stays small and several threads have something to do.
+    let at_a_time = if simulation.parts().is_some() { PARTS_AT_A_TIME } else { PULSES_AT_A_TIME };
     while left > 0 {
-        // As many at a time as memory stays small and several threads have something to do.
-        let count = left.min(PULSES_AT_A_TIME);
+        let count = left.min(at_a_time);
         left -= count;
         for pulse in simulation.next_pulses(count) {
             formed.take(&pulse.packets, &mut batch);
@@ -167,6 +168,8 @@ impl FormedSimulation {
 }
 
 const PULSES_AT_A_TIME: usize = 16;
+/// Parts of pulses are simulated where whole ones have too many neutrons.
+const PARTS_AT_A_TIME: usize = 2;
 
 /// All packets in one piece of memory.
 pub fn slab_of(packets: &[SimulatedPacket]) -> PacketSlab {

@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let (mut strikes, mut count) = (Vec::new(), 0);
             for pulse in 0..PULSES {
                 strikes.clear();
-                beam.neutrons(71_428_571_000, &mut stream(1, Stream::Pulse(pulse)), &mut strikes);
+                beam.neutrons(71_428_571_000, None, &mut stream(1, Stream::Pulse(pulse)), &mut strikes);
                 count += strikes.len();
             }
             let rate = count as f64 / start.elapsed().as_secs_f64() / 1e6;

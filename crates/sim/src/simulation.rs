@@ -3,6 +3,7 @@
 //! What happens in a pulse is a function of the seed and the pulse's number alone, so that pulses can be simulated on
 //! several threads; only the packets are made one pulse after the other, because electronics count them.
 
+use crate::beam::parts::Parts;
 use crate::beam::{Beam, BeamSettings};
 use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
@@ -79,6 +80,8 @@ pub struct Simulation {
     beam: Beam,
     channels: Channels,
     faults: FaultInjector,
+    parts: Option<Parts>,
+    first_pulse: u64,
     next_pulse: u64,
     next_neutron: u64,
 }
@@ -101,6 +104,8 @@ impl Simulation {
             faults: FaultInjector::new(&settings.fault, readout.sources(), settings.seed)?,
             channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
             beam: Beam::new(&settings.beam, &*detector, &pulses)?,
+            parts: None,
+            first_pulse: readout.first_pulse(),
             next_pulse: readout.first_pulse(),
             next_neutron: 0,
             settings: settings.clone(),
@@ -108,6 +113,18 @@ impl Simulation {
             detector,
             readout,
         })
+    }
+
+    /// The same with neutrons, gammas and noise in parts of the pulses only.
+    #[must_use]
+    pub fn in_parts(mut self, parts: Option<Parts>) -> Self {
+        self.parts = parts;
+        self
+    }
+
+    /// The parts of the pulses that anything happens in; none for all of them.
+    pub fn parts(&self) -> Option<Parts> {
+        self.parts
     }
 
     /// The beam.
@@ -165,7 +182,8 @@ impl Simulation {
         let pulse = Pulse { number, start_ns, end_ns: self.pulses.start_ns(number + 1).unwrap_or(u64::MAX) };
         let period_ps = (pulse.end_ns - start_ns) * 1000;
         let mut strikes = Vec::new();
-        self.beam.neutrons(period_ps, &mut random, &mut strikes);
+        let part = self.parts.map(|parts| parts.of_pulse(number - self.first_pulse, period_ps));
+        self.beam.neutrons(period_ps, part.as_ref(), &mut random, &mut strikes);
         let mut charges: Vec<Charge> = Vec::with_capacity(strikes.len() * 8);
         let (mut ends, mut events) = (Vec::with_capacity(strikes.len()), Vec::with_capacity(strikes.len()));
         for strike in &strikes {
@@ -197,10 +215,14 @@ impl Simulation {
         let arrived = strikes.len() as u64;
         strikes.clear();
         self.beam.gammas(period_ps, &mut random, &mut strikes);
+        strikes.retain(|strike| part.as_ref().is_none_or(|part| part.contains(&strike.time_ps)));
         for strike in &strikes {
             self.detector.add_gamma(strike, &mut random, &mut charges);
         }
-        self.channels.add_noise(period_ps, &mut random, &mut charges);
+        let mut noise = Vec::new();
+        self.channels.add_noise(period_ps, &mut random, &mut noise);
+        noise.retain(|charge| part.as_ref().is_none_or(|part| part.contains(&charge.time_ps)));
+        charges.append(&mut noise);
         let hits = self.channels.digitise(&mut charges, &mut random);
         Happened { pulse, hits, truth, arrived }
     }

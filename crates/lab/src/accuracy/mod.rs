@@ -1,13 +1,18 @@
 //! How right the events of a configured detector are: simulated with known truth, formed in memory, and scored.
 
-use crate::simulation::{form_simulated, settings, simulation_with};
 mod document;
+pub mod instruments;
+mod plan;
 
 pub use document::Document;
+
+use crate::simulation::{form_simulated, settings, simulation_with};
+use plan::Plan;
 
 use evforge_config::Config;
 use evforge_core::counter::Role;
 use evforge_core::quantity::Frequency;
+use evforge_sim::beam::parts::Parts;
 use evforge_sim::score::{Score, ScoreSettings, score};
 use evforge_sim::simulation::SimulationError;
 use serde_json::{Value, json};
@@ -20,10 +25,14 @@ pub struct AccuracyRun {
     pub rate: Frequency,
     /// Pulses that were simulated.
     pub pulses: u64,
+    /// The parts of them that were, if a whole one has too many neutrons.
+    pub parts: Option<Parts>,
     /// Hits that the electronics have digitised.
     pub readouts: u64,
     /// What the detector has discarded, by the names of the counters; what was not is not in it.
     pub discarded: Vec<(&'static str, u64)>,
+    /// Times that the detector closed time early for want of room: an alarm.
+    pub forced_closings: u64,
     /// How right the events are.
     pub score: Score,
 }
@@ -33,9 +42,36 @@ impl AccuracyRun {
     pub fn hertz(&self) -> f64 {
         self.rate.millihertz as f64 / 1000.0
     }
+
+    /// What is wrong if time was closed early, in words.
+    pub fn forced_closings_problem(&self) -> Option<String> {
+        let times = self.forced_closings;
+        (times > 0).then(|| {
+            format!(
+                "time was closed early for want of room {times} times (forced_closings): there must be room"
+            )
+        })
+    }
+
+    /// Everything that was found, with histograms.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "neutrons_per_second": self.hertz(),
+            "pulses": self.pulses,
+            "parts_of_a_pulse": self.parts.map(|parts| json!({
+                "count": parts.count,
+                "nanoseconds": parts.length_ps / 1000,
+            })),
+            "readouts": self.readouts,
+            "forced_closings": self.forced_closings,
+            "discarded": self.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
+            "score": self.score,
+        })
+    }
 }
 
-/// Simulates about `neutrons` neutrons at a rate, at least one pulse, forms their events by the configured detector, and
+/// Simulates about `neutrons` neutrons at a rate, at least one pulse or, where a pulse has millions, parts that are spread
+/// evenly over it, forms their events by the configured detector, and
 /// scores them. The same configuration gives the same run.
 ///
 /// # Errors
@@ -64,8 +100,8 @@ pub fn accuracy_by(
 ) -> Result<AccuracyRun, SimulationError> {
     let mut settings = settings(simulated).map_err(|error| SimulationError(error.to_string()))?;
     settings.beam.neutrons = rate;
-    let pulses = pulses(simulated, rate, neutrons);
-    let simulation = simulation_with(simulated, &settings)?;
+    let Plan { pulses, parts } = Plan::new(simulated, rate, neutrons);
+    let simulation = simulation_with(simulated, &settings)?.in_parts(parts);
     let formed = form_simulated(simulation, config, usize::try_from(pulses).unwrap_or(usize::MAX))?;
     if let Some(failure) = formed.detector.failure() {
         return Err(SimulationError(failure.to_owned()));
@@ -76,7 +112,11 @@ pub fn accuracy_by(
         return Err(SimulationError(format!("{unaccounted} packets, readouts or hits are unaccounted for")));
     }
     let events: Vec<_> = formed.events.events().collect();
-    let score = score(&formed.detector.geometry(), &formed.truth, &events, limits)
+    let limits = ScoreSettings {
+        rate_window_ns: parts.map_or(limits.rate_window_ns, |parts| plan::rate_window_ns(&parts)),
+        ..*limits
+    };
+    let score = score(&formed.detector.geometry(), &formed.truth, &events, &limits)
         .map_err(|error| SimulationError(error.to_string()))?;
     let discarded = ledger
         .counters
@@ -84,32 +124,13 @@ pub fn accuracy_by(
         .filter(|(info, count)| matches!(info.role, Role::Discarded(_)) && *count > 0)
         .map(|(info, count)| (info.name, count))
         .collect();
-    Ok(AccuracyRun { rate, pulses, readouts: formed.readouts, discarded, score })
-}
-
-/// Pulses during which this many neutrons come.
-fn pulses(config: &Config, rate: Frequency, neutrons: u64) -> u64 {
-    let starts = [0, 1].map(|pulse| config.pulses.start_ns(pulse).unwrap_or_default());
-    let period_s = (starts[1] - starts[0]) as f64 / 1e9;
-    let in_a_pulse = rate.millihertz as f64 / 1000.0 * period_s;
-    // Without neutrons a single pulse is as good as many.
-    if in_a_pulse > 0.0 { (neutrons as f64 / in_a_pulse).ceil().max(1.0) as u64 } else { 1 }
+    let forced_closings = ledger.counters.value("forced_closings").unwrap_or(0);
+    Ok(AccuracyRun { rate, pulses, parts, readouts: formed.readouts, discarded, forced_closings, score })
 }
 
 /// Everything that was found by simulations of this seed, with histograms.
 pub fn json_of(configuration: &str, seed: u64, runs: &[AccuracyRun]) -> Value {
-    let runs: Vec<Value> = runs
-        .iter()
-        .map(|run| {
-            json!({
-                "neutrons_per_second": run.hertz(),
-                "pulses": run.pulses,
-                "readouts": run.readouts,
-                "discarded": run.discarded.iter().copied().collect::<BTreeMap<_, _>>(),
-                "score": run.score,
-            })
-        })
-        .collect();
+    let runs: Vec<Value> = runs.iter().map(AccuracyRun::to_json).collect();
     json!({ "configuration": configuration, "seed": seed, "runs": runs })
 }
 
@@ -137,7 +158,7 @@ mod tests {
         assert!(slow.score.resolvable.efficiency > Some(0.99), "{}", slow.score);
         assert!(fast.score.not_resolvable_share > slow.score.not_resolvable_share, "{}", fast.score);
         assert!(fast.score.all.efficiency < slow.score.all.efficiency, "{}", fast.score);
-        assert_eq!(run(&config(&[]), "1kHz"), slow);
+        assert_eq!((run(&config(&[]), "1kHz"), slow.parts, slow.forced_closings), (slow.clone(), None, 0));
     }
 
     #[test]

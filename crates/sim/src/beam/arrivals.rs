@@ -11,6 +11,7 @@ use crate::error::refuse;
 use crate::random::exponential;
 use rand::RngExt;
 use rand::rngs::SmallRng;
+use std::ops::Range;
 
 /// Picoseconds that a neutron of 1 ångström needs for 1 metre: m/h, from the constants of CODATA 2018.
 pub const PICOSECONDS_PER_METRE_ANGSTROM: f64 = 252_778_200.0;
@@ -80,19 +81,30 @@ impl Arrivals {
     }
 
     /// Draws the arrivals of a period, `mean` of them on average: picoseconds since its start, in order, and
-    /// wavelengths in ångström.
+    /// wavelengths in ångström; with a part, those that arrive during it.
     #[inline]
-    pub fn draw(&self, mean: f64, random: &mut SmallRng, mut arrived: impl FnMut(&mut SmallRng, u64, f32)) {
+    pub fn draw(
+        &self,
+        mean: f64,
+        part: Option<&Range<u64>>,
+        random: &mut SmallRng,
+        mut arrived: impl FnMut(&mut SmallRng, u64, f32),
+    ) {
         if mean <= 0.0 {
             return;
         }
         let wait = 1.0 / mean;
-        let mut share = exponential(random) * wait;
+        // What comes next does not depend on what came before: the first of a part is as far from its start.
+        let [start, end] = part.map_or([0.0, 1.0], |part| [part.start, part.end].map(|ps| self.share_at(ps)));
+        let mut share = start + exponential(random) * wait;
         let mut from = 0.0;
         for (bin, (&until, wavelengths)) in self.until.iter().zip(&self.wavelengths).enumerate() {
             if share < until {
                 let (start, scale) = (bin as f64 * self.bin_ps, self.bin_ps / (until - from));
                 while share < until {
+                    if share >= end {
+                        return;
+                    }
                     let time_ps = (start + (share - from) * scale) as u64;
                     let wavelength = wavelengths[random.random_range(0..WAVELENGTHS)];
                     arrived(random, time_ps, wavelength);
@@ -101,6 +113,16 @@ impl Arrivals {
             }
             from = until;
         }
+    }
+}
+
+impl Arrivals {
+    /// Share of the neutrons that have arrived at a time since the start of the period.
+    fn share_at(&self, time_ps: u64) -> f64 {
+        let bins = time_ps as f64 / self.bin_ps;
+        let until = |bin: usize| self.until.get(bin).copied().unwrap_or(1.0);
+        let before = (bins as usize).checked_sub(1).map_or(0.0, until);
+        before + (until(bins as usize) - before) * bins.fract()
     }
 }
 

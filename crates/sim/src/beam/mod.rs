@@ -5,12 +5,14 @@
 //! | spectrum and pulse shape of the moderators | [`moderator`] |
 //! | flight path, frame overlap, peak: times of arrival and wavelengths | [`arrivals`] |
 //! | the picture in the beam: from a mask, a file, a diffractometer, a reflectometer | [`image`] |
+//! | parts of pulses, where a whole one is too much | [`parts`] |
 //! | what can be configured | [`settings`] |
 
 pub mod arrivals;
 pub mod image;
 pub mod mask;
 pub mod moderator;
+pub mod parts;
 pub mod settings;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ pub use image::settings::ImageSettings;
 use rand::rngs::SmallRng;
 use rand::{Rng, RngExt};
 pub use settings::{BeamSettings, FrameOverlap};
+use std::ops::Range;
 
 /// Draws what reaches the detector.
 #[derive(Clone, Debug)]
@@ -79,13 +82,21 @@ impl Beam {
         &self.image
     }
 
-    /// Adds the neutrons of a pulse with this period, in the order of time.
-    pub fn neutrons(&self, period_ps: u64, random: &mut SmallRng, strikes: &mut Vec<Strike>) {
+    /// Adds the neutrons of a pulse with this period, in the order of time; with a part, those of the part.
+    pub fn neutrons(
+        &self,
+        period_ps: u64,
+        part: Option<&Range<u64>>,
+        random: &mut SmallRng,
+        strikes: &mut Vec<Strike>,
+    ) {
         let mean = self.neutrons_per_second * period_ps as f64 / 1e12;
         let last_ps = period_ps.saturating_sub(1);
         // Reserved once and for nearly all pulses, but without trust in a rate: it may be anything.
-        strikes.reserve((mean + 4.0 * mean.sqrt()).min(1e7) as usize);
-        self.arrivals.draw(mean, random, |random, time_ps, wavelength| {
+        if part.is_none() {
+            strikes.reserve((mean + 4.0 * mean.sqrt()).min(1e7) as usize);
+        }
+        self.arrivals.draw(mean, part, random, |random, time_ps, wavelength| {
             let Coordinates { x, y, panel, .. } = self.image.draw(random);
             // Anywhere in the pixel: one random number is enough for both axes.
             let within = random.next_u64();

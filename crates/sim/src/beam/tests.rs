@@ -1,3 +1,4 @@
+use super::parts::Parts;
 use super::*;
 use crate::detector_model::{Charge, Resolution, TrueEvent};
 use crate::electronics::Electronics;
@@ -84,7 +85,7 @@ fn strikes(beam: &Beam, pulses: u64) -> Vec<Strike> {
     let mut strikes = Vec::new();
     for pulse in 0..pulses {
         let from = strikes.len();
-        beam.neutrons(PERIOD_PS, &mut stream(1, Stream::Pulse(pulse)), &mut strikes);
+        beam.neutrons(PERIOD_PS, None, &mut stream(1, Stream::Pulse(pulse)), &mut strikes);
         assert!(strikes[from..].is_sorted_by_key(|strike| strike.time_ps), "in the order of time");
     }
     strikes
@@ -237,4 +238,28 @@ fn values_that_no_beam_has_are_refused_with_their_key() {
     assert!(error.contains("10000 ms apart"), "{error}");
     assert!(toml::from_str::<BeamSettings>("neutron = '1kHz'").is_err());
     assert!(toml::from_str::<BeamSettings>("frame_overlap = 'keep'").is_err());
+}
+
+/// Of a part there is what a whole pulse has during it, and nothing else; together, parts have the share of the whole
+/// that they take of its time, and as much of every rate.
+#[test]
+fn parts_of_pulses_have_their_rates() {
+    let beam = beam("neutrons = '100MHz'");
+    let drawn = |part: Option<&Range<u64>>| {
+        let mut strikes = Vec::new();
+        beam.neutrons(PERIOD_PS, part, &mut stream(1, Stream::Pulse(7)), &mut strikes);
+        strikes
+    };
+    let whole = drawn(None);
+    let parts = Parts { count: 16, length_ps: 1_000_000_000 };
+    for number in 0..16 {
+        let part = parts.of_pulse(number, PERIOD_PS);
+        let found = drawn(Some(&part));
+        assert!(found.is_sorted_by_key(|strike| strike.time_ps));
+        assert!(found.iter().all(|strike| part.contains(&strike.time_ps)), "{number}");
+        let expected = whole.iter().filter(|strike| part.contains(&strike.time_ps)).count() as f64;
+        let allowed = 6.0 * (2.0 * expected).sqrt() + 1.0;
+        assert!((found.len() as f64 - expected).abs() < allowed, "{number}: {} of {expected}", found.len());
+    }
+    assert_eq!(drawn(Some(&(0..PERIOD_PS))), whole);
 }

@@ -24,6 +24,7 @@ mod share;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
