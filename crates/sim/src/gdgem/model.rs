@@ -29,6 +29,8 @@ pub struct GdGemModel {
     layout: Layout,
     sectors: u16,
     clock_step_ps: u64,
+    /// By how much each plane is late: cables and electronics.
+    delays_ps: [i64; 2],
     /// The drift gap in strips, and the time that a charge takes for the way of a strip.
     gap: f32,
     drift_ps: f32,
@@ -83,6 +85,7 @@ impl GdGemModel {
             layout,
             sectors: settings.sectors,
             clock_step_ps,
+            delays_ps: [0.max(-settings.matching.y_delay), 0.max(settings.matching.y_delay)],
             gap: (physics.drift_gap / pitch).max(0.0) as f32,
             drift_ps: (pitch / physics.drift_velocity.max(1e-3) * 1e6) as f32,
             physics,
@@ -134,7 +137,8 @@ impl GdGemModel {
                 let Some(channel) = self.layout.channel(Place { module, plane, coordinate }) else {
                     continue;
                 };
-                let after = (moment / charge - self.tables.walk_ps(charge)) as i64;
+                let delay = self.delays_ps[usize::from(plane)];
+                let after = (moment / charge - self.tables.walk_ps(charge)) as i64 + delay;
                 charges.push(Charge {
                     channel,
                     time_ps: strike.time_ps.saturating_add_signed(after),
@@ -187,11 +191,13 @@ impl DetectorModel for GdGemModel {
         self.add_line(&line, strike, random, charges);
         // What is nearest to the converter has the longest way, and arrives last.
         let drift = (self.gap * self.drift_ps) as u64;
+        // An event has the time of its latest hit on either plane.
+        let late = self.delays_ps.into_iter().max().unwrap_or(0).unsigned_abs();
         Some(TrueEvent {
             module: self.module(strike.x as u32, strike.y as u32, strike.panel).unwrap_or(0),
             position: [strike.x, strike.y, 0.5],
             panel: strike.panel,
-            time_ps: strike.time_ps + drift,
+            time_ps: strike.time_ps + drift + late,
         })
     }
 
