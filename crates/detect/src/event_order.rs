@@ -9,7 +9,7 @@ use crate::source_clock::ClockCounts;
 use crate::source_clocks::{ClockRules, SourceClocks};
 use crate::time_order::TimeOrder;
 use crate::watermark::{Closing, DataTime};
-use evforge_core::event::{Event, EventBatch, PixelId};
+use evforge_core::event::{EventBatch, PixelId};
 
 /// An event with its time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,14 @@ impl EventOrder {
         }
     }
 
+    /// Takes events of the packet that `source` has begun, in the order in which they came.
+    #[inline]
+    pub fn push_all(&mut self, source: usize, events: &[TimedEvent]) {
+        if let Some(clock) = self.line.clock(source) {
+            clock.judge_all(0, events, &mut self.waiting[0]);
+        }
+    }
+
     /// Ends a packet: closes what no source can reach any more, if that is worth while.
     #[inline]
     pub fn end_packet(&mut self) {
@@ -160,12 +168,14 @@ impl EventOrder {
             let ready = order.closed().len().min(room);
             let range = order.read_off(ready);
             let keys = order.read(range);
-            for key in keys {
-                let event: TimedEvent = key.unpack(base);
-                // There is room for as many as have been read off.
-                let _has_room =
-                    events.push(Event { time_ns: nanoseconds(event.time), pixel_id: event.pixel_id });
-            }
+            // There is room for as many as have been read off.
+            events.append(keys.len(), |times_ns, pixel_ids| {
+                for ((key, time_ns), pixel_id) in keys.iter().zip(&mut *times_ns).zip(pixel_ids) {
+                    let event: TimedEvent = key.unpack(base);
+                    (*time_ns, *pixel_id) = (nanoseconds(event.time), event.pixel_id);
+                }
+                times_ns.len()
+            });
             if !order.closed().is_empty() {
                 return false;
             }

@@ -87,6 +87,17 @@ pub trait AcceptedHits<T = Hit> {
     /// Takes a hit of `plane` in `epoch`.
     fn accept(&mut self, plane: usize, epoch: u32, hit: T);
 
+    /// Takes hits of `plane` in `epoch` that came together.
+    #[inline]
+    fn accept_all(&mut self, plane: usize, epoch: u32, hits: &[T])
+    where
+        T: Copy,
+    {
+        for &hit in hits {
+            self.accept(plane, epoch, hit);
+        }
+    }
+
     /// Is told of a sign of time in `epoch` that is older than the window allows.
     fn late_sign(&mut self, _epoch: u32, _time: u64) {}
 }
@@ -177,6 +188,25 @@ impl<T: Timed> SourceClock<T> {
             accepted.accept(plane, self.epoch, hit);
         } else {
             self.judge_slowly(plane, hit, accepted);
+        }
+    }
+
+    /// Judges hits that came together, one after the other.
+    #[inline]
+    pub fn judge_all(&mut self, plane: usize, hits: &[T], accepted: &mut impl AcceptedHits<T>) {
+        let (first, last) = hits
+            .iter()
+            .fold((u64::MAX, 0), |(first, last), hit| (hit.time().min(first), hit.time().max(last)));
+        // If even the first is on the line once the front has come to the last, each is when its turn comes.
+        let front = self.front.max(last);
+        let on_line = (first >= self.fast_from)
+            & (first.saturating_add(self.window) >= front)
+            & (last <= self.front + self.window);
+        if on_line && !hits.is_empty() {
+            self.front = front;
+            accepted.accept_all(plane, self.epoch, hits);
+        } else {
+            hits.iter().for_each(|&hit| self.judge(plane, hit, accepted));
         }
     }
 

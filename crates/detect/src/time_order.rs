@@ -70,6 +70,11 @@ impl<T: Timed> AcceptedHits<T> for TimeOrder {
     fn accept(&mut self, _: usize, epoch: u32, item: T) {
         self.push(epoch, item);
     }
+
+    #[inline]
+    fn accept_all(&mut self, _: usize, epoch: u32, items: &[T]) {
+        self.push_all(epoch, items);
+    }
 }
 
 /// No item is later than this.
@@ -124,6 +129,19 @@ impl TimeOrder {
             self.near.push(TimeKey::new(item, self.base));
         } else {
             self.push_far(epoch, item);
+        }
+    }
+
+    /// Takes items for which the caller has made sure that there is room.
+    #[inline]
+    pub fn push_all<T: Timed>(&mut self, epoch: u32, items: &[T]) {
+        // All of them lie below the limit if all their bits together do.
+        let bits = items.iter().fold(0, |bits, item| bits | item.time().wrapping_sub(self.base));
+        let fits = epoch == self.epoch && bits < KEY_TIME_LIMIT;
+        if fits && items.len() <= self.near.capacity() - self.near.len() {
+            self.near.extend(items.iter().map(|&item| TimeKey::new(item, self.base)));
+        } else {
+            items.iter().for_each(|&item| self.push(epoch, item));
         }
     }
 
@@ -187,26 +205,26 @@ impl TimeOrder {
             return;
         }
         let limit = time.saturating_sub(self.base);
+        let Some(&any) = self.near.first() else { return };
         let first_new = self.sorted.len();
-        let mut kept = 0;
-        for index in 0..self.near.len() {
+        self.sorted.resize(first_new + self.near.len(), any);
+        let new = &mut self.sorted[first_new..];
+        // Each goes to both places, and one of them counts: which one is hard to predict.
+        let (mut closed, mut kept) = (0, 0);
+        for index in 0..self.near.len().min(new.len()) {
             let key = self.near[index];
-            if key.time() < limit {
-                self.sorted.push(key);
-            } else {
-                self.near[kept] = key;
-                kept += 1;
-            }
+            let is_closed = usize::from(key.time() < limit);
+            new[closed] = key;
+            self.near[kept] = key;
+            closed += is_closed;
+            kept += 1 - is_closed;
         }
         self.near.truncate(kept);
+        self.sorted.truncate(first_new + closed);
         let new = &mut self.sorted[first_new..];
         self.time_sort.sort(new);
         if self.payload_order {
-            for same_time in new.chunk_by_mut(|first, second| first.time() == second.time()) {
-                if same_time.len() > 1 {
-                    same_time.sort_unstable();
-                }
-            }
+            order_payloads(new);
         }
     }
 
@@ -273,5 +291,22 @@ impl TimeOrder {
     #[inline]
     pub fn read(&self, range: std::ops::Range<usize>) -> &[TimeKey] {
         &self.sorted[range]
+    }
+}
+
+/// Puts keys that are in order of time, and of equal time, into the order of their payloads.
+fn order_payloads(keys: &mut [TimeKey]) {
+    let mut index = 1;
+    while index < keys.len() {
+        if keys[index] >= keys[index - 1] {
+            index += 1;
+            continue;
+        }
+        let time = keys[index].time();
+        let start = keys[..index].iter().rposition(|key| key.time() != time).map_or(0, |before| before + 1);
+        let same = keys[index..].iter().position(|key| key.time() != time).unwrap_or(keys.len() - index);
+        let end = index + same;
+        keys[start..end].sort_unstable();
+        index = end;
     }
 }

@@ -22,10 +22,13 @@ const FEWEST_DIGIT_BITS: u32 = 6;
 /// Values of a digit.
 const VALUES: usize = 1 << DIGIT_BITS;
 
+/// For each value of a digit, how many keys have it, or where the next of them goes.
+type Places = [u32; VALUES];
+
 /// Sorts keys by time; keeps its working memory between calls.
 #[derive(Debug)]
 pub struct TimeSort {
-    places: Box<[u32; VALUES]>,
+    places: Box<[Places; 2]>,
     other: Vec<TimeKey>,
     /// Low bits of the time since the first key that are not looked at.
     decimation: u32,
@@ -37,7 +40,7 @@ impl TimeSort {
         let key = TimeKey::new(Hit { time: 1, strip: 1, adc: 1 }, 0);
         let mut other = touched(key, capacity);
         other.resize(capacity, key);
-        Self { places: Box::new([0; VALUES]), other, decimation: 0 }
+        Self { places: Box::new([[0; VALUES]; 2]), other, decimation: 0 }
     }
 
     /// Leaves this many low bits of the times out of account: keys whose times since the first key differ in these
@@ -49,7 +52,7 @@ impl TimeSort {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(capacity: usize) -> usize {
-        size_of::<[u32; VALUES]>() + capacity * size_of::<TimeKey>()
+        size_of::<[Places; 2]>() + capacity * size_of::<TimeKey>()
     }
 
     /// Sorts `keys` by time.
@@ -73,9 +76,20 @@ impl TimeSort {
         let digits = bits.div_ceil(most_bits);
         let digit_bits = bits.div_ceil(digits);
         let other = &mut self.other[..keys.len()];
+        let digit = |number| Digit::new(first, decimation + number * digit_bits, digit_bits);
+        if digits == 2 {
+            // So it mostly is: one look at all keys serves both.
+            let both = [digit(0), digit(1)];
+            count_both(both, keys, &mut self.places);
+            let [low, high] = &mut *self.places;
+            both[0].deal(keys, other, low);
+            both[1].deal(other, keys, high);
+            return;
+        }
         let (mut from, mut to) = (&mut *keys, other);
-        for digit in 0..digits {
-            deal(from, to, &mut self.places, first, decimation + digit * digit_bits, digit_bits);
+        for digit in (0..digits).map(digit) {
+            digit.count(from, &mut self.places[0]);
+            digit.deal(from, to, &mut self.places[0]);
             std::mem::swap(&mut from, &mut to);
         }
         if digits % 2 == 1 {
@@ -105,26 +119,56 @@ fn put_right(keys: &mut [TimeKey]) -> bool {
     true
 }
 
-/// Deals keys out by the digit of `bits` bits at `shift` of their time since `first`, keeping their order
-/// otherwise.
-#[inline]
-fn deal(from: &[TimeKey], to: &mut [TimeKey], places: &mut [u32; VALUES], first: u64, shift: u32, bits: u32) {
-    let mask = (1_usize << bits) - 1;
-    // The second mask changes nothing; it shows the compiler that the index is in range.
-    let digit_of = |key: TimeKey| ((key.time() - first) >> shift) as usize & mask & (VALUES - 1);
-    let used = &mut places[..=mask & (VALUES - 1)];
-    used.fill(0);
-    for &key in from {
-        places[digit_of(key)] += 1;
+/// A digit of keys: `bits` bits at `shift` of their time since `first`.
+#[derive(Clone, Copy)]
+struct Digit {
+    first: u64,
+    shift: u32,
+    mask: usize,
+}
+
+impl Digit {
+    fn new(first: u64, shift: u32, bits: u32) -> Self {
+        Self { first, shift, mask: (1_usize << bits) - 1 & (VALUES - 1) }
     }
-    let mut place = 0;
-    for count in &mut places[..=mask & (VALUES - 1)] {
-        place += std::mem::replace(count, place);
+
+    #[inline(always)]
+    fn of(self, key: TimeKey) -> usize {
+        // The second mask changes nothing; it shows the compiler that the index is in range.
+        ((key.time() - self.first) >> self.shift) as usize & self.mask & (VALUES - 1)
     }
-    for &key in from {
-        let place = &mut places[digit_of(key)];
-        to[*place as usize] = key;
-        *place += 1;
+
+    /// Counts the keys of each value.
+    #[inline]
+    fn count(self, keys: &[TimeKey], places: &mut Places) {
+        places[..=self.mask].fill(0);
+        for &key in keys {
+            places[self.of(key)] += 1;
+        }
+    }
+
+    /// Deals keys out by this digit, of which `places` has the counts, keeping their order otherwise.
+    #[inline]
+    fn deal(self, from: &[TimeKey], to: &mut [TimeKey], places: &mut Places) {
+        let mut place = 0;
+        for count in &mut places[..=self.mask] {
+            place += std::mem::replace(count, place);
+        }
+        for &key in from {
+            let place = &mut places[self.of(key)];
+            to[*place as usize] = key;
+            *place += 1;
+        }
+    }
+}
+
+/// Counts the keys of each value of two digits.
+fn count_both([low, high]: [Digit; 2], keys: &[TimeKey], [low_places, high_places]: &mut [Places; 2]) {
+    low_places[..=low.mask].fill(0);
+    high_places[..=high.mask].fill(0);
+    for &key in keys {
+        low_places[low.of(key)] += 1;
+        high_places[high.of(key)] += 1;
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Sonde {
     time: BoardTime,
     /// Puts events into the order of their times; none where they leave as they come.
     order: Option<EventOrder>,
+    /// The events of a packet, on their way into that order.
+    placed: Vec<TimedEvent>,
     mask: ChannelMask,
     /// The packet at which the event batch filled up.
     under_way: Option<UnderWay>,
@@ -85,11 +87,13 @@ impl Sonde {
             + modules.len() * (size_of::<Module>() + SequenceTracker::memory_bound())
             + ModuleFinder::memory_bound(&settings.groups)
             + mask.memory_bound()
-            + order_bound;
+            + order_bound
+            + LARGEST_READOUT_COUNT * size_of::<TimedEvent>();
         Ok(Self {
             geometry: settings.geometry,
             finder: ModuleFinder::new(&settings.groups),
             order: ordered.then(|| EventOrder::new(&rules, modules.len())),
+            placed: Vec::with_capacity(if ordered { LARGEST_READOUT_COUNT } else { 0 }),
             modules,
             time,
             mask,
@@ -270,33 +274,59 @@ impl Sonde {
         Some(TimedEvent { time, pixel_id })
     }
 
-    /// Gives the events of a packet to the sorter, which has room for them.
-    fn put_into_order(&mut self, started: UnderWay, content: &Content<'_>) {
-        let Some(mut order) = self.order.take() else { return };
-        order.begin_packet(started.module);
-        let mut push = |event: TimedEvent| {
-            let time = event.time.min(TIME_LIMIT - 1);
-            order.push(started.module, TimedEvent { time, ..event });
-        };
-        match content {
-            Content::TriggerTimes(times) => {
-                for entry in times.entries() {
-                    let readout = Readout { time: entry.time, asic: entry.asic(), channel: entry.channel() };
-                    if let Some(event) = self.place(started, readout) {
-                        push(event);
-                    }
-                }
-            }
-            Content::SingleEvent(_) | Content::MultiEvent(_) => {
-                for readout in amplitude_readouts(content, started.header) {
-                    if let Some(event) = self.place(started, readout) {
-                        push(event);
-                    }
-                }
+    /// Counts the trigger times of a packet; those that have a pixel are in `placed` then.
+    #[inline]
+    fn place_trigger_times(&mut self, started: UnderWay, times: TriggerTimes<'_>) {
+        let Self { modules, placed, counters, mask, time, .. } = self;
+        let (module, header) = (&modules[started.module], started.header);
+        let pixels = module.pixels();
+        counters.readouts += times.len() as u64;
+        placed.clear();
+        // A loop for each way to take a time: none of them has a branch.
+        if time.extended && !header.is_in_first_turn() {
+            placed.extend(times.entries().map(|entry| TimedEvent {
+                time: header.extend(entry.time).min(TIME_LIMIT - 1),
+                pixel_id: pixels[usize::from(entry.asic_channel)],
+            }));
+        } else {
+            placed.extend(times.entries().map(|entry| TimedEvent {
+                time: u64::from(entry.time),
+                pixel_id: pixels[usize::from(entry.asic_channel)],
+            }));
+        }
+        #[cfg(test)]
+        placed.retain(|_| !crate::ledger_tests::vanishes());
+        if placed.iter().any(|event| event.pixel_id == 0) {
+            let without = module.count_all_without_pixel(times, mask);
+            counters.no_such_channel += without.no_such_channel;
+            counters.masked += without.masked;
+            placed.retain(|event| event.pixel_id != 0);
+        }
+        counters.hits += placed.len() as u64;
+    }
+
+    /// Counts the readouts of a packet of amplitudes; those that have a pixel are in `placed` then.
+    fn place_amplitudes(&mut self, started: UnderWay, content: &Content<'_>) {
+        self.placed.clear();
+        for readout in amplitude_readouts(content, started.header) {
+            if let Some(event) = self.place(started, readout) {
+                let time = event.time.min(TIME_LIMIT - 1);
+                self.placed.push(TimedEvent { time, ..event });
             }
         }
-        order.end_packet();
-        self.order = Some(order);
+    }
+
+    /// Gives the events of a packet to the sorter, which has room for them.
+    fn put_into_order(&mut self, started: UnderWay, content: &Content<'_>) {
+        match content {
+            Content::TriggerTimes(times) => self.place_trigger_times(started, *times),
+            Content::SingleEvent(_) | Content::MultiEvent(_) => self.place_amplitudes(started, content),
+        }
+        if let Some(order) = &mut self.order {
+            order.begin_packet(started.module);
+            order.push_all(started.module, &self.placed);
+            order.end_packet();
+        }
     }
 
     /// Appends the events whose time is closed. False if the batch filled up before the end.
@@ -305,7 +335,10 @@ impl Sonde {
         let Some(order) = &mut self.order else { return true };
         let before = events.len();
         let tick = self.time.tick;
-        let done = order.drain(events, |ticks| tick.nanoseconds(ticks));
+        let done = match tick.whole_nanoseconds() {
+            Some(1) => order.drain(events, |ticks| ticks),
+            _ => order.drain(events, |ticks| tick.nanoseconds(ticks)),
+        };
         let left = (events.len() - before) as u64;
         self.counters.hits_in_events += left;
         self.counters.events += left;
