@@ -9,6 +9,7 @@ use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
+use evforge_detect::settings::HeldHits;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -186,6 +187,11 @@ impl Config {
     /// How the detector forms events, by the name in the configuration, if it offers a choice.
     pub fn strategy(&self) -> Option<&'static str> {
         self.detector.strategy()
+    }
+
+    /// What may wait for its time, if the detector puts hits or events into order.
+    pub fn held_hits(&self) -> Option<HeldHits> {
+        self.detector.held_hits()
     }
 
     /// True if the detector makes averaged waveforms.

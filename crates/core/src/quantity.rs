@@ -62,22 +62,32 @@ impl TimeSpan {
     }
 }
 
+const TIMES: &[(&str, u64)] = &[
+    ("ps", 1),
+    ("ns", 1_000),
+    ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("ms", 1_000_000_000),
+    ("s", 1_000_000_000_000),
+    ("min", 60_000_000_000_000),
+    ("h", 3_600_000_000_000_000),
+];
+
+/// In the largest unit up to seconds that makes it a whole number, as it is read: 500us.
+impl std::fmt::Display for TimeSpan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = TIMES.iter().filter(|(name, _)| !matches!(*name, "µs" | "min" | "h"));
+        let whole = seconds.rev().find(|(_, size)| self.picoseconds.is_multiple_of(*size));
+        whole.map_or(Ok(()), |(name, size)| write!(f, "{}{name}", self.picoseconds / size))
+    }
+}
+
 impl std::str::FromStr for TimeSpan {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        const UNITS: &[(&str, u64)] = &[
-            ("ps", 1),
-            ("ns", 1_000),
-            ("us", 1_000_000),
-            ("µs", 1_000_000),
-            ("ms", 1_000_000_000),
-            ("s", 1_000_000_000_000),
-            ("min", 60_000_000_000_000),
-            ("h", 3_600_000_000_000_000),
-        ];
         let expected = "a time such as 22.5ns, 500us, 2ms or 1s, exact to the picosecond";
-        Ok(Self { picoseconds: exact(text, UNITS, expected)? })
+        Ok(Self { picoseconds: exact(text, TIMES, expected)? })
     }
 }
 
@@ -191,6 +201,14 @@ mod tests {
             let error = parse(wrong).unwrap_err();
             assert!(error.to_string().contains(&format!("`{wrong}`")), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn a_time_reads_as_it_is_written() {
+        for text in ["1ps", "22500ps", "500us", "10ms", "1s", "60s"] {
+            assert_eq!(text.parse::<TimeSpan>().unwrap().to_string(), text);
+        }
+        assert_eq!(TimeSpan { picoseconds: 0 }.to_string(), "0s");
     }
 
     #[test]

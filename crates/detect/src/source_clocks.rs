@@ -219,9 +219,10 @@ impl<T: Timed> SourceClocks<T> {
         self.joint.watermark()
     }
 
-    /// Goes further than the sources allow, because there is no room left; counted. `closed` is what is closed
-    /// already, `latest_pending` the latest that waits. Hits in quarantine are treated as by [`SourceClocks::follow`],
-    /// unless time would have to stand still for them.
+    /// How far time has to be closed because there is no room left. `closed` is what is closed already,
+    /// `latest_pending` the latest that waits. As long as something can be closed that no source reaches any more, that is
+    /// enough; otherwise it goes further than the sources allow, which is counted. Hits in quarantine are then treated as by
+    /// [`SourceClocks::follow`], unless time would have to stand still for them.
     #[cold]
     pub fn force<A: AcceptedHits<T>>(
         &mut self,
@@ -230,6 +231,9 @@ impl<T: Timed> SourceClocks<T> {
         accepted: &mut A,
         has_room: impl FnMut(&mut A) -> bool,
     ) -> DataTime {
+        if closed < self.joint.watermark() {
+            return self.joint.watermark();
+        }
         self.forced += 1;
         self.note_time();
         let target = self.joint.forced_target(closed, latest_pending);
@@ -237,7 +241,7 @@ impl<T: Timed> SourceClocks<T> {
         self.joint.raise(if reached > closed { reached } else { target })
     }
 
-    /// How often [`SourceClocks::force`] was called.
+    /// How often [`SourceClocks::force`] went further than the sources allow.
     pub fn forced_closings(&self) -> u64 {
         self.forced
     }

@@ -16,10 +16,12 @@ use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
 use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_detect::settings::HeldHits;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
+
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
-use evforge_pipeline::report::RunReport;
+use evforge_pipeline::report::{RunReport, grouped, scaled};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -264,6 +266,22 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
     }
 }
 
+/// How many hits may wait for their time, and up to which rate that is enough.
+fn held_hits(held: &HeldHits) -> String {
+    let rate = |wait| scaled(held.rate_for(wait));
+    format!(
+        "time order    {} hits per {}: enough for {} hits/s in it while all sources send (window of {}),\n\
+         {:14}and for {} hits/s while a silent one is waited for (source_lag of {})\n",
+        grouped(held.hits as u64),
+        held.of,
+        rate(held.window),
+        TimeSpan { picoseconds: held.window },
+        "",
+        rate(held.source_lag),
+        TimeSpan { picoseconds: held.source_lag },
+    )
+}
+
 /// What follows from a configuration.
 fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError> {
     let detector = config.build_detector()?;
@@ -279,6 +297,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
     let outputs = plans.memory_bound(&context);
     let described: String =
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
+    let held: String = config.held_hits().iter().map(held_hits).collect();
     let notes: String = config.notes.iter().map(|note| format!("note          {note}\n")).collect();
     Ok(format!(
         "{} is a valid configuration\n\
@@ -287,7 +306,7 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\
          {:14}and up to {:.1} MB for outputs and what waits for them\n\
-         {described}{notes}",
+         {held}{described}{notes}",
         config.name,
         geometry.nx(),
         geometry.ny(),

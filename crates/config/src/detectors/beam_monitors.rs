@@ -5,6 +5,7 @@ use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
 use evforge_detect::beam_monitors::{self, BeamMonitorSettings};
+use evforge_detect::settings::HeldHits;
 use std::path::Path;
 
 impl ConfiguredDetector for BeamMonitorSettings {
@@ -26,5 +27,9 @@ impl ConfiguredDetector for BeamMonitorSettings {
 
     fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(beam_monitors::new(self)?))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        Some(self.ess.sorting.held_hits("detector"))
     }
 }

@@ -6,6 +6,7 @@ use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::ess::EssSettings;
+use evforge_detect::settings::HeldHits;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -36,6 +37,11 @@ pub(crate) trait ConfiguredDetector: Sized {
 
     /// How it forms events, by the name in the configuration, if it offers a choice.
     fn strategy(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What may wait for its time, if it puts hits or events into order.
+    fn held_hits(&self) -> Option<HeldHits> {
         None
     }
 

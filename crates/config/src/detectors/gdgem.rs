@@ -11,6 +11,7 @@ use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
 use evforge_detect::gdgem::ess::{self, EssGdGemSettings};
 use evforge_detect::gdgem::{GdGem, GdGemSettings, vmm_files};
 use evforge_detect::partition::RegionExecutor;
+use evforge_detect::settings::HeldHits;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +35,10 @@ impl ConfiguredDetector for GdGemSettings {
             }
             _ => GdGem::new(self)?,
         }))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        Some(self.sorting.held_hits("plane"))
     }
 }
 
@@ -102,5 +107,9 @@ impl ConfiguredDetector for EssGdGemSettings {
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
         Ok(Box::new(alongside(parts.monitors, &settings.ess, ess::new(&settings)?)?))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        Some(self.ess.sorting.held_hits("plane"))
     }
 }

@@ -24,6 +24,7 @@ use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::gdgem::ess::EssGdGemSettings;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBladeSettings};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGridSettings};
+use evforge_detect::settings::HeldHits;
 use evforge_detect::sonde::SondeSettings;
 use plugin::PluginSettings;
 use std::path::Path;
@@ -73,6 +74,13 @@ macro_rules! detectors {
             pub fn strategy(&self) -> Option<&'static str> {
                 match self {
                     $(Self::$name(settings) => ConfiguredDetector::strategy(settings),)+
+                }
+            }
+
+            /// What may wait for its time, if the detector puts hits or events into order.
+            pub(crate) fn held_hits(&self) -> Option<HeldHits> {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::held_hits(settings),)+
                 }
             }
 

@@ -6,7 +6,9 @@ use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
 use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
+use evforge_detect::multiblade::caen::settings::HitOrder;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
+use evforge_detect::settings::HeldHits;
 use std::path::Path;
 
 impl ConfiguredDetector for MultiBladeSettings {
@@ -20,6 +22,10 @@ impl ConfiguredDetector for MultiBladeSettings {
 
     fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(MultiBlade::new(self)?))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        (self.order == HitOrder::Time).then(|| self.sorting.held_hits("cassette"))
     }
 }
 
@@ -50,5 +56,9 @@ impl ConfiguredDetector for EssMultiBladeSettings {
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
         Ok(Box::new(alongside(parts.monitors, &settings.ess, settings.detector()?)?))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        Some(self.ess.sorting.held_hits("cassette"))
     }
 }

@@ -6,7 +6,9 @@ use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
+use evforge_detect::multigrid::settings::{CncsSettings, MesytecSettings, Ordering};
 use evforge_detect::multigrid::{EssMultiGridSettings, MultiGrid, MultiGridCncs, MultiGridSettings};
+use evforge_detect::settings::HeldHits;
 use std::path::Path;
 
 impl ConfiguredDetector for MultiGridSettings {
@@ -29,6 +31,14 @@ impl ConfiguredDetector for MultiGridSettings {
         match self {
             Self::Mesytec(settings) => Some(settings.strategy.name()),
             Self::Cncs(_) => None,
+        }
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        let (Self::Mesytec(MesytecSettings { time, .. }) | Self::Cncs(CncsSettings { time, .. })) = self;
+        match time.order {
+            Ordering::Time(sorting) => Some(sorting.held_hits("detector")),
+            Ordering::Arrival => None,
         }
     }
 }
@@ -59,5 +69,9 @@ impl ConfiguredDetector for EssMultiGridSettings {
 
     fn strategy(&self) -> Option<&'static str> {
         Some(self.strategy.name())
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        Some(self.ess.sorting.held_hits("column"))
     }
 }

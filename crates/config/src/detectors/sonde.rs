@@ -4,6 +4,8 @@ use super::configured::{ConfiguredDetector, Parts};
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
+use evforge_detect::settings::HeldHits;
+use evforge_detect::sonde::settings::EventSequence;
 use evforge_detect::sonde::{Sonde, SondeSettings};
 use std::path::Path;
 
@@ -18,5 +20,9 @@ impl ConfiguredDetector for SondeSettings {
 
     fn build(&self, _: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         Ok(Box::new(Sonde::new(self)?))
+    }
+
+    fn held_hits(&self) -> Option<HeldHits> {
+        (self.sequence == EventSequence::Time).then(|| self.sorting.held_hits("detector"))
     }
 }

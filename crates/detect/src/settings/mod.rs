@@ -35,6 +35,26 @@ pub struct SortingSettings {
     pub decimation: u32,
 }
 
+/// What may wait for its time, and for how long it has to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldHits {
+    /// How many hits, or events where each source sends whole ones.
+    pub hits: usize,
+    /// Of what there are so many: `plane`, `cassette`.
+    pub of: &'static str,
+    /// How long they wait for their own source, if all sources send.
+    pub window: Picoseconds,
+    /// How long they wait for a source that is silent.
+    pub source_lag: Picoseconds,
+}
+
+impl HeldHits {
+    /// Hits per second that fit if each waits for so long.
+    pub fn rate_for(&self, wait: Picoseconds) -> f64 {
+        self.hits as f64 * 1e12 / wait.max(1) as f64
+    }
+}
+
 table! { SortingSettings {
     "window" => (.window) picoseconds,
     "forward_jump" | "leap" => (.forward_jump) picoseconds,
@@ -87,6 +107,12 @@ impl SortingSettings {
         source_lag: 500 * MILLISECOND,
         ..Self::CONTINUOUS
     };
+
+    /// What may wait, if `max_held_hits` is the number for one `of` these.
+    pub fn held_hits(&self, of: &'static str) -> HeldHits {
+        let &Self { max_held_hits: hits, window, source_lag, .. } = self;
+        HeldHits { hits, of, window, source_lag }
+    }
 
     /// Checks the settings, alone and with one another; keys begin with `sorting.`.
     ///
