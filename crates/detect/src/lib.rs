@@ -18,6 +18,7 @@
 //! | match the clusters of two planes | [`plane_matching`] |
 //! | all of that for two planes of strips | [`strip_former`] |
 //! | the same for several panels, in order over all of them | [`panel_former`] |
+//! | windows of modules in which several neutrons are told apart | [`paired_windows`], [`neutron_groups`] |
 //! | monitor data of clusters and tracks | [`track_monitor`] |
 //! | ticks to nanoseconds | [`tick`] |
 //! | what all settings share | [`settings`] |
@@ -63,7 +64,9 @@ mod memory;
 pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;
+pub mod neutron_groups;
 pub mod packet_gate;
+pub mod paired_windows;
 pub mod pairing;
 pub mod panel_former;
 pub mod partition;

@@ -203,6 +203,13 @@ impl ModuleWindows {
         }
     }
 
+    /// Puts hits of equal time into the order of their payloads, for windows that are cut by the number of their hits.
+    pub fn with_payload_order(mut self) -> Self {
+        let in_order = |order: TimeOrder| order.with_payload_order();
+        self.hits.of_modules = std::mem::take(&mut self.hits.of_modules).into_iter().map(in_order).collect();
+        self
+    }
+
     /// Events that can be here at once: those that wait, and those of all hits of a step. A window gives at most
     /// one event for two hits.
     pub fn event_capacity(modules: usize, max_held_hits: usize) -> usize {

@@ -13,6 +13,8 @@ use evforge_detect::ess::ticks;
 use evforge_detect::multiblade::EssMultiBladeSettings;
 use evforge_detect::multiblade::ess::{CassetteDefaults, CassetteHybrid, CassetteLayout, CassetteWiring};
 use evforge_detect::multiblade::settings::{WindowRule, WindowSettings};
+use evforge_detect::pairing::Ambiguous;
+use evforge_detect::settings::pairing::{PairingSettings, Permille};
 use evforge_wire::ess::detector_type;
 use hostile_stream::{Growth, check};
 
@@ -47,6 +49,7 @@ fn settings() -> EssMultiBladeSettings {
             max_amplitude_ratio: Some(4000),
             separate: true,
         },
+        pairing: PairingSettings::default(),
         mask: vec![],
         calibration: vec![],
         calibration_file: None,
@@ -56,11 +59,19 @@ fn settings() -> EssMultiBladeSettings {
 
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
-    let settings = settings();
+    let hostile = |number, sent| packet(number, sent, detector_type::FREIA, [0, 1]);
+    let joined = settings();
+    let mut paired = settings();
+    paired.window.separate = false;
+    paired.pairing = PairingSettings {
+        ambiguous: Ambiguous::Drop,
+        max_amplitude_ratio: Some(Permille(4000)),
+        ..PairingSettings::default()
+    };
     for (name, sent) in STREAMS {
-        let build = || settings.detector().expect("sound settings");
-        let packet = |number| packet(number, *sent, detector_type::FREIA, [0, 1]);
-        check(name, Growth::None, build, (0..300).map(packet));
+        let packets = || (0..300).map(|number| hostile(number, *sent));
+        check(name, Growth::None, || joined.joined().expect("sound settings"), packets());
+        check(name, Growth::None, || paired.paired().expect("sound settings"), packets());
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

@@ -13,6 +13,8 @@ use evforge_detect::multigrid::EssMultiGridSettings;
 use evforge_detect::multigrid::reconstruction::{Centroid, Prioritized};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::vessels::{VesselSettings, VesselWiring};
+use evforge_detect::pairing::Ambiguous;
+use evforge_detect::settings::pairing::PairingSettings;
 use evforge_wire::ess::detector_type;
 use hostile_stream::{Growth, check};
 
@@ -37,6 +39,7 @@ fn settings() -> EssMultiGridSettings {
         strategy: Strategy::Centroid,
         gap: 500_000,
         max_grid_span: 3,
+        pairing: PairingSettings::default(),
         mask: vec![],
         calibration: vec![],
         calibration_file: None,
@@ -46,6 +49,8 @@ fn settings() -> EssMultiGridSettings {
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
     let settings = settings();
+    let pairing = PairingSettings { ambiguous: Ambiguous::Nearest, ..PairingSettings::default() };
+    let paired = EssMultiGridSettings { pairing, ..settings.clone() };
     for (name, sent) in STREAMS {
         // Wires of the second VMM of hybrid 0, grids of the second one of hybrid 1.
         let packet = |number| packet(number, *sent, detector_type::TREX, [1, 3]);
@@ -53,6 +58,8 @@ fn main() {
         check(name, Growth::None, centroid, (0..300).map(packet));
         let prioritized = || settings.detector_of::<Prioritized>().expect("sound settings");
         check(name, Growth::None, prioritized, (0..300).map(packet));
+        let paired = || paired.paired_detector_of::<Centroid>().expect("sound settings");
+        check(name, Growth::None, paired, (0..300).map(packet));
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

@@ -5,7 +5,7 @@ use super::ess_files::SideFiles;
 use crate::document::{TableError, Tables};
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
-use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
+use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::multiblade::caen::settings::HitOrder;
 use evforge_detect::multiblade::{EssMultiBladeSettings, MultiBlade, MultiBladeSettings};
 use evforge_detect::settings::HeldHits;
@@ -55,7 +55,7 @@ impl ConfiguredDetector for EssMultiBladeSettings {
 
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
-        Ok(Box::new(alongside(parts.monitors, &settings.ess, settings.detector()?)?))
+        settings.detector(parts.monitors)
     }
 
     fn held_hits(&self) -> Option<HeldHits> {

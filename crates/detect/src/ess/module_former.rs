@@ -44,6 +44,12 @@ impl<W> ModuleFormer<W> {
         Self { modules: ModuleWindows::new(modules, max_held_hits), windows, monitor: None }
     }
 
+    /// Puts hits of equal time into the order of their payloads, for windows that are cut by the number of their hits.
+    pub fn with_payload_order(mut self) -> Self {
+        self.modules = self.modules.with_payload_order();
+        self
+    }
+
     /// Upper bound of the memory in bytes, without that of the windows themselves.
     pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
         ModuleWindows::memory_bound(modules, max_held_hits)

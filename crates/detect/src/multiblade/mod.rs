@@ -12,6 +12,7 @@
 //! | [`settings`] | what belongs together and where it was: what can be configured |
 //! | `window` | which hits of a cassette belong together |
 //! | `cassettes` | the open windows of all cassettes |
+//! | `neutrons` | the neutrons of windows in which several are told apart |
 //! | `position` | where the neutron was, or why there is none |
 //! | `pixels` | which pixel a wire and a strip of a cassette are |
 //! | `counters` | what happens to the hits |
@@ -20,6 +21,7 @@ pub mod caen;
 mod cassettes;
 mod counters;
 pub mod ess;
+mod neutrons;
 mod pixels;
 mod position;
 pub mod settings;
@@ -29,4 +31,5 @@ pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings};
 pub use cassettes::{BladeHit, Cassettes};
 pub use counters::CassetteCounters;
 pub use ess::EssMultiBladeSettings;
+pub use neutrons::BladeNeutrons;
 pub use pixels::CassettePixels;

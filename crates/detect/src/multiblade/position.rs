@@ -85,7 +85,7 @@ impl PositionRules {
 
     /// A neutron with these wires and strips.
     #[inline]
-    fn emit(
+    pub(super) fn emit(
         &self,
         cassette: usize,
         time: u64,

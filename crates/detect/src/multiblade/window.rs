@@ -34,7 +34,7 @@ pub(super) struct PlaneSums {
 
 impl PlaneSums {
     /// No hit. A constant, because `Default::default()` is put together on the stack and copied from there.
-    const NONE: Self = Self { map: 0, count: 0, largest: 0, sum: 0, weighted: 0 };
+    pub(super) const NONE: Self = Self { map: 0, count: 0, largest: 0, sum: 0, weighted: 0 };
 
     /// A single hit: the same as adding it to none, without reading back what has just been written.
     #[inline(always)]

@@ -20,7 +20,7 @@ use evforge_core::geometry::LogicalGeometry;
 const AMPLITUDE_BITS: u32 = 10;
 const LARGEST_AMPLITUDE: u16 = (1 << AMPLITUDE_BITS) - 1;
 /// Bits of a wire or grid in a hit.
-const COORDINATE_BITS: u32 = 12;
+pub(super) const COORDINATE_BITS: u32 = 12;
 /// Wires of a column, and grids, are numbered below this.
 pub const COORDINATE_LIMIT: u16 = 1 << COORDINATE_BITS;
 
@@ -32,10 +32,10 @@ const GRIDS: u8 = 1;
 /// A hit of a wire or a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnHit {
-    time: u64,
+    pub(super) time: u64,
     /// Plane and, below it, wire or grid.
-    channel: u16,
-    amplitude: u16,
+    pub(super) channel: u16,
+    pub(super) amplitude: u16,
 }
 
 impl Timed for ColumnHit {
@@ -71,12 +71,12 @@ impl ess::Placed for ColumnHit {
 impl ColumnHit {
     /// 0 for wires, 1 for grids.
     #[inline(always)]
-    fn plane(self) -> usize {
+    pub(super) fn plane(self) -> usize {
         usize::from(self.channel >> COORDINATE_BITS & u16::from(GRIDS))
     }
 
     #[inline(always)]
-    fn coordinate(self) -> u16 {
+    pub(super) fn coordinate(self) -> u16 {
         self.channel & (COORDINATE_LIMIT - 1)
     }
 }
@@ -94,7 +94,7 @@ pub struct ColumnRules {
 
 /// The open window of a column.
 #[derive(Clone, Debug, Default)]
-struct Window<R> {
+pub(super) struct Window<R> {
     /// Time of the first hit: the time of the event.
     start: u64,
     /// Time of the latest hit.
@@ -121,7 +121,7 @@ impl<R: Reconstruction> Window<R> {
 
     /// Forgets everything and begins with a hit.
     #[inline(always)]
-    fn begin(&mut self, hit: ColumnHit, channel: Channel) {
+    pub(super) fn begin(&mut self, hit: ColumnHit, channel: Channel) {
         self.start = hit.time;
         self.hits = [0; 2];
         self.amplitudes = [0; 2];
@@ -131,7 +131,7 @@ impl<R: Reconstruction> Window<R> {
     }
 
     #[inline(always)]
-    fn add(&mut self, hit: ColumnHit, channel: Channel) {
+    pub(super) fn add(&mut self, hit: ColumnHit, channel: Channel) {
         self.latest = hit.time;
         let (plane, grid) = (hit.plane(), hit.coordinate());
         self.hits[plane] += 1;
@@ -152,62 +152,81 @@ impl<R: Reconstruction> Window<R> {
 pub struct Columns<R> {
     windows: Vec<Window<R>>,
     rules: ColumnRules,
-    neutrons: Neutrons,
-    /// What the reconstruction needs to know of each wire and grid, by [`ColumnHit::channel`]. All columns are
-    /// alike, but for where they stand.
+    found: Found,
     channels: Box<[Channel]>,
 }
 
 /// The events of windows that were closed.
 #[derive(Debug)]
-struct Neutrons {
+pub(super) struct Found {
     geometry: LogicalGeometry,
     /// Where the first of the columns' own columns of pixels is: added to the pixels.
     x_offsets: Vec<u32>,
     max_grid_span: u16,
-    counters: ColumnCounters,
-    formed_count: u64,
-    formed: Vec<TimedEvent>,
+    pub(super) counters: ColumnCounters,
+    pub(super) formed_count: u64,
+    pub(super) formed: Vec<TimedEvent>,
+}
+
+/// What a reconstruction needs to know of each wire and grid, by [`ColumnHit::channel`]. All columns are alike, but for
+/// where they stand. Wires are numbered so that each layer of the geometry comes once before the next column of pixels
+/// begins.
+pub(super) fn channels<R: Reconstruction>(geometry: &LogicalGeometry) -> Box<[Channel]> {
+    let coordinates = 0..COORDINATE_LIMIT;
+    let depth = u16::try_from(geometry.nz()).unwrap_or(u16::MAX);
+    let wire = |wire: u16| Place { is_wire: true, across: wire / depth, layer: wire % depth };
+    let grid = |grid: u16| Place { is_wire: false, across: grid, layer: 0 };
+    let wires = coordinates.clone().map(|number| Channel::wire(R::content(&wire(number), geometry)));
+    let grids = coordinates.map(|number| Channel::grid(R::content(&grid(number), geometry)));
+    wires.chain(grids).collect()
 }
 
 impl<R: Reconstruction> Columns<R> {
-    /// For columns that stand at `x_offsets`, with room for `events` events. Wires are numbered so that each layer
-    /// of the geometry comes once before the next column of pixels begins. The caller has checked that all pixels
-    /// are inside.
+    /// For columns that stand at `x_offsets`, with room for `events` events. The caller has checked that all pixels are
+    /// inside.
     pub fn new(rules: ColumnRules, x_offsets: Vec<u32>, geometry: LogicalGeometry, events: usize) -> Self {
-        let coordinates = 0..COORDINATE_LIMIT;
-        let depth = u16::try_from(geometry.nz()).unwrap_or(u16::MAX);
-        let wire = |wire: u16| Place { is_wire: true, across: wire / depth, layer: wire % depth };
-        let grid = |grid: u16| Place { is_wire: false, across: grid, layer: 0 };
-        let wires = coordinates.clone().map(|number| Channel::wire(R::content(&wire(number), &geometry)));
-        let grids = coordinates.map(|number| Channel::grid(R::content(&grid(number), &geometry)));
         Self {
             windows: x_offsets.iter().map(|_| Window::default()).collect(),
             rules,
-            neutrons: Neutrons {
-                geometry,
-                x_offsets,
-                max_grid_span: rules.max_grid_span,
-                counters: ColumnCounters::default(),
-                formed_count: 0,
-                formed: Vec::with_capacity(events),
-            },
-            channels: wires.chain(grids).collect(),
+            channels: channels::<R>(&geometry),
+            found: Found::new(rules.max_grid_span, x_offsets, geometry, events),
         }
     }
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(columns: usize, events: usize) -> usize {
-        columns * (size_of::<Window<R>>() + size_of::<u32>())
-            + 2 * usize::from(COORDINATE_LIMIT) * size_of::<Channel>()
-            + events * size_of::<TimedEvent>()
+        columns * size_of::<Window<R>>() + Found::memory_bound(columns, events)
     }
 }
 
-impl Neutrons {
-    /// Finds the neutron of a window that is over, or counts why there is none.
+impl Found {
+    /// For columns that stand at `x_offsets`, with room for `events` events.
+    pub(super) fn new(
+        max_grid_span: u16,
+        x_offsets: Vec<u32>,
+        geometry: LogicalGeometry,
+        events: usize,
+    ) -> Self {
+        Self {
+            geometry,
+            x_offsets,
+            max_grid_span,
+            counters: ColumnCounters::default(),
+            formed_count: 0,
+            formed: Vec::with_capacity(events),
+        }
+    }
+
+    /// Upper bound of the memory in bytes, with that of [`channels`].
+    pub(super) fn memory_bound(columns: usize, events: usize) -> usize {
+        columns * size_of::<u32>()
+            + 2 * usize::from(COORDINATE_LIMIT) * size_of::<Channel>()
+            + events * size_of::<TimedEvent>()
+    }
+
+    /// Finds the neutron of hits that belong together, or counts why there is none.
     #[inline]
-    fn resolve<R: Reconstruction>(
+    pub(super) fn resolve<R: Reconstruction>(
         &mut self,
         column: usize,
         window: &Window<R>,
@@ -216,7 +235,6 @@ impl Neutrons {
         let [wires, grids] = window.hits;
         let hits = u64::from(window.all_hits());
         let counters = &mut self.counters;
-        counters.windows += 1;
         if (wires == 0) | (grids == 0) {
             let plane = usize::from(wires == 0);
             *if wires == 0 { &mut counters.only_grids } else { &mut counters.only_wires } += hits;
@@ -247,16 +265,17 @@ impl<R: Reconstruction> Windows for Columns<R> {
 
     #[inline(always)]
     fn take(&mut self, column: usize, hit: ColumnHit, watcher: &mut impl ClusterWatcher) {
-        let Self { windows, rules, neutrons, channels } = self;
+        let Self { windows, rules, found, channels } = self;
         let Some(window) = windows.get_mut(column) else { return };
         let channel = channels.get(usize::from(hit.channel)).copied().unwrap_or_default();
         if window.takes(hit.time, rules) {
             if window.all_hits() < rules.max_hits {
                 return window.add(hit, channel);
             }
-            neutrons.counters.group_too_large += u64::from(window.all_hits());
+            found.counters.group_too_large += u64::from(window.all_hits());
         } else if window.all_hits() != 0 {
-            neutrons.resolve(column, window, watcher);
+            found.counters.windows += 1;
+            found.resolve(column, window, watcher);
         }
         window.begin(hit, channel);
     }
@@ -280,26 +299,27 @@ impl<R: Reconstruction> Windows for Columns<R> {
 
     fn close(&mut self, column: usize, watcher: &mut impl ClusterWatcher) {
         let window = &mut self.windows[column];
-        self.neutrons.resolve(column, window, watcher);
+        self.found.counters.windows += 1;
+        self.found.resolve(column, window, watcher);
         window.close();
     }
 
     fn formed(&mut self) -> &mut Vec<TimedEvent> {
-        &mut self.neutrons.formed
+        &mut self.found.formed
     }
 }
 
 impl<R: Reconstruction + Send> ess::WindowAnalysis for Columns<R> {
     fn events_formed(&self) -> u64 {
-        self.neutrons.formed_count
+        self.found.formed_count
     }
 
     fn events_waiting(&self) -> u64 {
-        self.neutrons.formed.len() as u64
+        self.found.formed.len() as u64
     }
 
     fn counters(&self, waiting: u64) -> CounterSnapshot {
         let held = waiting + self.held();
-        CounterSnapshot::of(&ColumnCounters { held, ..self.neutrons.counters })
+        CounterSnapshot::of(&ColumnCounters { held, ..self.found.counters })
     }
 }

@@ -63,13 +63,15 @@ evforge_core::counters! {
     /// Counters of columns whose hits meet in windows of time.
     pub struct ColumnCounters: "multigrid-columns" {
         group_too_large: Discarded(Hits), Hits, "Hits of windows that reached sorting.max_group_hits.";
-        only_wires: Discarded(Hits), Hits, "Hits of windows without any grid.";
-        only_grids: Discarded(Hits), Hits, "Hits of windows without any wire.";
+        only_wires: Discarded(Hits), Hits, "Hits of windows without any grid, and of clusters of wires that no cluster of grids belongs to.";
+        only_grids: Discarded(Hits), Hits, "Hits of windows without any wire, and of clusters of grids that no cluster of wires belongs to.";
+        ambiguous: Discarded(Hits), Hits, "Hits of ambiguous pairs that are dropped.";
         grid_span_too_large: Discarded(Hits), Hits, "Hits of windows whose grids lie further apart than max_grid_span.";
         no_amplitude: Discarded(Hits), Hits, "Hits of windows with a plane whose amplitudes are all zero.";
         outside_geometry: Discarded(Hits), Hits, "Hits of windows whose position is outside the logical geometry.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events that were formed.";
         held: Held(Hits), Hits, "Hits that wait at this moment: for their time or in an open window.";
         windows: Information, Clusters, "Windows of columns that were closed, those that were too large not among them.";
+        ambiguous_pairs: Information, Clusters, "Pairs of a cluster of wires and one of grids where another pairing would be nearly as good.";
     }
 }

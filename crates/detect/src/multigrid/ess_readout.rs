@@ -1,6 +1,7 @@
 //! A Multi-Grid with the ESS readout: TREX, LET (ESS readout formats, section 3).
 
 use super::columns::{ColumnRules, Columns, PLANES};
+use super::paired_columns::ColumnNeutrons;
 use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
 use super::settings::Strategy;
 use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
@@ -11,6 +12,9 @@ use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, VmmSettings, ticks,
 };
 use crate::module_windows::ModuleWindows;
+use crate::neutron_groups::PairedRules;
+use crate::paired_windows::PairedWindows;
+use crate::settings::pairing::PairingSettings;
 use crate::settings::{Picoseconds, SettingsError};
 use crate::vmm_files::FileContent;
 use evforge_core::detector::Detector;
@@ -41,6 +45,8 @@ pub struct EssMultiGridSettings {
     pub gap: Picoseconds,
     /// Most grids from the first to the last of a neutron.
     pub max_grid_span: u16,
+    /// How several neutrons in a window are told apart.
+    pub pairing: PairingSettings,
     /// Channels that are left out.
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibrations; channels of other VMMs stay as they are.
@@ -64,6 +70,8 @@ struct Section {
     gap: Picoseconds,
     #[serde(default = "max_grid_span")]
     max_grid_span: u16,
+    #[serde(default)]
+    pairing: PairingSettings,
     #[serde(default = "min_adc")]
     min_adc: u16,
     vessels: Vec<VesselEntry>,
@@ -137,6 +145,7 @@ impl TryFrom<Section> for EssMultiGridSettings {
             strategy: section.strategy,
             gap: section.gap,
             max_grid_span: section.max_grid_span,
+            pairing: section.pairing,
             mask: section.mask,
             calibration: section.calibration,
             calibration_file: section.calibration_file,
@@ -161,6 +170,7 @@ impl EssMultiGridSettings {
         if self.max_grid_span == 0 {
             return SettingsError::refuse("max_grid_span", "must be at least 1");
         }
+        self.pairing.check()?;
         if self.vessels.is_empty() {
             return SettingsError::refuse("vessels", "no vessel is configured");
         }
@@ -252,10 +262,14 @@ impl EssMultiGridSettings {
         &self,
         monitors: Option<&BeamMonitorSettings>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
-        Ok(Box::new(alongside(monitors, &self.ess, self.detector_of::<R>()?)?))
+        if self.pairing.joins() {
+            return Ok(Box::new(alongside(monitors, &self.ess, self.detector_of::<R>()?)?));
+        }
+        Ok(Box::new(alongside(monitors, &self.ess, self.paired_detector_of::<R>()?)?))
     }
 
-    /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is.
+    /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is, whose windows are one neutron
+    /// each.
     ///
     /// # Errors
     /// The first invalid setting.
@@ -276,6 +290,29 @@ impl EssMultiGridSettings {
         let memory = Columns::<R>::memory_bound(columns, events)
             + ModuleFormer::<Columns<R>>::memory_bound(columns, sorting.max_held_hits);
         let former = ModuleFormer::new(columns, sorting.max_held_hits, windows);
+        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
+    }
+
+    /// The detector with a reconstruction, whose windows may have several neutrons.
+    ///
+    /// # Errors
+    /// The first invalid setting.
+    pub fn paired_detector_of<R: Reconstruction + Send>(
+        &self,
+    ) -> Result<EssVmm<ModuleFormer<PairedWindows<ColumnNeutrons<R>>>>, SettingsError> {
+        self.check()?;
+        let held = self.ess.sorting.max_held_hits;
+        let x_offsets = self.x_offsets();
+        let columns = x_offsets.len();
+        let events = ModuleWindows::event_capacity(columns, held);
+        let rules = PairedRules::new(&self.pairing, ticks::in_duration(self.gap), [1; 2]);
+        let neutrons = ColumnNeutrons::<R>::new(self.max_grid_span, x_offsets, self.geometry, events);
+        let memory = ColumnNeutrons::<R>::memory_bound(columns, events)
+            + PairedWindows::<ColumnNeutrons<R>>::memory_bound(columns)
+            + ModuleFormer::<PairedWindows<ColumnNeutrons<R>>>::memory_bound(columns, held);
+        let windows = PairedWindows::new(columns, rules, neutrons);
+        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
+        let former = ModuleFormer::new(columns, held, windows).with_payload_order();
         EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
     }
 }

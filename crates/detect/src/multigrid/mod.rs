@@ -24,7 +24,8 @@
 //! | [`cncs`] | [`MultiGridCncs`]: the demonstrator at CNCS, 2016 |
 //! | [`vessels`] | which wire or grid a channel of the ESS readout is: vessels of TREX and LET |
 //! | [`columns`] | windows of hits that make an event where there are no triggers |
-//! | [`ess_readout`] | a Multi-Grid with the ESS readout, from these two |
+//! | [`paired_columns`] | their neutrons, where several in a window are told apart |
+//! | [`ess_readout`] | a Multi-Grid with the ESS readout, from these |
 
 pub mod amplitude;
 pub mod channel;
@@ -36,6 +37,7 @@ pub mod double_neutron;
 pub mod ess_readout;
 pub mod mesytec;
 pub mod outlet;
+pub mod paired_columns;
 pub mod reconstruction;
 mod section;
 pub mod settings;

@@ -3,6 +3,7 @@
 //! Settings are read where they are declared: they are `Deserialize`, in the words of the configuration files. What is
 //! wrong with a single value is found by `check`, whose errors name the key.
 
+pub mod pairing;
 pub mod table;
 
 use evforge_core::geometry::LogicalGeometry;

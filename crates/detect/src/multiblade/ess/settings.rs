@@ -1,21 +1,27 @@
 //! Settings of a Multi-Blade with the ESS readout, and the detector made of them.
 
 use super::layout::{CassetteLayout, CassetteWiring, STRIPS, WIRES, WireVmm};
+use crate::beam_monitors::{BeamMonitorSettings, alongside};
 use crate::ess::files::HybridId;
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::ticks;
 use crate::ess::{
     CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, PlaceRequest,
-    VmmSettings,
+    Placed, VmmSettings, WindowAnalysis,
 };
 use crate::module_windows::ModuleWindows;
 use crate::multiblade::cassettes::Cassettes;
+use crate::multiblade::neutrons::BladeNeutrons;
 use crate::multiblade::pixels::CassettePixels;
 use crate::multiblade::position::PositionRules;
 use crate::multiblade::settings::{Plane, Rounding, WindowRule, WindowSettings, thousandths};
 use crate::multiblade::window::WindowRules;
+use crate::neutron_groups::PairedRules;
+use crate::paired_windows::PairedWindows;
+use crate::settings::pairing::PairingSettings;
 use crate::settings::table::{defaults, picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, flat_geometry};
+use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
@@ -69,6 +75,8 @@ pub struct EssMultiBladeSettings {
     pub mapping_file: Option<PathBuf>,
     /// What belongs together; times in units of [`crate::ess::ticks`].
     pub window: WindowSettings,
+    /// How several neutrons in a window are told apart.
+    pub pairing: PairingSettings,
     /// Channels that are left out.
     pub mask: Vec<MaskedVmmChannels>,
     /// Calibrations; channels of other VMMs stay as they are.
@@ -98,6 +106,8 @@ struct Section {
     strip_threshold: u16,
     #[serde(default = "window::default", with = "window")]
     window: WindowTable,
+    #[serde(default)]
+    pairing: PairingSettings,
     #[serde(default)]
     cassettes: Vec<CassetteEntry>,
     mapping_file: Option<PathBuf>,
@@ -191,6 +201,7 @@ impl TryFrom<Section> for EssMultiBladeSettings {
             cassettes: section.cassettes.into_iter().map(cassette).collect(),
             mapping_file: section.mapping_file,
             window: WindowSettings { ticks, ..rest },
+            pairing: section.pairing,
             mask: section.mask,
             calibration: section.calibration,
             calibration_file: section.calibration_file,
@@ -212,6 +223,11 @@ impl EssMultiBladeSettings {
         };
         self.ess.check()?;
         self.window.check(self.ess.sorting.max_group_hits).map_err(in_sorting)?;
+        self.pairing.check()?;
+        if self.window.separate && !self.pairing.joins() {
+            let problem = "neutrons are told apart by pairing.ambiguous already: remove one of the two";
+            return SettingsError::refuse("window.separate", problem);
+        }
         if self.cassettes.is_empty() {
             let problem = "no cassette is configured: add entries, or mapping_file";
             return SettingsError::refuse("cassettes", problem);
@@ -294,21 +310,83 @@ impl EssMultiBladeSettings {
         }
     }
 
-    /// The detector.
+    /// The detector, with these beam monitors alongside.
     ///
     /// # Errors
     /// The first invalid setting.
-    pub fn detector(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
+    pub fn detector(
+        &self,
+        monitors: Option<&BeamMonitorSettings>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        if self.pairing.joins() {
+            return self.with_monitors(monitors, self.joined()?);
+        }
+        self.with_monitors(monitors, self.paired()?)
+    }
+
+    fn with_monitors<W: WindowAnalysis + 'static>(
+        &self,
+        monitors: Option<&BeamMonitorSettings>,
+        detector: EssVmm<ModuleFormer<W>>,
+    ) -> Result<Box<dyn Detector>, SettingsError>
+    where
+        W::Hit: Placed + Send,
+    {
+        Ok(Box::new(alongside(monitors, &self.ess, detector)?))
+    }
+
+    /// The detector whose windows are one neutron each, or two if the window says so.
+    ///
+    /// # Errors
+    /// The first invalid setting.
+    pub fn joined(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
         self.check()?;
-        let sorting = &self.ess.sorting;
-        let count = self.cassettes.len();
-        let position = PositionRules::new(&self.window, false, Rounding::Nearest, self.pixels());
-        let rules = WindowRules::new(&self.window, sorting.max_group_hits, u64::MAX);
-        let events = ModuleWindows::event_capacity(count, sorting.max_held_hits);
-        let cassettes = Cassettes::new(rules, position, events);
+        let rules = WindowRules::new(&self.window, self.ess.sorting.max_group_hits, u64::MAX);
+        let cassettes = Cassettes::new(rules, self.position(), self.event_capacity());
+        let memory = cassettes.memory_bound();
+        self.with_windows(cassettes, memory, |former| former)
+    }
+
+    /// The detector whose windows may have several neutrons.
+    ///
+    /// # Errors
+    /// The first invalid setting.
+    pub fn paired(&self) -> Result<EssVmm<ModuleFormer<PairedWindows<BladeNeutrons>>>, SettingsError> {
+        self.check()?;
+        let Self { window, pairing, .. } = self;
+        // A hit that comes exactly so much later still belongs to the window.
+        let gap = u64::from(window.ticks) - 1;
+        let reach = [window.max_gap_wires, window.max_gap_strips]
+            .map(|missing| u16::try_from(missing).unwrap_or(u16::MAX).saturating_add(1));
+        let neutrons = BladeNeutrons::new(self.position(), self.event_capacity());
         let memory =
-            cassettes.memory_bound() + ModuleFormer::<Cassettes>::memory_bound(count, sorting.max_held_hits);
-        let former = ModuleFormer::new(count, sorting.max_held_hits, cassettes);
+            neutrons.memory_bound() + PairedWindows::<BladeNeutrons>::memory_bound(self.cassettes.len());
+        let windows =
+            PairedWindows::new(self.cassettes.len(), PairedRules::new(pairing, gap, reach), neutrons);
+        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
+        self.with_windows(windows, memory, ModuleFormer::with_payload_order)
+    }
+
+    fn with_windows<W: WindowAnalysis>(
+        &self,
+        windows: W,
+        memory: usize,
+        finish: impl FnOnce(ModuleFormer<W>) -> ModuleFormer<W>,
+    ) -> Result<EssVmm<ModuleFormer<W>>, SettingsError>
+    where
+        W::Hit: Placed + Send,
+    {
+        let (count, held) = (self.cassettes.len(), self.ess.sorting.max_held_hits);
+        let memory = memory + ModuleFormer::<W>::memory_bound(count, held);
+        let former = finish(ModuleFormer::new(count, held, windows));
         EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
+    }
+
+    fn position(&self) -> PositionRules {
+        PositionRules::new(&self.window, false, Rounding::Nearest, self.pixels())
+    }
+
+    fn event_capacity(&self) -> usize {
+        ModuleWindows::event_capacity(self.cassettes.len(), self.ess.sorting.max_held_hits)
     }
 }
