@@ -140,6 +140,12 @@ pub fn append(formed: &[TimedEvent], events: &mut EventBatch, nanoseconds: impl 
     events.len() - before
 }
 
+/// Puts events into their order and returns how many of them nothing can precede any more: those before `limit`.
+fn in_order(formed: &mut [TimedEvent], limit: u64) -> usize {
+    formed.sort_unstable_by_key(|event| (event.time, event.pixel_id));
+    formed.partition_point(|event| event.time < limit || limit == u64::MAX)
+}
+
 /// Hits of a module that make a step worth while, all modules being alike.
 const STEP_OF_A_MODULE: usize = 256;
 /// No more hits are collected than a cache holds.
@@ -311,14 +317,14 @@ impl ModuleWindows {
         } else if let Some(first_open) = windows.close_before(limit, watcher) {
             limit = limit.min(first_open);
         }
-        if windows.formed().len() > self.max_waiting_events && limit < self.closing.closed() {
+        let mut ready = in_order(windows.formed(), limit);
+        if windows.formed().len() - ready > self.max_waiting_events && limit < self.closing.closed() {
             self.forced += 1;
             windows.close_all(watcher);
             limit = self.closing.closed();
+            ready = in_order(windows.formed(), limit);
         }
         let formed = windows.formed();
-        formed.sort_unstable_by_key(|event| (event.time, event.pixel_id));
-        let ready = formed.partition_point(|event| event.time < limit || limit == u64::MAX);
         self.released.extend(formed.drain(..ready));
         self.future_from = (self.closing.epoch(), limit);
     }

@@ -112,10 +112,12 @@ fn multi_grid() {
 
 #[test]
 fn multi_grid_with_todays_readout() {
-    let trex = Scored { name: "trex", rate: "1MHz", distance: 3.0 };
+    let trex = Scored { name: "trex", rate: "10MHz", distance: 3.0 };
     trex.worsens_with(&[
         ("ess_multigrid.gap=20ns", Lost),
-        ("ess_multigrid.gap=20us", Lost),
+        ("ess_multigrid.pairing.ambiguous=join", Lost),
+        ("ess_multigrid.pairing.max_cluster_gap=20us", Lost),
+        ("ess_multigrid.pairing.max_difference=5ns", Lost),
         ("ess_multigrid.max_grid_span=1", Lost),
         ("ess_multigrid.min_adc=600", Lost),
     ]);
@@ -136,7 +138,17 @@ fn multi_blade_with_todays_readout() {
     let freia = Scored { name: "freia", rate: "100kHz", distance: 3.0 };
     freia.worsens_with(&[
         ("ess_multiblade.window.max_time_gap=10ns", Lost),
-        ("ess_multiblade.window.max_time_gap=10us", Lost),
+        ("ess_multiblade.window.max_wires=1", Lost),
+    ]);
+    // Where windows have several neutrons.
+    let freia = Scored { name: "freia", rate: "10MHz", distance: 3.0 };
+    freia.worsens_with(&[
+        ("ess_multiblade.pairing.ambiguous=join", Lost),
+        ("ess_multiblade.pairing.max_cluster_gap=5ns", Lost),
+        ("ess_multiblade.pairing.max_cluster_gap=10us", Lost),
+        ("ess_multiblade.pairing.max_difference=5ns", Lost),
+        ("ess_multiblade.pairing.max_amplitude_ratio=1.1", Lost),
+        ("ess_multiblade.pairing.typical_amplitude_ratio=0.1", Lost),
     ]);
 }
 

@@ -21,6 +21,17 @@ fn what_cannot_be_is_refused_where_it_stands() {
         (vec!["layout=\"estia\""], "outside 64 x 1024 pixels"),
         (vec!["window.max_time_gap=\"2ms\""], "window.max_time_gap: must be at most 1ms"),
         (vec!["window.separate=true"], "window.separate: needs window.max_amplitude_ratio"),
+        (
+            vec!["window.separate=true", "window.max_amplitude_ratio=4.0"],
+            "window.separate: neutrons are told apart by pairing.ambiguous already",
+        ),
+        (vec!["pairing.ambiguous=all"], "unknown variant `all`"),
+        (vec!["pairing.max_cluster_gap=0ns"], "pairing.max_cluster_gap: must lie above 0"),
+        (vec!["pairing.max_difference=2ms"], "pairing.max_difference: must lie above 0 and at most at 1ms"),
+        (vec!["pairing.max_amplitude_ratio=1.0"], "pairing.max_amplitude_ratio: must be above 1"),
+        (vec!["pairing.typical_amplitude_ratio=0.0"], "0 is not in 0.001 to 1000"),
+        (vec!["pairing.usual.difference=0ns"], "pairing.usual.difference: must lie above 0"),
+        (vec!["pairing.usual.amplitude_ratio=0.5"], "pairing.usual.amplitude_ratio: must be above 1"),
         (vec!["calibration=[{ ring = 11, fen = 0, vmm = 0 }]"], "calibration[0].vmm: VMM 0 of ring 11"),
         (vec!["mask=[{ ring = 0, fen = 9, vmm = 0, channels = [], reason = \"\" }]"], "mask[0].vmm"),
     ] {

@@ -59,6 +59,9 @@ fn compare(rules: &Rules, steps: &[(u64, Readout)]) -> Result<usize, TestCaseErr
         format!("ess_multiblade.strip_threshold={}", rules.threshold_of_strips),
         format!("ess_multiblade.window.max_gap_wires={}", rules.max_gap_wires),
         format!("ess_multiblade.window.max_gap_strips={}", rules.max_gap_strips),
+        // The reference makes one event of all that is close in time.
+        "ess_multiblade.pairing.ambiguous=join".into(),
+        "ess_multiblade.window.max_time_gap=500ns".into(),
         "ess.sorting.max_held_hits=8192".into(),
         "ess.sorting.max_group_hits=1024".into(),
     ];

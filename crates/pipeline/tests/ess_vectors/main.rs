@@ -75,7 +75,14 @@ const DETECTORS: &[Detector] =
     &[beam_monitors::DETECTOR, multiblade::DETECTOR, multigrid::DETECTOR, gdgem::DETECTOR];
 
 fn configuration(detector: &Detector, case: &Case) -> Config {
-    let overrides: Vec<String> = case.settings.iter().map(|text| (*text).to_owned()).collect();
+    // The reference makes one event of all that is close in time.
+    let reference: &[&str] = match detector.prefix {
+        "freia" => &["ess_multiblade.pairing.ambiguous=join", "ess_multiblade.window.max_time_gap=500ns"],
+        "trex" => &["ess_multigrid.pairing.ambiguous=join", "ess_multigrid.gap=500ns"],
+        _ => &[],
+    };
+    let overrides: Vec<String> =
+        reference.iter().chain(case.settings).map(|text| (*text).to_owned()).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(detector.configuration);
     let config = if detector.configuration.ends_with(".toml") {
         Config::read(&path, &overrides)
