@@ -61,44 +61,6 @@ impl PairedRules {
     }
 }
 
-/// What a window looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// One group of neighbours on each plane.
-    Neutron,
-    /// Hits of one plane only.
-    OnePlane,
-    /// Anything else.
-    Several,
-}
-
-/// The shape of a window: hits in order of time, of which those of a neutron come within `gap`.
-#[inline]
-pub fn shape(hits: &[WindowHit], gap: u64) -> Shape {
-    let mut maps = [0_u64; 2];
-    let mut origins = [0_u16; 2];
-    let mut are_near = true;
-    for hit in hits {
-        let plane = usize::from(hit.plane & 1);
-        if maps[plane] == 0 {
-            // The first one is in the middle of the map.
-            origins[plane] = hit.coordinate.wrapping_sub(32);
-        }
-        let bit = hit.coordinate.wrapping_sub(origins[plane]);
-        are_near &= bit < 64;
-        maps[plane] |= 1 << (bit & 63);
-    }
-    if (maps[0] == 0) | (maps[1] == 0) {
-        return Shape::OnePlane;
-    }
-    // Adding its lowest bit to a single run of ones carries through to its end and leaves nothing of it.
-    let is_run = |map: u64| map.wrapping_add(map & map.wrapping_neg()) & map == 0;
-    let duration =
-        hits.last().zip(hits.first()).map_or(0, |(last, first)| last.time.saturating_sub(first.time));
-    let is_neutron = are_near & is_run(maps[0]) & is_run(maps[1]) & (duration <= gap);
-    if is_neutron { Shape::Neutron } else { Shape::Several }
-}
-
 /// Hits of neighbours on one plane that are close in time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cluster {

@@ -14,22 +14,45 @@ use crate::ess::WindowAnalysis;
 use crate::event_order::TimedEvent;
 use crate::hit::Timed;
 use crate::module_windows::{ClusterWatcher, Windows};
-use crate::neutron_groups::{Fate, MOST_HITS, NeutronGroups, PairedRules, Shape, WindowHit, shape};
+use crate::neutron_groups::{Fate, MOST_HITS, NeutronGroups, PairedRules, WindowHit};
 use evforge_core::counter::CounterSnapshot;
+
+/// What some hits look like, apart from their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One group of neighbours on each plane.
+    Neutron,
+    /// Hits of one plane only.
+    OnePlane,
+    /// Anything else.
+    Several,
+}
 
 /// What a detector makes of hits that belong together.
 pub trait Neutrons {
     /// A hit of the detector's modules.
-    type Hit: Timed + Into<WindowHit>;
+    type Hit: Timed + Into<WindowHit> + From<WindowHit>;
+
+    /// Hits added up, so that a window with one neutron need not be looked at again.
+    type Sums: Default;
+
+    /// Forgets what was added up and begins with a hit, the first in time.
+    fn begin(&self, sums: &mut Self::Sums, hit: Self::Hit);
+
+    /// Adds a hit.
+    fn add(&self, sums: &mut Self::Sums, hit: Self::Hit);
+
+    /// What the hits look like.
+    fn shape(&self, sums: &Self::Sums) -> Shape;
 
     /// A window was closed.
     fn count_window(&mut self);
 
-    /// The hits of a neutron, of both planes and in order of time: an event, or a count of why there is none.
-    fn neutron(&mut self, module: usize, hits: &[WindowHit], watcher: &mut impl ClusterWatcher);
+    /// The hits of a neutron, of both planes: an event, or a count of why there is none.
+    fn neutron(&mut self, module: usize, sums: &Self::Sums, watcher: &mut impl ClusterWatcher);
 
     /// Hits of one plane that nothing on the other one belongs to.
-    fn lone(&mut self, hits: &[WindowHit], watcher: &mut impl ClusterWatcher);
+    fn lone(&mut self, sums: &Self::Sums, watcher: &mut impl ClusterWatcher);
 
     /// Pairs of clusters that were ambiguous, and the hits of those that were dropped for it.
     fn count_ambiguous(&mut self, pairs: u64, dropped_hits: u64);
@@ -47,76 +70,110 @@ pub trait Neutrons {
     fn counters(&self, held: u64) -> CounterSnapshot;
 }
 
+/// Adds up hits in order of time, of which there are some.
+#[inline]
+fn sum_up<N: Neutrons>(neutrons: &N, sums: &mut N::Sums, hits: &[WindowHit]) {
+    let mut hits = hits.iter().map(|hit| N::Hit::from(*hit));
+    if let Some(first) = hits.next() {
+        neutrons.begin(sums, first);
+    }
+    hits.for_each(|hit| neutrons.add(sums, hit));
+}
+
+/// The window of a module.
+#[derive(Debug)]
+struct Window<S> {
+    /// Time of the first and of the latest hit.
+    start: u64,
+    latest: u64,
+    /// Its hits, added up and one by one. None: it is closed.
+    sums: S,
+    hits: Vec<WindowHit>,
+}
+
 /// The open windows of all modules.
 #[derive(Debug)]
-pub struct PairedWindows<N> {
-    /// The hits of each module's open window, in order of time.
-    windows: Vec<Vec<WindowHit>>,
+pub struct PairedWindows<N: Neutrons> {
+    windows: Vec<Window<N::Sums>>,
     neutrons: N,
     gap: u64,
     groups: NeutronGroups,
+    /// For the groups.
+    sums: N::Sums,
 }
 
 impl<N: Neutrons> PairedWindows<N> {
     /// Windows of so many modules.
     pub fn new(modules: usize, rules: PairedRules, neutrons: N) -> Self {
-        let window = || Vec::with_capacity(MOST_HITS);
-        let windows = (0..modules).map(|_| window()).collect();
-        Self { windows, neutrons, gap: rules.gap, groups: NeutronGroups::new(rules) }
+        let window =
+            || Window { start: 0, latest: 0, sums: N::Sums::default(), hits: Vec::with_capacity(MOST_HITS) };
+        Self {
+            windows: (0..modules).map(|_| window()).collect(),
+            neutrons,
+            gap: rules.gap,
+            groups: NeutronGroups::new(rules),
+            sums: N::Sums::default(),
+        }
     }
 
     /// Upper bound of the memory in bytes, without that of the neutrons.
     pub fn memory_bound(modules: usize) -> usize {
-        modules * (size_of::<Vec<WindowHit>>() + MOST_HITS * size_of::<WindowHit>())
+        modules * (size_of::<Window<N::Sums>>() + MOST_HITS * size_of::<WindowHit>())
             + NeutronGroups::memory_bound()
     }
 
-    /// Finds the neutrons of the first hits of a module's window.
-    #[inline]
-    fn resolve(&mut self, module: usize, hits: usize, watcher: &mut impl ClusterWatcher) {
-        let Self { windows, neutrons, gap, groups } = self;
-        let hits = &windows[module][..hits];
+    /// Finds the neutrons of a window that some hits are in.
+    #[inline(always)]
+    fn resolve(&mut self, module: usize, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, neutrons, gap, .. } = self;
+        let window = &windows[module];
         neutrons.count_window();
-        match shape(hits, *gap) {
-            Shape::Neutron => neutrons.neutron(module, hits, watcher),
-            Shape::OnePlane => neutrons.lone(hits, watcher),
-            Shape::Several => resolve_groups(module, hits, groups, neutrons, watcher),
+        match neutrons.shape(&window.sums) {
+            Shape::Neutron if window.latest.saturating_sub(window.start) <= *gap => {
+                neutrons.neutron(module, &window.sums, watcher);
+            }
+            Shape::OnePlane => neutrons.lone(&window.sums, watcher),
+            _ => {
+                let hits = window.hits.len();
+                self.resolve_groups(module, hits, watcher);
+            }
         }
+    }
+
+    /// Finds the neutrons of the first hits of a window.
+    #[inline(never)]
+    fn resolve_groups(&mut self, module: usize, hits: usize, watcher: &mut impl ClusterWatcher) {
+        let Self { windows, neutrons, groups, sums, .. } = self;
+        groups.form(&windows[module].hits[..hits]);
+        let mut dropped = 0;
+        for (fate, hits) in groups.groups() {
+            sum_up(neutrons, sums, hits);
+            match fate {
+                Fate::Neutron => neutrons.neutron(module, sums, watcher),
+                Fate::Dropped => dropped += hits.len() as u64,
+                Fate::Lone => neutrons.lone(sums, watcher),
+            }
+        }
+        neutrons.count_ambiguous(groups.ambiguous_pairs(), dropped);
     }
 
     /// Cuts a window that is full: what comes before the cut is resolved, the rest stays.
     #[cold]
     fn cut(&mut self, module: usize, watcher: &mut impl ClusterWatcher) {
-        let window = &self.windows[module];
-        let second_half = window.len() / 2..window.len();
+        let hits = &self.windows[module].hits;
+        let second_half = hits.len() / 2..hits.len();
         // Of equal gaps the last.
-        let place = second_half.max_by_key(|&place| window[place].time - window[place - 1].time);
-        let place = place.unwrap_or(window.len());
-        self.resolve(module, place, watcher);
-        let window = &mut self.windows[module];
-        window.copy_within(place.., 0);
-        window.truncate(window.len() - place);
+        let place = second_half.max_by_key(|&place| hits[place].time - hits[place - 1].time);
+        let place = place.unwrap_or(hits.len());
+        self.neutrons.count_window();
+        self.resolve_groups(module, place, watcher);
+        let Self { windows, neutrons, .. } = self;
+        let window = &mut windows[module];
+        window.hits.copy_within(place.., 0);
+        window.hits.truncate(window.hits.len() - place);
+        window.start = window.hits.first().map_or(0, |hit| hit.time);
+        sum_up(neutrons, &mut window.sums, &window.hits);
     }
-}
-
-#[inline(never)]
-fn resolve_groups<N: Neutrons>(
-    module: usize,
-    hits: &[WindowHit],
-    groups: &mut NeutronGroups,
-    neutrons: &mut N,
-    watcher: &mut impl ClusterWatcher,
-) {
-    groups.form(hits);
-    let mut dropped = 0;
-    for (fate, hits) in groups.groups() {
-        match fate {
-            Fate::Neutron => neutrons.neutron(module, hits, watcher),
-            Fate::Dropped => dropped += hits.len() as u64,
-            Fate::Lone => neutrons.lone(hits, watcher),
-        }
-    }
-    neutrons.count_ambiguous(groups.ambiguous_pairs(), dropped);
 }
 
 impl<N: Neutrons> Windows for PairedWindows<N> {
@@ -125,15 +182,26 @@ impl<N: Neutrons> Windows for PairedWindows<N> {
     #[inline(always)]
     fn take(&mut self, module: usize, hit: N::Hit, watcher: &mut impl ClusterWatcher) {
         let Some(window) = self.windows.get(module) else { return };
-        if let Some(latest) = window.last() {
-            if hit.time().saturating_sub(latest.time) > self.gap {
-                self.resolve(module, window.len(), watcher);
-                self.windows[module].clear();
-            } else if window.len() >= MOST_HITS {
+        let time = hit.time();
+        let is_open = !window.hits.is_empty();
+        if is_open & (time.saturating_sub(window.latest) <= self.gap) {
+            if window.hits.len() >= MOST_HITS {
                 self.cut(module, watcher);
             }
+            let window = &mut self.windows[module];
+            window.latest = time;
+            self.neutrons.add(&mut window.sums, hit);
+            window.hits.push(hit.into());
+            return;
         }
-        self.windows[module].push(hit.into());
+        if is_open {
+            self.resolve(module, watcher);
+        }
+        let window = &mut self.windows[module];
+        (window.start, window.latest) = (time, time);
+        self.neutrons.begin(&mut window.sums, hit);
+        window.hits.clear();
+        window.hits.push(hit.into());
     }
 
     fn modules(&self) -> usize {
@@ -142,21 +210,20 @@ impl<N: Neutrons> Windows for PairedWindows<N> {
 
     #[inline]
     fn hits_of(&self, module: usize) -> u32 {
-        self.windows[module].len() as u32
+        self.windows[module].hits.len() as u32
     }
 
     fn start_of(&self, module: usize) -> u64 {
-        self.windows[module].first().map_or(0, |hit| hit.time)
+        self.windows[module].start
     }
 
     fn is_over(&self, module: usize, time: u64) -> bool {
-        let latest = self.windows[module].last();
-        latest.is_none_or(|latest| time.saturating_sub(latest.time) > self.gap)
+        time.saturating_sub(self.windows[module].latest) > self.gap
     }
 
     fn close(&mut self, module: usize, watcher: &mut impl ClusterWatcher) {
-        self.resolve(module, self.windows[module].len(), watcher);
-        self.windows[module].clear();
+        self.resolve(module, watcher);
+        self.windows[module].hits.clear();
     }
 
     fn formed(&mut self) -> &mut Vec<TimedEvent> {
@@ -164,7 +231,10 @@ impl<N: Neutrons> Windows for PairedWindows<N> {
     }
 }
 
-impl<N: Neutrons + Send> WindowAnalysis for PairedWindows<N> {
+impl<N: Neutrons + Send> WindowAnalysis for PairedWindows<N>
+where
+    N::Sums: Send,
+{
     fn events_formed(&self) -> u64 {
         self.neutrons.events_formed()
     }
@@ -200,16 +270,41 @@ mod tests {
     impl Neutrons for Seen {
         type Hit = BladeHit;
 
+        type Sums = Vec<WindowHit>;
+
+        fn begin(&self, sums: &mut Vec<WindowHit>, hit: BladeHit) {
+            sums.clear();
+            sums.push(hit.into());
+        }
+
+        fn add(&self, sums: &mut Vec<WindowHit>, hit: BladeHit) {
+            sums.push(hit.into());
+        }
+
+        fn shape(&self, sums: &Vec<WindowHit>) -> Shape {
+            let groups = [0, 1].map(|plane| {
+                let mut places: Vec<_> =
+                    sums.iter().filter(|hit| hit.plane == plane).map(|hit| hit.coordinate).collect();
+                places.sort_unstable();
+                places.chunk_by(|one, next| next - one <= 1).count()
+            });
+            match groups {
+                [1, 1] => Shape::Neutron,
+                [0, _] | [_, 0] => Shape::OnePlane,
+                _ => Shape::Several,
+            }
+        }
+
         fn count_window(&mut self) {
             self.windows += 1;
         }
 
-        fn neutron(&mut self, _: usize, hits: &[WindowHit], _: &mut impl ClusterWatcher) {
-            self.neutrons.push(hits.to_vec());
+        fn neutron(&mut self, _: usize, hits: &Vec<WindowHit>, _: &mut impl ClusterWatcher) {
+            self.neutrons.push(hits.clone());
         }
 
-        fn lone(&mut self, hits: &[WindowHit], _: &mut impl ClusterWatcher) {
-            self.lone.push(hits.to_vec());
+        fn lone(&mut self, hits: &Vec<WindowHit>, _: &mut impl ClusterWatcher) {
+            self.lone.push(hits.clone());
         }
 
         fn count_ambiguous(&mut self, pairs: u64, dropped_hits: u64) {
@@ -359,7 +454,7 @@ mod tests {
             for hits in &seen.neutrons {
                 prop_assert!(hits.is_sorted_by_key(|hit| hit.time));
                 prop_assert!([0, 1].iter().all(|&plane| hits.iter().any(|hit| hit.plane == plane)));
-                let is_simple = shape(hits, gap) == Shape::Neutron;
+                let is_simple = seen.shape(hits) == Shape::Neutron;
                 prop_assert!(is_simple || pieces(&rules, hits) == 2, "{:?}", hits);
             }
         }

@@ -31,5 +31,5 @@ pub use caen::{MultiBlade, MultiBladeCounters, MultiBladeSettings};
 pub use cassettes::{BladeHit, Cassettes};
 pub use counters::CassetteCounters;
 pub use ess::EssMultiBladeSettings;
-pub use neutrons::BladeNeutrons;
+pub use neutrons::{BladeNeutrons, BladeSums};
 pub use pixels::CassettePixels;

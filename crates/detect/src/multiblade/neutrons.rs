@@ -7,13 +7,25 @@ use super::window::PlaneSums;
 use crate::event_order::TimedEvent;
 use crate::module_windows::ClusterWatcher;
 use crate::neutron_groups::WindowHit;
-use crate::paired_windows::Neutrons;
+use crate::paired_windows::{Neutrons, Shape};
 use evforge_core::counter::CounterSnapshot;
 
 impl From<BladeHit> for WindowHit {
     #[inline(always)]
     fn from(hit: BladeHit) -> Self {
         Self { time: hit.time, coordinate: hit.coordinate.into(), amplitude: hit.adc, plane: hit.plane }
+    }
+}
+
+impl From<WindowHit> for BladeHit {
+    #[inline(always)]
+    fn from(hit: WindowHit) -> Self {
+        Self {
+            time: hit.time,
+            plane: hit.plane & 1,
+            coordinate: hit.coordinate as u8 & 63,
+            adc: hit.amplitude,
+        }
     }
 }
 
@@ -37,18 +49,39 @@ impl BladeNeutrons {
     }
 }
 
-/// The hits of both planes, added up.
-#[inline]
-fn sums(hits: &[WindowHit]) -> [PlaneSums; 2] {
-    let mut planes = [PlaneSums::NONE; 2];
-    for hit in hits {
-        planes[usize::from(hit.plane & 1)].add(hit.coordinate as u8, hit.amplitude);
-    }
-    planes
+/// Hits of a cassette, added up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BladeSums {
+    /// Time of the first hit: the time of the event.
+    start: u64,
+    planes: [PlaneSums; 2],
 }
 
 impl Neutrons for BladeNeutrons {
     type Hit = BladeHit;
+
+    type Sums = BladeSums;
+
+    #[inline(always)]
+    fn begin(&self, sums: &mut BladeSums, hit: BladeHit) {
+        sums.start = hit.time;
+        sums.planes = [PlaneSums::NONE; 2];
+        sums.planes[usize::from(hit.plane & 1)] = PlaneSums::of(hit.coordinate, hit.adc);
+    }
+
+    #[inline(always)]
+    fn add(&self, sums: &mut BladeSums, hit: BladeHit) {
+        sums.planes[usize::from(hit.plane & 1)].add(hit.coordinate, hit.adc);
+    }
+
+    #[inline(always)]
+    fn shape(&self, sums: &BladeSums) -> Shape {
+        let [wires, strips] = &sums.planes;
+        if (wires.count == 0) | (strips.count == 0) {
+            return Shape::OnePlane;
+        }
+        if wires.is_adjacent() & strips.is_adjacent() { Shape::Neutron } else { Shape::Several }
+    }
 
     #[inline]
     fn count_window(&mut self) {
@@ -56,16 +89,15 @@ impl Neutrons for BladeNeutrons {
     }
 
     #[inline]
-    fn neutron(&mut self, cassette: usize, hits: &[WindowHit], watcher: &mut impl ClusterWatcher) {
-        let Some(first) = hits.first() else { return };
-        let [wires, strips] = sums(hits);
+    fn neutron(&mut self, cassette: usize, sums: &BladeSums, watcher: &mut impl ClusterWatcher) {
+        let [wires, strips] = &sums.planes;
         let Self { position, counters, formed } = self;
-        position.emit(cassette, first.time, [&wires, &strips], counters, watcher, formed);
+        position.emit(cassette, sums.start, [wires, strips], counters, watcher, formed);
     }
 
-    fn lone(&mut self, hits: &[WindowHit], watcher: &mut impl ClusterWatcher) {
-        let [wires, strips] = sums(hits);
-        let (plane, of_plane) = if strips.count == 0 { (0, &wires) } else { (1, &strips) };
+    fn lone(&mut self, sums: &BladeSums, watcher: &mut impl ClusterWatcher) {
+        let [wires, strips] = &sums.planes;
+        let (plane, of_plane) = if strips.count == 0 { (0, wires) } else { (1, strips) };
         self.counters.only_wires += u64::from(wires.count);
         self.counters.only_strips += u64::from(strips.count);
         watcher.cluster(plane, of_plane.count as usize);

@@ -38,7 +38,7 @@ impl PlaneSums {
 
     /// A single hit: the same as adding it to none, without reading back what has just been written.
     #[inline(always)]
-    fn of(coordinate: u8, adc: u16) -> Self {
+    pub(super) fn of(coordinate: u8, adc: u16) -> Self {
         Self {
             map: 1 << (coordinate & 63),
             count: 1,

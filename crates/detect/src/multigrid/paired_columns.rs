@@ -7,7 +7,7 @@ use super::reconstruction::Reconstruction;
 use crate::event_order::TimedEvent;
 use crate::module_windows::ClusterWatcher;
 use crate::neutron_groups::WindowHit;
-use crate::paired_windows::Neutrons;
+use crate::paired_windows::{Neutrons, Shape};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::geometry::LogicalGeometry;
 use std::marker::PhantomData;
@@ -54,24 +54,64 @@ impl<R: Reconstruction> ColumnNeutrons<R> {
         Found::memory_bound(columns, events)
     }
 
-    /// What the hits make together: a neutron, or a count of why there is none.
-    #[inline]
-    fn resolve(&mut self, column: usize, hits: &[WindowHit], watcher: &mut impl ClusterWatcher) {
-        let mut hits = hits.iter().map(|hit| ColumnHit::from(*hit));
-        let channel =
-            |hit: ColumnHit| self.channels.get(usize::from(hit.channel)).copied().unwrap_or_default();
-        let Some(first) = hits.next() else { return };
-        let mut window = Window::<R>::default();
-        window.begin(first, channel(first));
-        for hit in hits {
-            window.add(hit, channel(hit));
-        }
-        self.found.resolve(column, &window, watcher);
+    #[inline(always)]
+    fn channel(&self, hit: ColumnHit) -> Channel {
+        self.channels.get(usize::from(hit.channel)).copied().unwrap_or_default()
+    }
+}
+
+/// Hits of a column, added up.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnSums<R> {
+    window: Window<R>,
+    /// A bit for each wire and grid that was hit, counted from `origins`.
+    maps: [u64; 2],
+    origins: [u16; 2],
+    /// Some hits are beyond the maps.
+    is_wide: bool,
+}
+
+impl<R> ColumnSums<R> {
+    #[inline(always)]
+    fn mark(&mut self, hit: ColumnHit) {
+        let (plane, coordinate) = (hit.plane() & 1, hit.coordinate());
+        // The first one is in the middle of the map.
+        let middle = coordinate.wrapping_sub(32);
+        self.origins[plane] = if self.maps[plane] == 0 { middle } else { self.origins[plane] };
+        let bit = coordinate.wrapping_sub(self.origins[plane]);
+        self.is_wide |= bit >= 64;
+        self.maps[plane] |= 1 << (bit & 63);
     }
 }
 
 impl<R: Reconstruction> Neutrons for ColumnNeutrons<R> {
     type Hit = ColumnHit;
+
+    type Sums = ColumnSums<R>;
+
+    #[inline(always)]
+    fn begin(&self, sums: &mut ColumnSums<R>, hit: ColumnHit) {
+        sums.window.begin(hit, self.channel(hit));
+        (sums.maps, sums.is_wide) = ([0; 2], false);
+        sums.mark(hit);
+    }
+
+    #[inline(always)]
+    fn add(&self, sums: &mut ColumnSums<R>, hit: ColumnHit) {
+        sums.window.add(hit, self.channel(hit));
+        sums.mark(hit);
+    }
+
+    #[inline(always)]
+    fn shape(&self, sums: &ColumnSums<R>) -> Shape {
+        let [wires, grids] = sums.maps;
+        if (wires == 0) | (grids == 0) {
+            return Shape::OnePlane;
+        }
+        // Adding its lowest bit to a single run of ones carries through to its end and leaves nothing of it.
+        let is_run = |map: u64| map.wrapping_add(map & map.wrapping_neg()) & map == 0;
+        if is_run(wires) & is_run(grids) & !sums.is_wide { Shape::Neutron } else { Shape::Several }
+    }
 
     #[inline]
     fn count_window(&mut self) {
@@ -79,13 +119,13 @@ impl<R: Reconstruction> Neutrons for ColumnNeutrons<R> {
     }
 
     #[inline]
-    fn neutron(&mut self, column: usize, hits: &[WindowHit], watcher: &mut impl ClusterWatcher) {
-        self.resolve(column, hits, watcher);
+    fn neutron(&mut self, column: usize, sums: &ColumnSums<R>, watcher: &mut impl ClusterWatcher) {
+        self.found.resolve(column, &sums.window, watcher);
     }
 
-    fn lone(&mut self, hits: &[WindowHit], watcher: &mut impl ClusterWatcher) {
+    fn lone(&mut self, sums: &ColumnSums<R>, watcher: &mut impl ClusterWatcher) {
         // One plane makes no neutron, whichever column it is in.
-        self.resolve(0, hits, watcher);
+        self.found.resolve(0, &sums.window, watcher);
     }
 
     #[inline]
