@@ -13,27 +13,44 @@ pub const NEVER: DataTime = (u32::MAX, u64::MAX);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Earliest {
     /// The winner of all at 1, those of the two halves at 2 and 3, and so on; the points themselves from `points` on.
-    winners: Vec<DataTime>,
+    winners: Vec<Point>,
     points: usize,
+}
+
+/// A point in time as one number, which is compared without a branch.
+type Point = u128;
+
+#[inline]
+fn point((epoch, time): DataTime) -> Point {
+    u128::from(epoch) << u64::BITS | u128::from(time)
+}
+
+#[inline]
+fn data_time(point: Point) -> DataTime {
+    ((point >> u64::BITS) as u32, point as u64)
 }
 
 impl Earliest {
     /// This many points, all of them at [`NEVER`].
     pub fn new(count: usize) -> Self {
         let points = count.max(1).next_power_of_two();
-        Self { winners: vec![NEVER; 2 * points], points }
+        Self { winners: vec![point(NEVER); 2 * points], points }
     }
 
     /// Memory of this many points in bytes.
     pub fn memory_bound(count: usize) -> usize {
-        2 * count.max(1).next_power_of_two() * size_of::<DataTime>()
+        2 * count.max(1).next_power_of_two() * size_of::<Point>()
     }
 
     /// Moves a point.
     #[inline]
-    pub fn set(&mut self, point: usize, to: DataTime) {
-        let mut place = self.points + point;
+    pub fn set(&mut self, number: usize, to: DataTime) {
+        let mut place = self.points + number;
         let Some(old) = self.winners.get_mut(place) else { return };
+        let to = point(to);
+        if *old == to {
+            return;
+        }
         *old = to;
         while place > 1 {
             let winner = self.winners[place & !1].min(self.winners[place | 1]);
@@ -48,7 +65,7 @@ impl Earliest {
     /// The earliest point; [`NEVER`] if there is none.
     #[inline]
     pub fn earliest(&self) -> DataTime {
-        self.winners[1]
+        data_time(self.winners[1])
     }
 
     /// The number of the earliest point; the lowest if several are equal.

@@ -308,6 +308,26 @@ fn check_prints_the_memory_bound() {
 }
 
 #[test]
+fn check_says_up_to_which_rate_the_time_order_has_room() {
+    let expected = [
+        (
+            "freia",
+            "65 536 hits per cassette: enough for 6.55 M hits/s in it while all sources send (window of 10ms)",
+        ),
+        ("freia", "and for 131 k hits/s while a silent one is waited for (source_lag of 500ms)"),
+        ("sonde", "1 048 576 hits per detector: enough for 2.10 G hits/s"),
+        ("gdgem-srs", "262 144 hits per plane"),
+    ];
+    for (name, line) in expected {
+        let output = evforge(&["run", "--check", "--config", &config(&format!("{name}.toml"))]);
+        assert!(text(&output.stdout).contains(line), "{name}: {}", text(&output.stdout));
+    }
+    // As they come: nothing waits.
+    let arrival = ["run", "--check", "--config", &config("sonde.toml"), "--set", "sonde.order=\"arrival\""];
+    assert!(!text(&evforge(&arrival).stdout).contains("time order"));
+}
+
+#[test]
 fn inspect_counts_and_prints() {
     let folder = tempfile::tempdir().unwrap();
     let path = simulated(folder.path(), "simulated.pcapng");

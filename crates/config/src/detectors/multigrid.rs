@@ -72,6 +72,6 @@ impl ConfiguredDetector for EssMultiGridSettings {
     }
 
     fn held_hits(&self) -> Option<HeldHits> {
-        Some(self.ess.sorting.held_hits("column"))
+        Some(self.ess.sorting.held_hits("FEN"))
     }
 }

@@ -11,10 +11,57 @@ const NONE: u16 = u16::MAX;
 #[derive(Clone, Debug)]
 enum Groups {
     Any,
-    /// In order of the addresses.
-    BySource(Vec<(IpAddr, u16)>),
+    BySource(Addresses),
     /// A place for every port.
     ByPort(Vec<u16>),
+}
+
+/// Addresses with their groups, each near the place that its bits say, in at least twice as many places.
+#[derive(Clone, Debug)]
+struct Addresses {
+    places: Vec<Option<(IpAddr, u16)>>,
+}
+
+impl Addresses {
+    fn new(groups: &[(IpAddr, u16)]) -> Self {
+        let mut places = vec![None; Self::place_count(groups.len())];
+        for &(address, group) in groups {
+            let mut place = Self::first_place(address, places.len());
+            while places[place].is_some() {
+                place = (place + 1) % places.len();
+            }
+            places[place] = Some((address, group));
+        }
+        Self { places }
+    }
+
+    fn place_count(groups: usize) -> usize {
+        (2 * groups).next_power_of_two()
+    }
+
+    /// Where the search for an address begins. There are 2^n places.
+    #[inline]
+    fn first_place(address: IpAddr, places: usize) -> usize {
+        let bits = match address {
+            IpAddr::V4(address) => u64::from(address.to_bits()),
+            IpAddr::V6(address) => (address.to_bits() ^ (address.to_bits() >> 64)) as u64,
+        };
+        // The golden ratio spreads neighbours; its upper bits are those that depend on all.
+        (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (places - 1)
+    }
+
+    #[inline]
+    fn group(&self, address: IpAddr) -> Option<u16> {
+        let mut place = Self::first_place(address, self.places.len());
+        // Half of the places are free: the search ends.
+        while let Some((other, group)) = self.places[place] {
+            if other == address {
+                return Some(group);
+            }
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        None
+    }
 }
 
 /// Finds modules. They are numbered through all groups, in the order of the settings.
@@ -52,9 +99,8 @@ impl ModuleFinder {
                 }
             }
         }
-        by_source.sort_unstable();
         let groups = if !by_source.is_empty() {
-            Groups::BySource(by_source)
+            Groups::BySource(Addresses::new(&by_source))
         } else if !by_port.is_empty() {
             Groups::ByPort(by_port)
         } else {
@@ -68,11 +114,7 @@ impl ModuleFinder {
     pub fn find(&self, origin: &PacketOrigin, system: u8) -> Option<usize> {
         let group = match &self.groups {
             Groups::Any => 0,
-            Groups::BySource(groups) => {
-                let address = origin.source.ip().to_canonical();
-                let place = groups.binary_search_by_key(&address, |&(address, _)| address).ok()?;
-                groups[place].1
-            }
+            Groups::BySource(groups) => groups.group(origin.source.ip().to_canonical())?,
             Groups::ByPort(groups) => *groups.get(usize::from(origin.destination_port))?,
         };
         let module = *self.modules.get(usize::from(group))?.get(usize::from(system))?;
@@ -82,7 +124,8 @@ impl ModuleFinder {
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(groups: &[GroupSettings]) -> usize {
         let by_port = (1 << 16) * size_of::<u16>();
-        groups.len() * (size_of::<[u16; SYSTEMS]>() + 2 * size_of::<(IpAddr, u16)>()) + by_port
+        let by_source = Addresses::place_count(groups.len()) * size_of::<Option<(IpAddr, u16)>>();
+        groups.len() * size_of::<[u16; SYSTEMS]>() + by_source + by_port
     }
 }
 
@@ -90,7 +133,7 @@ impl ModuleFinder {
 mod tests {
     use super::super::settings::ModuleSettings;
     use super::*;
-    use std::net::SocketAddr;
+    use std::net::{Ipv4Addr, SocketAddr};
 
     fn group(address: GroupAddress, systems: &[Option<u8>]) -> GroupSettings {
         let modules = systems.iter().map(|&system| ModuleSettings { system, x: 0, y: 0 }).collect();
@@ -112,6 +155,20 @@ mod tests {
         assert_eq!(finder.find(&origin("[::ffff:10.0.0.1]:50021", 9000), 31), Some(2));
         assert_eq!(finder.find(&origin("10.0.0.1:50011", 9000), 0), None);
         assert_eq!(finder.find(&origin("10.0.0.3:50011", 9000), 0), None);
+    }
+
+    #[test]
+    fn many_addresses_each_with_its_group() {
+        let address = |number: u32| IpAddr::from(Ipv4Addr::from_bits(0x0A00_0000 + number * 257));
+        let groups: Vec<_> =
+            (0..1000).map(|number| group(GroupAddress::Source(address(number)), &[Some(3)])).collect();
+        let finder = ModuleFinder::new(&groups);
+        for number in 0..3000 {
+            let origin =
+                PacketOrigin { source: SocketAddr::new(address(number), 1), ..PacketOrigin::default() };
+            let expected = (number < 1000).then_some(number as usize);
+            assert_eq!(finder.find(&origin, 3), expected);
+        }
     }
 
     #[test]
