@@ -17,6 +17,10 @@
 //! | do that in regions of a panel, on several threads | [`partition`] |
 //! | match the clusters of two planes | [`plane_matching`] |
 //! | all of that for two planes of strips | [`strip_former`] |
+//! | planes that are clustered without being matched: a single one | [`plane_set`] |
+//! | clusters of pads | [`pad_clusters`] |
+//! | the clusters of three planes to neutrons | [`third_plane`] |
+//! | panels that have no two planes of strips | [`panel_kind`], [`other_panel`] |
 //! | the same for several panels, in order over all of them | [`panel_former`] |
 //! | windows of modules in which several neutrons are told apart | [`paired_windows`], [`neutron_groups`] |
 //! | monitor data of clusters and tracks | [`track_monitor`] |
@@ -65,13 +69,17 @@ pub mod module_windows;
 pub mod multiblade;
 pub mod multigrid;
 pub mod neutron_groups;
+pub mod other_panel;
 pub mod packet_gate;
+pub mod pad_clusters;
 pub mod paired_windows;
 pub mod pairing;
 pub mod panel_former;
+pub mod panel_kind;
 pub mod partition;
 pub mod plane_matching;
 pub mod plane_pairs;
+pub mod plane_set;
 pub mod plane_sorter;
 pub mod settings;
 pub mod sonde;
@@ -80,6 +88,7 @@ pub mod source_clocks;
 pub mod strip_clusterer;
 pub mod strip_former;
 mod strip_rules;
+pub mod third_plane;
 pub mod tick;
 pub mod time_order;
 pub mod time_sort;

@@ -8,6 +8,7 @@
 use crate::cluster::{Cluster, ClusterRule};
 use crate::hit::{STRIP_LIMIT, TimeKey};
 use crate::memory::touched;
+use std::ops::Range;
 
 /// Strips there can be.
 const STRIPS: usize = STRIP_LIMIT as usize;
@@ -62,7 +63,7 @@ impl LinkedClusters {
         max_time_gap: u64,
         rule: &ClusterRule,
     ) -> (&mut [Cluster], u64) {
-        self.link(group, max_time_gap, u32::from(rule.max_strip_gap) + 1);
+        self.link(group, max_time_gap, near_strips(rule));
         self.add_up(group, base);
         self.add_latest(group, base, rule.time_bins);
         self.kept.clear();
@@ -74,12 +75,27 @@ impl LinkedClusters {
 
     /// The number of the cluster of each hit of a group, large enough or not.
     pub fn numbers(&mut self, group: &[TimeKey], max_time_gap: u64, rule: &ClusterRule) -> &[u32] {
-        self.link(group, max_time_gap, u32::from(rule.max_strip_gap) + 1);
+        self.numbers_by(group, max_time_gap, near_strips(rule))
+    }
+
+    /// The same where `near` says which strips are within reach of one, with itself, in ranges below [`STRIP_LIMIT`].
+    pub fn numbers_by<R: Iterator<Item = Range<usize>>>(
+        &mut self,
+        group: &[TimeKey],
+        max_time_gap: u64,
+        near: impl Fn(usize) -> R,
+    ) -> &[u32] {
+        self.link(group, max_time_gap, near);
         self.add_up(group, 0);
         &self.numbers
     }
 
-    fn link(&mut self, group: &[TimeKey], max_time_gap: u64, reach: u32) {
+    fn link<R: Iterator<Item = Range<usize>>>(
+        &mut self,
+        group: &[TimeKey],
+        max_time_gap: u64,
+        near: impl Fn(usize) -> R,
+    ) {
         self.group = self.group.wrapping_add(1);
         if self.group == 0 {
             // What was left of the group with the same number, 2^32 groups ago.
@@ -87,13 +103,11 @@ impl LinkedClusters {
             self.group = 1;
         }
         self.earlier.clear();
-        let reach = reach.min(u32::from(STRIP_LIMIT)) as usize;
         for (number, key) in (0_u32..).zip(group) {
             let strip = usize::from(key.strip());
-            let near = strip.saturating_sub(reach)..(strip + reach + 1).min(STRIPS);
             let mut first = number;
             self.earlier.push(number);
-            for latest in &self.latest[near] {
+            for latest in near(strip).flat_map(|near| &self.latest[near]) {
                 if latest.group != self.group {
                     continue;
                 }
@@ -150,6 +164,12 @@ impl LinkedClusters {
             }
         }
     }
+}
+
+/// The strips that are no further from one than the rule says.
+fn near_strips(rule: &ClusterRule) -> impl Fn(usize) -> std::iter::Once<Range<usize>> + use<> {
+    let reach = usize::from(rule.max_strip_gap.min(STRIP_LIMIT)) + 1;
+    move |strip| std::iter::once(strip.saturating_sub(reach)..(strip + reach + 1).min(STRIPS))
 }
 
 /// The first hit of the cluster that a hit is in; shortens the ways that it takes.

@@ -97,7 +97,7 @@ impl PairRule {
 
 /// The square of a difference, in units of what is usual.
 #[inline]
-fn share(difference: u64, usual: u64) -> u64 {
+pub(crate) fn share(difference: u64, usual: u64) -> u64 {
     let part = (u128::from(difference) << 10).checked_div(u128::from(usual)).unwrap_or(u128::from(MOST));
     let part = part.min(u128::from(MOST)) as u64;
     (part * part).min(MOST)

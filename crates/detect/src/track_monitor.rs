@@ -17,6 +17,10 @@ pub trait Watch {
     #[inline(always)]
     fn group(&mut self, _plane: usize, _group: &[TimeKey], _base: u64, _rule: &ClusterRule) {}
 
+    /// A cluster of a plane whose groups are not shown, by the number of its hits.
+    #[inline(always)]
+    fn cluster(&mut self, _plane: usize, _hits: usize) {}
+
     /// Clusters that belong together.
     #[inline(always)]
     fn matched(&mut self, _matched: &MatchedClusters) {}
@@ -124,6 +128,10 @@ impl Watch for TrackMonitor {
                 latest[plane].remember(hits);
             }
         }
+    }
+
+    fn cluster(&mut self, plane: usize, hits: usize) {
+        self.data.cluster(plane, hits);
     }
 
     fn matched(&mut self, matched: &MatchedClusters) {

@@ -1,13 +1,16 @@
 //! The geometries, wirings and calibrations of real users: what becomes of each, exactly.
 
+use evforge_detect::gdgem::settings::{ChipPlane, ChipStrips};
 use evforge_detect::gdgem::vmm_files;
+use evforge_detect::vmm_files::FileContent;
 use evforge_testkit::shared_file;
 
-/// Chips with strips, panels and notes of a wiring, or the error.
+/// Chips with strips, panels and notes of a wiring without a third plane, or the error.
 fn of_srs(text: &str) -> Result<(usize, u16, Vec<String>), String> {
-    let wiring = vmm_files::wiring(text)?;
-    let panels = wiring.content.iter().map(|chip| chip.panel).max().map_or(0, |panel| panel + 1);
-    Ok((wiring.content.len(), panels, wiring.notes))
+    let FileContent { mut content, mut notes } = vmm_files::wiring(text)?;
+    notes.extend(content.leave_out_third_plane());
+    let panels = content.chips.iter().map(|chip| chip.panel).max().map_or(0, |panel| panel + 1);
+    Ok((content.chips.len(), panels, notes))
 }
 
 fn read(name: &str) -> Option<String> {
@@ -20,7 +23,10 @@ fn wirings_of_the_srs() {
     let good = |chips, panels, notes: &[&str]| {
         Ok((chips, panels, notes.iter().map(|&note| note.to_owned()).collect::<Vec<_>>()))
     };
-    let third = "a third plane (plane 2) takes no part in events, its readouts count as unmapped: ";
+    let third = "a third plane (plane 2) takes no part in events without [gdgem.third_plane], its readouts count as \
+                 unmapped: ";
+    let lone =
+        "detectors with strips of one plane only, of which each cluster is an event, on row or column 0: ";
     let table = [
         ("gdgem/example_geometry.json", good(4, 1, &[])),
         ("gdgem/example_geometry_trigger.json", good(8, 1, &[])),
@@ -44,24 +50,23 @@ fn wirings_of_the_srs() {
                 &[
                     "no channel is connected (all -1): vmm_geometry[27] (FEC 5, VMM 2)",
                     "channels that are not connected (-1): 48 of FEC 5, VMM 2",
-                    "detectors with strips of one plane only, which have no events: 0; 10",
+                    &format!("{lone}0; 10"),
                 ],
             ),
         ),
         (
             "gdgem/example_rpc_plane1.json",
-            Err(
-                "vmm_geometry: found strips of y (plane 1) only, expected a detector with strips of both, of which \
-                 events are made",
+            good(
+                1,
+                1,
+                &[
+                    "no channel is connected (all -1): vmm_geometry[1] (FEC 5, VMM 2)",
+                    "channels that are not connected (-1): 48 of FEC 5, VMM 2",
+                    &format!("{lone}10"),
+                ],
             ),
         ),
-        (
-            "gdgem/example_geometry_pad.json",
-            Err(
-                "vmm_geometry[0] (FEC 2, VMM 5): id1: the detector has pads, which evforge does not read: expected \
-                 strips, in id0 alone",
-            ),
-        ),
+        ("gdgem/example_geometry_pad.json", good(1, 1, &[])),
         (
             "ess/LET_geometry.json",
             good(
@@ -101,4 +106,19 @@ fn calibrations_of_the_srs() {
     let Some(text) = read("gdgem/example_calib.json") else { return };
     let calibration = vmm_files::calibration(&text).expect("a calibration");
     assert_eq!((calibration.content.len(), calibration.notes), (4, vec![]));
+}
+
+#[test]
+fn what_the_panels_of_users_are() {
+    let chips = |name: &str| Some(vmm_files::wiring(&read(name)?).expect("a wiring").content);
+    let Some(rpc) = chips("gdgem/example_rpc.json") else { return };
+    // Detectors 0, 1, 2, 3 and 10.
+    assert_eq!(rpc.one_plane, [0, 4]);
+    let Some(pad) = chips("gdgem/example_geometry_pad.json") else { return };
+    assert_eq!((pad.chips[0].plane, pad.one_plane.len()), (ChipPlane::Pads, 0));
+    assert!(matches!(pad.chips[0].strips, ChipStrips::Pads { .. }));
+    assert_eq!((pad.chips[0].pad(0), pad.chips[0].pad(63)), (Some([0, 0]), Some([7, 7])));
+    let Some(xyu) = chips("gdgem/example_geometry_xyu.json") else { return };
+    let third = xyu.chips.iter().filter(|chip| chip.plane == ChipPlane::U);
+    assert_eq!(third.filter_map(|chip| chip.channel(257)).count(), 1);
 }

@@ -59,6 +59,17 @@ fn has_ess_clock(ess: &EssSettings) -> Result<(), SimulationError> {
     Err(SimulationError(problem))
 }
 
+/// Of the detectors of `[gdgem]`, those with two planes of strips are simulated.
+fn has_two_planes(settings: &GdGemSettings) -> Result<(), SimulationError> {
+    let panel = settings.panel_kinds().iter().position(|kind| *kind != PanelKind::TwoPlanes);
+    let Some(panel) = panel else { return Ok(()) };
+    let problem = format!(
+        "simulated Gd-GEMs have two planes of strips, and panel {panel} has one, three, or pads: such detectors are not \
+         simulated"
+    );
+    Err(SimulationError(problem))
+}
+
 fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated, SimulationError> {
     match &config.detector {
         DetectorSettings::EssGdGem(of) => has_ess_clock(&of.ess)?,
@@ -67,7 +78,10 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
         _ => {}
     }
     Ok(match &config.detector {
-        DetectorSettings::GdGem(of) => gdgem::srs(of, settings.gdgem),
+        DetectorSettings::GdGem(of) => {
+            has_two_planes(of)?;
+            gdgem::srs(of, settings.gdgem)
+        }
         DetectorSettings::EssGdGem(of) => gdgem::ess(of, settings.gdgem, config.pulses)?,
         DetectorSettings::Sonde(sonde) => {
             let model = SondeModel::new(sonde, settings.sonde);

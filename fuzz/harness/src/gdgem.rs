@@ -100,6 +100,8 @@ pub fn settings(choice: u8) -> GdGemSettings {
         channel_thresholds: if has(choice::PLAIN) { thresholds(&mapping) } else { Vec::new() },
         geometry: LogicalGeometry::flat(128, 120).expect("a small geometry"),
         partition: None,
+        one_plane: Vec::new(),
+        third_plane: None,
     }
 }
 

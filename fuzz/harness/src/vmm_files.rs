@@ -14,7 +14,7 @@ pub fn vmm_files(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match wiring(&text) {
         Ok(chips) => {
-            for chip in &chips.content {
+            for chip in &chips.content.chips {
                 for channel in 0..64 {
                     let strip = chip.strip(channel);
                     assert!(

@@ -19,6 +19,10 @@ impl ConfiguredDetector for GdGemSettings {
     fn read(section: &'static str, tables: &mut Tables<'_>, folder: &Path) -> Result<Self, TableError> {
         let mut settings: Self = tables.require(section)?;
         read_files(&mut settings, folder, &mut tables.notes).map_err(|error| error.within(section))?;
+        for (panel, plane) in settings.panels_without_events() {
+            let what = format!("panel {panel} has strips of {plane} only, and no events");
+            tables.notes.push(format!("{what}: if it has one plane only, list it in {section}.one_plane"));
+        }
         Ok(settings)
     }
 
@@ -53,7 +57,17 @@ fn read_files(
             let problem = "there are [[gdgem.mapping]] entries as well: keep one";
             return SettingsError::refuse("mapping_file", problem);
         }
-        settings.mapping = side_file::read_noting(folder, "mapping_file", file, notes, vmm_files::wiring)?;
+        let mut wiring = side_file::read_noting(folder, "mapping_file", file, notes, vmm_files::wiring)?;
+        if settings.third_plane.is_none()
+            && let Some(note) = wiring.leave_out_third_plane()
+        {
+            notes.push(format!("{}: {note}", file.display()));
+        }
+        settings.mapping = wiring.chips;
+        let listed = std::mem::take(&mut settings.one_plane);
+        settings.one_plane = wiring.one_plane;
+        settings.one_plane.retain(|panel| !listed.contains(panel));
+        settings.one_plane.extend(listed);
     }
     if let Some(file) = &settings.calibration_file {
         settings.calibration =

@@ -40,6 +40,7 @@ evforge_core::counters! {
         matching_full: Discarded(Hits), Hits, "Hits of clusters that found no room to wait for the other plane.";
         only_x: Discarded(Hits), Hits, "Hits of clusters on x without a partner on y.";
         only_y: Discarded(Hits), Hits, "Hits of clusters on y without a partner on x.";
+        only_u: Discarded(Hits), Hits, "Hits of clusters on a third plane, u, that belong to none on x or y.";
         too_wide_x: Discarded(Hits), Hits, "Hits of events that span more strips on x than position.spans.max_x.";
         too_narrow_x: Discarded(Hits), Hits, "Hits of events that span fewer strips on x than position.spans.min_x.";
         too_long_x: Discarded(Hits), Hits, "Hits of events that take longer on x than position.spans.max_time.";
@@ -55,10 +56,15 @@ evforge_core::counters! {
         held: Held(Hits), Hits, "Hits that wait at this moment: for their time or for a partner.";
         clusters_x: Information, Clusters, "Clusters formed on x.";
         clusters_y: Information, Clusters, "Clusters formed on y.";
+        clusters_u: Information, Clusters, "Clusters formed on a third plane, u.";
+        clusters_of_pads: Information, Clusters, "Clusters formed of pads.";
         clusters_wider_than_overlap: Information, Clusters, "Clusters that may go on beyond what their region of a partition sees; their time groups were clustered whole.";
         joined_clusters: Information, Clusters, "Clusters that were joined with another one of their plane, because they are close in time: where they are of several neutrons, these have one event together.";
         ambiguous_pairs: Information, Clusters, "Pairs of clusters for which another pairing would be nearly as good.";
-        crowded_sets: Information, Times, "Sets of clusters that were paired before they were complete, because they had more than 64 on a plane.";
+        crowded_sets: Information, Times, "Sets of clusters that were paired before they were complete, because they had more than 64 on a plane, or 32 with a third plane.";
+        confirmed_events: Information, Events, "Events of x and y that a third plane, u, confirms.";
+        unconfirmed_events: Information, Events, "Events of x and y that a third plane, u, does not confirm.";
+        events_from_u: Information, Events, "Events of x or y and u: the coordinate that was not seen is computed from u.";
         events: Information, Events, "Events formed.";
     }
 }

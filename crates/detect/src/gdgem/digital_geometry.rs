@@ -1,7 +1,8 @@
-//! The digital geometry: which strip a channel is wired to, and from which amplitude on it counts.
+//! The digital geometry: which strip or pad a channel is wired to, and from which amplitude on it counts.
 
-use super::settings::{ChipMapping, GdGemSettings};
+use super::settings::{ChipMapping, ChipPlane, GdGemSettings};
 use crate::hit::STRIP_LIMIT;
+use crate::panel_kind::{PanelKind, PlaneNumbers};
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
 
 /// Chips that the 5 bits of a chip number can name.
@@ -10,9 +11,9 @@ const CHIPS: usize = 32;
 /// A strip of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripPlace {
-    /// The plane, counted over the panels: twice the panel for x, one more for y.
+    /// The plane, numbered over the panels as [`PlaneNumbers`] says.
     pub plane: usize,
-    /// The strip.
+    /// The strip; of pads, their number: the row times the columns of the panel, plus the column.
     pub strip: u16,
     /// Least amplitude of a readout that did not cross the chip's own threshold.
     pub threshold: u16,
@@ -45,7 +46,14 @@ impl FecWiring {
     /// The wiring of `fec`.
     pub fn new(fec: u16, settings: &GdGemSettings) -> Self {
         let thresholds = settings.clustering.map(|plane| plane.adc_threshold);
-        let mut wiring = Self::of_mapping(fec, &settings.mapping, thresholds);
+        let tracks = settings.tracks();
+        let mut wiring = Self::of_mapping(
+            fec,
+            &settings.mapping,
+            tracks.panel_kinds(),
+            settings.geometry.nx(),
+            thresholds,
+        );
         for entry in settings.channel_thresholds.iter().filter(|entry| entry.fec == fec) {
             for place in wiring.listed(entry.chip, &entry.channels) {
                 wiring.set_threshold(place, entry.adc);
@@ -59,16 +67,27 @@ impl FecWiring {
         wiring
     }
 
-    /// The wiring of `fec` according to `mapping`, with a threshold for x and one for y.
-    fn of_mapping(fec: u16, mapping: &[ChipMapping], thresholds: [u16; 2]) -> Self {
+    /// The wiring of `fec` according to `mapping`, with a threshold for x and one for y. Others than y have that of x. A
+    /// panel has so many columns of pads.
+    fn of_mapping(
+        fec: u16,
+        mapping: &[ChipMapping],
+        panels: &[PanelKind],
+        columns: u32,
+        thresholds: [u16; 2],
+    ) -> Self {
+        let numbers = PlaneNumbers::of(panels);
         let mut places = vec![UNWIRED; CHIPS * CHANNELS];
         for entry in mapping.iter().filter(|entry| entry.fec == fec) {
-            let plane = 2 * u32::from(entry.panel) + entry.plane.index() as u32;
-            let threshold = u32::from(thresholds[entry.plane.index()]);
+            let panel = usize::from(entry.panel);
+            let is_first = panels.get(panel) == Some(&PanelKind::OnlyY);
+            let plane = numbers.first(panel) + if is_first { 0 } else { entry.plane.index() };
+            let threshold = u32::from(thresholds[usize::from(entry.plane == ChipPlane::Y)]);
             let chip = &mut places[usize::from(entry.chip) * CHANNELS..][..CHANNELS];
             for (place, channel) in chip.iter_mut().zip(0..) {
-                if let Some(strip) = entry.strip(channel) {
-                    *place = plane << PLANE_SHIFT | threshold << STRIP_BITS | u32::from(strip);
+                let pad = |[column, row]: [u16; 2]| u32::from(row) * columns + u32::from(column);
+                if let Some(strip) = entry.strip(channel).map(u32::from).or(entry.pad(channel).map(pad)) {
+                    *place = (plane as u32) << PLANE_SHIFT | threshold << STRIP_BITS | strip;
                 }
             }
         }
@@ -136,7 +155,8 @@ mod tests {
                 ..ChipMapping::following(1, 9, Plane::Y, 0)
             },
         ];
-        let wiring = |fec| FecWiring::of_mapping(fec, &mapping, [LARGEST_ADC, 7]);
+        let panels = [PanelKind::TwoPlanes; LARGEST_PANEL_COUNT as usize];
+        let wiring = |fec| FecWiring::of_mapping(fec, &mapping, &panels, 8, [LARGEST_ADC, 7]);
         let mut first = wiring(1);
         assert_eq!(first.place(3, 5), place(1, 69, 7));
         assert_eq!(first.place(4, 5), Err(NoPlace::Unwired));

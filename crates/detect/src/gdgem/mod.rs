@@ -1,4 +1,5 @@
-//! Gd-GEM: a gadolinium GEM detector with two planes of strips, read out by VMM chips over SRS.
+//! Gd-GEM: a gadolinium GEM detector with two planes of strips, read out by VMM chips over SRS; also one with a single
+//! plane, with a third one, or with pads.
 //!
 //! A neutron leaves a track that drifts onto the strips over some hundred nanoseconds; on each plane it shows
 //! as a cluster of hits in strip and time (a micro-TPC). The track began where its *latest* hits are, so
@@ -20,6 +21,7 @@
 //! | [`readout_stage`] | packets of one FEC to hits |
 //! | [`vmm_files`] | wirings and calibrations in JSON files |
 //! | `trigger_markers` | base times of the triggered mode |
+//! | `panels` | what the panels are: two planes of strips, one, three, or pads |
 //! | [`track_settings`] | what of the settings does not depend on the electronics |
 //! | [`ess`] | the same detector in the ESS readout |
 //! | [`tracks`] | hits to events, whatever the electronics |
@@ -33,6 +35,7 @@ mod electronics;
 pub mod ess;
 pub mod hit_time;
 mod monitor_channels;
+mod panels;
 pub mod pipeline;
 pub mod position;
 pub mod readout_stage;

@@ -1,7 +1,7 @@
 //! What a Gd-GEM shows of its channels while it is watched: readouts and amplitudes, before any threshold.
 
 use super::electronics::CHIPS;
-use super::settings::ChipMapping;
+use super::settings::{ChipMapping, ChipPlane};
 use evforge_core::monitor::{ChannelGroup, MonitorData, MonitorPlan};
 use evforge_wire::srs_vmm::{CHANNELS, VmmReadout};
 
@@ -15,8 +15,10 @@ const CLUSTER_AMPLITUDE_BITS: u32 = 14;
 pub(super) struct MonitorChannels {
     /// (FEC, chip), in order.
     chips: Vec<(u16, u8)>,
-    /// Channels of each without a strip.
+    /// Channels of each without a strip or a pad.
     unwired: Vec<Vec<usize>>,
+    /// What planes 0 and 1 are called. A third plane is shown by its channels only.
+    planes: &'static [&'static str],
 }
 
 impl MonitorChannels {
@@ -24,7 +26,7 @@ impl MonitorChannels {
         let mut mapping: Vec<_> = mapping.iter().collect();
         mapping.sort_by_key(|entry| (entry.fec, entry.chip));
         let unwired = |entry: &&ChipMapping| {
-            let channels = (0..CHANNELS as u8).filter(|&channel| entry.strip(channel).is_none());
+            let channels = (0..CHANNELS as u8).filter(|&channel| !entry.is_wired(channel));
             let mut unwired: Vec<_> = channels.map(usize::from).collect();
             unwired.shrink_to_fit();
             unwired
@@ -32,6 +34,11 @@ impl MonitorChannels {
         Self {
             chips: mapping.iter().map(|entry| (entry.fec, entry.chip)).collect(),
             unwired: mapping.iter().map(unwired).collect(),
+            planes: match mapping.iter().filter(|entry| entry.plane == ChipPlane::Pads).count() {
+                0 => &["x", "y"],
+                pads if pads == mapping.len() => &["pads"],
+                _ => &["x, pads", "y"],
+            },
         }
     }
 
@@ -55,7 +62,7 @@ impl MonitorChannels {
         };
         MonitorPlan {
             groups: self.chips.iter().zip(&self.unwired).map(group).collect(),
-            planes: vec!["x", "y"],
+            planes: self.planes.to_vec(),
             amplitude_bits: AMPLITUDE_BITS,
             cluster_amplitude_bits: CLUSTER_AMPLITUDE_BITS,
         }

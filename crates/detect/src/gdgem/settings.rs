@@ -2,6 +2,8 @@
 
 pub use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use super::hit_time::HitTime;
+use super::panels::ChipEntry;
+pub use super::panels::ThirdPlaneSettings;
 pub use super::track_settings::{
     ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
     PartitionSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings, UsualDifferences,
@@ -33,58 +35,102 @@ impl Plane {
     }
 }
 
-/// The strips of a chip's channels.
+/// What the channels of a chip are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "u16")]
+#[serde(rename_all = "lowercase")]
+pub enum ChipPlane {
+    /// Strips that give the column.
+    X,
+    /// Strips that give the row.
+    Y,
+    /// Strips across both.
+    U,
+    /// Pads, each with a column and a row.
+    Pads,
+}
+
+impl From<Plane> for ChipPlane {
+    fn from(plane: Plane) -> Self {
+        match plane {
+            Plane::X => Self::X,
+            Plane::Y => Self::Y,
+        }
+    }
+}
+
+impl ChipPlane {
+    /// 0 for x, 1 for y, 2 for u; 0 for pads.
+    pub fn index(self) -> usize {
+        match self {
+            Self::X | Self::Pads => 0,
+            Self::Y => 1,
+            Self::U => 2,
+        }
+    }
+}
+
+/// The strips of a chip's channels, or its pads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChipStrips {
     /// Channel 0 has this strip; the others follow.
     From(u16),
     /// One strip for each channel, or [`UNWIRED`]: in files with the wiring only.
     Listed([u16; CHANNELS]),
+    /// The pad of each channel, or [`UNWIRED`].
+    Pads {
+        /// Their columns.
+        columns: [u16; CHANNELS],
+        /// Their rows.
+        rows: [u16; CHANNELS],
+    },
 }
 
-impl From<u16> for ChipStrips {
-    fn from(first: u16) -> Self {
-        Self::From(first)
-    }
-}
-
-/// In [`ChipStrips::Listed`]: no strip is wired to the channel.
+/// In [`ChipStrips::Listed`] and of pads: no strip is wired to the channel.
 pub const UNWIRED: u16 = u16::MAX;
 
 /// One chip's place on the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "ChipEntry")]
 pub struct ChipMapping {
     /// The FEC, 1..=256 (1..=15 for VMM3a, 1 for VMM2).
     pub fec: u16,
     /// The chip, 0..=15.
-    #[serde(rename = "vmm")]
     pub chip: u8,
     /// Panel of its channels, counted from 0.
-    #[serde(default)]
     pub panel: u16,
     /// Plane of its channels.
-    pub plane: Plane,
+    pub plane: ChipPlane,
     /// Strips of its channels.
-    #[serde(rename = "strip_offset")]
     pub strips: ChipStrips,
 }
 
 impl ChipMapping {
     /// A chip of panel 0 whose channel 0 has the strip `strip_offset`; the others follow.
     pub fn following(fec: u16, chip: u8, plane: Plane, strip_offset: u16) -> Self {
-        Self { fec, chip, panel: 0, plane, strips: ChipStrips::From(strip_offset) }
+        Self { fec, chip, panel: 0, plane: plane.into(), strips: ChipStrips::From(strip_offset) }
     }
 
-    /// The strip of a channel, or none if it is not wired.
+    /// The strip of a channel, or none if it is not wired to one.
     pub fn strip(&self, channel: u8) -> Option<u16> {
         let channel = usize::from(channel);
         match &self.strips {
             ChipStrips::From(first) if channel < CHANNELS => Some(first + channel as u16),
-            ChipStrips::From(_) => None,
+            ChipStrips::From(_) | ChipStrips::Pads { .. } => None,
             ChipStrips::Listed(strips) => strips.get(channel).copied().filter(|&strip| strip != UNWIRED),
         }
+    }
+
+    /// Column and row of the pad of a channel, or none if it is not wired to one.
+    pub fn pad(&self, channel: u8) -> Option<[u16; 2]> {
+        let ChipStrips::Pads { columns, rows } = &self.strips else { return None };
+        let channel = usize::from(channel);
+        let place = [*columns.get(channel)?, *rows.get(channel)?];
+        (!place.contains(&UNWIRED)).then_some(place)
+    }
+
+    /// True if anything is wired to a channel.
+    pub fn is_wired(&self, channel: u8) -> bool {
+        self.strip(channel).is_some() || self.pad(channel).is_some()
     }
 
     /// The channel of a strip, or none if it is not on this chip.
@@ -176,6 +222,12 @@ pub struct GdGemSettings {
     /// The digital geometry.
     #[serde(default)]
     pub mapping: Vec<ChipMapping>,
+    /// Panels with strips of one plane only: each cluster of theirs is an event. Files of vmm-sdat say which they are.
+    #[serde(default)]
+    pub one_plane: Vec<u16>,
+    /// Where a neutron is on a third plane of strips, if there is one.
+    #[serde(default, deserialize_with = "ThirdPlaneSettings::read")]
+    pub third_plane: Option<ThirdPlaneSettings>,
     /// The file that it comes from, if it does; see [`vmm_files`](super::vmm_files).
     #[serde(default)]
     pub mapping_file: Option<PathBuf>,
@@ -220,6 +272,8 @@ impl GdGemSettings {
             position: self.position,
             geometry: self.geometry,
             partition: self.partition,
+            panels: self.panel_kinds(),
+            third_plane: self.third_plane,
         }
     }
 
@@ -228,6 +282,7 @@ impl GdGemSettings {
         self.sorting.check_decimated()?;
         self.tracks().check()?;
         self.check_mapping()?;
+        self.check_panels()?;
         self.check_channels()?;
         self.check_calibration()
     }
@@ -350,7 +405,7 @@ impl GdGemSettings {
                         return SettingsError::refuse(key("strips"), problem);
                     }
                 }
-                ChipStrips::From(_) => {}
+                ChipStrips::From(_) | ChipStrips::Pads { .. } => {}
             }
             let earlier = &self.mapping[..index];
             if earlier.iter().any(|other| (other.fec, other.chip) == (entry.fec, entry.chip)) {

@@ -1,8 +1,10 @@
 //! Settings of tracks, whatever electronics read them out: hits to clusters to events.
 
+use super::panels::ThirdPlaneSettings;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
 use crate::pairing::Ambiguous;
+use crate::panel_kind::{MOST_PANELS, PanelKind};
 use crate::plane_matching::MatchBy;
 use crate::settings::table::{Over, over, picoseconds, signed_picoseconds, some_picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
@@ -28,6 +30,10 @@ pub struct TrackSettings {
     pub sectors: u16,
     /// Regions that each panel is clustered in, if it is cut.
     pub partition: Option<PartitionSettings>,
+    /// What the panels, or sectors, are.
+    pub panels: [PanelKind; MOST_PANELS],
+    /// Where a neutron is on a third plane, if there is one.
+    pub third_plane: Option<ThirdPlaneSettings>,
 }
 
 /// What makes a cluster on one plane.
@@ -273,12 +279,17 @@ impl PartitionSettings {
 }
 
 /// Most panels.
-pub const LARGEST_PANEL_COUNT: u32 = 16;
+pub const LARGEST_PANEL_COUNT: u32 = MOST_PANELS as u32;
 
 impl TrackSettings {
-    /// Pairs of planes that are clustered by themselves: the panels, or the sectors.
+    /// Parts that are clustered by themselves: the panels, or the sectors.
     pub fn units(&self) -> usize {
         (self.geometry.panels() as usize).max(usize::from(self.sectors))
+    }
+
+    /// What each of these is.
+    pub fn panel_kinds(&self) -> &[PanelKind] {
+        &self.panels[..self.units().min(MOST_PANELS)]
     }
 
     /// Checks everything but the order of time and [`TrackSettings::check_group_span`].

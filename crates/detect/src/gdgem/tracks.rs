@@ -3,16 +3,19 @@
 //! Hits go into [`Tracks::former`], which sorts, clusters and matches them; what it hands out becomes events here.
 
 use super::counters::TrackCounters;
+use super::panels::ThirdPlaneSettings;
 use super::position::Locator;
 use super::track_settings::{MatchingSettings, TimeGapOf, TrackSettings};
 use crate::cluster::ClusterRule;
 use crate::event_order::TimedEvent;
+use crate::other_panel::OtherRules;
 use crate::pairing::PairRule;
 use crate::panel_former::PanelFormer;
 use crate::partition::{PartitionRule, RegionExecutor};
 use crate::plane_matching::MatchRule;
 use crate::settings::Picoseconds;
 use crate::strip_former::StripRules;
+use crate::third_plane::ThirdPlaneRule;
 use crate::tick::TickLength;
 use crate::track_monitor::{TrackMonitor, Unwatched, Watch};
 use evforge_core::monitor::{MonitorData, MonitorPlan};
@@ -21,7 +24,7 @@ use std::sync::Arc;
 /// Forms events of tracks, and watches them. See the [module documentation](self).
 #[derive(Debug)]
 pub struct Tracks {
-    /// Sorts, clusters and matches hits. Planes count through the panels or sectors: twice their number, one more for y.
+    /// Sorts, clusters and matches hits. Planes are numbered as [`PlaneNumbers`](crate::panel_kind::PlaneNumbers) says.
     pub former: PanelFormer,
     locator: Locator,
     counters: TrackCounters,
@@ -40,7 +43,12 @@ impl Tracks {
         executor: &Arc<dyn RegionExecutor>,
     ) -> Self {
         Self {
-            former: PanelFormer::new(settings.units(), &strip_rules(settings, &ticks), executor),
+            former: PanelFormer::new(
+                settings.panel_kinds(),
+                &strip_rules(settings, &ticks),
+                &other_rules(settings, &ticks),
+                executor,
+            ),
             locator: Locator::new(settings, ticks),
             counters: TrackCounters::default(),
             tick,
@@ -51,7 +59,7 @@ impl Tracks {
 
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(settings: &TrackSettings, ticks: impl Fn(Picoseconds) -> u64) -> usize {
-        PanelFormer::memory_bound(settings.units(), &strip_rules(settings, &ticks))
+        PanelFormer::memory_bound(settings.panel_kinds(), &strip_rules(settings, &ticks))
     }
 
     /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` returns whether there
@@ -75,10 +83,15 @@ impl Tracks {
         mut take: impl FnMut(u32, TimedEvent) -> bool,
     ) -> bool {
         while let Some(found) = self.former.next_match(watch) {
-            watch.matched(&found.matched);
+            let has_both_planes = found.of.is_of_two_planes();
+            if has_both_planes {
+                watch.matched(&found.matched);
+            }
             if let Some(pixel_id) = self.locator.locate(&found, &mut self.counters) {
                 let event = TimedEvent { time: found.matched.time_end, pixel_id };
-                watch.event(&event, &found.matched);
+                if has_both_planes {
+                    watch.event(&event, &found.matched);
+                }
                 if !take(found.epoch, event) {
                     return false;
                 }
@@ -96,6 +109,7 @@ impl Tracks {
     pub fn counters(&self) -> TrackCounters {
         let former = self.former.counts();
         let [clusters_x, clusters_y] = former.clusters;
+        let [clusters_u, clusters_of_pads] = self.former.other_clusters();
         TrackCounters {
             group_too_large: former.group_too_large,
             cluster_too_small: former.cluster_too_small,
@@ -104,6 +118,8 @@ impl Tracks {
             crowded_sets: former.crowded_sets,
             clusters_x,
             clusters_y,
+            clusters_u,
+            clusters_of_pads,
             held: self.former.held(),
             ..self.counters
         }
@@ -157,13 +173,32 @@ fn strip_rules(settings: &TrackSettings, ticks: &impl Fn(Picoseconds) -> u64) ->
     }
 }
 
+/// What panels without two planes go by as well.
+fn other_rules(settings: &TrackSettings, ticks: &impl Fn(Picoseconds) -> u64) -> OtherRules {
+    let strips = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+    let third = |third: &ThirdPlaneSettings| ThirdPlaneRule {
+        from: third.from,
+        offset: third.offset,
+        tolerance: third.tolerance.unsigned_abs(),
+        delay: signed_ticks(third.delay, ticks),
+        weighted: settings.position.weighted,
+    };
+    OtherRules {
+        pads: [settings.geometry.nx(), settings.geometry.ny()].map(strips),
+        third: settings.third_plane.as_ref().map(third),
+    }
+}
+
+fn signed_ticks(picoseconds: i64, ticks: &impl Fn(Picoseconds) -> u64) -> i64 {
+    i64::try_from(ticks(picoseconds.unsigned_abs())).unwrap_or(i64::MAX) * picoseconds.signum()
+}
+
 fn pair_rule(matching: &MatchingSettings, ticks: &impl Fn(Picoseconds) -> u64) -> PairRule {
     let usual = matching.usual;
-    let delay = i64::try_from(ticks(matching.y_delay.unsigned_abs())).unwrap_or(i64::MAX);
     PairRule {
         max_difference: ticks(matching.max_difference),
         max_amplitude_permille: matching.max_amplitude_permille,
-        delay: delay * matching.y_delay.signum(),
+        delay: signed_ticks(matching.y_delay, ticks),
         usual_difference: ticks(usual.difference.unwrap_or(matching.max_difference)),
         usual_start_difference: usual.start_difference.map(ticks),
         usual_amplitude_permille: usual.amplitude_permille,

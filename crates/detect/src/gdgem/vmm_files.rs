@@ -1,10 +1,12 @@
 //! JSON files that describe the chips of a Gd-GEM with the SRS: its wiring, in the form of the EFU of 2018 or of
 //! vmm-sdat, and its calibration in the form of vmm-sdat (EFU formats of 2018, sections 4.3 and 4.5).
 
-use super::settings::{ChipCalibration, ChipMapping, ChipStrips, Plane, UNWIRED};
+use super::settings::{ChipCalibration, ChipMapping, ChipPlane, ChipStrips, Plane, UNWIRED};
 use crate::calibration::{ChannelCalibration, Line};
-use crate::vmm_files::content::{FileContent, Unused};
-use crate::vmm_files::geometry::{FrontEnd, FrontEnds, VmmStrips, geometry};
+use crate::vmm_files::content::{FileContent, Unused, some_of};
+use crate::vmm_files::geometry::{
+    FrontEnd, FrontEnds, THIRD_PLANE, VmmStrips, detectors_of_one_plane, geometry,
+};
 use crate::vmm_files::json::{Document, Table, Value};
 use crate::vmm_files::lines::{CHANNELS, lines};
 
@@ -48,14 +50,37 @@ fn number(table: &Table<'_>, key: &str, largest: u16) -> Result<u16, String> {
     table.required(key)?.whole(0..=largest.into()).map(|number| number as u16)
 }
 
+/// What a wiring says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wiring {
+    /// The chips.
+    pub chips: Vec<ChipMapping>,
+    /// Panels with strips of one plane only, if the file lists whole detectors: vmm-sdat.
+    pub one_plane: Vec<u16>,
+}
+
+impl Wiring {
+    /// Leaves out the chips of a third plane, if there are any, and says so.
+    pub fn leave_out_third_plane(&mut self) -> Option<String> {
+        let is_third = |chip: &&ChipMapping| chip.plane == ChipPlane::U;
+        let name = |chip: &ChipMapping| format!("FEC {}, VMM {}", chip.fec, chip.chip);
+        let third: Vec<String> = self.chips.iter().filter(is_third).map(name).collect();
+        self.chips.retain(|chip| chip.plane != ChipPlane::U);
+        let what = "a third plane (plane 2) takes no part in events without [gdgem.third_plane], its readouts count as \
+                    unmapped";
+        (!third.is_empty()).then(|| format!("{what}: {}", some_of(&third)))
+    }
+}
+
 /// Reads a wiring: a configuration of the EFU of 2018 (its list `srs_mappings` with `fecID`, `vmmID`, `planeID`
 /// and `strip_offset`) or a geometry of vmm-sdat (its list `vmm_geometry` with `detector`, `plane`, `fec`,
-/// `vmm` and 64 strips in `id0`, of which a negative one is not wired). Plane 0 is x, plane 1 is y. The
+/// `vmm` and 64 strips in `id0`, of which a negative one is not wired). Plane 0 is x, plane 1 is y, plane 2 is u. With
+/// `id1` as well they are pads: columns in `id0`, rows in `id1`. The
 /// detectors of a geometry become panels in the order of their numbers.
 ///
 /// # Errors
 /// Which entry is wrong, what was found and what is expected.
-pub fn wiring(text: &str) -> Result<FileContent<Vec<ChipMapping>>, String> {
+pub fn wiring(text: &str) -> Result<FileContent<Wiring>, String> {
     let document = Document::parse(text)?;
     let file = document.table()?;
     match (file.optional("srs_mappings"), file.optional("vmm_geometry")) {
@@ -63,11 +88,14 @@ pub fn wiring(text: &str) -> Result<FileContent<Vec<ChipMapping>>, String> {
             let mut unused = Unused::default();
             unused.look(&file, "", &["srs_mappings"]);
             let chips = list.list()?.iter().map(|value| of_2018(value, &mut unused)).collect::<Result<_, _>>();
-            Ok(FileContent { content: chips?, notes: unused.note().into_iter().collect() })
+            let content = Wiring { chips: chips?, one_plane: Vec::new() };
+            Ok(FileContent { content, notes: unused.note().into_iter().collect() })
         }
         (None, Some(_)) => {
             let FileContent { content, notes } = geometry(&file, FrontEnds::Srs)?;
-            Ok(FileContent { content: content.iter().map(of_vmm_sdat).collect(), notes })
+            let chips = content.iter().map(of_vmm_sdat).collect();
+            let content = Wiring { chips, one_plane: detectors_of_one_plane(&content) };
+            Ok(FileContent { content, notes })
         }
         (Some(_), Some(_)) => Err("found both srs_mappings and vmm_geometry, expected one of them".into()),
         (None, None) if file.optional("Config").is_some() => {
@@ -101,8 +129,17 @@ fn of_vmm_sdat(vmm: &VmmStrips) -> ChipMapping {
         FrontEnd::Fec(fec) => fec,
         FrontEnd::Fen { .. } => u16::MAX,
     };
-    let (chip, panel, plane) = (vmm.vmm, vmm.detector, plane_of(vmm.plane));
-    let strips = vmm.strips.map(|strip| strip.unwrap_or(UNWIRED));
+    let (chip, panel) = (vmm.vmm, vmm.detector);
+    let plane = match vmm.plane {
+        _ if vmm.rows.is_some() => ChipPlane::Pads,
+        THIRD_PLANE => ChipPlane::U,
+        plane => plane_of(plane).into(),
+    };
+    let of_channels = |list: [Option<u16>; CHANNELS]| list.map(|number| number.unwrap_or(UNWIRED));
+    let strips = of_channels(vmm.strips);
+    if let Some(rows) = vmm.rows.map(of_channels) {
+        return ChipMapping { fec, chip, panel, plane, strips: ChipStrips::Pads { columns: strips, rows } };
+    }
     let first = strips[0];
     let in_order = first.checked_add(CHANNELS as u16).is_some_and(|end| (first..end).eq(strips));
     let strips = if in_order { ChipStrips::From(first) } else { ChipStrips::Listed(strips) };
@@ -184,7 +221,7 @@ mod tests {
              {"fecID": 2, "vmmID": 1, "planeID": 1, "strip_offset": 64}]}"#;
         assert_eq!(wiring(&sdat).unwrap(), wiring(efu).unwrap());
         let chips = [ChipMapping::following(2, 0, Plane::X, 64), ChipMapping::following(2, 1, Plane::Y, 64)];
-        assert_eq!(wiring(efu).unwrap().content, chips);
+        assert_eq!(wiring(efu).unwrap().content.chips, chips);
     }
 
     #[test]
@@ -201,7 +238,7 @@ mod tests {
         let text =
             format!(r#"{{"vmm_geometry": [{}, {}]}}"#, detector(7, 0, &strips), detector(3, 2, &strips));
         let wiring = wiring(&text).unwrap();
-        let chips = &wiring.content;
+        let chips = &wiring.content.chips;
         assert_eq!(chips.iter().map(|chip| chip.panel).collect::<Vec<_>>(), [1, 1, 0, 0]);
         assert_eq!((chips[0].strip(0), chips[0].strip(5), chips[0].channel(2)), (Some(63), None, Some(61)));
         assert_eq!(

@@ -63,6 +63,8 @@ pub(crate) fn settings() -> GdGemSettings {
         channel_thresholds: Vec::new(),
         geometry: LogicalGeometry::flat(128, 128).expect("a geometry"),
         partition: None,
+        one_plane: Vec::new(),
+        third_plane: None,
     }
 }
 

@@ -74,6 +74,8 @@ fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings 
         channel_thresholds: Vec::new(),
         geometry: LogicalGeometry::flat(128, 128).unwrap_or_else(|_| unreachable!("a geometry")),
         partition: None,
+        one_plane: Vec::new(),
+        third_plane: None,
     }
 }
 

@@ -102,6 +102,9 @@ impl SrsVmmCapture {
         if settings.time.marker_tick != settings.time.bunch_crossing {
             return refuse("time.marker_tick and time.bunch_crossing must be equal, to move times exactly");
         }
+        if settings.panel_kinds().iter().any(|kind| *kind != PanelKind::TwoPlanes) {
+            return refuse("a detector of two planes of strips on every panel");
+        }
         if settings.sorting.decimation > 0 {
             return refuse("sorting.decimation must be 0: times with fewer bits do not move exactly");
         }

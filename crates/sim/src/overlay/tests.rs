@@ -79,6 +79,8 @@ fn settings() -> GdGemSettings {
         channel_thresholds: Vec::new(),
         geometry: LogicalGeometry::flat(u32::from(STRIPS), u32::from(STRIPS)).expect("a small geometry"),
         partition: None,
+        one_plane: Vec::new(),
+        third_plane: None,
     }
 }
 

@@ -175,7 +175,7 @@ fn plane_of(number: u8) -> Plane {
 fn of_vmm_essdat(file: &Table<'_>) -> Result<FileWiring, String> {
     let FileContent { content, notes } = geometry(file, FrontEnds::Ess)?;
     let mut hybrids: Vec<(String, u16, StripHybrid)> = Vec::new();
-    for VmmStrips { place, front_end, vmm, detector, plane, strips } in content {
+    for VmmStrips { place, front_end, vmm, detector, plane, strips, .. } in content {
         let FrontEnd::Fen { ring, fen } = front_end else { continue };
         if i64::from(detector) >= MOST_UNITS {
             return Err(format!("{place}: found more than {MOST_UNITS} detectors, expected at most as many"));

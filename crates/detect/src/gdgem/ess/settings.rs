@@ -156,6 +156,8 @@ impl EssGdGemSettings {
             position: self.position,
             geometry: self.geometry,
             partition: None,
+            panels: Default::default(),
+            third_plane: None,
         }
     }
 
