@@ -6,6 +6,8 @@ use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
 use evforge_core::packet::PacketSlab;
 use evforge_detect::ess::EssSettings;
+use evforge_detect::gdgem::GdGemSettings;
+use evforge_detect::panel_kind::PanelKind;
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::log::{FaultLog, SenderReport};
 use evforge_sim::packet::SimulatedPacket;

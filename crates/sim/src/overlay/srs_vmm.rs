@@ -18,6 +18,7 @@ use evforge_detect::gdgem::GdGemSettings;
 use evforge_detect::gdgem::digital_geometry::FecWiring;
 use evforge_detect::gdgem::hit_time::HitTime;
 use evforge_detect::gdgem::settings::{ReadoutFormat, TimeConvention};
+use evforge_detect::panel_kind::PanelKind;
 use evforge_wire::srs_vmm::{
     BUNCH_CROSSINGS, CHANNELS, FRAME_COUNTER_BITS, LARGEST_PACKET, MARKER_BITS, TimeMarker, Vmm3Encoder,
     Vmm3Packet, Vmm3Variant, VmmReadout, Word,
