@@ -73,6 +73,10 @@ bench: ## Event formation from memory, with the ratio to the reference; loads ma
 accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots
 	scripts/accuracy.sh
 
+.PHONY: accuracy-overlay
+accuracy-overlay: build ## Recorded pulses laid over one another: remakes docs/accuracy-overlay.md and its plot
+	scripts/overlay-accuracy.py
+
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
 	@command -v cargo-tarpaulin >/dev/null || \
