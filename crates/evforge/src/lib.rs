@@ -55,6 +55,7 @@ mod score;
 mod signals;
 mod simulate;
 mod status_line;
+mod windows;
 mod write;
 
 pub(crate) use command_error::CommandError;
@@ -97,7 +98,8 @@ impl Command {
             | Self::Inspect(_)
             | Self::Dump(_)
             | Self::Bench(_)
-            | Self::Masks(_) => false,
+            | Self::Masks(_)
+            | Self::Windows(_) => false,
         }
     }
 }
@@ -138,6 +140,8 @@ enum Command {
     Bench(bench::BenchArguments),
     /// Report which channels stand out in a capture and should be masked
     Masks(masks::MasksArguments),
+    /// Report which gaps and matching windows fit a capture, as entries for the configuration
+    Windows(windows::WindowsArguments),
 }
 
 /// Runs the program with the arguments of the process. `[outputs.…]` may be of the kinds in `registry`.
@@ -169,6 +173,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Masks(arguments) => masks::masks(&arguments),
+        Command::Windows(arguments) => windows::windows(&arguments),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

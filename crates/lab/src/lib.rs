@@ -9,6 +9,7 @@
 //! | the true neutrons and the faults of a simulation, in files | [`truth_files`] |
 //! | simulated packets on the network, and the demonstration | [`electronics_sender`], [`demonstration`] |
 //! | a capture laid over itself | [`overlay`] |
+//! | gaps and matching windows that fit a capture | [`windows`] |
 //! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`score_plot`], [`demands`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
@@ -30,6 +31,7 @@ pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;
 pub mod truth_files;
+pub mod windows;
 
 /// Why something cannot be done here, in words for a person.
 pub type LabError = Box<dyn std::error::Error>;

@@ -153,6 +153,10 @@ impl CaptureFormat for CaenRecordCapture {
         found
     }
 
+    fn amplitude(&self, readout: &RecordedReadout<RecordContent>) -> Option<u16> {
+        Some(readout.content.adc).filter(|adc| *adc >= self.settings.threshold)
+    }
+
     fn module(&self, pixel: PixelId) -> Option<u16> {
         let row = self.settings.geometry.coordinates(pixel)?.y;
         u16::try_from(row / u32::from(self.settings.wires.max(1))).ok()

@@ -68,6 +68,9 @@ pub trait CaptureFormat {
     /// readouts there were in all.
     fn read(&mut self, packet: &Packet<'_>, readouts: &mut Vec<RecordedReadout<Self::Content>>) -> u64;
 
+    /// The amplitude of a readout; none if it is below the configured threshold.
+    fn amplitude(&self, readout: &RecordedReadout<Self::Content>) -> Option<u16>;
+
     /// The module that an event with this pixel was found in.
     fn module(&self, pixel: PixelId) -> Option<u16>;
 

@@ -203,6 +203,12 @@ impl CaptureFormat for SrsVmmCapture {
         found
     }
 
+    fn amplitude(&self, readout: &RecordedReadout<SrsContent>) -> Option<u16> {
+        let VmmReadout { adc, over_threshold, .. } = readout.content.readout;
+        let clustering = self.settings.clustering.get(usize::from(readout.place.plane))?;
+        (over_threshold || adc >= clustering.adc_threshold).then_some(adc)
+    }
+
     fn module(&self, pixel: PixelId) -> Option<u16> {
         u16::try_from(self.geometry().coordinates(pixel)?.panel).ok()
     }
