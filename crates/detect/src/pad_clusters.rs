@@ -156,3 +156,115 @@ fn beginning_at(time_start: u64) -> MatchedClusters {
     let axis = Cluster { time_start, first: u16::MAX, latest_first: u16::MAX, ..Cluster::default() };
     MatchedClusters { planes: [axis; PLANES], ..MatchedClusters::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hit::Hit;
+    use proptest::prelude::*;
+
+    const RULE: PadRule =
+        PadRule { columns: 9, rows: 7, max_time_gap: 10, max_gaps: [0, 0], min_hits: 2, time_bins: 2 };
+
+    fn keys(rule: &PadRule, hits: &[(u64, [u16; 2], u16)]) -> Vec<TimeKey> {
+        let strip = |[column, row]: [u16; 2]| row * rule.columns + column;
+        let key = |&(time, place, adc)| TimeKey::new(Hit { time, strip: strip(place), adc }, 0);
+        let mut keys: Vec<_> = hits.iter().map(key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn the_end_of_a_row_is_no_neighbour_of_the_beginning_of_the_next() {
+        let mut clusters = PadClusters::new(RULE, 100);
+        let group = keys(
+            &RULE,
+            &[
+                (0, [8, 2], 30),
+                (4, [8, 3], 10),
+                (5, [0, 3], 10),
+                (9, [0, 4], 10),
+                (9, [1, 4], 20),
+                (20, [5, 0], 9),
+            ],
+        );
+        let (found, too_small) = clusters.clusters(&group, 1000, (0, 0));
+        let found: Vec<_> = found
+            .iter()
+            .map(|found| {
+                let [columns, rows] = &found.planes;
+                (
+                    found.time_end,
+                    found.hits(),
+                    columns.first,
+                    columns.last,
+                    rows.first,
+                    rows.last,
+                    columns.charge,
+                )
+            })
+            .collect();
+        assert_eq!(found, [(1004, 2, 8, 8, 2, 3, 40), (1009, 3, 0, 1, 3, 4, 40)]);
+        assert_eq!(too_small, 1);
+        let (found, _) = clusters.clusters(&group, 1000, (0, 0));
+        // All hits count: (3 * 10 + 4 * 10 + 4 * 20) / 40 = 3.75, plain 3.67; columns (20 / 40), plain 0.33.
+        let [columns, rows] = found[1].planes;
+        assert_eq!((columns.centre(true), rows.centre(true)), (1, 4));
+        assert_eq!((columns.centre(false), rows.centre(false)), (0, 4));
+        assert_eq!((columns.bins.strip_span(), rows.bins.strip_span()), (2, 2));
+    }
+
+    proptest! {
+        /// Against the plain definition: any two hits that are close in columns, rows and time are of the same cluster.
+        #[test]
+        fn clusters_are_those_of_the_definition(
+            hits in prop::collection::vec((0_u64..60, (0_u16..9, 0_u16..7), 1_u16..1000), 1..40),
+            gaps in (0_u16..3, 0_u16..3),
+            max_time_gap in 1_u64..20,
+            min_hits in 1_u32..4,
+        ) {
+            let rule = PadRule { max_gaps: [gaps.0, gaps.1], max_time_gap, min_hits, ..RULE };
+            let hits: Vec<_> = hits.into_iter().map(|(time, (column, row), adc)| (time, [column, row], adc)).collect();
+            let group = keys(&rule, &hits);
+            let mut of: Vec<usize> = (0..group.len()).collect();
+            for (number, key) in group.iter().enumerate() {
+                for (other, before) in group[..number].iter().enumerate() {
+                    let (one, two) = (rule.place(key.strip()), rule.place(before.strip()));
+                    let are_close = key.time() - before.time() <= max_time_gap
+                        && (0..2).all(|axis| one[axis].abs_diff(two[axis]) <= rule.max_gaps[axis] + 1);
+                    if are_close && of[number] != of[other] {
+                        let (from, to) = (of[number].max(of[other]), of[number].min(of[other]));
+                        of.iter_mut().filter(|label| **label == from).for_each(|label| *label = to);
+                    }
+                }
+            }
+            let (mut expected, mut small) = (Vec::new(), 0);
+            for label in 0..group.len() {
+                let own: Vec<_> = group.iter().zip(&of).filter(|(_, of)| **of == label).map(|(key, _)| *key).collect();
+                let Some(last) = own.last() else { continue };
+                if (own.len() as u32) < min_hits {
+                    small += own.len() as u64;
+                    continue;
+                }
+                let weighted = |axis: usize| own.iter().map(|key| u64::from(rule.place(key.strip())[axis]) * u64::from(key.adc())).sum::<u64>();
+                let charge: u64 = own.iter().map(|key| u64::from(key.adc())).sum();
+                expected.push((last.time(), own.len() as u64, own[0].time(), charge, weighted(0), weighted(1)));
+            }
+            let mut clusters = PadClusters::new(rule, 100);
+            for _ in 0..2 {
+                let (found, too_small) = clusters.clusters(&group, 0, (0, 0));
+                prop_assert!(found.is_sorted_by_key(|found| found.time_end));
+                let mut found: Vec<_> = found
+                    .iter()
+                    .map(|found| {
+                        let [columns, rows] = &found.planes;
+                        (found.time_end, found.hits(), columns.time_start, columns.charge, columns.latest_charge_strips, rows.latest_charge_strips)
+                    })
+                    .collect();
+                found.sort_unstable();
+                expected.sort_unstable();
+                prop_assert_eq!((&found, too_small), (&expected, small));
+            }
+        }
+    }
+}

@@ -4,8 +4,9 @@ use crate::packet_stream::{form_stream, sorting};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::gdgem::GdGem;
 use evforge_detect::gdgem::settings::{
-    ChannelThreshold, ChipMapping, ClusteringSettings, GdGemSettings, MaskedChannels, MatchingSettings,
-    Plane, PositionSettings, ReadoutFormat, TimeConvention, TimeGapOf, TimeSettings, UsualDifferences,
+    ChannelThreshold, ChipMapping, ChipPlane, ChipStrips, ClusteringSettings, GdGemSettings, MaskedChannels,
+    MatchingSettings, Plane, PositionSettings, ReadoutFormat, ThirdPlaneSettings, TimeConvention, TimeGapOf,
+    TimeSettings, UNWIRED, UsualDifferences,
 };
 use evforge_detect::pairing::Ambiguous;
 use evforge_detect::plane_matching::MatchBy;
@@ -43,6 +44,112 @@ pub fn gdgem(bytes: &[u8]) {
     form_stream(bytes, choice::PUBLISH, 0, |choice| {
         Box::new(GdGem::new(&settings(choice)).expect("the settings of the exercise are sound"))
     });
+}
+
+/// Bits of the first byte of an input of [`gdgem_panels`].
+pub mod panels_choice {
+    /// A panel with x only, one with both planes and one with y only.
+    pub const ONE_PLANE: u8 = 0;
+    /// A panel with x, y and u.
+    pub const THREE_PLANES: u8 = 1;
+    /// A panel of pads.
+    pub const PADS: u8 = 2;
+    /// Panels of all kinds.
+    pub const ALL: u8 = 3;
+    /// Ambiguous pairs are dropped.
+    pub const DROP: u8 = 1 << 2;
+    /// All limits of the position are set.
+    pub const LIMITS: u8 = 1 << 3;
+    /// As [`NARROW`](super::choice::NARROW).
+    pub const NARROW: u8 = 1 << 4;
+    /// Hits are linked one by one; clusters of one hit, no gaps, plain weights.
+    pub const NEIGHBOURS: u8 = 1 << 5;
+    /// What is closed is published after every packet.
+    pub const PUBLISH: u8 = 1 << 6;
+    /// Somebody looks on.
+    pub const WATCHED: u8 = 1 << 7;
+}
+
+/// As [`gdgem`], with panels of one plane, of three planes and of pads; see [`panels_choice`].
+///
+/// # Panics
+/// As [`form_stream`].
+pub fn gdgem_panels(bytes: &[u8]) {
+    form_stream(bytes, panels_choice::PUBLISH, panels_choice::WATCHED, |choice| {
+        Box::new(GdGem::new(&panels_settings(choice)).expect("the settings of the exercise are sound"))
+    });
+}
+
+/// A Gd-GEM with VMM3a whose panels have no two planes. Both chips of FEC 1 and of FEC 2 are wired.
+pub fn panels_settings(choice: u8) -> GdGemSettings {
+    let has = |bit: u8| choice & bit != 0;
+    let usual = settings(choice::VMM3A);
+    let clustering = ClusteringSettings {
+        time_gap_of: if has(panels_choice::NEIGHBOURS) { TimeGapOf::Neighbours } else { TimeGapOf::Plane },
+        max_strip_gap: if has(panels_choice::NEIGHBOURS) { 0 } else { 2 },
+        min_hits: if has(panels_choice::NEIGHBOURS) { 1 } else { 3 },
+        ..usual.clustering[0]
+    };
+    let ambiguous = if has(panels_choice::DROP) { Ambiguous::Drop } else { Ambiguous::Nearest };
+    let limit = has(panels_choice::LIMITS).then_some(4);
+    let (panels, one_plane, mapping) = panels_mapping(choice & 3);
+    GdGemSettings {
+        sorting: sorting(has(panels_choice::NARROW)),
+        clustering: [clustering; 2],
+        matching: MatchingSettings { ambiguous, ..usual.matching },
+        position: PositionSettings {
+            weighted: !has(panels_choice::NEIGHBOURS),
+            lower_uncertainty_limit: limit,
+            upper_uncertainty_limit: limit,
+            minimum_hits: limit.map(u32::from),
+            ..usual.position
+        },
+        third_plane: Some(ThirdPlaneSettings {
+            from: [1_000_000, -500_000],
+            offset: 10_500,
+            tolerance: 4000,
+            delay: -20_000,
+        }),
+        geometry: LogicalGeometry::new(64, 60, 1, panels).expect("a small geometry"),
+        one_plane,
+        mapping,
+        mask: Vec::new(),
+        channel_thresholds: Vec::new(),
+        ..usual
+    }
+}
+
+/// Panels, those of one plane, and what the chips are wired to. The last strips of y lie outside the geometry.
+fn panels_mapping(kind: u8) -> (u32, Vec<u16>, Vec<ChipMapping>) {
+    let chip = |fec, vmm, panel, plane| ChipMapping {
+        panel,
+        plane,
+        ..ChipMapping::following(fec, vmm, Plane::X, 0)
+    };
+    let pads = |panel| {
+        let number: [u16; 64] = std::array::from_fn(|channel| channel as u16);
+        let mut columns = number.map(|number| number % 9);
+        columns[63] = UNWIRED;
+        let mut rows = number.map(|number| number / 9);
+        rows[63] = UNWIRED;
+        ChipMapping { strips: ChipStrips::Pads { columns, rows }, ..chip(2, 1, panel, ChipPlane::Pads) }
+    };
+    use ChipPlane::{U, X, Y};
+    let xyu = |panel| [chip(2, 0, panel, X), chip(1, 0, panel, Y), chip(1, 1, panel, U)];
+    match kind {
+        panels_choice::ONE_PLANE => {
+            let chips = [chip(2, 0, 0, X), chip(2, 1, 1, X), chip(1, 0, 1, Y), chip(1, 1, 2, Y)];
+            (3, vec![0, 2], chips.to_vec())
+        }
+        panels_choice::THREE_PLANES => (1, Vec::new(), xyu(0).to_vec()),
+        panels_choice::PADS => (1, Vec::new(), vec![pads(0)]),
+        _ => {
+            let mut chips = xyu(0).to_vec();
+            chips.push(pads(1));
+            chips.push(chip(3, 0, 2, Y));
+            (3, vec![2], chips)
+        }
+    }
 }
 
 /// A small Gd-GEM of 128 x 128 strips: FEC 2 (VMM2: chips 2, 3) reads x, FEC 1 reads y.

@@ -24,6 +24,7 @@
 //! | [`sonde_stream`](sonde::sonde_stream) | streams of them | as `gdgem` |
 //! | [`multigrid`](multigrid::multigrid) | streams of packets of a Multi-Grid | as `gdgem` |
 //! | [`gdgem`](gdgem::gdgem) | streams of packets | the laws after every packet; the same events however the packets are handed over |
+//! | [`gdgem_panels`](gdgem::gdgem_panels) | the same with panels of one plane, of three planes and of pads | as `gdgem` |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
 //! | [`helper`](helper::helper) | requests to the helper with privileges, and its rules | errors say something; a request stays the same on its way |
@@ -77,7 +78,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 21] = targets! {
+pub const TARGETS: [Target; 22] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -95,6 +96,7 @@ pub const TARGETS: [Target; 21] = targets! {
     sonde::sonde_stream, sonde::stream_seeds;
     multigrid::multigrid, multigrid::seeds;
     gdgem::gdgem, gdgem::seeds;
+    gdgem::gdgem_panels, gdgem::panels_seeds;
     capture::capture, capture::seeds;
     configuration::configuration, configuration::seeds;
     helper::helper, by_hand;

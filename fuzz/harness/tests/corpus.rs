@@ -2,7 +2,7 @@
 
 use evforge_fuzz_harness::adc_readout::adc_readout_stream;
 use evforge_fuzz_harness::ess_stream::ess_stream;
-use evforge_fuzz_harness::gdgem::gdgem;
+use evforge_fuzz_harness::gdgem::{gdgem, gdgem_panels};
 use evforge_fuzz_harness::multiblade::multiblade;
 use evforge_fuzz_harness::multigrid::multigrid;
 use evforge_fuzz_harness::sonde::sonde_stream;
@@ -49,7 +49,7 @@ mod replays_its_corpus {
 
     replays!(
         srs_vmm mesytec cncs drop numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
-        ess_stream multiblade sonde sonde_stream multigrid gdgem helper vmm_files capture configuration
+        ess_stream multiblade sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
         recognise
     );
 }
@@ -61,6 +61,7 @@ fn all_settings_of_the_exercises_of_streams_are_sound() {
         multiblade(&[choice]);
         multigrid(&[choice]);
         gdgem(&[choice]);
+        gdgem_panels(&[choice]);
         sonde_stream(&[choice]);
         adc_readout_stream(&[choice]);
     }

@@ -111,7 +111,7 @@ fn sound_files_are_sound() {
         vmm_files(text.as_bytes());
     }
     let detector = evforge_detect::gdgem::vmm_files::wiring(&sound()[3]);
-    assert_eq!(detector.expect("a sound wiring").content.len(), 2);
+    assert_eq!(detector.expect("a sound wiring").content.chips.len(), 2);
 }
 
 proptest! {

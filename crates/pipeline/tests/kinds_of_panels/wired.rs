@@ -67,6 +67,11 @@ impl Wired {
 
     /// The packets that the cards send, in the order of their last readouts. Charges where nothing is wired are lost.
     pub(crate) fn packets(&self, charges: &[Charge]) -> Vec<Vec<u8>> {
+        self.packets_over(charges, true)
+    }
+
+    /// The same where all readouts say whether they crossed the threshold of their chip.
+    pub(crate) fn packets_over(&self, charges: &[Charge], over_threshold: bool) -> Vec<Vec<u8>> {
         let mut cards: BTreeMap<u16, Vec<(u64, VmmReadout)>> = BTreeMap::new();
         let mut charges = charges.to_vec();
         charges.sort_by(|one, other| one.time_ns.total_cmp(&other.time_ns).then(one.place.cmp(&other.place)));
@@ -83,7 +88,7 @@ impl Wired {
                 trigger_offset: (crossing % CROSSINGS_PER_MARKER / 4096) as u8,
                 tdc: tdc.round() as u8,
                 adc: charge.adc,
-                over_threshold: true,
+                over_threshold,
             };
             cards.entry(fec).or_default().push((crossing / CROSSINGS_PER_MARKER, readout));
         }

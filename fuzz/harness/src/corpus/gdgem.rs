@@ -2,13 +2,13 @@
 
 use super::Seed;
 use super::packets::{hit, marker, neutron, readout, spoilt, stream, vmm2, vmm3};
-use crate::gdgem::{choice, settings};
+use crate::gdgem::{choice, panels_choice, settings};
 use evforge_detect::gdgem::hit_time::HitTime;
 use evforge_detect::gdgem::settings::ReadoutFormat;
 use evforge_sim::electronics::Hit;
 use evforge_sim::gdgem::{self, GdGemPhysics};
 use evforge_sim::readout::Pulse;
-use evforge_wire::srs_vmm::{END_OF_FRAME, Vmm3Variant, Word};
+use evforge_wire::srs_vmm::{END_OF_FRAME, Vmm3Variant, VmmReadout, Word};
 
 /// Stamps between two neutrons: 16 turns of the bunch-crossing counter.
 const RUN: u64 = 65_536;
@@ -38,6 +38,52 @@ pub fn seeds() -> Vec<Seed> {
     seeds.extend(of_bad_times());
     seeds.extend(of_many_hits());
     seeds
+}
+
+/// Streams for panels of every kind: neutrons that both chips of the cards see, far apart and at once.
+pub fn panels_seeds() -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    let apart = neutrons(choice::VMM3A, 1000..1012);
+    let at_once = both_chips();
+    for (name, kind) in [
+        ("one-plane", panels_choice::ONE_PLANE),
+        ("three-planes", panels_choice::THREE_PLANES),
+        ("pads", panels_choice::PADS),
+        ("all", panels_choice::ALL),
+    ] {
+        for (how, also) in [
+            ("good", 0),
+            ("neighbours", panels_choice::NEIGHBOURS | panels_choice::PUBLISH),
+            ("limits", panels_choice::LIMITS | panels_choice::DROP | panels_choice::WATCHED),
+            ("narrow", panels_choice::NARROW),
+        ] {
+            seeds.push(seed(&format!("{name}-{how}"), kind | also, &at_once));
+        }
+        seeds.push(seed(&format!("{name}-apart"), kind, &apart));
+    }
+    seeds
+}
+
+/// Three neutrons at nearly the same time in each packet, on both chips of FEC 1 and FEC 2.
+fn both_chips() -> Vec<Vec<u8>> {
+    let packet = |run: u64, fec: u16| {
+        let mut words = vec![marker(0, run * RUN), marker(1, run * RUN)];
+        for neutron in 0..3_u8 {
+            let crossing = 100 + u16::from(neutron);
+            for step in 0..3_u8 {
+                let channel = 5 + 17 * neutron + step + fec as u8;
+                words.extend([0, 1].map(|chip| {
+                    let channel = if chip == 1 && fec == 2 { channel + 9 * step } else { channel };
+                    Word::Readout(VmmReadout {
+                        chip,
+                        ..readout(0, channel % 64, crossing + u16::from(step), 0)
+                    })
+                }));
+            }
+        }
+        vmm3(Vmm3Variant::Vmm3a, run as u32 - 1000, fec, &words)
+    };
+    (1000..1012).flat_map(|run| [packet(run, 1), packet(run, 2)]).collect()
 }
 
 /// An input of the exercise.
