@@ -169,7 +169,7 @@ fn form_with(detector: &mut GdGem, packets: &[Vec<u8>], at_once: usize, batch: u
 
 /// A pixel beside, and a tenth of a microsecond.
 fn limits() -> ScoreSettings {
-    ScoreSettings { largest_time_ns: 100, largest_distance: [1.01; 3], time_offset_ns: 0 }
+    ScoreSettings { largest_time_ns: 100, largest_distance: [1.01; 3], ..ScoreSettings::default() }
 }
 
 fn simulated(settings: &GdGemSettings, beam: &Beam) -> (Vec<Neutron>, Vec<Vec<u8>>) {
