@@ -29,7 +29,7 @@ accuracy() {
 }
 
 # Positions may be as far off, in pixels, as docs/accuracy.md says for each detector.
-accuracy sonde "20kHz 200kHz 2MHz 20MHz 50MHz" --distance 1 --max-rms 0.3
+accuracy sonde "1kHz 20kHz 200kHz 2MHz 20MHz 50MHz" --distance 1 --max-rms 0.3
 accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --distance 1.5,1.5,2.5 --max-rms 0.32,0.32,0.52
 accuracy multigrid-cncs "1kHz 10kHz 50kHz 200kHz" --distance 2.5,1.5,1.5 --max-rms 0.52,0.32,0.32
 accuracy trex "10kHz 100kHz 1MHz 5MHz" --distance 1.5,1.5,2.5 --max-rms 0.32,0.32,0.52

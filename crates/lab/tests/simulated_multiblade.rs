@@ -31,18 +31,19 @@ fn demand(score: &Score) {
 
 #[test]
 fn the_prototype() {
-    let rate = "simulation.beam.neutrons=3kHz";
-    demand(&simulate("multiblade.toml", &[rate], 63));
+    // Windows are 3 us long: at higher rates neutrons run into one another that could be told apart.
+    let rate = "simulation.beam.neutrons=500Hz";
+    demand(&simulate("multiblade.toml", &[rate], 378));
     for format in ["jadaq-2018-06", "jadaq-1.3"] {
         let format = format!("multiblade.readout={format}");
         let changes = [rate, &format, "multiblade.time_base=global-time"];
-        demand(&simulate("multiblade.toml", &changes, 63));
+        demand(&simulate("multiblade.toml", &changes, 378));
     }
 }
 
 #[test]
 fn fifty_cassettes() {
-    demand(&simulate("multiblade-50.toml", &["simulation.beam.neutrons=25kHz"], 14));
+    demand(&simulate("multiblade-50.toml", &["simulation.beam.neutrons=5kHz"], 70));
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn wrong_parameters_are_seen() {
     let of = |change: &str| simulate("multiblade.toml", &[rate, change], 28);
     let efficiency = |change: &str| of(change).resolvable.efficiency.unwrap();
     let right = efficiency("multiblade.window.ticks=185");
-    assert!(right > 0.995, "{right}");
+    assert!(right > 0.985, "{right}");
     // Late strips are cut off, and some make a neutron of their own with a late wire.
     let short = of("multiblade.window.ticks=30");
     assert!(short.events.split > 50 && short.resolvable.efficiency < Some(0.95), "{short:?}");
@@ -85,8 +86,8 @@ fn wrong_gaps_are_seen() {
         let gap = format!("ess_multiblade.window.max_time_gap={gap}");
         simulate("amor-ess.toml", &[rate, &gap, "ess_multiblade.pairing.ambiguous=join"], 7)
     };
-    let (short, right, long) = (of("5ns"), of("500ns"), of("20us"));
-    assert!(right.resolvable.efficiency > Some(0.999), "{right:?}");
+    let (short, right, long) = (of("5ns"), of("60ns"), of("20us"));
+    assert!(right.resolvable.efficiency > Some(0.99), "{right:?}");
     assert!(short.resolvable.efficiency < Some(0.99), "{short:?}");
     assert!(long.all.efficiency < right.all.efficiency.map(|right| right - 0.2), "{long:?}");
 }

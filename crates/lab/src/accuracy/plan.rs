@@ -6,10 +6,10 @@ use evforge_sim::beam::parts::Parts;
 
 /// A pulse with more neutrons is not simulated as a whole: with what becomes of them, they would take some GB.
 const MOST_OF_A_PULSE: f64 = 4e6;
-/// Parts of a pulse, and how long each is: several times as long as hits wait for their order in the shipped
-/// configurations, so that buffers fill as they would.
+/// Parts of a pulse, and how long each is: twice as long as hits wait for their order in the shipped configurations
+/// of the instruments with such rates, so that buffers fill as they would.
 const PARTS: u64 = 16;
-const LONGEST_PART_PS: u64 = 1_000_000_000;
+const LONGEST_PART_PS: u64 = 2_000_000_000;
 /// Rates are those of this share of a part: nearly nothing of it lies beyond the edges.
 const PARTS_OF_A_RATE: u64 = 100;
 
