@@ -6,8 +6,13 @@ mod common;
 mod hostile_stream;
 
 use common::{packet, settings};
-use evforge_detect::gdgem::settings::PartitionSettings;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_detect::gdgem::settings::{
+    ChipMapping, ChipPlane, ChipStrips, ClusteringSettings, MatchingSettings, PartitionSettings, Plane,
+    ThirdPlaneSettings, TimeGapOf,
+};
 use evforge_detect::gdgem::{GdGem, GdGemSettings};
+use evforge_detect::pairing::Ambiguous;
 use hostile_stream::{Growth, check};
 
 #[global_allocator]
@@ -39,6 +44,50 @@ const STREAMS: &[Hostile] = &[
     }),
 ];
 
+/// Clusters of one hit, linked one by one: as many as there can be.
+fn of_small_clusters(panels: u32, mapping: Vec<ChipMapping>) -> GdGemSettings {
+    let usual = settings();
+    let clustering = ClusteringSettings {
+        time_gap_of: TimeGapOf::Neighbours,
+        max_strip_gap: 0,
+        min_hits: 1,
+        ..usual.clustering[0]
+    };
+    GdGemSettings {
+        clustering: [clustering; 2],
+        matching: MatchingSettings { ambiguous: Ambiguous::Nearest, ..usual.matching },
+        geometry: LogicalGeometry::new(64, 64, 1, panels).expect("a geometry"),
+        mapping,
+        ..usual
+    }
+}
+
+/// x on panel 0, y on panel 1.
+fn single_planes() -> GdGemSettings {
+    let y = ChipMapping { panel: 1, ..ChipMapping::following(1, 0, Plane::Y, 0) };
+    let mapping = vec![ChipMapping::following(2, 0, Plane::X, 0), y];
+    GdGemSettings { one_plane: vec![0, 1], ..of_small_clusters(2, mapping) }
+}
+
+/// x and u, of which y follows.
+fn three_planes() -> GdGemSettings {
+    let u = ChipMapping { plane: ChipPlane::U, ..ChipMapping::following(1, 0, Plane::X, 0) };
+    let mapping = vec![ChipMapping::following(2, 0, Plane::X, 0), u];
+    let third = ThirdPlaneSettings { from: [1_000_000; 2], tolerance: 3000, ..ThirdPlaneSettings::default() };
+    GdGemSettings { third_plane: Some(third), ..of_small_clusters(1, mapping) }
+}
+
+/// FEC 1 reads one half of the columns, FEC 2 the other.
+fn pads() -> GdGemSettings {
+    let chip = |fec: u16| {
+        let number: [u16; 64] = std::array::from_fn(|channel| channel as u16);
+        let columns = number.map(|number| number % 8 + 8 * (fec - 1));
+        let strips = ChipStrips::Pads { columns, rows: number.map(|number| number / 8) };
+        ChipMapping { plane: ChipPlane::Pads, strips, ..ChipMapping::following(fec, 0, Plane::X, 0) }
+    };
+    of_small_clusters(1, vec![chip(1), chip(2)])
+}
+
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
     // Regions take memory as they need it, within the bound as well.
@@ -48,6 +97,13 @@ fn main() {
         let growth = if partition.is_none() { Growth::None } else { Growth::WithinBound };
         let build = || GdGem::new(&GdGemSettings { partition, ..settings() }).expect("sound settings");
         check(name, growth, build, (0..300).map(stream));
+    }
+    let kinds = [single_planes(), three_planes(), pads()];
+    for (settings, (name, stream)) in
+        kinds.iter().flat_map(|kind| STREAMS.iter().map(move |stream| (kind, stream)))
+    {
+        let build = || GdGem::new(settings).expect("sound settings");
+        check(name, Growth::None, build, (0..300).map(stream));
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }
