@@ -21,6 +21,8 @@
 //! | [`readout_stage`] | packets of one FEC to hits |
 //! | [`vmm_files`] | wirings and calibrations in JSON files |
 //! | `trigger_markers` | base times of the triggered mode |
+//! | `chip_mapping` | where the channels of a chip are, as configured |
+//! | `third_plane_settings` | where a third plane of strips lies |
 //! | `panels` | what the panels are: two planes of strips, one, three, or pads |
 //! | [`track_settings`] | what of the settings does not depend on the electronics |
 //! | [`ess`] | the same detector in the ESS readout |
@@ -29,6 +31,7 @@
 //! | `monitor_channels` | readouts and amplitudes of every channel, while somebody looks |
 //! | [`pipeline`] | [`GdGem`]: all of it as a [`Detector`](evforge_core::detector::Detector) |
 
+mod chip_mapping;
 pub mod counters;
 pub mod digital_geometry;
 mod electronics;
@@ -40,6 +43,7 @@ pub mod pipeline;
 pub mod position;
 pub mod readout_stage;
 pub mod settings;
+mod third_plane_settings;
 pub mod track_settings;
 pub mod tracks;
 mod trigger_markers;

@@ -1,155 +1,10 @@
 //! What the panels of a Gd-GEM with the SRS are, as wired and configured: two planes of strips, one, three, or pads.
 
-use super::settings::{ChipMapping, ChipPlane, ChipStrips, GdGemSettings, UNWIRED};
+use super::chip_mapping::{ChipPlane, ChipStrips, UNWIRED};
+use super::settings::GdGemSettings;
 use crate::hit::STRIP_LIMIT;
-use crate::matched_clusters::PLANES;
-use crate::pairing::Ambiguous;
 use crate::panel_kind::{MOST_PANELS, PanelKind};
-use crate::plane_matching::MatchBy;
 use crate::settings::SettingsError;
-use crate::settings::table::{Over, signed_picoseconds, table};
-use crate::third_plane::{MILLIONTHS, MILLISTRIPS};
-use evforge_wire::srs_vmm::CHANNELS;
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
-
-/// Where a neutron is on a third plane, u, and how well that must fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThirdPlaneSettings {
-    /// Strips of u per strip of x and of y, in millionths.
-    pub from: [i64; PLANES],
-    /// Strip of u at the first strips of x and y, in millistrips.
-    pub offset: i64,
-    /// By how much u may differ from what x and y say, in millistrips.
-    pub tolerance: i64,
-    /// By how much u comes after x, in picoseconds. It counts in no difference of times.
-    pub delay: i64,
-}
-
-table! { ThirdPlaneSettings {
-    "from_x" => (.from[0]) millionths,
-    "from_y" => (.from[1]) millionths,
-    "offset" => (.offset) millistrips,
-    "tolerance" => (.tolerance) millistrips,
-    "delay" => (.delay) signed_picoseconds,
-} }
-
-/// Casts of floats saturate.
-fn millionths<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
-    Ok((values.next_value::<f64>()? * MILLIONTHS as f64).round() as i64)
-}
-
-fn millistrips<'de, A: MapAccess<'de>>(_: &i64, values: &mut A) -> Result<i64, A::Error> {
-    Ok((values.next_value::<f64>()? * MILLISTRIPS as f64).round() as i64)
-}
-
-/// Strips by which u may differ unless told otherwise: x, y and u are each a strip off at most, as a rule.
-const USUAL_TOLERANCE: i64 = 3 * MILLISTRIPS;
-
-/// Strips of u per strip of x or y are no more than this, in millionths.
-const LARGEST_COEFFICIENT: i64 = 100 * MILLIONTHS;
-
-impl ThirdPlaneSettings {
-    /// Reads the table.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub(super) fn read<'de, D: Deserializer<'de>>(table: D) -> Result<Option<Self>, D::Error> {
-        Over(Self { tolerance: USUAL_TOLERANCE, ..Self::default() }).deserialize(table).map(Some)
-    }
-
-    fn check(&self, settings: &GdGemSettings) -> Result<(), SettingsError> {
-        for (name, coefficient) in ["from_x", "from_y"].iter().zip(self.from) {
-            if coefficient == 0 || coefficient.abs() > LARGEST_COEFFICIENT {
-                let problem = "strips of u per strip: neither 0 nor beyond 100 either way";
-                return SettingsError::refuse(format!("third_plane.{name}"), problem);
-            }
-        }
-        let most = i64::from(STRIP_LIMIT) * MILLISTRIPS;
-        if self.offset.abs() > 100 * most {
-            return SettingsError::refuse("third_plane.offset", "lies far beyond all strips");
-        }
-        if !(0..=most).contains(&self.tolerance) {
-            return SettingsError::refuse(
-                "third_plane.tolerance",
-                format!("is not in 0..={STRIP_LIMIT} strips"),
-            );
-        }
-        let matching = &settings.matching;
-        if matching.ambiguous == Ambiguous::Join {
-            let problem = "u tells pairs of x and y apart: needs ambiguous = \"nearest\" or \"drop\"";
-            return SettingsError::refuse("matching.ambiguous", problem);
-        }
-        if matching.by != MatchBy::End {
-            let problem = "clusters of three planes are matched by their ends: needs by = \"end\"";
-            return SettingsError::refuse("matching.by", problem);
-        }
-        let limit = u32::from(STRIP_LIMIT);
-        if settings.geometry.nx() > limit || settings.geometry.ny() > limit {
-            let problem = format!("at most {limit} columns and rows with a third plane");
-            return SettingsError::refuse("geometry", problem);
-        }
-        Ok(())
-    }
-}
-
-/// A chip in a configuration.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ChipEntry {
-    fec: u16,
-    #[serde(rename = "vmm")]
-    chip: u8,
-    #[serde(default)]
-    panel: u16,
-    plane: ChipPlane,
-    strip_offset: Option<u16>,
-    columns: Option<PadPlaces>,
-    rows: Option<PadPlaces>,
-}
-
-/// Columns or rows of the pads of a chip: one for each channel, or -1.
-struct PadPlaces([u16; CHANNELS]);
-
-impl<'de> Deserialize<'de> for PadPlaces {
-    fn deserialize<D: Deserializer<'de>>(list: D) -> Result<Self, D::Error> {
-        let found = Vec::<i64>::deserialize(list)?;
-        let mut places = [UNWIRED; CHANNELS];
-        if found.len() != CHANNELS {
-            let problem = format!("{} numbers, expected {CHANNELS}: one for each channel", found.len());
-            return Err(D::Error::custom(problem));
-        }
-        for (place, number) in places.iter_mut().zip(found) {
-            if number != -1 {
-                let is_small = |number: &u16| *number < STRIP_LIMIT;
-                *place = u16::try_from(number).ok().filter(is_small).ok_or_else(|| {
-                    D::Error::custom(format!("{number}, expected -1 (not wired) to {}", STRIP_LIMIT - 1))
-                })?;
-            }
-        }
-        Ok(Self(places))
-    }
-}
-
-impl TryFrom<ChipEntry> for ChipMapping {
-    type Error = &'static str;
-
-    fn try_from(entry: ChipEntry) -> Result<Self, &'static str> {
-        let ChipEntry { fec, chip, panel, plane, .. } = entry;
-        let strips = match (plane, entry.strip_offset, entry.columns, entry.rows) {
-            (ChipPlane::Pads, None, Some(PadPlaces(columns)), Some(PadPlaces(rows))) => {
-                ChipStrips::Pads { columns, rows }
-            }
-            (ChipPlane::Pads, ..) => {
-                return Err("pads have columns and rows, each a list of 64 numbers, and no strip_offset");
-            }
-            (_, Some(first), None, None) => ChipStrips::From(first),
-            (_, None, None, None) => return Err("missing field `strip_offset`"),
-            _ => return Err("columns and rows are for plane = \"pads\"; strips have strip_offset"),
-        };
-        Ok(Self { fec, chip, panel, plane, strips })
-    }
-}
 
 impl GdGemSettings {
     /// What each panel is; those beyond the geometry are of two planes.
@@ -205,7 +60,7 @@ impl GdGemSettings {
             }
         }
         if let Some(third) = &self.third_plane {
-            third.check(self)?;
+            third.check(self.matching.by, self.matching.ambiguous, &self.geometry)?;
         }
         self.check_kinds_of_chips()?;
         let is_other = |kind: &PanelKind| *kind != PanelKind::TwoPlanes;

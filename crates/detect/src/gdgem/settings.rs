@@ -1,9 +1,9 @@
 //! Everything about a Gd-GEM that can be configured, and its checks.
 
+pub use super::chip_mapping::{ChipMapping, ChipPlane, ChipStrips, Plane, UNWIRED};
 pub use super::electronics::{ReadoutFormat, TimeConvention, TimeSettings};
 use super::hit_time::HitTime;
-use super::panels::ChipEntry;
-pub use super::panels::ThirdPlaneSettings;
+pub use super::third_plane_settings::ThirdPlaneSettings;
 pub use super::track_settings::{
     ClusteringSettings, LARGEST_PANEL_COUNT, LARGEST_REGION_COUNT, LARGEST_THREAD_COUNT, MatchingSettings,
     PartitionSettings, PositionSettings, SpanSettings, TimeGapOf, TrackSettings, UsualDifferences,
@@ -17,127 +17,6 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
 use serde::Deserialize;
 use std::path::PathBuf;
-
-/// One of the two planes of strips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Plane {
-    /// Strips that give the column.
-    X,
-    /// Strips that give the row.
-    Y,
-}
-
-impl Plane {
-    /// 0 for x, 1 for y.
-    pub fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// What the channels of a chip are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChipPlane {
-    /// Strips that give the column.
-    X,
-    /// Strips that give the row.
-    Y,
-    /// Strips across both.
-    U,
-    /// Pads, each with a column and a row.
-    Pads,
-}
-
-impl From<Plane> for ChipPlane {
-    fn from(plane: Plane) -> Self {
-        match plane {
-            Plane::X => Self::X,
-            Plane::Y => Self::Y,
-        }
-    }
-}
-
-impl ChipPlane {
-    /// 0 for x, 1 for y, 2 for u; 0 for pads.
-    pub fn index(self) -> usize {
-        match self {
-            Self::X | Self::Pads => 0,
-            Self::Y => 1,
-            Self::U => 2,
-        }
-    }
-}
-
-/// The strips of a chip's channels, or its pads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChipStrips {
-    /// Channel 0 has this strip; the others follow.
-    From(u16),
-    /// One strip for each channel, or [`UNWIRED`]: in files with the wiring only.
-    Listed([u16; CHANNELS]),
-    /// The pad of each channel, or [`UNWIRED`].
-    Pads {
-        /// Their columns.
-        columns: [u16; CHANNELS],
-        /// Their rows.
-        rows: [u16; CHANNELS],
-    },
-}
-
-/// In [`ChipStrips::Listed`] and of pads: no strip is wired to the channel.
-pub const UNWIRED: u16 = u16::MAX;
-
-/// One chip's place on the detector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "ChipEntry")]
-pub struct ChipMapping {
-    /// The FEC, 1..=256 (1..=15 for VMM3a, 1 for VMM2).
-    pub fec: u16,
-    /// The chip, 0..=15.
-    pub chip: u8,
-    /// Panel of its channels, counted from 0.
-    pub panel: u16,
-    /// Plane of its channels.
-    pub plane: ChipPlane,
-    /// Strips of its channels.
-    pub strips: ChipStrips,
-}
-
-impl ChipMapping {
-    /// A chip of panel 0 whose channel 0 has the strip `strip_offset`; the others follow.
-    pub fn following(fec: u16, chip: u8, plane: Plane, strip_offset: u16) -> Self {
-        Self { fec, chip, panel: 0, plane: plane.into(), strips: ChipStrips::From(strip_offset) }
-    }
-
-    /// The strip of a channel, or none if it is not wired to one.
-    pub fn strip(&self, channel: u8) -> Option<u16> {
-        let channel = usize::from(channel);
-        match &self.strips {
-            ChipStrips::From(first) if channel < CHANNELS => Some(first + channel as u16),
-            ChipStrips::From(_) | ChipStrips::Pads { .. } => None,
-            ChipStrips::Listed(strips) => strips.get(channel).copied().filter(|&strip| strip != UNWIRED),
-        }
-    }
-
-    /// Column and row of the pad of a channel, or none if it is not wired to one.
-    pub fn pad(&self, channel: u8) -> Option<[u16; 2]> {
-        let ChipStrips::Pads { columns, rows } = &self.strips else { return None };
-        let channel = usize::from(channel);
-        let place = [*columns.get(channel)?, *rows.get(channel)?];
-        (!place.contains(&UNWIRED)).then_some(place)
-    }
-
-    /// True if anything is wired to a channel.
-    pub fn is_wired(&self, channel: u8) -> bool {
-        self.strip(channel).is_some() || self.pad(channel).is_some()
-    }
-
-    /// The channel of a strip, or none if it is not on this chip.
-    pub fn channel(&self, strip: u32) -> Option<u8> {
-        (0..CHANNELS as u8).find(|&channel| self.strip(channel).map(u32::from) == Some(strip))
-    }
-}
 
 /// Calibration of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Settings of tracks, whatever electronics read them out: hits to clusters to events.
 
-use super::panels::ThirdPlaneSettings;
+use super::third_plane_settings::ThirdPlaneSettings;
 use crate::cluster::LARGEST_TIME_BINS;
 use crate::hit::{ADC_LIMIT, KEY_TIME_LIMIT, STRIP_LIMIT};
 use crate::pairing::Ambiguous;

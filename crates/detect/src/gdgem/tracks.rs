@@ -3,8 +3,8 @@
 //! Hits go into [`Tracks::former`], which sorts, clusters and matches them; what it hands out becomes events here.
 
 use super::counters::TrackCounters;
-use super::panels::ThirdPlaneSettings;
 use super::position::Locator;
+use super::third_plane_settings::ThirdPlaneSettings;
 use super::track_settings::{MatchingSettings, TimeGapOf, TrackSettings};
 use crate::cluster::ClusterRule;
 use crate::event_order::TimedEvent;

@@ -1,6 +1,6 @@
 //! Packets of the ESS readout with VMM3a records to hits, by the wiring and calibration of the settings.
 
-use super::hits::PlacedHit;
+use super::placed_hit::PlacedHit;
 use evforge_core::packet::Packet;
 use evforge_detect::calibration::{ChannelCalibration, Line};
 use evforge_detect::ess::{EssSettings, PlaceRequest, VmmSettings};

@@ -1,24 +1,13 @@
 //! Packets to hits, whatever the readout.
 
 use super::ess_hits::EssHits;
+use super::placed_hit::PlacedHit;
 use crate::LabError;
 use evforge_config::{Config, DetectorSettings};
 use evforge_core::packet::Packet;
-use evforge_sim::layout::Place;
 use evforge_sim::overlay::caen_records::{CaenRecordCapture, RecordContent};
 use evforge_sim::overlay::format::{CaptureFormat, RecordedReadout};
 use evforge_sim::overlay::srs_vmm::{SrsContent, SrsVmmCapture};
-
-/// A hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedHit {
-    /// What its channel reads.
-    pub place: Place,
-    /// When, in picoseconds on the clock of the electronics.
-    pub time_ps: i128,
-    /// Its amplitude.
-    pub amplitude: u16,
-}
 
 /// Reads the packets of a configured detector.
 pub enum HitReader {

@@ -6,7 +6,7 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | packets to hits: SRS and CAEN as `evforge overlay` reads them, the ESS readout | [`hits`], [`ess_hits`] |
+//! | packets to hits: SRS and CAEN as `evforge overlay` reads them, the ESS readout | [`hits`], [`ess_hits`], [`placed_hit`] |
 //! | hits to neutrons that stand alone, and what lies between their hits | [`neutrons`] |
 //! | which value how many of them do not exceed | [`distribution`] |
 //! | what the configuration should have, and what that costs | [`proposal`] |
@@ -20,6 +20,7 @@ pub mod distribution;
 pub mod ess_hits;
 pub mod hits;
 pub mod neutrons;
+pub mod placed_hit;
 pub mod proposal;
 mod text;
 
@@ -27,8 +28,9 @@ use crate::LabError;
 use evforge_config::Config;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
-use hits::{HitReader, PlacedHit};
+use hits::HitReader;
 use neutrons::Neutrons;
+use placed_hit::PlacedHit;
 use proposal::{Proposal, Windows};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Neutrons that stand alone in a capture, and what lies between their hits.
 
 use super::distribution::Distribution;
-use super::hits::PlacedHit;
+use super::placed_hit::PlacedHit;
 
 /// Hits this long before and after a hit make the rate at it, in picoseconds.
 const RATE_WINDOW_PS: i128 = 100_000_000;
