@@ -295,5 +295,4 @@ impl<T: Timed> SourceClocks<T> {
 }
 
 #[cfg(test)]
-#[path = "source_clocks_tests.rs"]
 mod tests;
