@@ -22,7 +22,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 fn config(overrides: &[String]) -> Config {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/gdgem-srs.toml");
+    shipped("gdgem-srs", overrides)
+}
+
+fn shipped(name: &str, overrides: &[String]) -> Config {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../configs/{name}.toml"));
     Config::read(&path, overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -46,6 +50,29 @@ static SIMULATED: LazyLock<Vec<Sources>> = LazyLock::new(|| {
                 config(&[neutrons, "simulation.electronics.noise=5kHz".into(), "simulation.seed=7".into()]);
             let mut simulation = simulation(&config).expect("a detector that can be simulated");
             split_by_fec((0..pulses).flat_map(|_| simulation.next_pulse().packets).map(|packet| packet.bytes))
+        })
+        .into()
+});
+
+/// Detectors that tell several neutrons in one window apart, read by two output queues, at rates where windows have several
+/// and are cut.
+static PAIRED: LazyLock<Vec<(Config, Sources)>> = LazyLock::new(|| {
+    ["freia", "trex"]
+        .map(|name| {
+            // All within some 100 us.
+            let overrides = [
+                "simulation.beam.neutrons=300kHz",
+                "simulation.beam.wavelengths=[1.0, 1.01]",
+                "simulation.beam.proton_pulse=50us",
+                "ess.output_queues=[0, 1]",
+            ];
+            let config = shipped(name, &overrides.map(str::to_owned));
+            let mut simulation = simulation(&config).expect("a detector that can be simulated");
+            let mut sources = Sources::default();
+            for packet in simulation.next_pulse().packets {
+                sources[usize::from(packet.bytes[8]) % 2].push(packet.bytes);
+            }
+            (config, sources)
         })
         .into()
 });
@@ -139,6 +166,18 @@ proptest! {
         which in 0..2_usize,
     ) {
         check(&SIMULATED[which], &choices, slab_packets, batch_events);
+    }
+
+    #[test]
+    fn events_of_paired_windows_do_not_depend_on_slabs_batches_or_interleaving(
+        choices in proptest::collection::vec((any::<bool>(), 1..9_u8), 1..12),
+        slab_packets in 1..40_usize,
+        batch_events in 1..300_usize,
+        which in 0..2_usize,
+    ) {
+        let (config, sources) = &PAIRED[which];
+        prop_assert!(sources.iter().all(|packets| packets.len() > 10));
+        check_with(config, sources, &choices, slab_packets, batch_events);
     }
 
     #[test]
