@@ -118,7 +118,6 @@ fn multi_grid_with_todays_readout() {
     trex.worsens_with(&[
         ("ess_multigrid.gap=20ns", Lost),
         ("ess_multigrid.pairing.ambiguous=join", Lost),
-        ("ess_multigrid.pairing.max_cluster_gap=20us", Lost),
         ("ess_multigrid.pairing.max_difference=5ns", Lost),
         ("ess_multigrid.max_grid_span=1", Lost),
         ("ess_multigrid.min_adc=600", Lost),
