@@ -34,7 +34,7 @@ accuracy multigrid "1kHz 10kHz 50kHz 200kHz" --distance 1.5,1.5,2.5 --max-rms 0.
 accuracy multigrid-cncs "1kHz 10kHz 50kHz 200kHz" --distance 2.5,1.5,1.5 --max-rms 0.52,0.32,0.32
 accuracy trex "10kHz 100kHz 1MHz 5MHz" --distance 1.5,1.5,2.5 --max-rms 0.32,0.32,0.52
 accuracy multiblade "500Hz 3kHz 10kHz 30kHz 100kHz 300kHz" --distance 2 --max-rms 0.4
-accuracy multiblade-50 "5kHz 25kHz 100kHz 300kHz 1MHz 3MHz" --distance 2 --max-rms 0.4
+accuracy multiblade-50 "3kHz 25kHz 100kHz 300kHz 1MHz 3MHz" --distance 2 --max-rms 0.4
 accuracy freia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2 --max-rms 0.4
 accuracy estia "100kHz 300kHz 1MHz 3MHz 10MHz" --distance 2 --max-rms 0.4
 accuracy amor-ess "50kHz 300kHz 1MHz 3MHz" --distance 2 --max-rms 0.4

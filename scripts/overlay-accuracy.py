@@ -5,7 +5,7 @@ The capture is gdgem/vmm3a_srs.pcapng of the reference data, in the folder that 
 told otherwise). Its isolated neutrons are copied 1 to 200 times; of each overlay events are formed with clusters
 that are joined, as in 2018, and with those that are paired one to one.
 
-    scripts/overlay-accuracy.py [--copies 1 5 10] [--show]
+    scripts/overlay-accuracy.py [--show [--copies 1 5 10]]
 
 --show prints the tables and changes no file. Fails if less of what could be told apart is found at 1, 5 and 10 copies
 than DEMANDED says.
@@ -34,7 +34,7 @@ PAIRING = re.compile(r"^(ambiguous|usual|y_delay|time_gap_of)\s*=.*\n", re.MULTI
 GAPS = [f'gdgem.clustering.{plane}.max_time_gap="200ns"' for plane in "xy"]
 JOINED = GAPS + ['gdgem.matching.by="end"', 'gdgem.matching.max_difference="200ns"']
 # Least share of the resolvable neutrons found, in percent, by the shipped configuration.
-DEMANDED = {1: 100.0, 5: 98.5, 10: 97.0}
+DEMANDED = {1: 100.0, 5: 99.3, 10: 98.5}
 
 
 def run(*arguments):
