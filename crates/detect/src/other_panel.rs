@@ -69,7 +69,7 @@ pub struct OtherCounts {
 enum Form {
     OnePlane { planes: PlaneSet<StripClusterer, 1>, plane: u8 },
     Pads(PlaneSet<PadClusters, 1>),
-    ThreePlanes { planes: PlaneSet<StripClusterer, THREE>, third: Box<ThirdPlane> },
+    ThreePlanes { planes: Box<PlaneSet<StripClusterer, THREE>>, third: Box<ThirdPlane> },
 }
 
 /// Forms what becomes an event on such a panel. See the [module documentation](self).
@@ -92,7 +92,7 @@ impl OtherPanel {
                 Form::Pads(PlaneSet::new(rules, [0], clusterer, full))
             }
             PanelKind::ThreePlanes => Form::ThreePlanes {
-                planes: PlaneSet::of_strips(rules, [0, 1, 2]),
+                planes: Box::new(PlaneSet::of_strips(rules, [0, 1, 2])),
                 third: Box::new(ThirdPlane::new(others.third?, &rules.matching)),
             },
         };
@@ -123,7 +123,7 @@ impl OtherPanel {
         match &self.form {
             Form::OnePlane { planes, .. } => planes,
             Form::Pads(planes) => planes,
-            Form::ThreePlanes { planes, .. } => planes,
+            Form::ThreePlanes { planes, .. } => &**planes,
         }
     }
 
@@ -132,7 +132,7 @@ impl OtherPanel {
         match &mut self.form {
             Form::OnePlane { planes, .. } => planes,
             Form::Pads(planes) => planes,
-            Form::ThreePlanes { planes, .. } => planes,
+            Form::ThreePlanes { planes, .. } => &mut **planes,
         }
     }
 

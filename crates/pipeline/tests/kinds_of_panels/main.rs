@@ -305,7 +305,8 @@ fn channels_of_pads_and_of_u_have_masks_and_thresholds() {
         let masked = form(&GdGemSettings { mask: vec![mask], ..settings.clone() }, &packets, 64, 1000);
         assert!(masked.counter("masked") > 1000, "{}", masked.counter("masked"));
         assert_eq!(masked.counter("masked") + masked.counter("hits"), whole.counter("hits"));
-        assert!(masked.counter("cluster_too_small") > whole.counter("cluster_too_small"));
+        let clusters = |formed: &Formed| formed.counter("clusters_u") + formed.counter("clusters_of_pads");
+        assert!(clusters(&masked) < clusters(&whole));
         let fec_chip = ChannelThreshold { fec, chip, channels: (0..32).collect(), adc: 1023 };
         let above = GdGemSettings { channel_thresholds: vec![fec_chip], ..settings.clone() };
         let above = form(&above, &not_over_threshold, 64, 1000);
