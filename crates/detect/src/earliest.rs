@@ -22,7 +22,7 @@ type Point = u128;
 
 #[inline]
 fn point((epoch, time): DataTime) -> Point {
-    u128::from(epoch) << u64::BITS | u128::from(time)
+    (u128::from(epoch) << u64::BITS) | u128::from(time)
 }
 
 #[inline]

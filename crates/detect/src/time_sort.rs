@@ -129,7 +129,7 @@ struct Digit {
 
 impl Digit {
     fn new(first: u64, shift: u32, bits: u32) -> Self {
-        Self { first, shift, mask: (1_usize << bits) - 1 & (VALUES - 1) }
+        Self { first, shift, mask: ((1_usize << bits) - 1) & (VALUES - 1) }
     }
 
     #[inline(always)]
