@@ -161,7 +161,7 @@ fn the_recorded_capture_is_reported_as_it_is() {
         ("/readouts", 149_180),
         ("/markers", 20),
         ("/hits", 121_171),
-        ("/events", 6_853),
+        ("/events", 9_094),
         ("/held", 0),
         ("/unaccounted", 0),
         ("/discarded/no_marker", 28_009),

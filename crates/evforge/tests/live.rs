@@ -91,7 +91,7 @@ fn a_replayed_capture_gives_live_what_it_gives_as_a_file() {
             ("/sources/0/gaps/0/first", 11_888_191),
             ("/sources/1/gaps/0/first", 11_867_958),
             ("/readouts", 149_180),
-            ("/events", 6_853),
+            ("/events", 9_094),
             ("/unaccounted", 0),
         ] {
             assert_eq!(number(&stream, pointer), expected, "{settings:?}: {pointer}");

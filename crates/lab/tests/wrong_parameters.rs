@@ -167,7 +167,7 @@ fn gd_gem() {
 fn gd_gem_with_todays_readout() {
     let nmx = Scored { name: "nmx", rate: "4kHz", distance: 20.0 };
     nmx.worsens_with(&[
-        ("ess_gdgem.matching.max_difference=20us", Lost),
+        ("ess_gdgem.matching.max_difference=10ns", Lost),
         ("ess_gdgem.clustering.x.min_hits=7", Lost),
         ("ess_gdgem.position.spans={max_x=4,min_x=1,max_y=4,min_y=1,max_time='500ns'}", Lost),
     ]);

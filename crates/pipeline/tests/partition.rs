@@ -15,7 +15,11 @@ const WIDER: &str = "clusters_wider_than_overlap";
 
 fn config(file: &str, overrides: &[String]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(file);
-    Config::read(&path, overrides).unwrap_or_else(|error| panic!("{error}"))
+    // Regions cluster by gaps of the plane.
+    let by_plane = ["gdgem.clustering.x.time_gap_of=plane", "gdgem.clustering.y.time_gap_of=plane"];
+    let overrides: Vec<String> =
+        by_plane.map(str::to_owned).into_iter().chain(overrides.iter().cloned()).collect();
+    Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Events, counters by name but [`WIDER`], and that.

@@ -14,10 +14,18 @@ use crate::model::counters::Counters;
 use crate::model::rules::Rules;
 use crate::model::run;
 
+/// The shipped configuration pairs clusters; the model joins them, as the reference of 2018 did.
+const JOINED: [&str; 3] = [
+    "gdgem.matching={max_difference='200ns'}",
+    "gdgem.clustering.x.time_gap_of=plane",
+    "gdgem.clustering.y.time_gap_of=plane",
+];
+
 /// Forms the events of a capture with the production pipeline.
 pub(crate) fn form(capture: &Capture, overrides: &[&str]) -> (Vec<Event>, DetectorLedger) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(capture.configuration);
-    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    let joined = if capture.configuration == "gdgem-srs.toml" { &JOINED[..] } else { &[] };
+    let overrides: Vec<String> = joined.iter().chain(overrides).map(|text| (*text).to_owned()).collect();
     let config = Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
     let mut detector = config.build_detector().expect("a checked configuration");
     let mut slab = PacketSlab::new(capture.payloads.len(), capture.payloads.iter().map(Vec::len).sum());
