@@ -180,7 +180,7 @@ fn the_recorded_capture_is_reported_as_it_is() {
         assert_eq!(found, Some(expected), "{pointer}");
     }
     let events = lines(Path::new(&file("events.csv")));
-    assert_eq!((events.len(), events[0].as_str()), (6_854, "time_ns,pixel_id"));
+    assert_eq!((events.len(), events[0].as_str()), (9_095, "time_ns,pixel_id"));
     assert!(std::fs::read(file("image.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
@@ -312,9 +312,9 @@ fn check_says_up_to_which_rate_the_time_order_has_room() {
     let expected = [
         (
             "freia",
-            "65 536 hits per cassette: enough for 6.55 M hits/s in it while all sources send (window of 10ms)",
+            "196 608 hits per cassette: enough for 197 M hits/s in it while all sources send (window of 1ms)",
         ),
-        ("freia", "and for 131 k hits/s while a silent one is waited for (source_lag of 500ms)"),
+        ("freia", "and for 393 k hits/s while a silent one is waited for (source_lag of 500ms)"),
         ("sonde", "1 048 576 hits per detector: enough for 2.10 G hits/s"),
         ("gdgem-srs", "262 144 hits per plane"),
     ];

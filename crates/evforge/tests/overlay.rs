@@ -104,9 +104,36 @@ fn one_copy_with_its_background_gives_the_events_of_the_recorded_capture() {
     let (events, report) = run(folder.path(), &made.file);
     let (all, _) = run(folder.path(), Path::new(&input));
     assert!(report.contains("hits          121 171"), "{report}");
-    assert!(events == all && events == events_of(&made.truth));
+    assert!(events == all);
+    // Two events may come within a nanosecond: the truth has them in the order of their pixels.
+    let sorted = |mut events: Vec<(u64, u32)>| {
+        events.sort_unstable();
+        events
+    };
+    assert_eq!(sorted(events), sorted(events_of(&made.truth)));
     let resolvable = made.truth.iter().filter(|neutron| neutron.resolvable).count();
-    assert!((1000..3000).contains(&resolvable), "{resolvable}");
+    assert!(resolvable > 1000, "{resolvable}");
+}
+
+/// Neutrons without another one of their panel or cassette within `silence_ns`.
+fn alone(truth: &[Neutron], silence_ns: u64) -> Vec<Neutron> {
+    let is_near = |one: &Neutron, other: &Neutron| {
+        one.number != other.number
+            && one.module == other.module
+            && one.time_ns.abs_diff(other.time_ns) <= silence_ns
+    };
+    // The truth is in order of time.
+    let near = |at: usize, neutron: &Neutron| {
+        let within = |other: &&Neutron| other.time_ns.abs_diff(neutron.time_ns) <= silence_ns;
+        let before = truth[..at].iter().rev().take_while(within);
+        before.chain(truth[at..].iter().take_while(within)).any(|other| is_near(neutron, other))
+    };
+    truth
+        .iter()
+        .enumerate()
+        .filter(|(at, neutron)| !near(*at, neutron))
+        .map(|(_, neutron)| *neutron)
+        .collect()
 }
 
 #[test]
@@ -119,16 +146,16 @@ fn what_still_stands_alone_in_many_copies_of_the_recorded_capture_is_found() {
     for further in [
         &["--copies", "6"][..],
         &["--copies", "6", "--strips", "--seed", "5"],
-        &["--copies", "10", "--stretch", "7", "--shift", "123.4us", "--background"],
+        &["--copies", "10", "--stretch", "7", "--shift", "123.4us"],
     ] {
         let made = overlay(folder.path(), &input, further);
         let (events, report) = run(folder.path(), &made.file);
         assert!(report.contains("unaccounted   0") && !report.contains(" late"), "{report}");
         let found: BTreeSet<_> = events.into_iter().collect();
-        let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
-        let missed = events_of(&resolvable).iter().filter(|event| !found.contains(event)).count();
-        assert_eq!(missed, 0, "{further:?}: of {}", resolvable.len());
-        assert!(resolvable.len() > 1000 && resolvable.len() < made.truth.len(), "{}", made.said);
+        let alone = alone(&made.truth, 1000);
+        let missed = events_of(&alone).iter().filter(|event| !found.contains(event)).count();
+        assert_eq!(missed, 0, "{further:?}: of {}", alone.len());
+        assert!(alone.len() > 1000 && alone.len() < made.truth.len(), "{}: {}", alone.len(), made.said);
     }
 }
 
@@ -139,11 +166,26 @@ fn worse_parameters_find_fewer_neutrons_of_the_recorded_capture() {
     let folder = tempfile::tempdir().unwrap();
     let made = overlay(folder.path(), &input, &["--copies", "5", "--stretch", "2"]);
     let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
-    for worse in ["matching.max_difference=400ns", "matching.max_difference=50ns", "matching.by=overlap"] {
-        let (events, _) = run_with(CONFIG, folder.path(), &made.file, &["--set", &format!("gdgem.{worse}")]);
+    let missed = |further: &[&str]| {
+        let (events, _) = run_with(CONFIG, folder.path(), &made.file, further);
         let found: BTreeSet<_> = events.into_iter().collect();
-        let missed = events_of(&resolvable).iter().filter(|event| !found.contains(event)).count();
-        assert!(20 * missed > resolvable.len(), "{worse}: {missed} of {}", resolvable.len());
+        events_of(&resolvable).iter().filter(|event| !found.contains(event)).count()
+    };
+    let as_shipped = missed(&[]);
+    for worse in [
+        "matching={max_difference='200ns'}",
+        "matching.max_difference=20ns",
+        "matching.y_delay=-200ns",
+        "clustering.x.max_time_gap=20ns",
+        "clustering.y.min_hits=6",
+    ] {
+        let missed = missed(&["--set", &format!("gdgem.{worse}")]);
+        let more = missed.saturating_sub(as_shipped);
+        assert!(
+            20 * more > resolvable.len(),
+            "{worse}: {missed} and not {as_shipped} of {}",
+            resolvable.len()
+        );
     }
 }
 
@@ -162,9 +204,9 @@ fn the_recorded_multi_blade_capture_is_overlaid_as_well() {
         let made = overlay_of(blade, folder.path(), &input, further);
         let (events, _) = run_with(blade, folder.path(), &made.file, &[]);
         let found: BTreeSet<_> = events.into_iter().collect();
-        let resolvable: Vec<_> = made.truth.iter().filter(|neutron| neutron.resolvable).copied().collect();
-        assert!(resolvable.len() > 500, "{}", made.said);
-        assert!(events_of(&resolvable).iter().all(|event| found.contains(event)), "{}", made.said);
+        let alone = alone(&made.truth, 10_000);
+        assert!(alone.len() > 500, "{}: {}", alone.len(), made.said);
+        assert!(events_of(&alone).iter().all(|event| found.contains(event)), "{}", made.said);
     }
 }
 
@@ -182,7 +224,8 @@ fn the_same_seed_makes_the_same_files_and_a_dead_time_takes_readouts_away() {
     let other = overlay(folder.path(), &input, &["--copies", "5", "--seed", "2"]);
     assert_ne!(first.truth, other.truth);
     let busy = overlay(folder.path(), &input, &["--copies", "5", "--dead-time", "277ns"]);
-    assert_eq!(first.truth, busy.truth);
+    // The electronics tell fewer of the same neutrons apart.
+    assert_eq!(events_of(&first.truth), events_of(&busy.truth));
     assert!(busy.said.contains("readouts in the dead time"), "{}", busy.said);
     assert!(fs::metadata(&busy.file).unwrap().len() < bytes.len() as u64);
 }
