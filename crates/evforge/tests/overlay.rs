@@ -152,7 +152,7 @@ fn what_still_stands_alone_in_many_copies_of_the_recorded_capture_is_found() {
         let (events, report) = run(folder.path(), &made.file);
         assert!(report.contains("unaccounted   0") && !report.contains(" late"), "{report}");
         let found: BTreeSet<_> = events.into_iter().collect();
-        let alone = alone(&made.truth, 1000);
+        let alone = alone(&made.truth, 500);
         let missed = events_of(&alone).iter().filter(|event| !found.contains(event)).count();
         assert_eq!(missed, 0, "{further:?}: of {}", alone.len());
         assert!(alone.len() > 1000 && alone.len() < made.truth.len(), "{}: {}", alone.len(), made.said);
@@ -176,7 +176,7 @@ fn worse_parameters_find_fewer_neutrons_of_the_recorded_capture() {
         "matching={max_difference='200ns'}",
         "matching.max_difference=20ns",
         "matching.y_delay=-200ns",
-        "clustering.x.max_time_gap=20ns",
+        "clustering.x.max_time_gap=10ns",
         "clustering.y.min_hits=6",
     ] {
         let missed = missed(&["--set", &format!("gdgem.{worse}")]);
