@@ -69,7 +69,7 @@ pub struct Windows {
 #[derive(Clone, Debug)]
 enum Kind {
     /// Clusters on two planes, and their matching.
-    Tracks(TrackSettings),
+    Tracks(Box<TrackSettings>),
     /// Windows of cassettes. How long a tick is in picoseconds, where windows are counted in them.
     Cassettes(WindowSettings, PairingSettings, Option<u64>),
     /// Windows of columns: gap, span of grids.
@@ -83,8 +83,8 @@ impl Windows {
     /// If its detector has none.
     pub fn of(config: &Config) -> Result<Self, LabError> {
         let kind = match &config.detector {
-            DetectorSettings::GdGem(of) => Kind::Tracks(of.tracks()),
-            DetectorSettings::EssGdGem(of) => Kind::Tracks(of.tracks()),
+            DetectorSettings::GdGem(of) => Kind::Tracks(Box::new(of.tracks())),
+            DetectorSettings::EssGdGem(of) => Kind::Tracks(Box::new(of.tracks())),
             DetectorSettings::MultiBlade(of) => {
                 Kind::Cassettes(of.window, PairingSettings::default(), Some(of.tick))
             }
