@@ -85,6 +85,7 @@ fn a_gd_gem_gets_gaps_of_its_tracks() {
         let gap = nanoseconds(&report, &format!("ess_gdgem.clustering.{plane}"), "max_time_gap");
         assert!((30..=150).contains(&gap), "{}", report.text);
     }
+    assert_eq!(nanoseconds(&report, "ess_gdgem.matching", "y_delay"), 0, "{}", report.text);
     let difference = nanoseconds(&report, "ess_gdgem.matching", "max_difference");
     assert!((40..=200).contains(&difference), "{}", report.text);
     let [before, after] = found("nmx", "5kHz", 20.0, &report);
@@ -114,6 +115,8 @@ fn the_recorded_gd_gem_gets_gaps() {
         let gap = nanoseconds(&report, &format!("gdgem.clustering.{plane}"), "max_time_gap");
         assert!((40..=220).contains(&gap), "{}", report.text);
     }
+    let delay = nanoseconds(&report, "gdgem.matching", "y_delay");
+    assert!((35..=42).contains(&delay), "{}", report.text);
     assert!(
         (30..=200).contains(&nanoseconds(&report, "gdgem.matching", "max_difference")),
         "{}",

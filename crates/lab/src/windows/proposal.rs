@@ -149,6 +149,7 @@ struct Proposing<'a> {
 }
 
 const NANOSECOND: u64 = 1000;
+const NANOSECOND_PS: i128 = NANOSECOND as i128;
 /// Ratios are in thousandths.
 const ONE: u64 = 1000;
 
@@ -190,13 +191,16 @@ impl Proposing<'_> {
             MatchBy::Centre => Compared::Mean,
             _ => Compared::End,
         };
-        let delay = if joins { 0 } else { i128::from(matching.y_delay) };
-        let apart = move |of| {
+        // Where clusters are joined no delay can be configured.
+        let configured_delay = if joins { 0 } else { i128::from(matching.y_delay) };
+        let delay = if joins { 0 } else { self.delay(compared) };
+        let apart = |of: Compared, delay: i128| {
             move |it: &Alone| u64::try_from((it.later(of) - delay).unsigned_abs()).unwrap_or(u64::MAX)
         };
-        let start = self.figure("first hits of x and y apart (ns)", NANOSECOND, apart(Compared::Start));
-        let end = self.figure("last hits of x and y apart (ns)", NANOSECOND, apart(Compared::End));
-        let mean = self.figure("means of x and y apart (ns)", NANOSECOND, apart(Compared::Mean));
+        let start =
+            self.figure("first hits of x and y apart (ns)", NANOSECOND, apart(Compared::Start, delay));
+        let end = self.figure("last hits of x and y apart (ns)", NANOSECOND, apart(Compared::End, delay));
+        let mean = self.figure("means of x and y apart (ns)", NANOSECOND, apart(Compared::Mean, delay));
         let difference = match compared {
             Compared::Start => &start,
             Compared::End => &end,
@@ -208,6 +212,9 @@ impl Proposing<'_> {
             self.propose("matching", "by", "\"end\"".to_owned());
         }
         self.propose("matching", "max_difference", nanoseconds(largest));
+        if !joins {
+            self.propose("matching", "y_delay", format!("\"{}ns\"", delay / NANOSECOND_PS));
+        }
         if matching.max_amplitude_permille.is_some() {
             self.propose("matching", "max_amplitude_ratio", times(ratio.quantile(BEYOND)));
         }
@@ -217,7 +224,7 @@ impl Proposing<'_> {
             self.propose("matching.usual", "start_difference", usual(&start));
             self.propose("matching.usual", "amplitude_ratio", times(ratio.quantile(BEYOND_USUAL)));
         }
-        let is_lost = |gaps: [(u64, u64); 2], most: u64| {
+        let is_lost = |gaps: [(u64, u64); 2], most: u64, delay: i128| {
             self.neutrons.share(|it| {
                 let is_torn = |plane: usize| {
                     let (on, (time, strips)) = (it.planes[plane], gaps[plane]);
@@ -225,7 +232,7 @@ impl Proposing<'_> {
                     let gap = if is_linked { on.neighbour_gap } else { on.time_gap };
                     gap > time || on.missing > strips
                 };
-                is_torn(0) || is_torn(1) || apart(compared)(it) > most
+                is_torn(0) || is_torn(1) || apart(compared, delay)(it) > most
             })
         };
         let configured = tracks.clustering.map(|it| (it.max_time_gap, u64::from(it.max_strip_gap)));
@@ -236,7 +243,16 @@ impl Proposing<'_> {
         } else {
             matching.max_difference
         };
-        ([is_lost(gaps, largest), is_lost(configured, most)], [reach(gaps), reach(configured)])
+        let lost = [is_lost(gaps, largest, delay), is_lost(configured, most, configured_delay)];
+        (lost, [reach(gaps), reach(configured)])
+    }
+
+    /// By how much the times of y usually come after those of x, in whole nanoseconds.
+    fn delay(&self, compared: Compared) -> i128 {
+        let mut later: Vec<i128> = self.neutrons.alone.iter().map(|it| it.later(compared)).collect();
+        later.sort_unstable();
+        let median = later.get(later.len() / 2).copied().unwrap_or(0);
+        (median + NANOSECOND_PS / 2).div_euclid(NANOSECOND_PS) * NANOSECOND_PS
     }
 
     /// Windows of cassettes.
