@@ -4,6 +4,8 @@ use crate::detectors::{DetectorSettings, Parts, SECTIONS};
 use crate::document::{Document, TableError, Tables, locate};
 use crate::{ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
 use evforge_core::detector::Detector;
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::placement::{Placement, PlacementSettings};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
 use evforge_core::settings::SettingsError;
@@ -32,6 +34,8 @@ pub struct CommonConfig {
     pub pulses: PulseTrain,
     /// Rules that mark events.
     pub vetoes: Vec<Veto>,
+    /// Where the pixels of the detector are; none if nobody has said.
+    pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
     pub outputs: BTreeMap<String, toml::Value>,
     /// The configuration as TOML text, overrides included.
@@ -102,6 +106,27 @@ impl CommonConfig {
     pub fn explain(&self, error: &SettingsError) -> ConfigError {
         let place = locate(&self.text, &error.key).filter(|_| self.overrides.is_empty());
         ConfigError::Invalid { path: self.path.clone(), place, problem: error.to_string() }
+    }
+
+    /// Where the pixels of a detector with this geometry and these beam monitors are; none if the configuration does not
+    /// say.
+    ///
+    /// # Errors
+    /// What in `[placement]` does not fit the geometry or the monitors, and where it is.
+    pub fn place<'a>(
+        &self,
+        geometry: LogicalGeometry,
+        monitors: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Option<Placement>, ConfigError> {
+        let Some(settings) = &self.placement else { return Ok(None) };
+        let known: Vec<&str> = monitors.into_iter().collect();
+        if let Some(name) = settings.monitors.keys().find(|name| !known.contains(&name.as_str())) {
+            let names = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+            let key = format!("placement.monitors.{name}");
+            let problem = format!("there is no beam monitor of this name: {names}");
+            return Err(self.explain(&SettingsError { key, problem }));
+        }
+        settings.place(geometry).map(Some).map_err(|error| self.explain(&error))
     }
 
     fn document(&self) -> Document {
@@ -233,10 +258,21 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 10 + SECTIONS.len()] = {
-    let mut keys = ["name"; 10 + SECTIONS.len()];
-    let common =
-        ["name", "input", "receive", "sequence", "threads", "pulses", "veto", "simulation", "outputs", ESS];
+const KEYS: [&str; 11 + SECTIONS.len()] = {
+    let mut keys = ["name"; 11 + SECTIONS.len()];
+    let common = [
+        "name",
+        "input",
+        "receive",
+        "sequence",
+        "threads",
+        "pulses",
+        "veto",
+        "placement",
+        "simulation",
+        "outputs",
+        ESS,
+    ];
     let mut index = 0;
     while index < keys.len() {
         keys[index] = if index < common.len() { common[index] } else { SECTIONS[index - common.len()] };
@@ -271,6 +307,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         threads: tables.take_or_default("threads")?,
         pulses: tables.take_or_default("pulses")?,
         vetoes: tables.take_or_default("veto")?,
+        placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
         path: document.path.clone(),

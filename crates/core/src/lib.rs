@@ -13,6 +13,7 @@
 //! | events in columns, the unit that leaves a detector pipeline | [`event`] |
 //! | all events of a run with their pulses, to compare runs | [`event_log`] |
 //! | pixel ids from coordinates and back | [`geometry`] |
+//! | where pixels, panels, source and beam monitors are | [`placement`] |
 //! | pulses and time of flight | [`pulse`] |
 //! | times, sizes and rates with their units, as people write them | [`quantity`] |
 //! | lost, reordered and duplicated packets told apart | [`sequence`] |
@@ -50,6 +51,7 @@ pub mod output;
 mod output_state;
 pub mod packet;
 pub mod packet_source;
+pub mod placement;
 pub mod pulse;
 pub mod pulsed;
 pub mod quantity;

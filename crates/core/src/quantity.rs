@@ -157,6 +157,49 @@ impl std::str::FromStr for Rate {
     }
 }
 
+/// A length, of either sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Length {
+    /// Metres.
+    pub metres: f64,
+}
+
+impl std::str::FromStr for Length {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        const UNITS: &[(&str, f64)] = &[("um", 1e6), ("µm", 1e6), ("mm", 1e3), ("cm", 1e2), ("m", 1.0)];
+        Ok(Self { metres: measured(text, UNITS, "a length such as 0.4mm, -3.2m or 157m")? })
+    }
+}
+
+/// An angle, of either sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Angle {
+    /// Degrees.
+    pub degrees: f64,
+}
+
+impl std::str::FromStr for Angle {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        Ok(Self { degrees: measured(text, &[("deg", 1.0)], "an angle in degrees such as 5.1deg or -30deg")? })
+    }
+}
+
+/// The value of a measured quantity, given `units` with how many of them make the result's unit: a division, because
+/// 0.4 / 1000 is the number that is nearest to 0.4 mm, and 0.4 * 0.001 is not.
+fn measured(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, QuantityError> {
+    let wrong = || QuantityError { found: text.to_owned(), expected };
+    let trimmed = text.trim();
+    let is_number = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '_');
+    let end = trimmed.find(|letter| !is_number(letter)).unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(end);
+    let &(_, parts) = units.iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(wrong)?;
+    number.replace('_', "").parse::<f64>().map(|number| number / parts).map_err(|_| wrong())
+}
+
 /// Makes a quantity readable from TOML strings.
 macro_rules! from_toml_string {
     ($($quantity:ty),+) => {$(
@@ -168,7 +211,7 @@ macro_rules! from_toml_string {
     )+};
 }
 
-from_toml_string!(TimeSpan, ByteSize, Frequency);
+from_toml_string!(TimeSpan, ByteSize, Frequency, Length, Angle);
 
 /// Reads a duration in picoseconds, for `#[serde(deserialize_with = …)]`.
 ///
@@ -216,6 +259,18 @@ mod tests {
         assert_eq!("1.2Mpps".parse(), Ok(Rate::Packets(1_200_000)));
         assert_eq!("10 Gbit/s".parse(), Ok(Rate::Bits(10_000_000_000)));
         assert!("10".parse::<Rate>().is_err() && "10Hz".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn lengths_and_angles_have_a_sign_and_a_unit() {
+        let metres = |text: &str| text.parse::<Length>().map(|length| length.metres);
+        assert_eq!((metres("0.4mm"), metres("-3.2 m")), (Ok(0.0004), Ok(-3.2)));
+        assert_eq!((metres("2.5cm"), metres("400µm")), (Ok(0.025), metres("0.4mm")));
+        assert_eq!("-30deg".parse(), Ok(Angle { degrees: -30.0 }));
+        for wrong in ["", "5", "mm", "1e3mm", "--1m", "1-m", "3.m.m", "5deg"] {
+            assert!(metres(wrong).is_err(), "{wrong}");
+        }
+        assert!("5".parse::<Angle>().is_err() && "5rad".parse::<Angle>().is_err());
     }
 
     #[test]

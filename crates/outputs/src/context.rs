@@ -3,6 +3,7 @@
 use evforge_core::counter::CounterInfo;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::time::Clock;
 use std::fmt;
@@ -33,6 +34,8 @@ pub struct OutputContext {
     pub instrument: String,
     /// The pixels.
     pub geometry: LogicalGeometry,
+    /// Where the pixels are; none if the configuration does not say.
+    pub placement: Option<Placement>,
     /// The configured train of pulses.
     pub train: PulseTrain,
     /// True if the readout reports the pulses, and with them the date.

@@ -94,14 +94,18 @@ impl OutputPlans {
         if self.files[2].is_some() {
             outputs.push(("samples".to_owned(), OutputCounters::infos().to_vec()));
         }
+        let ledger = evforge_pipeline::ledger_at_start(detector.as_ref());
+        let monitors = ledger.beam_monitors.iter().map(|monitor| &*monitor.plan().name);
+        let placement = config.place(detector.geometry(), monitors)?;
         Ok(OutputContext {
             instrument: config.name.clone(),
             geometry: detector.geometry(),
+            placement,
             train: config.pulses,
             tells_pulses: detector.tells_pulses(),
             vetoes: config.vetoes.iter().map(|veto| veto.name.clone()).collect(),
             configuration: config.text.clone(),
-            ledger: evforge_pipeline::ledger_at_start(detector.as_ref()),
+            ledger,
             outputs,
             batch_events: config.input.events_per_batch,
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,

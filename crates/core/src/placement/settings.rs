@@ -1,0 +1,200 @@
+//! The table `[placement]` of a configuration.
+
+use super::offsets::{Arc, GridAxis, Pitch};
+use super::place::{Placement, Trust};
+use super::transformation::{Transformation, TransformationKind};
+use crate::geometry::LogicalGeometry;
+use crate::quantity::{Angle, Length};
+use crate::settings::SettingsError;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The table `[placement]`: the spacing of pixels, and where panels, source and beam monitors stand.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlacementSettings {
+    /// Between columns, rows and (with depth) layers.
+    pub pitch: Vec<Length>,
+    /// How far the figures can be trusted.
+    pub figures: Trust,
+    /// Where they are from.
+    #[serde(default)]
+    pub note: String,
+    /// From the source to the sample.
+    pub source_distance: Option<Length>,
+    /// Places of beam monitors along the beam, from the sample.
+    #[serde(default)]
+    pub monitors: BTreeMap<String, Length>,
+    /// Blocks on an arc around the sample.
+    pub arc: Option<ArcSettings>,
+    /// The place of each panel.
+    #[serde(default)]
+    pub panel: Vec<PanelSettings>,
+}
+
+/// `[placement.arc]`
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArcSettings {
+    /// `"rows"` or `"columns"`.
+    pub along: GridAxis,
+    /// How many of them a block has.
+    pub size: u32,
+    /// Angle between neighbouring blocks.
+    pub step: Angle,
+    /// Angle between the surface of a block and the line to the sample; 90 degrees without it.
+    pub inclination: Option<Angle>,
+}
+
+/// `[[placement.panel]]`
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PanelSettings {
+    /// From the sample.
+    pub distance: Length,
+    /// Sideways, about the sample.
+    #[serde(default)]
+    pub angle: Angle,
+    /// Upwards, about the sample.
+    #[serde(default)]
+    pub elevation: Angle,
+    /// The centre of the panel, moved by this in x, y and z.
+    #[serde(default)]
+    pub offset: [Length; 3],
+    /// About the panel's own x, y and z.
+    #[serde(default)]
+    pub rotation: [Angle; 3],
+}
+
+/// Distances beyond this are mistakes: no instrument is a hundred kilometres long.
+const LONGEST: f64 = 1e5;
+
+impl PlacementSettings {
+    /// Checks the settings against the grid of pixels.
+    ///
+    /// # Errors
+    /// The first key that makes no sense, within `placement`.
+    pub fn place(&self, geometry: LogicalGeometry) -> Result<Placement, SettingsError> {
+        self.check(geometry).map_err(|error| error.within("placement"))
+    }
+
+    fn check(&self, geometry: LogicalGeometry) -> Result<Placement, SettingsError> {
+        let directions = if geometry.nz() > 1 { 3 } else { 2 };
+        if self.pitch.len() != directions {
+            let wanted = if directions == 3 { "columns, rows and layers" } else { "columns and rows" };
+            let found = self.pitch.len();
+            return SettingsError::refuse(
+                "pitch",
+                format!("{found} lengths, expected {directions}: the spacing of {wanted}"),
+            );
+        }
+        if self.pitch.iter().any(|pitch| pitch.metres <= 0.0) {
+            return SettingsError::refuse("pitch", "the spacing of pixels must be greater than 0");
+        }
+        let metres: Vec<f64> = self.pitch.iter().map(|pitch| pitch.metres).collect();
+        let source_distance = self.source_distance.map(|distance| distance.metres);
+        if source_distance.is_some_and(|distance| distance <= 0.0) {
+            return SettingsError::refuse(
+                "source_distance",
+                "the distance from the source to the sample must be greater than 0",
+            );
+        }
+        let panels = geometry.panels() as usize;
+        if !self.panel.is_empty() && self.panel.len() != panels {
+            let found = self.panel.len();
+            let tables = if panels == 1 { "one table" } else { "a table for each panel" };
+            return SettingsError::refuse(
+                "panel",
+                format!(
+                    "{found} tables [[placement.panel]], but the geometry has {panels}: expected {tables}"
+                ),
+            );
+        }
+        if let Some(index) = self.panel.iter().position(|panel| panel.distance.metres < 0.0) {
+            let problem =
+                "must not be less than 0: to place a panel before the sample, use angle = \"180deg\"";
+            return SettingsError::refuse(format!("panel[{index}].distance"), problem);
+        }
+        let lengths = self.pitch.iter().chain(&self.source_distance).chain(self.monitors.values());
+        let of_panels = self.panel.iter().flat_map(|panel| panel.offset.iter().chain([&panel.distance]));
+        if let Some(far) = lengths.chain(of_panels).find(|length| length.metres.abs() > LONGEST) {
+            return SettingsError::refuse(
+                "",
+                format!("a length of {} m is beyond any instrument", far.metres),
+            );
+        }
+        Ok(Placement {
+            geometry,
+            pitch: Pitch { x: metres[0], y: metres[1], z: metres.get(2).copied().unwrap_or(metres[0]) },
+            trust: self.figures,
+            note: self.note.clone(),
+            source_distance,
+            monitors: self.monitors.iter().map(|(name, at)| (name.clone(), at.metres)).collect(),
+            arc: self.arc.map(|arc| self.arc(arc, geometry)).transpose()?,
+            panels: self.panel.iter().map(PanelSettings::steps).collect(),
+        })
+    }
+
+    fn arc(&self, arc: ArcSettings, geometry: LogicalGeometry) -> Result<Arc, SettingsError> {
+        if arc.along == GridAxis::Layer {
+            return SettingsError::refuse("arc.along", "expected \"rows\" or \"columns\"");
+        }
+        let length = arc.along.length(&geometry);
+        if arc.size == 0 || !length.is_multiple_of(arc.size) {
+            let name = arc.along.name();
+            return SettingsError::refuse(
+                "arc.size",
+                format!("{} {name}s per block do not divide the {length} {name}s of a panel", arc.size),
+            );
+        }
+        let [panel] = self.panel.as_slice() else {
+            return SettingsError::refuse(
+                "arc",
+                "needs one table [[placement.panel]] with the distance from the sample to each block",
+            );
+        };
+        if panel.distance.metres == 0.0 {
+            return SettingsError::refuse("panel[0].distance", "an arc around the sample needs a radius");
+        }
+        let inclination = arc.inclination.map_or(90.0, |angle| angle.degrees);
+        Ok(Arc {
+            along: arc.along,
+            size: arc.size,
+            step: arc.step.degrees,
+            inclination,
+            radius: panel.distance.metres,
+        })
+    }
+}
+
+impl PanelSettings {
+    /// The steps from the panel to the sample; those that do nothing are left out, but for the distance.
+    fn steps(&self) -> Vec<Transformation> {
+        const AXES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        const DOWN: [f64; 3] = [-1.0, 0.0, 0.0];
+        let turn = |name, angle: Angle, axis| Transformation {
+            name,
+            kind: TransformationKind::Rotation,
+            amount: angle.degrees,
+            axis,
+        };
+        let mut steps: Vec<Transformation> = ["rotation_x", "rotation_y", "rotation_z"]
+            .into_iter()
+            .zip(self.rotation)
+            .zip(AXES)
+            .map(|((name, angle), axis)| turn(name, angle, axis))
+            .collect();
+        let offset = self.offset.map(|length| length.metres);
+        let length = offset.iter().map(|part| part * part).sum::<f64>().sqrt();
+        let axis = if length > 0.0 { offset.map(|part| part / length) } else { AXES[2] };
+        let translation = TransformationKind::Translation;
+        steps.push(Transformation { name: "offset", kind: translation, amount: length, axis });
+        // About -x: y comes from z if the angle is greater than 0.
+        let swings = [turn("elevation", self.elevation, DOWN), turn("angle", self.angle, AXES[1])];
+        steps.retain(|step| step.amount != 0.0);
+        let amount = self.distance.metres;
+        steps.push(Transformation { name: "distance", kind: translation, amount, axis: AXES[2] });
+        steps.extend(swings.into_iter().filter(|step| step.amount != 0.0));
+        steps
+    }
+}
