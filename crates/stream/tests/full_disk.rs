@@ -172,7 +172,7 @@ fn check_with_python(path: &Path, events: Range<u64>, rows: u64, state: &str, te
     let mut pulses: Vec<u64> = all.iter().map(|event| event.time_ns / 100_000_000 * 100_000_000).collect();
     pulses.dedup();
     let expected = json!({
-        "shape": [6, 8], "pitch": [1e-3, 1e-3], "detector": "detector",
+        "shape": [6, 8], "pitch": null, "detector": "detector",
         "times": all.iter().map(|event| event.time_ns).collect::<Vec<_>>(),
         "pixels": all.iter().map(|event| event.pixel_id).collect::<Vec<_>>(),
         "pulses": pulses, "ledger": {"packets_sent": vec![-1; rows as usize], "unaccounted": vec![0; rows as usize]}, "live_time": Value::Array(Vec::new()), "state": state,

@@ -71,21 +71,70 @@ fn the_pixel_grid_has_as_many_dimensions_as_the_detector() {
         let [nx, ny, nz, panels] = sides;
         let path = folder.path().join(format!("{}.nxs", shape.len() * 10 + shape[0]));
         let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
-        let mut writer = Run::begin(&NexusOptions::new(&path, "demo", geometry)).unwrap();
+        let mut options = NexusOptions::new(&path, "demo", geometry);
+        let pitch = &["1mm", "2mm", "3mm"][..if nz > 1 { 3 } else { 2 }];
+        options.placement = common::placement(geometry, pitch, "2m");
+        let mut writer = Run::begin(&options).unwrap();
         writer.finish(&DetectorLedger::default()).unwrap();
         let file = File::open(&path).unwrap();
         let detector = file.group("/entry/instrument/detector").unwrap();
-        for name in ["detector_number", "x_pixel_offset", "y_pixel_offset"] {
-            assert_eq!(detector.dataset(name).unwrap().shape(), shape, "{name}");
-        }
+        assert_eq!(detector.dataset("detector_number").unwrap().shape(), shape);
         let numbers = read::<i32>(&detector, "detector_number");
-        let (x, y) = (read::<f64>(&detector, "x_pixel_offset"), read::<f64>(&detector, "y_pixel_offset"));
-        for (index, &number) in numbers.iter().enumerate() {
-            let at = geometry.coordinates(number as u32).unwrap();
-            assert!((x[index] - (f64::from(at.x) - 1.5) * 1e-3).abs() < 1e-12);
-            assert!((y[index] - (f64::from(at.y) - 1.0) * 1e-3).abs() < 1e-12);
+        assert!(numbers.iter().copied().eq(1..=geometry.pixel_count() as i32));
+        for (name, axis, expected) in [
+            ("x_pixel_offset", shape.len() - 1, vec![-1.5e-3, -0.5e-3, 0.5e-3, 1.5e-3]),
+            ("y_pixel_offset", shape.len() - 2, vec![-2e-3, 0.0, 2e-3]),
+        ] {
+            let offsets = read::<f64>(&detector, name);
+            assert_eq!(offsets.len(), expected.len(), "{name}: a value for each column or row");
+            assert!(offsets.iter().zip(&expected).all(|(offset, value)| (offset - value).abs() < 1e-12));
+            let indices = detector.attr(&format!("{name}_indices")).unwrap().read_raw::<i32>().unwrap();
+            assert_eq!(indices, [axis as i32]);
         }
+        // Panels whose places are not known are nowhere.
+        assert_eq!(detector.dataset("depends_on").is_ok(), panels == 1);
     }
+}
+
+#[test]
+fn what_is_not_known_of_a_place_is_not_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    let file = File::open(&path).unwrap();
+    let instrument = file.group("/entry/instrument").unwrap();
+    for name in ["x_pixel_offset", "y_pixel_offset", "depends_on", "description"] {
+        assert!(instrument.dataset(&format!("detector/{name}")).is_err(), "{name}");
+    }
+    assert!(instrument.group("detector/pixel_shape").is_err());
+    assert!(instrument.dataset("source/depends_on").is_err());
+}
+
+#[test]
+fn panels_that_are_placed_have_groups_of_their_own_with_their_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let geometry = LogicalGeometry::new(3, 2, 1, 2).unwrap();
+    let mut options = NexusOptions::new(&path, "demo", geometry);
+    options.placement = common::two_panels(geometry);
+    let mut writer = Run::begin(&options).unwrap();
+    writer.take(&batch(&[(1, 1), (2, 7), (3, 12), (4, 6), (5, 0)])).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    let file = File::open(&path).unwrap();
+    for (panel, numbers, events, first) in
+        [(0, 1..=6, [1, 6], "distance"), (1, 7..=12, [7, 12], "rotation_z")]
+    {
+        let detector = file.group(&format!("/entry/instrument/detector_{panel}")).unwrap();
+        assert!(read::<i32>(&detector, "detector_number").into_iter().eq(numbers));
+        let group = detector.group(&format!("detector_{panel}_events")).unwrap();
+        assert_eq!(read::<i32>(&group, "event_id"), events);
+        let path = format!("{}/transformations/{first}", detector.name());
+        assert_eq!(common::text(&file, &format!("{}/depends_on", detector.name())), path);
+    }
+    let report: serde_json::Value =
+        serde_json::from_str(&common::text(&file, "/entry/recording/report")).unwrap();
+    assert_eq!(report["file"]["events_outside_monitors"], 1, "the event without a pixel is in no panel");
 }
 
 #[test]
@@ -94,7 +143,7 @@ fn marks_of_vetoes_stand_beside_the_events_and_layers_have_a_depth() {
     let path = folder.path().join("run.nxs");
     let mut options = flat_options(&path);
     options.geometry = LogicalGeometry::new(3, 2, 4, 1).unwrap();
-    options.pitch_z = 0.5;
+    options.placement = common::placement(options.geometry, &["1mm", "1mm", "500mm"], "2m");
     options.vetoes = vec!["prompt pulse".into(), "shutter".into()];
     let veto = |name: &str, from| Veto { name: name.into(), range: VetoRange::TimeOfFlight(from, from + 1) };
     let settings = PulseStageSettings {
@@ -111,8 +160,7 @@ fn marks_of_vetoes_stand_beside_the_events_and_layers_have_a_depth() {
     let detector = file.group("/entry/instrument/detector").unwrap();
     let numbers = detector.dataset("detector_number").unwrap();
     assert_eq!(numbers.shape(), [4, 2, 3]);
-    let depths = detector.dataset("z_pixel_offset").unwrap().read_raw::<f64>().unwrap();
-    assert_eq!((depths[0], depths[5], depths[6], depths[23]), (-0.75, -0.75, -0.25, 0.75));
+    assert_eq!(read::<f64>(&detector, "z_pixel_offset"), [-0.75, -0.25, 0.25, 0.75]);
 }
 
 #[test]
@@ -180,7 +228,6 @@ fn options_that_make_no_sense_are_refused_by_name() {
     };
     assert!(refusal(&|o| o.detector = "a/b".into()).contains("`a/b`"));
     assert!(refusal(&|o| o.title = "a\0b".into()).contains("zero byte"));
-    assert!(refusal(&|o| o.pitch_x = 0.0).contains("pitch in x"));
     assert!(refusal(&|o| o.compression = Compression::Deflate(10)).contains("level 10"));
     let output = |id: &str| (id.to_owned(), Vec::new());
     assert!(refusal(&|o| o.outputs = vec![output("a/b")]).contains("`a/b` cannot be the id"));

@@ -94,7 +94,8 @@ fn h5py_and_scippnexus_see_what_was_written() {
         options.detector = "banana".into();
         options.title = "Bananen: ½ reif".into();
         options.configuration = "[detector]\nname = \"banana\"\n".into();
-        (options.pitch_x, options.pitch_y, options.sample_distance) = (2e-3, 3e-3, 4.5);
+        let pitch = &["2mm", "3mm", "5mm"][..if geometry.nz() > 1 { 3 } else { 2 }];
+        options.placement = common::placement(geometry, pitch, "4.5m");
         options.compression = compression;
         let events = events(geometry.pixel_count());
         let mut writer = Run::fed_by(Feed::anchored(PulseTrain::ess(), ANCHOR, events[0].0), &options);
@@ -154,7 +155,7 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut options = NexusOptions::new(&path, "demo", LogicalGeometry::flat(8, 6).unwrap());
-    (options.pitch_x, options.pitch_y) = (2e-3, 3e-3);
+    options.placement = common::placement(options.geometry, &["2mm", "3mm"], "4.5m");
     options.pulse_origin = PulseOrigin::Readout;
     let mut writer = Run::begin(&options).unwrap();
     let (mut pulses, mut times, mut pixels) = (Vec::new(), Vec::new(), Vec::new());

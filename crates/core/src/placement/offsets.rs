@@ -79,7 +79,7 @@ pub struct Arc {
 /// value for each place along these axes, and not one for each pixel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offsets {
-    /// The axes along which they change, the slowest first; none if all are 0.
+    /// The axes along which they change, the slowest first; none for the depth of a flat detector.
     pub axes: Vec<GridAxis>,
     /// Length of each of these axes.
     pub shape: Vec<usize>,
@@ -89,8 +89,9 @@ pub struct Offsets {
 
 impl Offsets {
     fn along(axes: &[GridAxis], geometry: &LogicalGeometry, value: impl Fn(Coordinates) -> f64) -> Self {
-        // Axes of length 1 add nothing.
-        let axes: Vec<GridAxis> = axes.iter().copied().filter(|axis| axis.length(geometry) > 1).collect();
+        // A flat detector has no layers, but always rows and columns.
+        let is_there = |axis: &GridAxis| *axis != GridAxis::Layer || geometry.nz() > 1;
+        let axes: Vec<GridAxis> = axes.iter().copied().filter(is_there).collect();
         let shape: Vec<usize> = axes.iter().map(|axis| axis.length(geometry) as usize).collect();
         let values = (0..shape.iter().product::<usize>())
             .map(|index| {

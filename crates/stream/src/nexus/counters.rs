@@ -8,7 +8,7 @@ evforge_core::counters! {
         events: Information, Events, "Events put into the file.";
         events_outside_epoch: Information, Events, "Events not written because their time cannot be expressed in nanoseconds since 1970.";
         events_outside_pulse: Information, Events, "Events not written because they lie before the pulse that the readout gave them, or more than 2.147 s behind it.";
-        events_outside_monitors: Information, Events, "Events not written because their pixel belongs to none of the beam monitors with events.";
+        events_outside_monitors: Information, Events, "Events not written because their pixel belongs to no group of the file: neither to a panel nor to a beam monitor with events.";
         events_lost: Information, Events, "Events that were in a file and are not any more: it was damaged, and could not be brought back to its last commit.";
         events_without_pixel: Information, Events, "Events written whose pixel id is not one of the detector's.";
         pulses: Information, Times, "Pulse records put into the file, with and without events.";

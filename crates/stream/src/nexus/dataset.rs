@@ -1,6 +1,7 @@
 //! Groups and datasets as the files have many of.
 
 use hdf5_metno::dataset::AllocTime;
+use hdf5_metno::filters::Filter;
 use hdf5_metno::{Dataset, Group, H5Type, Location, Result};
 
 use super::text::set_attribute;
@@ -41,6 +42,27 @@ pub(crate) fn write_grid<T: H5Type>(
     values: &[T],
 ) -> Result<Dataset> {
     let dataset = group.new_dataset_builder().empty::<T>().shape(shape).create(name)?;
+    dataset.write_raw(values)?;
+    Ok(dataset)
+}
+
+/// As [`write_grid`], compressed: for arrays with a value for each pixel.
+pub(crate) fn write_compressed<T: H5Type>(
+    group: &Group,
+    name: &str,
+    shape: &[usize],
+    values: &[T],
+) -> Result<Dataset> {
+    /// Values per chunk at most: all of them in one chunk would have to be unpacked to read one.
+    const CHUNK: usize = 256 << 10;
+    let mut chunk = shape.to_vec();
+    for axis in 0..chunk.len() {
+        let behind: usize = chunk[axis + 1..].iter().product();
+        chunk[axis] = chunk[axis].min((CHUNK / behind.max(1)).max(1));
+    }
+    let filters = [Filter::Shuffle, Filter::Deflate(1)];
+    let builder = group.new_dataset_builder().set_filters(&filters).chunk(chunk).empty::<T>();
+    let dataset = builder.shape(shape).create(name)?;
     dataset.write_raw(values)?;
     Ok(dataset)
 }

@@ -8,6 +8,7 @@ use hdf5_metno::{Dataset, Group, Result};
 
 use super::column::{Column, cache_of};
 use super::dataset::{class, mark_as_time, scalar};
+use super::detector_groups::number_of_detectors;
 use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
 
@@ -194,7 +195,7 @@ fn id(pixel: PixelId) -> i32 {
 /// Memory at most of the groups that `options` ask for, if `events` events and `pulses` pulse records wait: what waits,
 /// and what HDF5 keeps of each array.
 pub(crate) fn memory_bound(options: &NexusOptions, events: usize, pulses: usize) -> usize {
-    let groups = options.beam_monitors.len().max(1);
+    let groups = (options.beam_monitors.len() + number_of_detectors(options)).max(1);
     let veto = usize::from(!options.vetoes.is_empty());
     let chunk = (options.chunk_events / groups).max(FEWEST_CHUNK_EVENTS);
     let caches = groups * (2 * cache_of::<i32>(chunk) + veto * cache_of::<u8>(chunk));

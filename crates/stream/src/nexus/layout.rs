@@ -6,9 +6,10 @@
 
 use evforge_core::counter::CounterInfo;
 use evforge_core::pulsed::Calendar;
-use hdf5_metno::{Dataset, File, Group, Result};
+use hdf5_metno::{Dataset, File, Result};
 
-use super::dataset::{class, preallocated, scalar, write_grid};
+use super::dataset::{class, preallocated, scalar};
+use super::detector_groups::{bytes_of_detectors, create_detectors, number_of_detectors};
 use super::event_group::{EventGroups, EventPlace};
 use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
@@ -16,6 +17,7 @@ use super::monitor_group::{MonitorGroup, events_name, has_events};
 use super::options::NexusOptions;
 use super::series::{LedgerSeries, series_bound};
 use super::text::{create_text, set_attribute};
+use super::transformations::{along_the_beam, write_chain};
 
 /// Begins the root attribute `creator` of every file that evforge writes.
 pub(crate) const CREATOR: &str = "evforge";
@@ -92,25 +94,30 @@ impl Layout {
         create_text(&instrument, "name", &options.instrument, 0)?;
         let source = class(&instrument, "source", "NXsource")?;
         create_text(&source, "probe", "neutron", 0)?;
+        let placement = options.placement.as_ref();
+        if let Some(distance) = placement.and_then(|placement| placement.source_distance) {
+            write_chain(&source, &[along_the_beam(-distance)])?;
+        }
 
         let mut monitors = Vec::with_capacity(options.beam_monitors.len());
         for (index, plan) in options.beam_monitors.iter().enumerate() {
-            monitors.push(MonitorGroup::create(&entry, index + 1, plan)?);
+            let place = placement.and_then(|placement| placement.monitors.get(&plan.name));
+            monitors.push(MonitorGroup::create(&entry, index + 1, plan, place.copied())?);
         }
         let with_events = options.beam_monitors.iter().filter(|plan| has_events(plan));
         let of_monitors: Vec<EventPlace<'_>> = with_events
             .map(|plan| EventPlace { parent: &entry, name: events_name(plan), pixels: Some(plan.pixels()) })
             .collect();
-        let detector;
-        let mut places = Vec::with_capacity(1 + of_monitors.len());
-        if options.has_detector() {
-            detector = class(&instrument, &options.detector, "NXdetector")?;
-            create_detector(&detector, options)?;
-            let pixels = (!of_monitors.is_empty()).then(|| 1..options.geometry.pixel_count() + 1);
+        let detectors =
+            if options.has_detector() { create_detectors(&instrument, options)? } else { Vec::new() };
+        let mut places = Vec::with_capacity(detectors.len() + of_monitors.len());
+        for detector in &detectors {
+            // A group that gets all events gets those without a pixel as well.
+            let all = (!of_monitors.is_empty()).then(|| 1..options.geometry.pixel_count() + 1);
             places.push(EventPlace {
-                parent: &detector,
-                name: format!("{}_events", options.detector),
-                pixels,
+                parent: &detector.group,
+                name: detector.events.clone(),
+                pixels: detector.pixels.clone().or(all),
             });
         }
         places.extend(of_monitors);
@@ -157,9 +164,9 @@ const BETWEEN: u64 = 128 << 10;
 pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
     /// A group or dataset with its attributes.
     const OBJECT: u64 = 2048;
-    let pixels = u64::from(options.geometry.pixel_count());
-    let grids = 2 + u64::from(options.geometry.nz() > 1);
-    let detector = if options.has_detector() { pixels * (4 + 8 * grids) } else { 0 };
+    let detector = if options.has_detector() { bytes_of_detectors(options) } else { 0 };
+    // A group of a detector has up to 40 objects: axes, offsets, a shape, steps to the sample, arrays of events.
+    let objects = 64 + 40 * number_of_detectors(options) as u64;
     let texts = [&options.title, &options.instrument, &options.configuration].map(|text| text.len());
     let vetoes: usize = options.vetoes.iter().map(String::len).sum();
     let help = |infos: &[CounterInfo]| infos.iter().map(|info| info.help.len()).sum::<usize>();
@@ -168,66 +175,10 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
         options.beam_monitors.iter().map(|plan| 24 * OBJECT + 16 * plan.histogram.bins() as u64 + 8).sum();
     let series = (series_bound(options) + options.outputs.len()) as u64;
     BETWEEN
-        + 64 * OBJECT
+        + objects * OBJECT
         + detector
         + (texts.iter().sum::<usize>() + vetoes + 2 * helps + options.report_space) as u64
         + monitors
         // An NXlog is a group and an array.
         + series * 2 * OBJECT
-}
-
-/// Pixel ids, positions and shape of the pixels, and the place of the detector.
-fn create_detector(detector: &Group, options: &NexusOptions) -> Result<()> {
-    let geometry = &options.geometry;
-    let [nx, ny, nz, panels] =
-        [geometry.nx(), geometry.ny(), geometry.nz(), geometry.panels()].map(|side| side as usize);
-    // Rows and columns always, layers and panels where there are several.
-    let shape: Vec<usize> = match (panels > 1, nz > 1) {
-        (false, false) => vec![ny, nx],
-        (false, true) => vec![nz, ny, nx],
-        (true, false) => vec![panels, ny, nx],
-        (true, true) => vec![panels, nz, ny, nx],
-    };
-    let pixels = geometry.pixel_count();
-    let numbers: Vec<i32> = (1..=pixels as i32).collect();
-    write_grid(detector, "detector_number", &shape, &numbers)?;
-
-    let offsets = |side: usize, pitch: f64| -> Vec<f64> {
-        (0..side).map(|at| (at as f64 - (side as f64 - 1.0) / 2.0) * pitch).collect()
-    };
-    let (columns, rows) = (offsets(nx, options.pitch_x), offsets(ny, options.pitch_y));
-    let x: Vec<f64> = (0..pixels as usize).map(|index| columns[index % nx]).collect();
-    let y: Vec<f64> = (0..pixels as usize).map(|index| rows[index / nx % ny]).collect();
-    for (name, values) in [("x_pixel_offset", &x), ("y_pixel_offset", &y)] {
-        // 64 bits: Mantid refuses 32 (streaming-and-nexus.md, section 5).
-        let grid = write_grid(detector, name, &shape, values)?;
-        set_attribute(&grid, "units", "m")?;
-    }
-
-    if nz > 1 {
-        let layers = offsets(nz, options.pitch_z);
-        let z: Vec<f64> = (0..pixels as usize).map(|index| layers[index / (nx * ny) % nz]).collect();
-        let grid = write_grid(detector, "z_pixel_offset", &shape, &z)?;
-        set_attribute(&grid, "units", "m")?;
-    }
-
-    // Every pixel is a rectangle: Mantid wants a shape, scippnexus reads it.
-    let pixel = class(detector, "pixel_shape", "NXoff_geometry")?;
-    let (half_x, half_y) = (options.pitch_x as f32 / 2.0, options.pitch_y as f32 / 2.0);
-    let corners = [(-half_x, -half_y), (half_x, -half_y), (half_x, half_y), (-half_x, half_y)];
-    let vertices: Vec<f32> = corners.iter().flat_map(|&(x, y)| [x, y, 0.0]).collect();
-    let vertices = write_grid(&pixel, "vertices", &[4, 3], &vertices)?;
-    set_attribute(&vertices, "units", "m")?;
-    write_grid(&pixel, "winding_order", &[4], &[0_i32, 1, 2, 3])?;
-    write_grid(&pixel, "faces", &[1], &[0_i32])?;
-
-    let transformations = class(detector, "transformations", "NXtransformations")?;
-    let location = scalar(&transformations, "location", options.sample_distance)?;
-    set_attribute(&location, "units", "m")?;
-    set_attribute(&location, "transformation_type", "translation")?;
-    set_attribute(&location, "depends_on", ".")?;
-    location.new_attr::<f64>().shape(3).create("vector")?.write_raw(&[0.0_f64, 0.0, 1.0])?;
-    let path = format!("/entry/instrument/{}/transformations/location", options.detector);
-    create_text(detector, "depends_on", &path, 0)?;
-    Ok(())
 }

@@ -19,15 +19,20 @@
 //!   ├ sample                        NXsample    the origin of the coordinates
 //!   ├ instrument                    NXinstrument
 //!   │ ├ name                        text
-//!   │ ├ source                      NXsource
-//!   │ └ <detector>                  NXdetector
-//!   │   ├ detector_number           i32 [y, x]  pixel ids from 1; [z, y, x] with layers, [panel, y, x] with
-//!   │   │                                       panels, [panel, z, y, x] with both
-//!   │   ├ x_pixel_offset            f64 m       same shape; the centre of a panel is 0
-//!   │   ├ y_pixel_offset            f64 m
-//!   │   ├ pixel_shape               NXoff_geometry   a rectangle of pitch x by pitch y
-//!   │   ├ depends_on                text        the path of transformations/location
-//!   │   ├ transformations/location  f64 m       along the beam, from the sample
+//!   │ ├ source                      NXsource    probe
+//!   │ │ ├ depends_on                text        with transformations/location, if the distance is known
+//!   │ └ <detector>                  NXdetector  <detector>_0, <detector>_1 … where panels are placed each on its own
+//!   │   ├ detector_number           i32 [row, column]  pixel ids from 1; [layer, row, column] with depth; with [panel, …]
+//!   │   │                                       in front where several panels share the group
+//!   │   ├ panel, layer, row, column i32         0, 1, 2 … along each axis of detector_number (attributes axes, …_indices)
+//!   │   ├ x_pixel_offset            f64 m [column]  with a placement; from the centre of the panel. With blades or vessels
+//!   │   ├ y_pixel_offset            f64 m [row]     on an arc along the axes that it depends on, as its indices say
+//!   │   ├ z_pixel_offset            f64 m [layer]   with depth or on an arc
+//!   │   ├ description               text        where pitch and place are from, and whether they are real
+//!   │   ├ pixel_shape               NXoff_geometry   a rectangle of pitch x by pitch y; not on an arc
+//!   │   ├ depends_on                text        the first step to the sample, if the place of the panel is known
+//!   │   ├ transformations           NXtransformations  rotation_x … offset, distance, elevation, angle: in this order,
+//!   │   │                                       those that do something ([`evforge_core::placement`])
 //!   │   └ <detector>_events         NXevent_data
 //!   │     ├ event_id                i32 [event]
 //!   │     ├ event_time_offset       i32 ns [event]   since the pulse
@@ -72,6 +77,7 @@
 //!   │ ├ detector_id                 i32         first pixel id; less than 0 for a monitor without pixels
 //!   │ ├ columns, rows               i32         only of event_2d: id = detector_id + row * columns + column
 //!   │ ├ integral                    i64         sum of data
+//!   │ ├ depends_on                  text        with transformations/location along the beam, if the place is known
 //!   │ ├ below_range, above_range    i64         what lies outside the bins
 //!   │ └ readouts, pulses            i64         how many there were
 //!   └ <monitor>_events              NXevent_data   of monitors with single events; arrays as above. The pulses are the
@@ -159,6 +165,7 @@
 mod column;
 mod counters;
 mod dataset;
+mod detector_groups;
 mod diversion;
 mod error;
 mod event_group;
@@ -185,6 +192,7 @@ mod settings;
 mod space;
 mod superblock;
 mod text;
+mod transformations;
 mod writer;
 
 pub use counters::NexusCounters;

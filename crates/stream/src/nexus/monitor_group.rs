@@ -9,6 +9,7 @@ use hdf5_metno::{Dataset, Group, Result};
 
 use super::dataset::{class, preallocated, scalar};
 use super::text::{create_text, set_attribute, set_list_attribute};
+use super::transformations::{along_the_beam, write_chain};
 
 /// The group of one beam monitor.
 #[derive(Debug)]
@@ -35,9 +36,18 @@ pub(crate) fn has_events(plan: &BeamMonitorPlan) -> bool {
 }
 
 impl MonitorGroup {
-    /// Creates the group of the monitor with this number, from 1, in the entry.
-    pub(crate) fn create(entry: &Group, number: usize, plan: &BeamMonitorPlan) -> Result<Self> {
+    /// Creates the group of the monitor with this number, from 1, in the entry. `place` is where it stands along the beam,
+    /// in metres from the sample.
+    pub(crate) fn create(
+        entry: &Group,
+        number: usize,
+        plan: &BeamMonitorPlan,
+        place: Option<f64>,
+    ) -> Result<Self> {
         let group = class(entry, &plan.name, "NXmonitor")?;
+        if let Some(metres) = place {
+            write_chain(&group, &[along_the_beam(metres)])?;
+        }
         set_attribute(&group, "signal", "data")?;
         // A list of one, as the manual has it: scippnexus takes a single text for a list of letters.
         set_list_attribute(&group, "axes", &["time_of_flight"])?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::placement::Placement;
 
 use super::error::NexusError;
 use super::monitor_group::events_name;
@@ -74,14 +75,8 @@ pub struct NexusOptions {
     pub detector: String,
     /// The grid of pixels, at most `i32::MAX` of them.
     pub geometry: LogicalGeometry,
-    /// Distance between the centres of neighbouring columns, in metres; greater than 0.
-    pub pitch_x: f64,
-    /// Distance between the centres of neighbouring rows, in metres; greater than 0.
-    pub pitch_y: f64,
-    /// Distance between the centres of neighbouring layers, in metres; greater than 0.
-    pub pitch_z: f64,
-    /// Distance from the sample to the detector along the beam, in metres. 0 by default.
-    pub sample_distance: f64,
+    /// Where the pixels are; none if that is not known: the file then has no positions.
+    pub placement: Option<Placement>,
     /// Where the pulses come from, for the reader of the file. It is the readout in any case if the first batch has pulses
     /// that the readout reported.
     pub pulse_origin: PulseOrigin,
@@ -110,7 +105,7 @@ pub struct NexusOptions {
 }
 
 impl NexusOptions {
-    /// Options with defaults for all that has one. The pitch is 1 mm in all directions.
+    /// Options with defaults for all that has one.
     pub fn new(path: impl Into<PathBuf>, instrument: impl Into<String>, geometry: LogicalGeometry) -> Self {
         Self {
             path: path.into(),
@@ -119,10 +114,7 @@ impl NexusOptions {
             instrument: instrument.into(),
             detector: "detector".to_owned(),
             geometry,
-            pitch_x: 1e-3,
-            pitch_y: 1e-3,
-            pitch_z: 1e-3,
-            sample_distance: 0.0,
+            placement: None,
             pulse_origin: PulseOrigin::default(),
             beam_monitors: Vec::new(),
             vetoes: Vec::new(),
@@ -175,7 +167,7 @@ impl NexusOptions {
                 self.detector
             ));
         }
-        if self.detector == "name" || self.detector == "source" {
+        if ["name", "source"].contains(&&*self.detector) {
             return complain(format!(
                 "`{}` cannot be the name of a detector: NXinstrument has a member of that name",
                 self.detector
@@ -195,19 +187,6 @@ impl NexusOptions {
         }
         self.check_beam_monitors()?;
         self.check_outputs()?;
-        for (name, pitch) in [("x", self.pitch_x), ("y", self.pitch_y), ("z", self.pitch_z)] {
-            if !(pitch.is_finite() && pitch > 0.0) {
-                return complain(format!(
-                    "the pixel pitch in {name} is {pitch} m; it must be greater than 0"
-                ));
-            }
-        }
-        if !self.sample_distance.is_finite() {
-            return complain(format!(
-                "the sample distance is {} m, which is no number",
-                self.sample_distance
-            ));
-        }
         if self.chunk_events < 1024 {
             return complain(format!("chunks of {} events are too small: at least 1024", self.chunk_events));
         }

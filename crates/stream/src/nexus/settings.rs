@@ -79,6 +79,7 @@ impl NexusSettings {
             } else {
                 PulseOrigin::ConfiguredTrain
             },
+            placement: context.placement.clone(),
             vetoes: context.vetoes.clone(),
             configuration: context.configuration.clone(),
             flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::TimeSpan::to_std),

@@ -1,6 +1,7 @@
 //! What the tests of this crate share. Each test program uses a part of it.
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
+use evforge_core::placement::{PanelSettings, Placement, PlacementSettings, Trust};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{Calendar, CalendarRule, PulseStage, PulseStageSettings, PulsedBatch};
+use evforge_core::quantity::{Angle, Length};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_stream::nexus::{NexusError, NexusOptions, NexusWriter};
@@ -22,6 +25,45 @@ pub(crate) fn flat_options(path: &Path) -> NexusOptions {
     let mut options = NexusOptions::new(path, "demo", LogicalGeometry::flat(8, 6).unwrap());
     options.flush_interval = Duration::from_secs(3600);
     options
+}
+
+fn settings(pitch: &[&str], panel: Vec<PanelSettings>) -> PlacementSettings {
+    PlacementSettings {
+        pitch: pitch.iter().map(|text| text.parse().expect("a length")).collect(),
+        figures: Trust::Plausible,
+        note: "made up".into(),
+        source_distance: Some("30m".parse().expect("a length")),
+        monitors: BTreeMap::new(),
+        arc: None,
+        panel,
+    }
+}
+
+fn panel(distance: &str) -> PanelSettings {
+    PanelSettings {
+        distance: distance.parse().expect("a length"),
+        angle: Angle::default(),
+        elevation: Angle::default(),
+        offset: [Length::default(); 3],
+        rotation: [Angle::default(); 3],
+    }
+}
+
+/// Pixels with this pitch; one panel stands at `distance`, several are not placed.
+pub(crate) fn placement(geometry: LogicalGeometry, pitch: &[&str], distance: &str) -> Option<Placement> {
+    let panels = if geometry.panels() == 1 { vec![panel(distance)] } else { Vec::new() };
+    Some(settings(pitch, panels).place(geometry).expect("a placement"))
+}
+
+/// Two panels, the second one turned about its own axis and swung sideways.
+pub(crate) fn two_panels(geometry: LogicalGeometry) -> Option<Placement> {
+    let right_angle = Angle { degrees: 90.0 };
+    let turned = PanelSettings {
+        rotation: [Angle::default(), Angle::default(), right_angle],
+        angle: right_angle,
+        ..panel("2m")
+    };
+    Some(settings(&["1mm", "1mm"], vec![panel("2m"), turned]).place(geometry).expect("a placement"))
 }
 
 pub(crate) fn batch(events: &[(u64, u32)]) -> EventBatch {

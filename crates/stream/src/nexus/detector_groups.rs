@@ -1,0 +1,153 @@
+//! The groups of class NXdetector: pixel ids, where the pixels are, and which events belong to which group.
+//!
+//! Panels that are placed each on its own have a group each; all others share one. Offsets are arrays along the axes on
+//! which they depend, one or two, never one for each pixel: of NMX that would be 26 MB. Nothing is written that is not
+//! known: without `[placement]` a file has pixel ids, and no positions.
+
+use std::ops::Range;
+
+use evforge_core::event::PixelId;
+use evforge_core::placement::{GridAxis, Offsets, Pitch, Placement};
+use hdf5_metno::{Group, Result};
+
+use super::dataset::{class, write_compressed, write_grid};
+use super::options::NexusOptions;
+use super::text::{create_text, set_attribute, set_list_attribute};
+use super::transformations::write_chain;
+
+/// One group of a detector.
+#[derive(Debug)]
+pub(crate) struct DetectorGroup {
+    pub(crate) group: Group,
+    /// What its events are called.
+    pub(crate) events: String,
+    /// The ids of its pixels; none if it is the only one, which gets all events.
+    pub(crate) pixels: Option<Range<PixelId>>,
+}
+
+/// Creates the groups of the detector.
+pub(crate) fn create_detectors(instrument: &Group, options: &NexusOptions) -> Result<Vec<DetectorGroup>> {
+    let panels = options.geometry.panels();
+    if !has_group_for_each_panel(options) {
+        let group = class(instrument, &options.detector, "NXdetector")?;
+        write_detector(&group, options, 0..panels)?;
+        return Ok(vec![DetectorGroup {
+            group,
+            events: format!("{}_events", options.detector),
+            pixels: None,
+        }]);
+    }
+    let size = options.geometry.pixel_count() / panels;
+    let mut groups = Vec::with_capacity(panels as usize);
+    for panel in 0..panels {
+        let name = format!("{}_{panel}", options.detector);
+        let group = class(instrument, &name, "NXdetector")?;
+        write_detector(&group, options, panel..panel + 1)?;
+        let first = panel * size + 1;
+        groups.push(DetectorGroup {
+            group,
+            events: format!("{name}_events"),
+            pixels: Some(first..first + size),
+        });
+    }
+    Ok(groups)
+}
+
+/// Bytes at most of what [`create_detectors`] writes, besides the objects themselves.
+pub(crate) fn bytes_of_detectors(options: &NexusOptions) -> u64 {
+    let geometry = &options.geometry;
+    let groups = if has_group_for_each_panel(options) { u64::from(geometry.panels()) } else { 1 };
+    let offsets = options.placement.as_ref().map_or(0, |placement| {
+        placement.offsets().iter().map(|offsets| 8 * offsets.values.len()).sum::<usize>() as u64
+    });
+    let sides = u64::from(geometry.nx()) + u64::from(geometry.ny()) + u64::from(geometry.nz());
+    u64::from(geometry.pixel_count()) * 4 + groups * (offsets + 4 * sides)
+}
+
+/// How many groups there are.
+pub(crate) fn number_of_detectors(options: &NexusOptions) -> usize {
+    match options.has_detector() {
+        false => 0,
+        true if has_group_for_each_panel(options) => options.geometry.panels() as usize,
+        true => 1,
+    }
+}
+
+fn has_group_for_each_panel(options: &NexusOptions) -> bool {
+    let is_placed = |placement: &Placement| placement.transformations(0).is_some();
+    options.geometry.panels() > 1 && options.placement.as_ref().is_some_and(is_placed)
+}
+
+/// Pixel ids of `panels`, and where the pixels are.
+fn write_detector(detector: &Group, options: &NexusOptions, panels: Range<u32>) -> Result<()> {
+    let geometry = &options.geometry;
+    // Rows and columns always, layers and panels where there are several.
+    let mut axes: Vec<(&str, usize)> = Vec::new();
+    if panels.len() > 1 {
+        axes.push(("panel", panels.len()));
+    }
+    if geometry.nz() > 1 {
+        axes.push((GridAxis::Layer.name(), geometry.nz() as usize));
+    }
+    axes.extend([GridAxis::Row, GridAxis::Column].map(|axis| (axis.name(), axis.length(geometry) as usize)));
+    let shape: Vec<usize> = axes.iter().map(|(_, length)| *length).collect();
+    let size = geometry.pixel_count() / geometry.panels();
+    let numbers: Vec<i32> = (panels.start * size + 1..=panels.end * size).map(|id| id as i32).collect();
+    write_compressed(detector, "detector_number", &shape, &numbers)?;
+
+    let names: Vec<&str> = axes.iter().map(|(name, _)| *name).collect();
+    set_list_attribute(detector, "axes", &names)?;
+    for (name, length) in &axes {
+        let places: Vec<i32> = (0..*length as i32).collect();
+        write_grid(detector, name, &[*length], &places)?;
+        set_indices(detector, name, &names, &[name])?;
+    }
+    let Some(placement) = &options.placement else { return Ok(()) };
+    create_text(detector, "description", &format!("pitch and place: {}", placement.says()), 0)?;
+    for (name, offsets) in
+        ["x_pixel_offset", "y_pixel_offset", "z_pixel_offset"].iter().zip(placement.offsets())
+    {
+        write_offsets(detector, name, &offsets, &names)?;
+    }
+    if placement.arc.is_none() {
+        // On an arc every block has its pixels turned in another way: there is no shape that all have.
+        write_pixel_shape(detector, placement.pitch)?;
+    }
+    if panels.len() == 1
+        && let Some(steps) = placement.transformations(panels.start)
+    {
+        write_chain(detector, steps)?;
+    }
+    Ok(())
+}
+
+fn write_offsets(detector: &Group, name: &str, offsets: &Offsets, axes: &[&str]) -> Result<()> {
+    if offsets.axes.is_empty() {
+        return Ok(());
+    }
+    // 64 bits: Mantid refuses 32 (streaming-and-nexus.md, section 5).
+    let dataset = write_grid(detector, name, &offsets.shape, &offsets.values)?;
+    set_attribute(&dataset, "units", "m")?;
+    let own: Vec<&str> = offsets.axes.iter().map(|axis| axis.name()).collect();
+    set_indices(detector, name, axes, &own)
+}
+
+/// Says along which of the `axes` of the group the dataset `name` lies.
+fn set_indices(group: &Group, name: &str, axes: &[&str], own: &[&str]) -> Result<()> {
+    let place = |axis: &&str| axes.iter().position(|other| other == axis).map(|place| place as i32);
+    let indices: Vec<i32> = own.iter().filter_map(place).collect();
+    group.new_attr::<i32>().shape(indices.len()).create(&*format!("{name}_indices"))?.write_raw(&indices)
+}
+
+/// Every pixel is a rectangle: Mantid wants a shape, scippnexus reads it.
+fn write_pixel_shape(detector: &Group, pitch: Pitch) -> Result<()> {
+    let pixel = class(detector, "pixel_shape", "NXoff_geometry")?;
+    let (half_x, half_y) = (pitch.x as f32 / 2.0, pitch.y as f32 / 2.0);
+    let corners = [(-half_x, -half_y), (half_x, -half_y), (half_x, half_y), (-half_x, half_y)];
+    let vertices: Vec<f32> = corners.iter().flat_map(|&(x, y)| [x, y, 0.0]).collect();
+    let vertices = write_grid(&pixel, "vertices", &[4, 3], &vertices)?;
+    set_attribute(&vertices, "units", "m")?;
+    write_grid(&pixel, "winding_order", &[4], &[0_i32, 1, 2, 3])?;
+    write_grid(&pixel, "faces", &[1], &[0_i32])?;
+    Ok(())
+}
