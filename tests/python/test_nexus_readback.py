@@ -147,19 +147,21 @@ def instrument(path, events_csv, shape, has_layers, pulses_json):
     counts = np.bincount(pixels, minlength=int(np.prod(shape)) + 1)
     assert counts[0] == 0 and len(counts) == np.prod(shape) + 1, "pixel ids count from 1 to the last"
     with h5py.File(path, "r") as file:
-        (name, detector), = [(name, group) for name, group in file["entry/instrument"].items()
-                             if group.attrs.get("NX_class") == "NXdetector"]
-        number = detector["detector_number"][()]
-        assert list(number.shape) == shape and np.array_equal(number.ravel(), np.arange(1, number.size + 1))
-        events = detector[name + "_events"]
-        assert events["total_counts"][()] == len(pixels)
-        found = np.bincount(events["event_id"][()], minlength=len(counts))
+        detectors = {name: group for name, group in sorted(file["entry/instrument"].items())
+                     if group.attrs.get("NX_class") == "NXdetector"}
+        # Panels that are placed each on its own have a group each.
+        number = np.stack([group["detector_number"][()] for group in detectors.values()]).reshape(shape)
+        assert np.array_equal(number.ravel(), np.arange(1, number.size + 1))
+        groups = [group[name + "_events"] for name, group in detectors.items()]
+        assert sum(events["total_counts"][()] for events in groups) == len(pixels)
+        found = sum(np.bincount(events["event_id"][()], minlength=len(counts)) for events in groups)
         assert np.array_equal(found, counts), "h5py: the same events in every pixel"
-        assert ("z_pixel_offset" in detector) == has_layers, "layers have a depth, panels have not"
-        if has_layers:
-            depth = detector["z_pixel_offset"][()]
-            assert depth.shape == number.shape and np.all(np.diff(depth, axis=0) > 0)
+        for detector in detectors.values():
+            # Their place along the axes of the grid, and not for each pixel.
+            assert all(detector[name].size < number.size // 4 for name in detector if name.endswith("_pixel_offset"))
+            assert ("layer" in detector) == has_layers, "layers have a depth, panels have not"
         if pulses_json is not None:
+            events, = groups
             zero, ends = events["event_time_zero"][()], events["event_index"][1:]
             of_pulses = np.split(events["event_id"][()], ends)
             with open(pulses_json, encoding="utf-8") as expected:
@@ -168,9 +170,9 @@ def instrument(path, events_csv, shape, has_layers, pulses_json):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with snx.File(path) as file:
-            loaded = file["entry"]["instrument"][name][...][name + "_events"]
-    assert list(loaded.shape) == shape
-    assert np.array_equal(loaded.bins.size().values.ravel(), counts[1:]), "scippnexus: the same"
+            loaded = [file["entry"]["instrument"][name][...][name + "_events"] for name in detectors]
+    sizes = np.concatenate([events.bins.size().values.ravel() for events in loaded])
+    assert np.array_equal(sizes, counts[1:]), "scippnexus: the same"
 
 
 def monitors(path, expected):

@@ -32,8 +32,8 @@ impl Trust {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     pub(crate) geometry: LogicalGeometry,
-    /// The spacing of pixels.
-    pub pitch: Pitch,
+    /// The spacing of pixels, if it is known.
+    pub pitch: Option<Pitch>,
     /// Whether the figures are real.
     pub trust: Trust,
     /// Where the figures are from, for people; may be empty.
@@ -54,16 +54,16 @@ impl Placement {
         self.panels.get(panel as usize).map(Vec::as_slice)
     }
 
-    /// The offsets of all pixels of a panel from its centre; they are the same for all panels.
-    pub fn offsets(&self) -> [Offsets; 3] {
-        offsets::of_panel(&self.geometry, self.pitch, self.arc)
+    /// The offsets of all pixels of a panel from its centre; they are the same for all panels. None without a pitch.
+    pub fn offsets(&self) -> Option<[Offsets; 3]> {
+        Some(offsets::of_panel(&self.geometry, self.pitch?, self.arc))
     }
 
-    /// Where the centre of a pixel is, in metres from the sample. None outside the geometry, or if the places of panels
-    /// are not known.
+    /// Where the centre of a pixel is, in metres from the sample. None outside the geometry, or if pitch or places of
+    /// panels are not known.
     pub fn position(&self, at: Coordinates) -> Option<[f64; 3]> {
         let steps = self.transformations(at.panel)?;
-        let offsets = self.offsets();
+        let offsets = self.offsets()?;
         let local = [offsets[0].at(at)?, offsets[1].at(at)?, offsets[2].at(at)?];
         Some(steps.iter().fold(local, |at, step| step.apply(at)))
     }

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementSettings {
-    /// Between columns, rows and (with depth) layers.
+    /// Between columns, rows and (with depth) layers; empty if it is not known.
+    #[serde(default)]
     pub pitch: Vec<Length>,
     /// How far the figures can be trusted.
     pub figures: Trust,
@@ -80,7 +81,7 @@ impl PlacementSettings {
 
     fn check(&self, geometry: LogicalGeometry) -> Result<Placement, SettingsError> {
         let directions = if geometry.nz() > 1 { 3 } else { 2 };
-        if self.pitch.len() != directions {
+        if !self.pitch.is_empty() && self.pitch.len() != directions {
             let wanted = if directions == 3 { "columns, rows and layers" } else { "columns and rows" };
             let found = self.pitch.len();
             return SettingsError::refuse(
@@ -91,7 +92,15 @@ impl PlacementSettings {
         if self.pitch.iter().any(|pitch| pitch.metres <= 0.0) {
             return SettingsError::refuse("pitch", "the spacing of pixels must be greater than 0");
         }
-        let metres: Vec<f64> = self.pitch.iter().map(|pitch| pitch.metres).collect();
+        let pitch = match self.pitch.as_slice() {
+            [x, y, rest @ ..] => {
+                Some(Pitch { x: x.metres, y: y.metres, z: rest.first().unwrap_or(x).metres })
+            }
+            _ if self.arc.is_some() || !self.panel.is_empty() => {
+                return SettingsError::refuse("pitch", "panels have pixels, so their spacing is needed");
+            }
+            _ => None,
+        };
         let source_distance = self.source_distance.map(|distance| distance.metres);
         if source_distance.is_some_and(|distance| distance <= 0.0) {
             return SettingsError::refuse(
@@ -125,7 +134,7 @@ impl PlacementSettings {
         }
         Ok(Placement {
             geometry,
-            pitch: Pitch { x: metres[0], y: metres[1], z: metres.get(2).copied().unwrap_or(metres[0]) },
+            pitch,
             trust: self.figures,
             note: self.note.clone(),
             source_distance,

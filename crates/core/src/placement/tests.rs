@@ -50,7 +50,7 @@ fn a_flat_panel_has_its_centre_at_its_distance() {
     close(placement.position(at(0, 0, 0)), [-0.002, -0.002, 1.5]);
     close(placement.position(at(2, 1, 0)), [0.002, 0.002, 1.5]);
     assert_eq!(placement.position(at(3, 0, 0)), None);
-    let [x, y, z] = placement.offsets();
+    let [x, y, z] = placement.offsets().unwrap();
     assert_eq!((x.axes.as_slice(), x.values.len()), ([GridAxis::Column].as_slice(), 3));
     assert_eq!((y.axes.as_slice(), y.values.len()), ([GridAxis::Row].as_slice(), 2));
     assert_eq!((z.axes.as_slice(), z.values.as_slice()), ([].as_slice(), [0.0].as_slice()));
@@ -121,7 +121,7 @@ fn vessels_on_an_arc_have_their_depth_along_the_line_of_sight() {
             assert!((found - radius).abs() < 1e-9 && (direction - angle).abs() < 1e-9, "{found} {direction}");
         }
     }
-    let [x, y, z] = placement.offsets();
+    let [x, y, z] = placement.offsets().unwrap();
     assert_eq!(x.axes, [GridAxis::Layer, GridAxis::Column]);
     assert_eq!((y.axes.as_slice(), z.axes), ([GridAxis::Row].as_slice(), x.axes));
 }

@@ -57,11 +57,10 @@ pub(crate) fn create_detectors(instrument: &Group, options: &NexusOptions) -> Re
 pub(crate) fn bytes_of_detectors(options: &NexusOptions) -> u64 {
     let geometry = &options.geometry;
     let groups = if has_group_for_each_panel(options) { u64::from(geometry.panels()) } else { 1 };
-    let offsets = options.placement.as_ref().map_or(0, |placement| {
-        placement.offsets().iter().map(|offsets| 8 * offsets.values.len()).sum::<usize>() as u64
-    });
+    let offsets = options.placement.as_ref().and_then(Placement::offsets);
+    let values = offsets.iter().flatten().map(|offsets| offsets.values.len()).sum::<usize>();
     let sides = u64::from(geometry.nx()) + u64::from(geometry.ny()) + u64::from(geometry.nz());
-    u64::from(geometry.pixel_count()) * 4 + groups * (offsets + 4 * sides)
+    u64::from(geometry.pixel_count()) * 4 + groups * (8 * values as u64 + 4 * sides)
 }
 
 /// How many groups there are.
@@ -104,14 +103,13 @@ fn write_detector(detector: &Group, options: &NexusOptions, panels: Range<u32>) 
     }
     let Some(placement) = &options.placement else { return Ok(()) };
     create_text(detector, "description", &format!("pitch and place: {}", placement.says()), 0)?;
-    for (name, offsets) in
-        ["x_pixel_offset", "y_pixel_offset", "z_pixel_offset"].iter().zip(placement.offsets())
-    {
+    let offsets = placement.offsets().into_iter().flatten();
+    for (name, offsets) in ["x_pixel_offset", "y_pixel_offset", "z_pixel_offset"].iter().zip(offsets) {
         write_offsets(detector, name, &offsets, &names)?;
     }
-    if placement.arc.is_none() {
-        // On an arc every block has its pixels turned in another way: there is no shape that all have.
-        write_pixel_shape(detector, placement.pitch)?;
+    // On an arc every block has its pixels turned in another way: there is no shape that all have.
+    if let (Some(pitch), None) = (placement.pitch, placement.arc) {
+        write_pixel_shape(detector, pitch)?;
     }
     if panels.len() == 1
         && let Some(steps) = placement.transformations(panels.start)
