@@ -121,9 +121,13 @@ impl CommonConfig {
         let Some(settings) = &self.placement else { return Ok(None) };
         let known: Vec<&str> = monitors.into_iter().collect();
         if let Some(name) = settings.monitors.keys().find(|name| !known.contains(&name.as_str())) {
-            let names = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
             let key = format!("placement.monitors.{name}");
-            let problem = format!("there is no beam monitor of this name: {names}");
+            let problem = match known.as_slice() {
+                [] => "the configuration has no beam monitors".to_owned(),
+                known => {
+                    format!("is not a beam monitor of the configuration, which has {}", known.join(", "))
+                }
+            };
             return Err(self.explain(&SettingsError { key, problem }));
         }
         settings.place(geometry).map(Some).map_err(|error| self.explain(&error))

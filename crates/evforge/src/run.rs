@@ -15,6 +15,7 @@ use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
+use evforge_core::placement::Placement;
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
 use evforge_outputs::Registry;
@@ -298,10 +299,12 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
     let described: String =
         plans.describe(&context).iter().map(|line| format!("output        {line}\n")).collect();
     let held: String = config.held_hits().iter().map(held_hits).collect();
+    let placement = context.placement.as_ref().map_or_else(|| "not known".to_owned(), Placement::summary);
     let notes: String = config.notes.iter().map(|note| format!("note          {note}\n")).collect();
     Ok(format!(
         "{} is a valid configuration\n\
          geometry      {} x {} pixels in {} layers and {} panels: ids 1 to {}\n\
+         placement     {placement}\n\
          receives at   UDP {}{}\n\
          threads       {}\n\
          memory bound  {:.1} MB: {:.1} MB for forming events, {:.1} MB for packets and events on their way;\n\

@@ -4,6 +4,7 @@ mod adc_readout;
 mod ess_files;
 mod ess_multiblade;
 mod masks;
+mod placement;
 mod sonde;
 
 use crate::detectors::SECTIONS;

@@ -68,6 +68,26 @@ impl Placement {
         Some(steps.iter().fold(local, |at, step| step.apply(at)))
     }
 
+    /// What follows from it, for people: `0.4 mm x 0.4 mm, source 157 m before the sample (plausible: …)`.
+    pub fn summary(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(Pitch { x, y, z }) = self.pitch {
+            let depth = if self.geometry.nz() > 1 { format!(" x {} mm", z * 1e3) } else { String::new() };
+            parts.push(format!("pixels of {} mm x {} mm{depth}", x * 1e3, y * 1e3));
+        }
+        match (self.panels.len(), &self.arc) {
+            (0, _) => {}
+            (_, Some(arc)) => {
+                let blocks = arc.along.length(&self.geometry) / arc.size;
+                parts.push(format!("{blocks} blocks on an arc {} m from the sample", arc.radius));
+            }
+            (1, None) => parts.push("one panel".to_owned()),
+            (panels, None) => parts.push(format!("{panels} panels")),
+        }
+        parts.extend(self.source_distance.map(|distance| format!("source {distance} m before the sample")));
+        format!("{} ({})", parts.join(", "), self.says())
+    }
+
     /// What is known, in a sentence: `plausible: from the papers on AMOR`.
     pub fn says(&self) -> String {
         match self.note.as_str() {

@@ -86,7 +86,7 @@ impl PlacementSettings {
             let found = self.pitch.len();
             return SettingsError::refuse(
                 "pitch",
-                format!("{found} lengths, expected {directions}: the spacing of {wanted}"),
+                format!("found {found}, expected {directions} lengths: the spacing of {wanted}"),
             );
         }
         if self.pitch.iter().any(|pitch| pitch.metres <= 0.0) {
