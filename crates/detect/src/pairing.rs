@@ -84,6 +84,11 @@ impl PairRule {
         Some(distance)
     }
 
+    /// The distance of clusters by their numbers on each plane; [`FAR`] if they are no candidates.
+    fn distances<'a>(self, first: &'a [Traits], second: &'a [Traits]) -> impl Fn(u16, u16) -> u64 + 'a {
+        move |one, other| self.distance(&first[usize::from(one)], &second[usize::from(other)]).unwrap_or(FAR)
+    }
+
     fn difference(&self, first: u64, second: u64) -> u64 {
         second.abs_diff(first.saturating_add_signed(self.delay))
     }
@@ -98,9 +103,7 @@ impl PairRule {
 /// The square of a difference, in units of what is usual.
 #[inline]
 pub(crate) fn share(difference: u64, usual: u64) -> u64 {
-    let part = (u128::from(difference) << 10).checked_div(u128::from(usual)).unwrap_or(u128::from(MOST));
-    let part = part.min(u128::from(MOST)) as u64;
-    (part * part).min(MOST)
+    squared_part(u128::from(difference), u128::from(usual))
 }
 
 /// The same of two charges, that is of their difference over their sum: of a ratio r that is (r - 1) / (r + 1).
@@ -108,6 +111,12 @@ pub(crate) fn share(difference: u64, usual: u64) -> u64 {
 fn share_of_charges(first: u64, second: u64, usual_permille: u64) -> u64 {
     let difference = u128::from(first.abs_diff(second)) * u128::from(usual_permille + 1000);
     let usual = u128::from(first.saturating_add(second)) * u128::from(usual_permille.saturating_sub(1000));
+    squared_part(difference, usual)
+}
+
+/// The square of `difference / usual`, in units of 2^-20; at most [`MOST`].
+#[inline]
+fn squared_part(difference: u128, usual: u128) -> u64 {
     let part = (difference << 10).checked_div(usual).unwrap_or(u128::from(MOST));
     let part = part.min(u128::from(MOST)) as u64;
     (part * part).min(MOST)
@@ -212,10 +221,7 @@ impl Pairing {
 
     /// Two pairs exchange their partners if that is better. Each exchange makes the sum smaller: it ends.
     fn exchange_partners(&mut self, first: &[Traits], second: &[Traits]) {
-        let rule = self.rule;
-        let distance = |one: u16, other: u16| {
-            rule.distance(&first[usize::from(one)], &second[usize::from(other)]).unwrap_or(FAR)
-        };
+        let distance = self.rule.distances(first, second);
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
@@ -235,10 +241,7 @@ impl Pairing {
     }
 
     fn find_ambiguous(&mut self, first: &[Traits], second: &[Traits]) {
-        let rule = self.rule;
-        let distance = |one: u16, other: u16| {
-            rule.distance(&first[usize::from(one)], &second[usize::from(other)]).unwrap_or(FAR)
-        };
+        let distance = self.rule.distances(first, second);
         let [of_first, of_second] = &self.partners;
         for index in 0..self.pairs.len() {
             let (before, rest) = self.pairs.split_at_mut(index);
