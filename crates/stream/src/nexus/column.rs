@@ -8,11 +8,12 @@ use super::options::Compression;
 /// A growing dataset and the values waiting to be appended to it.
 #[derive(Debug)]
 pub(crate) struct Column<T> {
-    dataset: Dataset,
+    pub(super) dataset: Dataset,
     /// Values per chunk.
-    chunk: usize,
+    pub(super) chunk: usize,
     is_compressed: bool,
-    written: usize,
+    /// Values in the file.
+    pub(super) written: usize,
     /// Values that are not in the file yet.
     pub(crate) pending: Vec<T>,
 }
@@ -20,12 +21,22 @@ pub(crate) struct Column<T> {
 impl<T: H5Type> Column<T> {
     /// Creates an empty dataset called `name` that grows in chunks of `chunk` values.
     pub(crate) fn create(group: &Group, name: &str, chunk: usize, compression: Compression) -> Result<Self> {
+        Self::create_with_cache(group, name, chunk, compression, cache_of::<T>(chunk))
+    }
+
+    /// The same with so many bytes for HDF5 to keep chunks in.
+    pub(super) fn create_with_cache(
+        group: &Group,
+        name: &str,
+        chunk: usize,
+        compression: Compression,
+        cache: usize,
+    ) -> Result<Self> {
         let filters: &[Filter] = match compression {
             Compression::None => &[],
             Compression::Lzf => &[Filter::Shuffle, Filter::LZF],
             Compression::Deflate(level) => &[Filter::Shuffle, Filter::Deflate(level)],
         };
-        let cache = cache_of::<T>(chunk);
         let dataset = group
             .new_dataset_builder()
             .set_filters(filters)
@@ -96,6 +107,6 @@ pub(crate) fn cache_of<T>(chunk: usize) -> usize {
 /// The index is an extensible array (HDF5 File Format Specification, version 3.0, section VII.D): entries of at most 20
 /// bytes in blocks, of which there are about as many as each has entries. So the blocks are up to some multiple of the
 /// root of the number of chunks long, and one more of each kind may be begun.
-fn index_growth(chunks: u64, new: u64) -> u64 {
+pub(super) fn index_growth(chunks: u64, new: u64) -> u64 {
     2048 + 24 * new + 24 * 16 * (chunks.isqrt() + 8)
 }

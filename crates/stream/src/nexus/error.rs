@@ -96,6 +96,15 @@ pub enum NexusError {
         /// What they say.
         cause: String,
     },
+    /// A thread that compresses has ended.
+    #[error(
+        "a thread that compresses the events of {path} has ended: this is a fault of evforge, please report it. What was \
+         committed is safe in the file; `compression = \"none\"` needs no such threads"
+    )]
+    WorkerLost {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is a file at the path of an output already.
     #[error("the file {0} exists already: choose another name, or give --if-exists overwrite or number")]
     NameTaken(PathBuf),

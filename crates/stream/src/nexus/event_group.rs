@@ -9,8 +9,10 @@ use hdf5_metno::{Dataset, Group, Result};
 use super::column::{Column, cache_of};
 use super::dataset::{class, mark_as_time, scalar};
 use super::detector_groups::number_of_detectors;
+use super::event_column::{EventColumn, WorkerLost};
 use super::options::{Compression, NexusOptions};
 use super::text::set_attribute;
+use super::workers::Workers;
 
 /// Records per chunk of the pulse arrays.
 const CHUNK_PULSES: usize = 16 << 10;
@@ -34,6 +36,7 @@ pub(crate) struct EventGroups {
     takes_all: bool,
     /// None without groups.
     pulses: Option<PulseTimes>,
+    workers: Workers,
 }
 
 /// The times of the pulse records, the same for all groups.
@@ -47,23 +50,28 @@ struct PulseTimes {
 #[derive(Debug)]
 struct EventGroup {
     pixels: Option<Range<PixelId>>,
-    event_id: Column<i32>,
-    event_time_offset: Column<i32>,
+    event_id: EventColumn<i32>,
+    event_time_offset: EventColumn<i32>,
     /// Marks of the events, one bit per veto, if there are vetoes.
-    event_veto: Option<Column<u8>>,
+    event_veto: Option<EventColumn<u8>>,
     event_index: Column<i64>,
     cue_index: Column<i64>,
     total_counts: Dataset,
 }
 
 impl EventGroups {
-    /// Creates the groups.
-    pub(crate) fn create(places: Vec<EventPlace<'_>>, options: &NexusOptions) -> Result<Self> {
+    /// Creates the groups, whose chunks `workers` compress.
+    pub(crate) fn create(
+        places: Vec<EventPlace<'_>>,
+        options: &NexusOptions,
+        workers: Workers,
+    ) -> Result<Self> {
         let chunk = (options.chunk_events / places.len().max(1)).max(FEWEST_CHUNK_EVENTS);
         let mut all = Self {
             groups: Vec::with_capacity(places.len()),
             takes_all: places.first().is_some_and(|place| place.pixels.is_none()),
             pulses: None,
+            workers,
         };
         let mut first_path = String::new();
         for EventPlace { parent, name, pixels } in places {
@@ -106,22 +114,56 @@ impl EventGroups {
     #[inline]
     pub(crate) fn push(&mut self, group: usize, pixel: PixelId, offset: i32, mark: u8) {
         let Some(group) = self.groups.get_mut(group) else { return };
-        group.event_id.pending.push(id(pixel));
-        group.event_time_offset.pending.push(offset);
+        group.event_id.pending().push(id(pixel));
+        group.event_time_offset.pending().push(offset);
         if let Some(veto) = &mut group.event_veto {
-            veto.pending.push(mark);
+            veto.pending().push(mark);
         }
     }
 
     /// Appends events that all go to the first group. Without marks there are as many zeros.
     pub(crate) fn push_all(&mut self, pixels: &[PixelId], offsets: &[i32], marks: &[u8]) {
         let Some(group) = self.groups.first_mut() else { return };
-        group.event_id.pending.extend(pixels.iter().map(|&pixel| id(pixel)));
-        group.event_time_offset.pending.extend_from_slice(offsets);
+        group.event_id.pending().extend(pixels.iter().map(|&pixel| id(pixel)));
+        group.event_time_offset.pending().extend_from_slice(offsets);
         if let Some(veto) = &mut group.event_veto {
-            veto.pending.extend_from_slice(marks);
-            veto.pending.resize(group.event_id.pending.len(), 0);
+            veto.pending().extend_from_slice(marks);
+            veto.pending().resize(group.event_id.pending().len(), 0);
         }
+    }
+
+    /// Hands the chunks that are full to the threads that compress them.
+    pub(crate) fn seal(&mut self) {
+        for group in &mut self.groups {
+            group.event_id.seal(&mut self.workers);
+            group.event_time_offset.seal(&mut self.workers);
+            if let Some(veto) = &mut group.event_veto {
+                veto.seal(&mut self.workers);
+            }
+        }
+    }
+
+    /// Has everything that waits in the form in which [`EventGroups::flush`] writes it. In the last one nothing follows.
+    ///
+    /// # Errors
+    /// If a thread that compresses has ended.
+    pub(crate) fn prepare(&mut self, is_last: bool) -> std::result::Result<(), WorkerLost> {
+        self.seal();
+        for group in &mut self.groups {
+            group.event_id.prepare(&mut self.workers, is_last);
+            group.event_time_offset.prepare(&mut self.workers, is_last);
+            if let Some(veto) = &mut group.event_veto {
+                veto.prepare(&mut self.workers, is_last);
+            }
+        }
+        for group in &mut self.groups {
+            group.event_id.collect()?;
+            group.event_time_offset.collect()?;
+            if let Some(veto) = &mut group.event_veto {
+                veto.collect()?;
+            }
+        }
+        Ok(())
     }
 
     /// True if all events go to the first group, whatever their pixel.
@@ -161,9 +203,9 @@ impl EventGroups {
     pub(crate) fn growth(&self) -> u64 {
         let Some(pulses) = &self.pulses else { return 0 };
         let groups = self.groups.iter().map(|group| {
-            group.event_id.growth(0)
-                + group.event_time_offset.growth(0)
-                + group.event_veto.as_ref().map_or(0, |veto| veto.growth(0))
+            group.event_id.growth()
+                + group.event_time_offset.growth()
+                + group.event_veto.as_ref().map_or(0, EventColumn::growth)
                 + group.event_index.growth(0)
                 // One cue with each commit.
                 + group.cue_index.growth(1)
@@ -200,7 +242,16 @@ pub(crate) fn memory_bound(options: &NexusOptions, events: usize, pulses: usize)
     let chunk = (options.chunk_events / groups).max(FEWEST_CHUNK_EVENTS);
     let caches = groups * (2 * cache_of::<i32>(chunk) + veto * cache_of::<u8>(chunk));
     let pulse_arrays = 2 * (groups + 1);
+    let threads = match options.compression {
+        Compression::Deflate(_) => {
+            Workers::memory_bound(options.compression_threads, chunk * size_of::<i32>())
+        }
+        Compression::None | Compression::Lzf => 0,
+    };
+    // Of an array that is compressed here there is, instead of the cache: the chunk that is being filled as values, as bytes,
+    // packed, and one that has just become full.
     caches
+        + threads
         + pulse_arrays * cache_of::<i64>(CHUNK_PULSES)
         + events * (2 * size_of::<i32>() + veto)
         + pulses * (groups + 1) * size_of::<i64>()
@@ -232,14 +283,14 @@ impl EventGroup {
         let event_veto = if options.vetoes.is_empty() {
             None
         } else {
-            let column = Column::create(group, "event_veto", chunk, compression)?;
+            let column = EventColumn::create(group, "event_veto", chunk, compression)?;
             set_attribute(column.dataset(), "bits", &options.vetoes.join("\n"))?;
             Some(column)
         };
         let events = Self {
             pixels,
-            event_id: Column::create(group, "event_id", chunk, compression)?,
-            event_time_offset: Column::create(group, "event_time_offset", chunk, compression)?,
+            event_id: EventColumn::create(group, "event_id", chunk, compression)?,
+            event_time_offset: EventColumn::create(group, "event_time_offset", chunk, compression)?,
             event_veto,
             event_index: Column::create(group, "event_index", CHUNK_PULSES, plain)?,
             cue_index: Column::create(group, "cue_index", CHUNK_PULSES, plain)?,

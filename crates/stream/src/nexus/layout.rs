@@ -18,6 +18,7 @@ use super::options::NexusOptions;
 use super::series::{LedgerSeries, series_bound};
 use super::text::{create_text, set_attribute};
 use super::transformations::{along_the_beam, write_chain};
+use super::workers::Workers;
 
 /// Begins the root attribute `creator` of every file that evforge writes.
 pub(crate) const CREATOR: &str = "evforge";
@@ -66,7 +67,12 @@ pub(crate) struct Beginning {
 
 impl Layout {
     /// Creates the whole tree in an empty file.
-    pub(crate) fn create(file: &File, options: &NexusOptions, beginning: &Beginning) -> Result<Self> {
+    pub(crate) fn create(
+        file: &File,
+        options: &NexusOptions,
+        beginning: &Beginning,
+        workers: Workers,
+    ) -> Result<Self> {
         let created = moment::iso_8601(beginning.now_ns);
         set_attribute(file, "NX_class", "NXroot")?;
         set_attribute(file, "default", "entry")?;
@@ -123,7 +129,7 @@ impl Layout {
         places.extend(of_monitors);
         let paths: Vec<String> =
             places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
-        let events = EventGroups::create(places, options)?;
+        let events = EventGroups::create(places, options, workers)?;
         let configuration = class(&entry, "configuration", "NXcollection")?;
         create_text(&configuration, "toml", &options.configuration, 0)?;
         set_attribute(&configuration, "type", "text/toml")?;

@@ -162,12 +162,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chunk_write;
 mod column;
 mod counters;
 mod dataset;
 mod detector_groups;
 mod diversion;
 mod error;
+mod event_column;
 mod event_group;
 mod kept;
 mod layout;
@@ -179,6 +181,7 @@ mod monitor_group;
 mod open_file;
 mod options;
 mod output;
+mod packer;
 mod parts;
 mod place;
 mod records;
@@ -193,6 +196,7 @@ mod space;
 mod superblock;
 mod text;
 mod transformations;
+mod workers;
 mod writer;
 
 pub use counters::NexusCounters;

@@ -8,12 +8,14 @@ use hdf5_metno::file::LibraryVersion;
 
 use super::diversion::divert;
 use super::error::NexusError;
+use super::event_column::WorkerLost;
 use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::lock::identity;
-use super::options::NexusOptions;
+use super::options::{Compression, NexusOptions};
 use super::records::Extent;
 use super::space::{DiskSpace, try_out};
 use super::text::write_text;
+use super::workers::Workers;
 use super::{moment, place};
 
 /// What is reserved beyond what the bound says that an append can need.
@@ -52,6 +54,7 @@ impl OpenFile {
         beginning: &Beginning,
         space: &dyn DiskSpace,
     ) -> Result<Self, NexusError> {
+        let workers = start_workers(path, options)?;
         let room = length_at_the_beginning(options) + BEYOND;
         try_out(path, room).map_err(|cause| NexusError::io("make room for", path, cause))?;
         let file = File::with_options()
@@ -74,7 +77,7 @@ impl OpenFile {
                 Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
             });
         let layout = opened.and_then(|(handle, reserved)| {
-            let layout = Layout::create(&file, options, beginning).and_then(|layout| {
+            let layout = Layout::create(&file, options, beginning, workers).and_then(|layout| {
                 file.flush()?;
                 file.start_swmr()?;
                 Ok(layout)
@@ -104,8 +107,17 @@ impl OpenFile {
         fs::symlink_metadata(path).is_ok_and(|about| identity(&about) == self.identity)
     }
 
-    /// Makes sure that everything that waits can be brought to the file.
-    pub(crate) fn reserve(&mut self, path: &Path, space: &dyn DiskSpace) -> Result<(), NexusError> {
+    /// Makes sure that everything that waits can be brought to the file. After the last time nothing follows.
+    pub(crate) fn reserve(
+        &mut self,
+        path: &Path,
+        space: &dyn DiskSpace,
+        is_last: bool,
+    ) -> Result<(), NexusError> {
+        self.layout
+            .events
+            .prepare(is_last)
+            .map_err(|WorkerLost| NexusError::WorkerLost { path: path.to_owned() })?;
         let length = self.handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?.len();
         // What HDF5 has given out, and not written yet, counts.
         let end = length.max(self.file.size()) + self.layout.growth() + BEYOND;
@@ -165,4 +177,14 @@ impl OpenFile {
         let _ = space.give_back(&handle);
         Ok(())
     }
+}
+
+/// The threads that compress, if the options ask for them.
+fn start_workers(path: &Path, options: &NexusOptions) -> Result<Workers, NexusError> {
+    let (count, level) = match options.compression {
+        Compression::Deflate(level) => (options.compression_threads, level),
+        Compression::None | Compression::Lzf => (0, 0),
+    };
+    Workers::start(count, level)
+        .map_err(|cause| NexusError::io("start the threads that compress", path, cause))
 }

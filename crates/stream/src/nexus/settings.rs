@@ -29,6 +29,8 @@ pub struct NexusSettings {
     /// How the event arrays are compressed.
     #[serde(default)]
     pub compression: CompressionSetting,
+    /// Threads that deflate; half of the cores without it, at most four. 0: in the output's own thread.
+    pub compression_threads: Option<usize>,
     /// Events per chunk of the event arrays, at least 1024.
     pub chunk_events: Option<usize>,
 }
@@ -51,11 +53,11 @@ pub enum IfExists {
 #[serde(rename_all = "snake_case")]
 pub enum CompressionSetting {
     /// Not at all.
-    #[default]
     None,
-    /// Byte shuffle and LZF.
+    /// Byte shuffle and LZF: h5py reads it, a stock HDF5 does not.
     Lzf,
-    /// Byte shuffle and deflate, level 1.
+    /// Byte shuffle and deflate.
+    #[default]
     Deflate,
 }
 
@@ -86,8 +88,9 @@ impl NexusSettings {
             compression: match self.compression {
                 CompressionSetting::None => Compression::None,
                 CompressionSetting::Lzf => Compression::Lzf,
-                CompressionSetting::Deflate => Compression::Deflate(1),
+                CompressionSetting::Deflate => Compression::default(),
             },
+            compression_threads: self.compression_threads.unwrap_or(options.compression_threads),
             chunk_events: self.chunk_events.unwrap_or(options.chunk_events),
             ..options
         }

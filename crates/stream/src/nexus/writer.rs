@@ -125,6 +125,7 @@ impl NexusWriter {
             return Err(self.stopped());
         };
         self.records.take(batch, self.geometry, &mut layout.events, &mut self.counters);
+        layout.events.seal();
         Ok(())
     }
 
@@ -145,11 +146,16 @@ impl NexusWriter {
     /// If there is no room for it ([`NexusError::NoSpace`]: nothing has changed, it can be tried again), the file cannot be
     /// written, or is not there any more under its name.
     pub fn commit(&mut self) -> Result<(), NexusError> {
+        self.commit_as(false)
+    }
+
+    /// The same; after the last commit nothing follows.
+    fn commit_as(&mut self, is_last: bool) -> Result<(), NexusError> {
         self.check_in_place()?;
         let Some(open) = &mut self.open else {
             return Err(self.stopped());
         };
-        open.reserve(&self.path, &*self.space)?;
+        open.reserve(&self.path, &*self.space, is_last)?;
         self.last_commit = self.clock.elapsed();
         let Self { counters, committed, records, .. } = self;
         let mut target = Committed { events: counters.events, pulses: counters.pulses, counts: Vec::new() };
@@ -185,7 +191,7 @@ impl NexusWriter {
     /// Ends the file with everything taken, if there is room for it, and `state`, which says that it is not complete.
     pub(crate) fn give_up(&mut self, state: &str) -> Result<(), NexusError> {
         match self.end(state, None) {
-            Err(error @ NexusError::NoSpace { .. }) => {
+            Err(error @ (NexusError::NoSpace { .. } | NexusError::WorkerLost { .. })) => {
                 // What was committed has its place, and so has the text.
                 self.close(state, None)?;
                 Err(error)
@@ -210,7 +216,7 @@ impl NexusWriter {
         }
         self.records.close(&mut self.counters);
         // With the room for all that follows.
-        self.commit()?;
+        self.commit_as(true)?;
         self.close(state, run)
     }
 
