@@ -16,6 +16,7 @@ evforge_core::counters! {
         pulses_outside_epoch: Information, Times, "Pulses of the readout not written because their time, or that of their last event, cannot be expressed in nanoseconds since 1970.";
         empty_pulses: Information, Times, "Pulse records without events; those of the readout count once they have ended.";
         commits: Information, Times, "Times at which everything taken was brought to the file.";
+        syncs: Information, Times, "Commits of which the disk has confirmed that it has them.";
         ledger_rows: Information, Times, "Observations of the ledger put into the file.";
         ledger_rows_left_out: Information, Times, "Observations of the ledger that are not in the file: there was no room for too long, or the file was damaged.";
         files_damaged: Information, Times, "Files that were damaged when the disk refused a write: another one continues from the last commit.";

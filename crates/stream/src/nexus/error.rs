@@ -49,7 +49,7 @@ pub enum NexusError {
     },
     /// Writing failed in mid-run; the writer takes no more events.
     #[error(
-        "cannot {attempt} in {path}: HDF5 reports: {cause}. The {safe} events up to the last commit are safe in \
+        "cannot {attempt} in {path}: {cause}. The {safe} events up to the last commit are safe in \
          the file, {lost} later ones are lost. Make room on the disk if it is full, then repair the file \
          by `evforge write --recover {path}`"
     )]
@@ -58,7 +58,7 @@ pub enum NexusError {
         path: PathBuf,
         /// What was attempted.
         attempt: &'static str,
-        /// What the library says.
+        /// What HDF5 or the operating system says.
         cause: String,
         /// Events that are safe in the file: all up to its last commit.
         safe: u64,
@@ -95,6 +95,12 @@ pub enum NexusError {
         path: PathBuf,
         /// What they say.
         cause: String,
+    },
+    /// The disk has not yet confirmed that it has what was written. It can be waited for.
+    #[error("the disk has not yet confirmed that it has what was written to {path}")]
+    WaitsForDisk {
+        /// The file.
+        path: PathBuf,
     },
     /// A thread that compresses has ended.
     #[error(

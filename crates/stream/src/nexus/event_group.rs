@@ -213,10 +213,10 @@ impl EventGroups {
         pulses.event_time_zero.growth(0) + pulses.cue_timestamp_zero.growth(1) + groups.sum::<u64>()
     }
 
-    /// Says in every group how many events there are.
-    pub(crate) fn write_totals(&self) -> Result<()> {
-        for group in &self.groups {
-            group.total_counts.write_scalar(&(group.event_id.len() as u64))?;
+    /// Says in every group how many events there are, in the order of the groups.
+    pub(crate) fn write_totals(&self, counts: &[u64]) -> Result<()> {
+        for (group, count) in self.groups.iter().zip(counts) {
+            group.total_counts.write_scalar(count)?;
             group.total_counts.flush()?;
         }
         Ok(())

@@ -16,6 +16,8 @@ pub(super) struct KeptBatches {
     memory: usize,
     events: u64,
     pulses: u64,
+    /// How many of them are in the commit that is under way.
+    marked: usize,
 }
 
 impl KeptBatches {
@@ -46,10 +48,30 @@ impl KeptBatches {
         self.batches.push(Arc::clone(batch));
     }
 
+    /// A commit has begun with all of them.
+    pub(super) fn mark(&mut self) {
+        self.marked = self.batches.len();
+    }
+
+    /// Those of the commit that was begun are safe.
+    pub(super) fn forget_marked(&mut self) {
+        for batch in self.batches.drain(..self.marked) {
+            self.memory -= memory(&batch);
+            self.events -= batch.len() as u64;
+            self.pulses -= batch.pulses().len() as u64;
+        }
+        self.marked = 0;
+    }
+
+    /// The commit that was begun has failed: none of them is safe.
+    pub(super) fn unmark(&mut self) {
+        self.marked = 0;
+    }
+
     /// All of them are safe.
     pub(super) fn forget(&mut self) {
-        self.batches.clear();
-        (self.memory, self.events, self.pulses) = (0, 0, 0);
+        self.mark();
+        self.forget_marked();
     }
 
     pub(super) fn batches(&self) -> &[Arc<PulsedBatch>] {

@@ -1,7 +1,9 @@
 //! An event file that is open for writing, and the order in which things get into it.
 
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, io};
 
 use hdf5_metno::File;
 use hdf5_metno::file::LibraryVersion;
@@ -11,15 +13,19 @@ use super::error::NexusError;
 use super::event_column::WorkerLost;
 use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::lock::identity;
-use super::options::{Compression, NexusOptions};
+use super::options::{Compression, DiskSync, NexusOptions};
 use super::records::Extent;
-use super::space::{DiskSpace, try_out};
+use super::space::{DiskSpace, folder_of, try_out};
+use super::syncer::Syncer;
 use super::text::write_text;
 use super::workers::Workers;
 use super::{moment, place};
 
 /// What is reserved beyond what the bound says that an append can need.
 const BEYOND: u64 = 64 << 10;
+
+/// How long the disk is waited for where nothing can be done while it works.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The open file. The fields are dropped in this order: HDF5 wants its datasets closed before the file.
 #[derive(Debug)]
@@ -28,6 +34,8 @@ pub(crate) struct OpenFile {
     pub(crate) file: File,
     /// The same file, to reserve room for it.
     handle: fs::File,
+    /// None if nobody waits for the disk.
+    syncer: Option<Syncer>,
     /// Room is reserved up to here.
     reserved: u64,
     /// Device and number, by which another file of the same name is told from it.
@@ -52,7 +60,7 @@ impl OpenFile {
         path: &Path,
         options: &NexusOptions,
         beginning: &Beginning,
-        space: &dyn DiskSpace,
+        space: &Arc<dyn DiskSpace>,
     ) -> Result<Self, NexusError> {
         let workers = start_workers(path, options)?;
         let room = length_at_the_beginning(options) + BEYOND;
@@ -90,7 +98,8 @@ impl OpenFile {
                 let about =
                     fs::symlink_metadata(path).map_err(|cause| NexusError::io("look at", path, cause))?;
                 let identity = identity(&about);
-                Ok(Self { layout, file, handle, reserved, identity, _lock: place::hold(path)? })
+                let syncer = start_syncer(path, options, &handle, space)?;
+                Ok(Self { layout, file, handle, syncer, reserved, identity, _lock: place::hold(path)? })
             }
             Err(error) => {
                 let _ = divert(&file);
@@ -136,22 +145,52 @@ impl OpenFile {
     }
 
     /// Brings what is waiting to the file, in the order in which a reader may need it: events before the
-    /// records that point at them, and the word that all is there last. There is room for it.
-    pub(crate) fn commit(
-        &mut self,
-        from: &Committed,
-        to: &mut Committed,
-        extent: Option<Extent>,
-    ) -> hdf5_metno::Result<()> {
+    /// records that point at them. There is room for it.
+    pub(crate) fn write(&mut self, to: &mut Committed) -> hdf5_metno::Result<()> {
         let layout = &mut self.layout;
         layout.events.flush()?;
         layout.ledger.flush()?;
+        layout.live.flush()?;
         for monitor in &mut layout.monitors {
             monitor.flush()?;
         }
         to.counts = layout.events.event_counts().chain([to.pulses]).collect();
+        self.file.flush()
+    }
+
+    /// Asks the disk to keep what was written, if that is wanted.
+    pub(crate) fn ask_for_sync(&mut self) {
+        if let Some(syncer) = &mut self.syncer {
+            syncer.ask();
+        }
+    }
+
+    /// True if commits wait for the disk.
+    pub(crate) fn waits_for_disk(&self) -> bool {
+        self.syncer.is_some()
+    }
+
+    /// Whether the disk has all that it was asked to keep.
+    ///
+    /// # Errors
+    /// If it could not be written.
+    pub(crate) fn is_synced(&mut self, wait: Duration) -> io::Result<bool> {
+        match &mut self.syncer {
+            None => Ok(true),
+            Some(syncer) => syncer.wait(wait).transpose().map(|answer| answer.is_some()),
+        }
+    }
+
+    /// Says that what was written is there.
+    pub(crate) fn commit(
+        &mut self,
+        from: &Committed,
+        to: &Committed,
+        extent: Option<Extent>,
+    ) -> hdf5_metno::Result<()> {
+        let layout = &mut self.layout;
         if let Some(extent) = extent.filter(|_| to.events > from.events || to.pulses > from.pulses) {
-            layout.events.write_totals()?;
+            layout.events.write_totals(&to.counts)?;
             write_text(&layout.start_time, &moment::iso_8601(extent.start))?;
             write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
@@ -168,14 +207,17 @@ impl OpenFile {
         let _ = divert(&self.file);
     }
 
-    /// Closes the file, which clears the mark of a writer, and gives back what was reserved for it.
-    pub(crate) fn close(self, space: &dyn DiskSpace) -> hdf5_metno::Result<()> {
-        let OpenFile { layout, file, handle, .. } = self;
+    /// Closes the file, which clears the mark of a writer, and gives back what was reserved for it. None if it is closed, and
+    /// the disk has confirmed that or takes longer than it is waited for; otherwise what the disk says.
+    pub(crate) fn close(self, space: &dyn DiskSpace) -> hdf5_metno::Result<Option<io::Error>> {
+        let OpenFile { layout, file, handle, mut syncer, .. } = self;
         drop(layout);
         file.close()?;
         // Nothing is lost if that fails: the blocks belong to a file that somebody will copy or remove.
         let _ = space.give_back(&handle);
-        Ok(())
+        let Some(syncer) = &mut syncer else { return Ok(None) };
+        syncer.ask();
+        Ok(syncer.wait(PATIENCE).and_then(Result::err))
     }
 }
 
@@ -187,4 +229,21 @@ fn start_workers(path: &Path, options: &NexusOptions) -> Result<Workers, NexusEr
     };
     Workers::start(count, level)
         .map_err(|cause| NexusError::io("start the threads that compress", path, cause))
+}
+
+/// The thread that waits for the disk, if the options ask for it.
+fn start_syncer(
+    path: &Path,
+    options: &NexusOptions,
+    handle: &fs::File,
+    space: &Arc<dyn DiskSpace>,
+) -> Result<Option<Syncer>, NexusError> {
+    if options.sync == DiskSync::None {
+        return Ok(None);
+    }
+    let folder = folder_of(path).to_owned();
+    let start = handle.try_clone().and_then(|file| Syncer::start(file, folder, Arc::clone(space)));
+    start
+        .map(Some)
+        .map_err(|cause| NexusError::io("start the thread that waits for the disk for", path, cause))
 }

@@ -31,6 +31,16 @@ impl Default for Compression {
     }
 }
 
+/// When the disk is asked to keep what was written, so that the loss of power does not take it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiskSync {
+    /// With every commit: what was written becomes a commit when the disk says that it has it.
+    #[default]
+    Commit,
+    /// Never: the operating system writes it when it likes, usually within half a minute.
+    None,
+}
+
 /// What to do if there is a file at the path already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExistingFile {
@@ -99,6 +109,8 @@ pub struct NexusOptions {
     pub outputs: Vec<(String, Vec<CounterInfo>)>,
     /// How often what has been taken goes to the file. What a kill can cost is bounded by it. 2 s by default.
     pub flush_interval: Duration,
+    /// Whether a commit waits for the disk. It does by default.
+    pub sync: DiskSync,
     /// Compression of the event arrays. Deflate by default.
     pub compression: Compression,
     /// Threads that deflate, at most 64. Without any it is done in the thread of the output. Half of the cores by default, at
@@ -129,6 +141,7 @@ impl NexusOptions {
             counters: Vec::new(),
             outputs: Vec::new(),
             flush_interval: Duration::from_secs(2),
+            sync: DiskSync::default(),
             compression: Compression::default(),
             compression_threads: Workers::default_count(),
             chunk_events: 8 << 10,

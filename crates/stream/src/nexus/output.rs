@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
@@ -12,12 +13,17 @@ use evforge_core::time::Clock;
 
 use super::error::NexusError;
 use super::kept::KeptBatches;
+use super::open_file::PATIENCE;
 use super::options::NexusOptions;
 use super::recovered::Recovered;
 use super::reservation::Reservation;
 use super::run_files::{RunFiles, last};
 use super::space::{DiskSpace, FileSystemSpace};
+use super::writer::NexusWriter;
 use super::{event_group, series};
+
+/// How long a commit waits for the disk before it goes on with other things.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// Writes the events of a run into a NeXus file; see [`nexus`](super).
 ///
@@ -90,8 +96,13 @@ impl Output for NexusOutput {
             return Err(unsaid);
         }
         self.files.resume()?;
-        if !self.files.kept.has_room(batch) {
-            self.files.commit()?;
+        // What is under way is ended first: a commit of everything follows, if there is no room even then.
+        self.files.end_commit(Duration::ZERO)?;
+        if !self.files.kept.has_room(batch) && !self.files.commit(WAIT)? {
+            return Ok(Taken::NotNow);
+        }
+        if !self.files.kept.has_room(batch) && !self.files.commit(WAIT)? {
+            return Ok(Taken::NotNow);
         }
         self.files.begin_for(batch)?;
         let Some(writer) = &mut self.files.writer else { return Ok(Taken::NotNow) };
@@ -99,7 +110,9 @@ impl Output for NexusOutput {
         self.files.kept.keep(batch);
         if writer.is_due() {
             // The batch is taken. That there is no room is said by the next `poll`, which tries again; the rest is said then.
-            let failed = self.files.commit().err();
+            // Where much comes it is not waited for the disk; the next call looks after it.
+            let wait = if writer.is_late() { WAIT } else { Duration::ZERO };
+            let failed = self.files.commit(wait).err();
             self.unsaid =
                 failed.filter(|_| self.files.writer.as_ref().is_none_or(|writer| !writer.is_open()));
         }
@@ -111,10 +124,12 @@ impl Output for NexusOutput {
             return Err(unsaid);
         }
         self.files.resume()?;
-        match &self.files.writer {
-            Some(writer) if writer.is_due() => self.files.commit(),
-            _ => Ok(()),
+        if self.files.end_commit(Duration::ZERO)?
+            && self.files.writer.as_ref().is_some_and(NexusWriter::is_due)
+        {
+            self.files.commit(WAIT)?;
         }
+        Ok(())
     }
 
     fn observe(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
@@ -141,7 +156,7 @@ impl Output for NexusOutput {
         }
         let Some(writer) = &mut self.files.writer else { return Ok(()) };
         if writer.is_open() {
-            let finished = writer.finish(state);
+            let finished = writer.finish_within(state, PATIENCE);
             self.has_finished = !writer.is_open() && !matches!(finished, Err(NexusError::Write { .. }));
             self.files.done(finished)?;
             self.files.kept.forget();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evforge_core::counter::CounterSet;
 use evforge_core::output::{OutputError, OutputProgress};
@@ -170,20 +171,37 @@ impl RunFiles {
         Ok(())
     }
 
-    /// Brings everything taken to the file.
-    pub(super) fn commit(&mut self) -> Result<(), OutputError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        let committed = writer.commit();
-        self.done(committed)?;
-        self.kept.forget();
-        Ok(())
+    /// Begins to bring everything taken to the file, unless that is under way, and ends it if the disk confirms it within
+    /// `wait`. Whether it has ended.
+    pub(super) fn commit(&mut self, wait: Duration) -> Result<bool, OutputError> {
+        let Some(writer) = &mut self.writer else { return Ok(true) };
+        if !writer.is_committing() {
+            let begun = writer.begin_commit(false);
+            self.done(begun)?;
+            self.kept.mark();
+        }
+        self.end_commit(wait)
+    }
+
+    /// Ends a commit that is under way, if the disk confirms it within `wait`. Whether none is under way any more.
+    pub(super) fn end_commit(&mut self, wait: Duration) -> Result<bool, OutputError> {
+        let Some(writer) = self.writer.as_mut().filter(|writer| writer.is_committing()) else {
+            return Ok(true);
+        };
+        let ended = writer.end_commit(wait);
+        let has_ended = self.done(ended)?;
+        if has_ended {
+            self.kept.forget_marked();
+        }
+        Ok(has_ended)
     }
 
     /// What an attempt of the writer means for the run.
-    pub(super) fn done(&mut self, attempt: Result<(), NexusError>) -> Result<(), OutputError> {
+    pub(super) fn done<T>(&mut self, attempt: Result<T, NexusError>) -> Result<T, OutputError> {
         match attempt {
-            Ok(()) => Ok(()),
+            Ok(done) => Ok(done),
             Err(error @ NexusError::NoSpace { .. }) => Err(waiting(&error)),
+            Err(error @ NexusError::WaitsForDisk { .. }) => Err(OutputError::Retry(error.to_string())),
             Err(error @ NexusError::Write { .. }) => Err(self.damage(&error)),
             Err(error) => {
                 self.is_gone |= matches!(error, NexusError::Gone { .. });
@@ -196,7 +214,8 @@ impl RunFiles {
     pub(super) fn damage(&mut self, error: &NexusError) -> OutputError {
         let NexusError::Write { path, attempt, cause, .. } = error else { return last(error) };
         let Some(writer) = self.writer.take() else { return last(error) };
-        let cause = format!("cannot {attempt}: HDF5 reports: {cause}");
+        self.kept.unmark();
+        let cause = format!("cannot {attempt}: {cause}");
         let (committed, counters) = writer.committed();
         let committed = committed.clone();
         let rows = writer.counters().ledger_rows - counters.ledger_rows;

@@ -10,7 +10,7 @@ use evforge_outputs::{OutputContext, OutputPlan};
 use serde::Deserialize;
 
 use super::counters::NexusCounters;
-use super::options::{Compression, ExistingFile, NexusOptions, PulseOrigin};
+use super::options::{Compression, DiskSync, ExistingFile, NexusOptions, PulseOrigin};
 use super::output::{NexusOutput, memory_of};
 
 /// The keys of `[outputs.nexus]`.
@@ -26,6 +26,9 @@ pub struct NexusSettings {
     pub title: Option<String>,
     /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
     pub flush_interval: Option<quantity::TimeSpan>,
+    /// Whether a commit waits until the disk has it.
+    #[serde(default)]
+    pub sync: SyncSetting,
     /// How the event arrays are compressed.
     #[serde(default)]
     pub compression: CompressionSetting,
@@ -46,6 +49,17 @@ pub enum IfExists {
     Overwrite,
     /// Write `run-1.nxs` and so on instead.
     Number,
+}
+
+/// When the disk is asked to keep what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncSetting {
+    /// With every commit.
+    #[default]
+    Commit,
+    /// Never.
+    None,
 }
 
 /// How the event arrays are compressed.
@@ -85,6 +99,10 @@ impl NexusSettings {
             vetoes: context.vetoes.clone(),
             configuration: context.configuration.clone(),
             flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::TimeSpan::to_std),
+            sync: match self.sync {
+                SyncSetting::Commit => DiskSync::Commit,
+                SyncSetting::None => DiskSync::None,
+            },
             compression: match self.compression {
                 CompressionSetting::None => Compression::None,
                 CompressionSetting::Lzf => Compression::Lzf,

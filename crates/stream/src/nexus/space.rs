@@ -44,6 +44,14 @@ pub trait DiskSpace: Send + Sync + Debug {
     /// If it cannot.
     fn has_room(&self, folder: &Path, bytes: u64) -> Result<(), Shortage>;
 
+    /// Waits until the disk has what was written to a file, so that the loss of power does not take it.
+    ///
+    /// # Errors
+    /// If the operating system says that it could not be written.
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
     /// Gives back what is reserved behind the end of a file.
     ///
     /// # Errors

@@ -12,9 +12,9 @@ use evforge_core::time::Clock;
 use super::counters::NexusCounters;
 use super::error::{NexusError, saying};
 use super::layout::Beginning;
-use super::open_file::{Committed, OpenFile};
+use super::open_file::{Committed, OpenFile, PATIENCE};
 use super::options::NexusOptions;
-use super::records::Records;
+use super::records::{Extent, Records};
 use super::space::{DiskSpace, FileSystemSpace};
 use super::text::{room, write_text};
 use super::{moment, place, report};
@@ -48,8 +48,20 @@ pub struct NexusWriter {
     committed: Committed,
     /// The counters of the last commit.
     committed_counters: NexusCounters,
+    /// The commit that waits for the disk.
+    under_way: Option<UnderWay>,
+    /// True if the commit after which nothing follows has begun.
+    last_begun: bool,
     /// True if the last row of the ledger has been observed.
     has_ended: bool,
+}
+
+/// A commit that has been written and that the disk has not yet confirmed.
+#[derive(Debug)]
+struct UnderWay {
+    target: Committed,
+    counters: NexusCounters,
+    extent: Option<Extent>,
 }
 
 impl NexusWriter {
@@ -78,7 +90,7 @@ impl NexusWriter {
         place::check_room(options, &*space)?;
         let path = place::make_room(&options.path, options.existing)?;
         let beginning = Beginning { now_ns: clock.unix_ns(), calendar, continues };
-        let open = OpenFile::create(&path, options, &beginning, &*space)?;
+        let open = OpenFile::create(&path, options, &beginning, &space)?;
         Ok(Self {
             path,
             open: Some(open),
@@ -92,6 +104,8 @@ impl NexusWriter {
             space,
             committed: Committed::default(),
             committed_counters: NexusCounters::default(),
+            under_way: None,
+            last_begun: false,
             has_ended: false,
         })
     }
@@ -131,43 +145,96 @@ impl NexusWriter {
 
     /// True if as much is waiting as may wait, or it has waited for the flush interval.
     pub fn is_due(&self) -> bool {
+        if self.is_committing() {
+            return false;
+        }
         let events = self.counters.events - self.committed.events;
         let pulses = self.counters.pulses - self.committed.pulses;
         let rows = self.open.as_ref().map_or(0, |open| open.layout.ledger.waiting());
-        let is_late = self.clock.elapsed().saturating_sub(self.last_commit) >= self.flush_interval;
         events >= WAITING_EVENTS
             || pulses >= WAITING_PULSES
-            || (is_late && (events > 0 || pulses > 0 || rows > 0))
+            || (self.is_late() && (events > 0 || pulses > 0 || rows > 0))
     }
 
-    /// Brings everything taken to the file now.
+    /// True if it was not committed for the flush interval.
+    pub(crate) fn is_late(&self) -> bool {
+        self.clock.elapsed().saturating_sub(self.last_commit) >= self.flush_interval
+    }
+
+    /// True if a commit waits for the disk.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Brings everything taken to the file now, and waits for the disk if the options say so.
     ///
     /// # Errors
     /// If there is no room for it ([`NexusError::NoSpace`]: nothing has changed, it can be tried again), the file cannot be
     /// written, or is not there any more under its name.
     pub fn commit(&mut self) -> Result<(), NexusError> {
-        self.commit_as(false)
+        self.begin_commit(false)?;
+        while !self.end_commit(PATIENCE)? {}
+        Ok(())
     }
 
-    /// The same; after the last commit nothing follows.
-    fn commit_as(&mut self, is_last: bool) -> Result<(), NexusError> {
+    /// Writes everything taken, and asks the disk to keep it. After the last commit nothing follows.
+    ///
+    /// # Errors
+    /// As [`NexusWriter::commit`]; and [`NexusError::WaitsForDisk`] if the commit before has not ended.
+    pub(crate) fn begin_commit(&mut self, is_last: bool) -> Result<(), NexusError> {
         self.check_in_place()?;
+        if !self.end_commit(PATIENCE)? {
+            return Err(NexusError::WaitsForDisk { path: self.path.clone() });
+        }
         let Some(open) = &mut self.open else {
             return Err(self.stopped());
         };
         open.reserve(&self.path, &*self.space, is_last)?;
         self.last_commit = self.clock.elapsed();
-        let Self { counters, committed, records, .. } = self;
-        let mut target = Committed { events: counters.events, pulses: counters.pulses, counts: Vec::new() };
-        match open.commit(committed, &mut target, records.extent) {
-            Ok(()) => {
-                counters.commits += 1;
-                self.committed = target;
-                self.committed_counters = self.counters;
-                Ok(())
-            }
-            Err(error) => Err(self.fail("write events", &error)),
+        let mut target =
+            Committed { events: self.counters.events, pulses: self.counters.pulses, counts: Vec::new() };
+        if let Err(error) = open.write(&mut target) {
+            return Err(self.fail("write events", hdf5_says(&error)));
         }
+        open.ask_for_sync();
+        let mut counters = self.counters;
+        counters.commits += 1;
+        self.under_way = Some(UnderWay { target, counters, extent: self.records.extent });
+        Ok(())
+    }
+
+    /// Ends the commit that was begun, if there is one, as soon as the disk has confirmed it, but waits no longer than `wait`.
+    /// Whether it has ended.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn end_commit(&mut self, wait: Duration) -> Result<bool, NexusError> {
+        let (Some(open), true) = (&mut self.open, self.under_way.is_some()) else { return Ok(true) };
+        match open.is_synced(wait) {
+            Ok(false) => Ok(false),
+            Ok(true) => self.say_committed(true).map(|()| true),
+            Err(error) => Err(self.fail("bring events to the disk", error.to_string())),
+        }
+    }
+
+    /// The same where nobody can wait: what the disk does not confirm is safe from a kill, not from the loss of power.
+    fn end_commit_somehow(&mut self) -> Result<(), NexusError> {
+        if self.end_commit(PATIENCE)? { Ok(()) } else { self.say_committed(false) }
+    }
+
+    /// Says in the file that what was written is there.
+    fn say_committed(&mut self, is_confirmed: bool) -> Result<(), NexusError> {
+        let (Some(open), Some(mut done)) = (&mut self.open, self.under_way.take()) else { return Ok(()) };
+        if let Err(error) = open.commit(&self.committed, &done.target, done.extent) {
+            return Err(self.fail("write events", hdf5_says(&error)));
+        }
+        let synced = u64::from(is_confirmed && open.waits_for_disk());
+        open.ask_for_sync();
+        self.counters.commits += 1;
+        self.counters.syncs += synced;
+        done.counters.syncs += synced;
+        (self.committed, self.committed_counters) = (done.target, done.counters);
+        Ok(())
     }
 
     /// Adds a row to the time series of the ledger and of the outputs, with the wall clock's time.
@@ -185,18 +252,41 @@ impl NexusWriter {
     /// # Errors
     /// As [`NexusWriter::commit`]; without room it can be called again.
     pub fn finish(&mut self, state: &RunState) -> Result<(), NexusError> {
-        self.end(STATE_COMPLETE, Some(state))
+        loop {
+            match self.finish_within(state, PATIENCE) {
+                Err(NexusError::WaitsForDisk { .. }) => {}
+                finished => return finished,
+            }
+        }
     }
 
-    /// Ends the file with everything taken, if there is room for it, and `state`, which says that it is not complete.
+    /// The same, but waits for the disk no longer than `wait`. It can be called again then.
+    ///
+    /// # Errors
+    /// As [`NexusWriter::finish`], and [`NexusError::WaitsForDisk`].
+    pub(crate) fn finish_within(&mut self, state: &RunState, wait: Duration) -> Result<(), NexusError> {
+        self.end(Some(state))?;
+        if !self.end_commit(wait)? {
+            return Err(NexusError::WaitsForDisk { path: self.path.clone() });
+        }
+        self.close(STATE_COMPLETE, Some(state))
+    }
+
+    /// Ends the file with everything taken, if there is room for it, and `state`, which says that it is not complete. A disk
+    /// that takes long is not waited for.
     pub(crate) fn give_up(&mut self, state: &str) -> Result<(), NexusError> {
-        match self.end(state, None) {
+        self.end_commit_somehow()?;
+        match self.end(None) {
+            Ok(()) => {
+                self.end_commit_somehow()?;
+                self.close(state, None)
+            }
             Err(error @ (NexusError::NoSpace { .. } | NexusError::WorkerLost { .. })) => {
                 // What was committed has its place, and so has the text.
                 self.close(state, None)?;
                 Err(error)
             }
-            ended => ended,
+            Err(error) => Err(error),
         }
     }
 
@@ -205,8 +295,12 @@ impl NexusWriter {
         self.open.is_some()
     }
 
-    fn end(&mut self, state: &str, run: Option<&RunState>) -> Result<(), NexusError> {
+    /// Begins the last commit, unless it was begun before.
+    fn end(&mut self, run: Option<&RunState>) -> Result<(), NexusError> {
         self.check_in_place()?;
+        if self.last_begun {
+            return Ok(());
+        }
         if let Some(run) = run.filter(|_| !self.has_ended) {
             self.observe_row(run);
             if let Some(open) = &mut self.open {
@@ -216,19 +310,19 @@ impl NexusWriter {
         }
         self.records.close(&mut self.counters);
         // With the room for all that follows.
-        self.commit_as(true)?;
-        self.close(state, run)
+        self.begin_commit(true)?;
+        self.last_begun = true;
+        Ok(())
     }
 
     /// Writes what stands at the end of a file, for which there is room, and closes it.
     fn close(&mut self, state: &str, run: Option<&RunState>) -> Result<(), NexusError> {
-        let Some(mut open) = self.open.take() else {
+        let Some(open) = self.open.take() else {
             return Err(self.stopped());
         };
         let mut too_long = None;
         let mut write = || -> hdf5_metno::Result<()> {
             if let Some(run) = run {
-                open.layout.live.flush()?;
                 let reserved = room(&open.layout.report)?;
                 let text = report::compose(&self.counters, self.calendar, &run.ledger, reserved);
                 if text.len() <= reserved {
@@ -246,10 +340,14 @@ impl NexusWriter {
         };
         if let Err(error) = write() {
             open.let_go();
-            return Err(self.fail("write the report", &error));
+            return Err(self.fail("write the report", hdf5_says(&error)));
         }
-        open.close(&*self.space)
+        let said = open
+            .close(&*self.space)
             .map_err(|error| NexusError::hdf5("finish the writing", &self.path, &error))?;
+        if let Some(cause) = said {
+            return Err(NexusError::io("bring the end to the disk of", &self.path, cause));
+        }
         match too_long {
             None => Ok(()),
             Some((length, reserved)) => {
@@ -271,8 +369,9 @@ impl NexusWriter {
         }
     }
 
-    /// Gives the file up after an error of HDF5 and returns what is safe.
-    fn fail(&mut self, attempt: &'static str, error: &hdf5_metno::Error) -> NexusError {
+    /// Gives the file up after an error of HDF5 or of the disk and returns what is safe.
+    fn fail(&mut self, attempt: &'static str, cause: String) -> NexusError {
+        self.under_way = None;
         // The recovery brings it back to its last commit, as one whose writer was killed.
         if let Some(open) = self.open.take() {
             open.let_go();
@@ -280,7 +379,7 @@ impl NexusWriter {
         NexusError::Write {
             path: self.path.clone(),
             attempt,
-            cause: saying(error),
+            cause,
             safe: self.committed.events,
             lost: self.counters.events - self.committed.events,
         }
@@ -301,6 +400,10 @@ impl NexusWriter {
     fn stopped(&self) -> NexusError {
         NexusError::Stopped { path: self.path.clone(), safe: self.committed.events }
     }
+}
+
+fn hdf5_says(error: &hdf5_metno::Error) -> String {
+    format!("HDF5 reports: {}", saying(error))
 }
 
 impl Drop for NexusWriter {
