@@ -201,7 +201,7 @@ fn a_full_disk_is_waited_for_and_no_value_is_lost() {
 #[test]
 fn child_that_waits() {
     let Some(disk) = small_disk() else { return };
-    for compression in [Compression::None, Compression::Lzf] {
+    for compression in [Compression::None, Compression::Lzf, Compression::Deflate(1)] {
         let path = disk.join(format!("{compression:?}.nxs"));
         let mut run = Sent::new(&path, compression);
         // The disk is full before the file is there.
@@ -299,7 +299,7 @@ fn a_damaged_file_goes_on_in_another_one() {
 fn child_that_is_lied_to() {
     let Some(disk) = small_disk() else { return };
     let test = "a_damaged_file_goes_on_in_another_one";
-    for compression in [Compression::None, Compression::Lzf] {
+    for compression in [Compression::None, Compression::Lzf, Compression::Deflate(1)] {
         // How much is in the file when the disk is full decides where HDF5 is stopped.
         for before in [3_000, 10_001, 70_000] {
             let path = disk.join("run.nxs");
@@ -387,7 +387,7 @@ fn child_that_gives_up() {
     let Some(disk) = small_disk() else { return };
     let path = disk.join("run.nxs");
     for (is_lied_to, is_finishing) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut run = Sent::new(&path, Compression::None);
+        let mut run = Sent::new(&path, Compression::default());
         if is_lied_to {
             run.output = run.output.with_disk_space(Arc::new(Lies));
         }
@@ -438,7 +438,7 @@ fn events_of_a_file_that_cannot_be_brought_back_are_counted() {
 fn child_whose_file_is_destroyed() {
     let Some(disk) = small_disk() else { return };
     let path = disk.join("run.nxs");
-    let mut run = Sent::new(&path, Compression::None);
+    let mut run = Sent::new(&path, Compression::default());
     run.output = run.output.with_disk_space(Arc::new(Lies));
     run.step(10_000);
     run.poll_until_quiet();

@@ -25,13 +25,13 @@ fn event(index: u64) -> Event {
     Event { time_ns: index * SPACING, pixel_id: (index % 48) as u32 + 1 }
 }
 
-/// What a child is to do, in the variable `EVFORGE_TEST_WRITER`: path, compression (0 or 1), bytes per file.
+/// What a child is to do, in the variable `EVFORGE_TEST_WRITER`: path, compression (0, 1 or 2), bytes per file.
 const TASK: &str = "EVFORGE_TEST_WRITER";
 
-fn start_writer(path: &Path, lzf: bool, limit: u64) -> Child {
+fn start_writer(path: &Path, compression: u64, limit: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_writer", "--nocapture", "--test-threads=1"])
-        .env(TASK, format!("{}|{}|{limit}", path.display(), u8::from(lzf)))
+        .env(TASK, format!("{}|{}|{limit}", path.display(), compression % 3))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -43,12 +43,22 @@ fn start_writer(path: &Path, lzf: bool, limit: u64) -> Child {
 #[test]
 fn child_writer() {
     let Ok(task) = std::env::var(TASK) else { return };
-    let [path, lzf, limit] = task.split('|').collect::<Vec<_>>()[..] else { panic!("bad task {task}") };
+    let [path, compression, limit] = task.split('|').collect::<Vec<_>>()[..] else {
+        panic!("bad task {task}")
+    };
     limit_file_size(limit.parse().unwrap());
     let mut options = flat_options(Path::new(path));
     options.chunk_events = 4096;
     options.flush_interval = Duration::from_millis(3);
-    options.compression = if lzf == "1" { Compression::Lzf } else { Compression::None };
+    options.compression = match compression {
+        "0" => Compression::None,
+        "1" => Compression::Lzf,
+        _ => Compression::default(),
+    };
+    if options.compression == Compression::default() {
+        // So that commits find chunks of all kinds: packed, plain, and full of both.
+        options.chunk_events = 1024;
+    }
     let mut writer = Run::begin(&options).unwrap();
     let mut batch = EventBatch::new(777);
     let mut index = 0;
@@ -123,9 +133,9 @@ fn a_killed_writer_costs_nothing_that_was_committed() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     // Moments spread over the first second, so that some lie within a commit.
-    for round in 0..12_u64 {
+    for round in 0..18_u64 {
         let path = folder.path().join(format!("run-{round}.nxs"));
-        let mut child = start_writer(&path, round % 2 == 1, 0);
+        let mut child = start_writer(&path, round, 0);
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
         while last_committed(&text) == 0 {
@@ -170,9 +180,9 @@ fn a_killed_writer_costs_nothing_that_was_committed() {
 fn a_full_disk_is_one_clear_error_and_costs_nothing_that_was_committed() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
-    for (round, limit) in [3_000_000, 3_333_333, 5_000_001, 4 << 20].into_iter().enumerate() {
+    for (round, limit) in (0_u64..).zip([3_000_000, 3_333_333, 5_000_001, 4 << 20, 2_999_999, 3_500_000]) {
         let path = folder.path().join(format!("run-{round}.nxs"));
-        let output = start_writer(&path, round % 2 == 1, limit).wait_with_output().unwrap();
+        let output = start_writer(&path, round, limit).wait_with_output().unwrap();
         let (text, noise) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{text}\n{noise}");
@@ -196,7 +206,7 @@ fn a_killed_writers_file_can_be_overwritten_or_left_beside() {
     let _alone = common::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
-    let mut child = start_writer(&path, false, 0);
+    let mut child = start_writer(&path, 2, 0);
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
     while last_committed(&text) == 0 {

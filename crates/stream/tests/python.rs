@@ -192,12 +192,21 @@ fn h5py_and_scippnexus_see_the_pulses_of_the_readout() {
 #[test]
 fn h5py_follows_a_file_that_grows() {
     let _alone = common::alone();
+    // Chunks of all kinds: not compressed; packed, and packed anew at the next commit; and plain until they are full.
+    for (compression, chunk) in
+        [(Compression::None, 4096), (Compression::default(), 1024), (Compression::default(), 16_384)]
+    {
+        follow(compression, chunk);
+    }
+}
+
+fn follow(compression: Compression, chunk_events: usize) {
     let Some(mut command) = python("h5py_follows_a_file_that_grows") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
     let mut options = common::flat_options(&path);
     options.flush_interval = Duration::from_millis(20);
-    options.chunk_events = 4096;
+    (options.compression, options.chunk_events) = (compression, chunk_events);
     let mut writer = Run::begin(&options).unwrap();
     command.arg("follow").arg(&path).args(["--events", "200000"]);
     let mut follower = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
