@@ -8,6 +8,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::{Placement, PlacementSettings};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, MOST_VETOES, PulseStageSettings, Veto};
+use evforge_core::run_identity::RunIdentity;
 use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
@@ -34,6 +35,8 @@ pub struct CommonConfig {
     pub pulses: PulseTrain,
     /// Rules that mark events.
     pub vetoes: Vec<Veto>,
+    /// What the run is called, and whose it is.
+    pub run: RunIdentity,
     /// Where the pixels of the detector are; none if nobody has said.
     pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
@@ -262,8 +265,8 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 11 + SECTIONS.len()] = {
-    let mut keys = ["name"; 11 + SECTIONS.len()];
+const KEYS: [&str; 12 + SECTIONS.len()] = {
+    let mut keys = ["name"; 12 + SECTIONS.len()];
     let common = [
         "name",
         "input",
@@ -273,6 +276,7 @@ const KEYS: [&str; 11 + SECTIONS.len()] = {
         "pulses",
         "veto",
         "placement",
+        "run",
         "simulation",
         "outputs",
         ESS,
@@ -311,6 +315,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         threads: tables.take_or_default("threads")?,
         pulses: tables.take_or_default("pulses")?,
         vetoes: tables.take_or_default("veto")?,
+        run: tables.take_or_default("run")?,
         placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
@@ -372,6 +377,7 @@ impl CommonConfig {
         self.input.check()?;
         self.receive.check()?;
         self.sequence.check()?;
+        self.run.check().map_err(|error| error.within("run"))?;
         self.threads.check(self.input.threads, self.receive.receivers())?;
         if self.name.is_empty() {
             return SettingsError::refuse("name", "the instrument needs a name");

@@ -23,6 +23,9 @@
 //! name = "prompt pulse"
 //! time_of_flight = ["0us", "300us"]
 //!
+//! [run]                           # optional: what the run is called, and whose it is
+//! title = "first neutrons"
+//!
 //! [outputs.csv]                   # optional: where events go; the options of the command line are short forms of this
 //! file = "events.csv"
 //!

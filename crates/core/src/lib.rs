@@ -55,6 +55,7 @@ pub mod placement;
 pub mod pulse;
 pub mod pulsed;
 pub mod quantity;
+pub mod run_identity;
 pub mod run_state;
 pub mod sequence;
 pub mod settings;

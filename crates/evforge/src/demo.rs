@@ -4,6 +4,7 @@ use crate::CommandError;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::Observer;
+use crate::run_identity::IdentityArguments;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
@@ -45,6 +46,8 @@ pub(crate) struct DemoArguments {
     /// The same seed gives the same neutrons
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    identity: IdentityArguments,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -73,6 +76,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
         ..OutputArguments::default()
     };
     targets.apply(&mut config);
+    arguments.identity.apply(&mut config)?;
     let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config)?;
     let mask = serde_json::to_vec(&mask_json(&simulation))?;
     write_file("the mask", &folder.join("demo-mask.json"), &mask)?;

@@ -50,6 +50,7 @@ mod receive_backend;
 mod record;
 mod replay;
 mod run;
+mod run_identity;
 mod same_file;
 mod score;
 mod signals;

@@ -9,6 +9,7 @@ use crate::outputs::{OutputArguments, OutputPlans, Outputs};
 use crate::progress::ProgressDisplay;
 use crate::receive_backend::Method;
 use crate::record::RecordLimits;
+use crate::run_identity::IdentityArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
@@ -73,6 +74,8 @@ pub(crate) struct RunArguments {
     record_limits: RecordLimits,
     #[command(flatten)]
     outputs: OutputArguments,
+    #[command(flatten)]
+    identity: IdentityArguments,
     /// Override a key of the configuration, as in gdgem.sorting.window=1ms; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -95,6 +98,7 @@ impl RunArguments {
 pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool, CommandError> {
     let mut config = read_config(arguments)?;
     arguments.outputs.apply(&mut config);
+    arguments.identity.apply(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
         return print(&summary(&config, &plans)?).map(|()| true);

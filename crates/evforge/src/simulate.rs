@@ -4,6 +4,7 @@ use crate::CommandError;
 use crate::input::refuse_without_origin;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
+use crate::run_identity::IdentityArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
@@ -73,6 +74,8 @@ pub(crate) struct SimulateArguments {
     own_addresses: bool,
     #[command(flatten)]
     outputs: OutputArguments,
+    #[command(flatten)]
+    identity: IdentityArguments,
     /// Write the truth as CSV: neutron,time_ns,pixel_id,module,x,y,z,resolvable
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -181,6 +184,7 @@ fn form(
     };
     let mut config = config.clone();
     arguments.outputs.apply(&mut config);
+    arguments.identity.apply(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     plans.name(NamedFiles::default()).check()?;
     let mut outputs = plans.open(&config)?;

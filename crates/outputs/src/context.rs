@@ -5,6 +5,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::run_identity::RunIdentity;
 use evforge_core::time::Clock;
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub trait MonitorControl: fmt::Debug + Send + Sync {
 pub struct OutputContext {
     /// Name of the instrument.
     pub instrument: String,
+    /// What the run is called, and whose it is.
+    pub run: RunIdentity,
     /// The pixels.
     pub geometry: LogicalGeometry,
     /// Where the pixels are; none if the configuration does not say.

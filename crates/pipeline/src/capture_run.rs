@@ -158,6 +158,7 @@ impl CaptureRun<'_> {
         let state = Arc::unwrap_or_clone(shared);
         Ok(RunReport {
             stream: self.config.name.clone(),
+            identity: self.config.run.clone(),
             input: reader.path().display().to_string(),
             ending,
             recording: None,

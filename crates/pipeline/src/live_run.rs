@@ -269,6 +269,7 @@ impl LiveRun<'_> {
         let state = Arc::unwrap_or_clone(shared);
         Ok(RunReport {
             stream: config.name.clone(),
+            identity: config.run.clone(),
             input: format!("UDP {} by {description}", listed(&addresses)),
             ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
             recording,

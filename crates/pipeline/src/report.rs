@@ -12,6 +12,7 @@ use crate::time_source;
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards};
 use evforge_net::clock::ClockReport;
 use evforge_net::losses;
@@ -36,6 +37,8 @@ pub enum Ending {
 pub struct RunReport {
     /// Name of the stream: that of the instrument.
     pub stream: String,
+    /// What the run is called, and whose it is.
+    pub identity: RunIdentity,
     /// What the input was, for people.
     pub input: String,
     /// How it ended.
@@ -133,6 +136,9 @@ impl RunReport {
             "outputs": self.outputs().map(|(output, latency)| output_json(output, latency)).collect::<Vec<_>>(),
             "sinks": self.outputs().map(|(output, latency)| sink_json(output, latency)).collect::<Vec<_>>(),
         });
+        if !self.identity.is_empty() {
+            report["run"] = json!(self.identity);
+        }
         report["streams"][0]["hints"] = json!(state.hints);
         report["streams"][0]["alarms"] = json!(state.alarms);
         if let Some(reason) = &state.stopped_by {

@@ -175,7 +175,7 @@ fn check_with_python(path: &Path, events: Range<u64>, rows: u64, state: &str, te
         "shape": [6, 8], "pitch": null, "detector": "detector",
         "times": all.iter().map(|event| event.time_ns).collect::<Vec<_>>(),
         "pixels": all.iter().map(|event| event.pixel_id).collect::<Vec<_>>(),
-        "pulses": pulses, "ledger": {"packets_sent": vec![-1; rows as usize], "unaccounted": vec![0; rows as usize]}, "live_time": Value::Array(Vec::new()), "state": state,
+        "pulses": pulses, "ledger": {"packets_sent": vec![Value::Null; rows as usize], "packets_lost": vec![Value::Null; rows as usize], "unaccounted": vec![0; rows as usize]}, "live_time": Value::Array(Vec::new()), "state": state,
     });
     // The disk is small.
     let folder = tempfile::tempdir().unwrap();

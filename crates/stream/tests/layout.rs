@@ -7,6 +7,7 @@ use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
+use evforge_core::live_time::LiveTime;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStageSettings, Veto, VetoRange};
 use evforge_stream::nexus::{Compression, NexusOptions, replace_report};
@@ -186,8 +187,11 @@ fn the_ledger_is_a_time_series() {
     let series = file.group("/entry/ledger").unwrap();
     assert_eq!(series.dataset("time").unwrap().size(), 2);
     assert_eq!(read::<i64>(&series, "readouts/value"), [1, 5]);
-    assert_eq!(read::<i64>(&series, "packets_sent/value"), [-1, 10]);
-    assert_eq!(read::<i64>(&series, "packets_lost/value"), [1, 1]);
+    for (name, last) in [("packets_sent", 10.0), ("packets_lost", 1.0), ("packets_reordered", 0.0)] {
+        let values = read::<f64>(&series, &format!("{name}/value"));
+        assert!(values[0].is_nan() && values[1] == last, "{name}: {values:?}");
+    }
+    assert_eq!(read::<i64>(&series, "packets_received/value"), [9, 9]);
     assert_eq!(read::<i64>(&series, "unaccounted/value"), [0, 1]);
     assert_eq!(read::<i64>(&series, "hits/time"), read::<i64>(&series, "time"));
     // Locks are per open file: replacing needs it to ourselves.
@@ -227,7 +231,7 @@ fn options_that_make_no_sense_are_refused_by_name() {
         Run::begin(&options).unwrap_err().to_string()
     };
     assert!(refusal(&|o| o.detector = "a/b".into()).contains("`a/b`"));
-    assert!(refusal(&|o| o.title = "a\0b".into()).contains("zero byte"));
+    assert!(refusal(&|o| o.run.title = Some("a\0b".into())).contains("run.title: contains"));
     assert!(refusal(&|o| o.compression = Compression::Deflate(10)).contains("level 10"));
     let output = |id: &str| (id.to_owned(), Vec::new());
     assert!(refusal(&|o| o.outputs = vec![output("a/b")]).contains("`a/b` cannot be the id"));
@@ -273,4 +277,74 @@ fn big_batches_are_committed_before_the_interval() {
     }
     writer.take(&events).unwrap();
     assert_eq!(writer.writer().committed_events(), 1 << 20);
+}
+
+/// Sources with a packet a second, and one lost with each in the seconds `lossy`.
+fn live_ledger(seconds: u64, lossy: std::ops::Range<u64>) -> DetectorLedger {
+    let mut live = LiveTime::new();
+    (0..seconds)
+        .for_each(|second| live.observe(second * 1_000_000_000, true, i64::from(lossy.contains(&second))));
+    let source =
+        |name: &str| SourceLedger { name: name.into(), live_time: live.clone(), ..SourceLedger::default() };
+    DetectorLedger { sources: vec![source("FEC 1"), source("FEC 2")], ..DetectorLedger::default() }
+}
+
+#[test]
+fn live_time_grows_with_the_run_in_rows_that_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    let mut seen = Vec::new();
+    // More than fits into seconds: they are doubled twice under way.
+    for seconds in (1..5000).step_by(7) {
+        writer.observe(&live_ledger(seconds, 20..3000)).unwrap();
+        writer.commit().unwrap();
+        let file = File::open_as(&path, hdf5_metno::OpenMode::ReadSWMR).unwrap();
+        let rows = read::<i64>(&file.group("/entry/live_time").unwrap(), "time");
+        assert!(rows.starts_with(&seen), "rows were changed at {seconds} s");
+        seen = rows;
+    }
+    assert!(seen.len() > 1000, "{} rows", seen.len());
+    writer.finish(&live_ledger(5000, 20..3000)).unwrap();
+
+    let file = File::open(&path).unwrap();
+    let live = file.group("/entry/live_time").unwrap();
+    let column = |name: &str| read::<i64>(&live, name);
+    let (sources, times, durations) = (read::<i32>(&live, "source"), column("time"), column("duration"));
+    let (received, lost) = (column("packets_received"), column("packets_lost"));
+    let fractions = read::<f64>(&live, "live_fraction");
+    for source in [0, 1] {
+        let (mut until, mut sums) = (0, (0, 0));
+        for row in (0..sources.len()).filter(|&row| sources[row] == source) {
+            assert_eq!(times[row], until, "a gap or an overlap");
+            until += durations[row];
+            sums = (sums.0 + received[row], sums.1 + lost[row]);
+            let end = until / 1_000_000_000;
+            // What is missing at a packet was lost since the one before, a second earlier.
+            if end <= 19 {
+                assert_eq!((lost[row], fractions[row]), (0, 1.0));
+            }
+            if times[row] >= 20_000_000_000 && end < 2999 {
+                assert_eq!(fractions[row], 0.5, "row {row}");
+            }
+        }
+        assert_eq!(sums, (5000, 2980));
+    }
+    assert!(durations.contains(&1_000_000_000) && durations.contains(&2_000_000_000));
+}
+
+#[test]
+fn a_run_is_called_as_its_operator_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    let file = File::open(&path).unwrap();
+    assert_eq!(common::text(&file, "/entry/title"), "demo run");
+    let entry = file.group("/entry").unwrap();
+    for absent in
+        ["run_number", "entry_identifier", "experiment_identifier", "user", "proton_charge", "total_pulses"]
+    {
+        assert!(!entry.link_exists(absent), "{absent}");
+    }
 }

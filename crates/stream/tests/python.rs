@@ -13,6 +13,7 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::live_time::LiveTime;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::run_identity::RunIdentity;
 use evforge_stream::nexus::{Compression, NexusOptions, PulseOrigin, recover};
 use serde_json::json;
 
@@ -92,7 +93,14 @@ fn h5py_and_scippnexus_see_what_was_written() {
         let mut options = NexusOptions::new(&path, "demo", geometry)
             .with_counters(&CounterSnapshot::of(&ToyCounters::default()));
         options.detector = "banana".into();
-        options.title = "Bananen: ½ reif".into();
+        options.run = RunIdentity {
+            title: Some("Bananen: ½ reif".into()),
+            number: Some(4711),
+            experiment: Some("2026-0815".into()),
+            experiment_description: Some("Ripening".into()),
+            user: Some("Ada Lovelace".into()),
+            sample: Some("banana".into()),
+        };
         options.configuration = "[detector]\nname = \"banana\"\n".into();
         let pitch = &["2mm", "3mm", "5mm"][..if geometry.nz() > 1 { 3 } else { 2 }];
         options.placement = common::placement(geometry, pitch, "4.5m");
@@ -137,6 +145,10 @@ fn h5py_and_scippnexus_see_what_was_written() {
             },
             "live_time": if kill { json!([]) } else { live_rows() },
             "state": if kill { "recovered" } else { "complete" },
+            "run": {
+                "title": "Bananen: ½ reif", "number": 4711, "entry_identifier": "4711", "experiment": "2026-0815",
+                "experiment_description": "Ripening", "user": "Ada Lovelace", "sample": "banana",
+            },
         });
         let expectation = folder.path().join("expected.json");
         std::fs::write(&expectation, expected.to_string()).unwrap();

@@ -99,6 +99,7 @@ impl OutputPlans {
         let placement = config.place(detector.geometry(), monitors)?;
         Ok(OutputContext {
             instrument: config.name.clone(),
+            run: config.run.clone(),
             geometry: detector.geometry(),
             placement,
             train: config.pulses,

@@ -6,7 +6,7 @@
 
 use evforge_core::counter::CounterInfo;
 use evforge_core::pulsed::Calendar;
-use hdf5_metno::{Dataset, File, Result};
+use hdf5_metno::{Dataset, File, Group, Result};
 
 use super::dataset::{class, preallocated, scalar};
 use super::detector_groups::{bytes_of_detectors, create_detectors, number_of_detectors};
@@ -14,7 +14,7 @@ use super::event_group::{EventGroups, EventPlace};
 use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, events_name, has_events};
-use super::options::NexusOptions;
+use super::options::{NexusOptions, PulseOrigin};
 use super::series::{LedgerSeries, series_bound};
 use super::text::{create_text, set_attribute};
 use super::transformations::{along_the_beam, write_chain};
@@ -23,13 +23,18 @@ use super::workers::Workers;
 /// Begins the root attribute `creator` of every file that evforge writes.
 pub(crate) const CREATOR: &str = "evforge";
 /// The version of the layout, in the attribute `version` of `definition`. Readers of ours check it.
-pub(crate) const LAYOUT_VERSION: &str = "1";
+pub(crate) const LAYOUT_VERSION: &str = "2";
+/// The versions that can be repaired: in the first one, what is not known of packets was -1 or 0.
+pub(crate) const KNOWN_VERSIONS: [&str; 2] = ["1", LAYOUT_VERSION];
 /// What `definition` says.
 pub(crate) const DEFINITION: &str = "evforge_events";
 /// The group with what the writer says about its own work.
 pub(crate) const RECORDING: &str = "/entry/recording";
 /// Where the definition is.
 pub(crate) const DEFINITION_PATH: &str = "/entry/definition";
+
+/// Where the number of pulses is, if the readout tells them.
+pub(crate) const TOTAL_PULSES: &str = "/entry/total_pulses";
 
 /// In [`RECORDING`]: the paths of the groups of events, a line each, in the order of `committed`.
 pub(crate) const EVENT_GROUPS: &str = "event_groups";
@@ -50,6 +55,8 @@ pub(crate) struct Layout {
     pub(crate) start_time: Dataset,
     pub(crate) end_time: Dataset,
     pub(crate) duration: Dataset,
+    /// Only where the readout tells the pulses.
+    pub(crate) total_pulses: Option<Dataset>,
     pub(crate) report: Dataset,
     pub(crate) ledger: LedgerSeries,
     pub(crate) live: LiveTable,
@@ -85,14 +92,17 @@ impl Layout {
         let entry = class(file, "entry", "NXentry")?;
         let definition = create_text(&entry, "definition", DEFINITION, 0)?;
         set_attribute(&definition, "version", LAYOUT_VERSION)?;
-        create_text(&entry, "title", &options.title, 0)?;
+        create_identity(&entry, options)?;
         let start_time = create_text(&entry, "start_time", &created, ISO_8601_ROOM)?;
         let end_time = create_text(&entry, "end_time", &created, ISO_8601_ROOM)?;
         let duration = scalar(&entry, "duration", 0.0_f64)?;
         set_attribute(&duration, "units", "s")?;
 
+        let is_told = options.pulse_origin == PulseOrigin::Readout;
+        let total_pulses = is_told.then(|| scalar(&entry, "total_pulses", 0_u64)).transpose()?;
+
         let sample = class(&entry, "sample", "NXsample")?;
-        create_text(&sample, "name", "", 0)?;
+        create_text(&sample, "name", options.run.sample.as_deref().unwrap_or_default(), 0)?;
         // The sample is the origin of NeXus' coordinates.
         create_text(&sample, "depends_on", ".", 0)?;
 
@@ -154,13 +164,48 @@ impl Layout {
         let ledger = LedgerSeries::create(&ledger, &options.counters, &entry, &options.outputs)?;
 
         let live = LiveTable::create(&class(&entry, "live_time", "NXcollection")?)?;
-        Ok(Self { events, monitors, committed, state, start_time, end_time, duration, report, ledger, live })
+        Ok(Self {
+            events,
+            monitors,
+            committed,
+            state,
+            start_time,
+            end_time,
+            duration,
+            total_pulses,
+            report,
+            ledger,
+            live,
+        })
     }
 
     /// Bytes by which the file grows at most when everything that waits is brought to it.
     pub(crate) fn growth(&self) -> u64 {
         BETWEEN + self.events.growth() + self.ledger.growth() + self.live.growth()
     }
+}
+
+/// What the run is called, and whose it is; what nobody has said is absent.
+fn create_identity(entry: &Group, options: &NexusOptions) -> Result<()> {
+    let run = &options.run;
+    let title = run.title.clone().unwrap_or_else(|| format!("{} run", options.instrument));
+    create_text(entry, "title", &title, 0)?;
+    if let Some(number) = run.number {
+        // As a number for Mantid, as text for the NeXus definition.
+        scalar(entry, "run_number", i32::try_from(number).unwrap_or(i32::MAX))?;
+        create_text(entry, "entry_identifier", &number.to_string(), 0)?;
+    }
+    for (name, text) in
+        [("experiment_identifier", &run.experiment), ("experiment_description", &run.experiment_description)]
+    {
+        if let Some(text) = text {
+            create_text(entry, name, text, 0)?;
+        }
+    }
+    if let Some(user) = &run.user {
+        create_text(&class(entry, "user", "NXuser")?, "name", user, 0)?;
+    }
+    Ok(())
 }
 
 /// What HDF5 may take besides arrays and their indices: it cuts small things from blocks of its own, and rounds.
@@ -173,7 +218,8 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
     let detector = if options.has_detector() { bytes_of_detectors(options) } else { 0 };
     // A group of a detector has up to 40 objects: axes, offsets, a shape, steps to the sample, arrays of events.
     let objects = 64 + 40 * number_of_detectors(options) as u64;
-    let texts = [&options.title, &options.instrument, &options.configuration].map(|text| text.len());
+    let texts = [&options.instrument, &options.configuration].map(|text| text.len());
+    let identity: usize = options.run.texts().map(|(_, text)| text.len()).sum();
     let vetoes: usize = options.vetoes.iter().map(String::len).sum();
     let help = |infos: &[CounterInfo]| infos.iter().map(|info| info.help.len()).sum::<usize>();
     let helps = help(&options.counters) + options.outputs.iter().map(|(_, own)| help(own)).sum::<usize>();
@@ -183,7 +229,7 @@ pub(crate) fn length_at_the_beginning(options: &NexusOptions) -> u64 {
     BETWEEN
         + objects * OBJECT
         + detector
-        + (texts.iter().sum::<usize>() + vetoes + 2 * helps + options.report_space) as u64
+        + (texts.iter().sum::<usize>() + identity + vetoes + 2 * helps + options.report_space) as u64
         + monitors
         // An NXlog is a group and an array.
         + series * 2 * OBJECT

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hdf5_metno::{Dataset, File, Group, Result as Hdf5Result};
 
-use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM};
+use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM, TOTAL_PULSES};
 use super::moment;
 use super::recovered::{Recovered, Wish};
 use super::series::OUTPUTS;
@@ -52,6 +52,19 @@ fn chunks_lie_within(dataset: &Dataset, kept: u64, length: u64) -> bool {
         .filter(|info| info.offset[0] < kept && info.addr.saturating_add(info.size) <= length)
         .count();
     within as u64 >= kept.div_ceil(chunk)
+}
+
+/// Bytes at most that the chunks take at which arrays of events end: each is written anew when its array is cut.
+pub(super) fn room_for_cutting(file: &File) -> u64 {
+    let groups = groups_of(file).map(|(groups, _)| groups).unwrap_or_default();
+    let arrays = groups.iter().filter_map(|group| group.datasets().ok()).flatten();
+    let bytes = arrays.map(|array| {
+        let values: usize = array.chunk().unwrap_or_default().iter().product();
+        let width = array.dtype().map_or(0, |dtype| dtype.size());
+        // What cannot be compressed may grow a little.
+        (values * width + values * width / 64 + 64) as u64
+    });
+    bytes.sum()
 }
 
 /// The groups of events, and what the last commit says of them: the events of each, then the pulse records.
@@ -163,6 +176,7 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
         group.cut(pulses, cues)?;
     }
     mend_series(&file.group("/entry")?)?;
+    mend_live_time(&file.group("/entry/live_time")?)?;
 
     let end_time = match whole {
         Some((start, end)) => {
@@ -176,6 +190,9 @@ pub(super) fn mend(path: &Path, file: &File, wish: &Wish<'_>) -> Hdf5Result<Reco
     };
     let kept: Vec<u64> = all.iter().map(|group| group.events as u64).chain([pulses as u64]).collect();
     recording.dataset("committed")?.write_raw(&kept)?;
+    if file.link_exists(TOTAL_PULSES) {
+        file.dataset(TOTAL_PULSES)?.write_scalar(&(pulses as u64))?;
+    }
 
     let recovered = Recovered {
         path: path.to_owned(),
@@ -225,6 +242,15 @@ fn mend_series(entry: &Group) -> Hdf5Result<()> {
     }
     let rows = series.iter().map(|dataset| dataset.size()).min().unwrap_or(0);
     cut(&series.iter().collect::<Vec<_>>(), rows)
+}
+
+/// Cuts the rows of the live time to those that are there in all columns.
+fn mend_live_time(live: &Group) -> Hdf5Result<()> {
+    let mut columns = live.datasets()?;
+    // The names were written before the rows that need them.
+    columns.retain(|column| !column.name().ends_with("/source_name"));
+    let rows = columns.iter().map(|column| column.size()).min().unwrap_or(0);
+    cut(&columns.iter().collect::<Vec<_>>(), rows)
 }
 
 /// First pulse and last pulse or event in nanoseconds since the Unix epoch; none without pulses. `starts` is what

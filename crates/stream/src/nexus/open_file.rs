@@ -195,6 +195,10 @@ impl OpenFile {
             write_text(&layout.end_time, &moment::iso_8601(extent.end))?;
             layout.duration.write_scalar(&((extent.end - extent.start) as f64 * 1e-9))?;
             layout.duration.flush()?;
+            if let Some(total_pulses) = &layout.total_pulses {
+                total_pulses.write_scalar(&to.pulses)?;
+                total_pulses.flush()?;
+            }
             layout.committed.write_raw(&to.counts)?;
             layout.committed.flush()?;
         }

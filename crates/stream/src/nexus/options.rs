@@ -7,6 +7,7 @@ use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorPlan};
 use evforge_core::counter::{CounterInfo, CounterSnapshot};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
+use evforge_core::run_identity::RunIdentity;
 
 use super::error::NexusError;
 use super::monitor_group::events_name;
@@ -81,8 +82,8 @@ pub struct NexusOptions {
     pub path: PathBuf,
     /// What to do if the file exists.
     pub existing: ExistingFile,
-    /// Title of the run. May be empty.
-    pub title: String,
+    /// What the run is called, and whose it is. Without a title it is called after the instrument.
+    pub run: RunIdentity,
     /// Name of the instrument; not empty.
     pub instrument: String,
     /// Name of the detector: the name of its group, so neither empty nor with a `/`. "detector" by default.
@@ -129,7 +130,7 @@ impl NexusOptions {
         Self {
             path: path.into(),
             existing: ExistingFile::default(),
-            title: String::new(),
+            run: RunIdentity::default(),
             instrument: instrument.into(),
             detector: "detector".to_owned(),
             geometry,
@@ -195,7 +196,6 @@ impl NexusOptions {
             ));
         }
         for (name, text) in [
-            ("title", &self.title),
             ("instrument", &self.instrument),
             ("detector", &self.detector),
             ("configuration", &self.configuration),
@@ -206,6 +206,7 @@ impl NexusOptions {
                 ));
             }
         }
+        self.run.check().map_err(|error| NexusError::Option(error.within("run").to_string()))?;
         self.check_beam_monitors()?;
         self.check_outputs()?;
         if self.chunk_events < 1024 {
@@ -294,9 +295,15 @@ impl NexusOptions {
 }
 
 /// What the entry of a file contains besides beam monitors.
-const ENTRY_MEMBERS: [&str; 12] = [
+const ENTRY_MEMBERS: [&str; 18] = [
     "definition",
     "title",
+    "run_number",
+    "entry_identifier",
+    "experiment_identifier",
+    "experiment_description",
+    "user",
+    "total_pulses",
     "start_time",
     "end_time",
     "duration",

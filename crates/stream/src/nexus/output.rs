@@ -20,7 +20,7 @@ use super::reservation::Reservation;
 use super::run_files::{RunFiles, last};
 use super::space::{DiskSpace, FileSystemSpace};
 use super::writer::NexusWriter;
-use super::{event_group, series};
+use super::{event_group, live_table, series};
 
 /// How long a commit waits for the disk before it goes on with other things.
 const WAIT: Duration = Duration::from_millis(100);
@@ -217,5 +217,6 @@ pub(crate) fn memory_of(options: &NexusOptions) -> usize {
     KeptBatches::memory_bound()
         + event_group::memory_bound(options, events, pulses)
         + series::memory_bound(options)
+        + live_table::memory_bound()
         + options.report_space
 }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use hdf5_metno::{File, OpenMode, Result as Hdf5Result};
 
 use super::error::NexusError;
-use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, LAYOUT_VERSION, RECORDING, STATE_WRITING};
+use super::layout::{CREATOR, DEFINITION, DEFINITION_PATH, KNOWN_VERSIONS, RECORDING, STATE_WRITING};
 use super::lock::Lock;
-use super::mending::{committed_data_lies_within, groups_of, mend};
+use super::mending::{committed_data_lies_within, groups_of, mend, room_for_cutting};
 use super::place::{is_in_use, superblock_of};
 use super::recovered::{Recovered, Wish};
 use super::space::{DiskSpace, FileSystemSpace};
 use super::superblock::Superblock;
 use super::text::{create_text, read_text, room, write_text};
 
-/// Bytes by which a file grows at most while it is repaired.
+/// Bytes by which a file grows at most while it is repaired, besides chunks that are written anew where an array is cut.
 const FOR_REPAIR: u64 = 256 << 10;
 
 /// True if the file at `path` is not whole: left by a writer that was killed or could not finish, or shorter
@@ -99,11 +99,12 @@ fn mend_prepared(
         if !whole_length && !committed_data_lies_within(&file, length) {
             return Err(cut_short(path, superblock, length));
         }
+        let chunks = room_for_cutting(&file);
         file.close().map_err(hdf5)?;
         let handle =
             OpenOptions::new().write(true).open(path).map_err(|cause| NexusError::io("open", path, cause))?;
         // Little is added. But what lies in a hole needs room, too, if it is written.
-        let end = superblock.end_of_file().max(length) + FOR_REPAIR;
+        let end = superblock.end_of_file().max(length) + FOR_REPAIR + chunks;
         space
             .reserve(&handle, 0..end)
             .map_err(|shortage| NexusError::NoSpace { path: path.to_owned(), shortage })?;
@@ -197,9 +198,10 @@ fn check_ours(path: &Path, file: &File) -> Result<(), NexusError> {
     let version =
         file.group(RECORDING).and_then(|recording| read_text(&recording.dataset("layout_version")?));
     match version.as_deref() {
-        Ok(LAYOUT_VERSION) => Ok(()),
+        Ok(version) if KNOWN_VERSIONS.contains(&version) => Ok(()),
         Ok(other) => not_ours(format!(
-            "its layout has version \"{other}\", this program knows version \"{LAYOUT_VERSION}\""
+            "its layout has version \"{other}\", this program knows the versions {}",
+            KNOWN_VERSIONS.join(" and ")
         )),
         Err(_) => not_ours("it does not say the version of its layout".to_owned()),
     }

@@ -2,7 +2,7 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::run_state::{OutputCounters, OutputState, RunState};
-use hdf5_metno::{Group, Result};
+use hdf5_metno::{Group, H5Type, Result};
 
 use super::column::{Column, cache_of};
 use super::dataset::{class, mark_as_time};
@@ -13,18 +13,22 @@ use super::text::set_attribute;
 const CHUNK_ROWS: usize = 256;
 
 /// What every ledger says besides its counters.
-const PACKETS: [(&str, &str); 8] = [
-    ("packets_sent", "Packets sent, by the sender's report or the sequence; -1 where neither is known."),
+const PACKETS: [(&str, &str); 2] = [
     ("packets_received", "Packets received."),
-    ("packets_lost", "Packets that the sequence says are missing."),
-    ("packets_reordered", "Packets that arrived after a later one."),
-    ("packets_duplicated", "Packets that arrived a second time."),
+    ("unaccounted", "What the laws of the ledger leave over: 0 unless something vanished unseen."),
+];
+
+/// What is known from the numbers of packets only: NaN as long as a source has none.
+const NUMBERED: [(&str, &str); 6] = [
+    ("packets_sent", "Packets sent, by the sender's report or the sequence; NaN where neither is known."),
+    ("packets_lost", "Packets that the sequence says are missing; NaN where that is not known."),
+    ("packets_reordered", "Packets that arrived after a later one; NaN where that is not known."),
+    ("packets_duplicated", "Packets that arrived a second time; NaN where that is not known."),
     (
         "packets_unconfirmed",
-        "Packets with a number that no next one has followed: most likely it was damaged.",
+        "Packets with a number that no next one has followed: most likely it was damaged. NaN where that is not known.",
     ),
-    ("packet_restarts", "How often the numbering of a source started over."),
-    ("unaccounted", "What the laws of the ledger leave over: 0 unless something vanished unseen."),
+    ("packet_restarts", "How often the numbering of a source started over; NaN where that is not known."),
 ];
 
 /// Where the outputs have their series, a collection for each.
@@ -38,6 +42,7 @@ pub(crate) const WAITING_ROWS: usize = 4096;
 pub(crate) struct LedgerSeries {
     time: Column<i64>,
     packets: [Column<i64>; PACKETS.len()],
+    numbered: [Column<f64>; NUMBERED.len()],
     counters: Vec<(&'static str, Column<i64>)>,
     outputs: Vec<OutputSeries>,
 }
@@ -61,13 +66,8 @@ impl LedgerSeries {
         let time = Column::create(ledger, "time", CHUNK_ROWS, Compression::None)?;
         mark_as_time(time.dataset(), "start")?;
         let times = format!("{}/time", ledger.name());
-        let mut packets = Vec::with_capacity(PACKETS.len());
-        for (name, help) in PACKETS {
-            packets.push(create_log(ledger, name, help, &times)?);
-        }
-        let packets = packets
-            .try_into()
-            .map_err(|_| hdf5_metno::Error::from("the series of the packets are not complete"))?;
+        let packets = create_all(ledger, PACKETS, &times)?;
+        let numbered = create_all(ledger, NUMBERED, &times)?;
         let counters = create_logs(ledger, counters, &times)?;
         let mut all = Vec::with_capacity(outputs.len());
         if !outputs.is_empty() {
@@ -79,7 +79,7 @@ impl LedgerSeries {
                 all.push(OutputSeries { id: id.clone(), counters });
             }
         }
-        Ok(Self { time, packets, counters, outputs: all })
+        Ok(Self { time, packets, numbered, counters, outputs: all })
     }
 
     /// Takes note of the ledger and the outputs at `time` nanoseconds since the Unix epoch. Returns false, and takes no
@@ -90,19 +90,21 @@ impl LedgerSeries {
         }
         let ledger = &state.ledger;
         let packets = ledger.packets();
-        let values = [
-            packets.sent.map_or(-1, whole),
-            whole(packets.received),
-            whole(packets.lost),
-            whole(packets.reordered),
-            whole(packets.duplicated),
-            whole(packets.unconfirmed),
-            whole(packets.restarts),
-            whole(ledger.unaccounted()),
-        ];
         self.time.pending.push(whole(time));
-        for (column, value) in self.packets.iter_mut().zip(values) {
-            column.pending.push(value);
+        for (column, value) in self.packets.iter_mut().zip([packets.received, ledger.unaccounted()]) {
+            column.pending.push(whole(value));
+        }
+        let of_numbers = |value: u64| packets.sent.map(|_| value);
+        let values = [
+            packets.sent,
+            of_numbers(packets.lost),
+            of_numbers(packets.reordered),
+            of_numbers(packets.duplicated),
+            of_numbers(packets.unconfirmed),
+            of_numbers(packets.restarts),
+        ];
+        for (column, value) in self.numbered.iter_mut().zip(values) {
+            column.pending.push(value.map_or(f64::NAN, |value| value as f64));
         }
         // -1 where there is no such counter, so that all series stay equally long.
         for (name, column) in &mut self.counters {
@@ -125,7 +127,8 @@ impl LedgerSeries {
 
     /// Bytes by which the file grows at most with the next [`LedgerSeries::flush`].
     pub(crate) fn growth(&self) -> u64 {
-        self.time.growth(0) + self.values().map(|column| column.growth(0)).sum::<u64>()
+        let numbered = self.numbered.iter().map(|column| column.growth(0));
+        self.time.growth(0) + numbered.chain(self.values().map(|column| column.growth(0))).sum::<u64>()
     }
 
     /// Brings what is waiting to the file: the values first, the times that announce them last.
@@ -136,6 +139,9 @@ impl LedgerSeries {
         let outputs = self.outputs.iter_mut().flat_map(|output| &mut output.counters);
         let counters = self.counters.iter_mut().chain(outputs).map(|(_, column)| column);
         for column in self.packets.iter_mut().chain(counters) {
+            column.flush()?;
+        }
+        for column in &mut self.numbered {
             column.flush()?;
         }
         self.time.flush()?;
@@ -151,7 +157,7 @@ impl LedgerSeries {
 /// Series at most that a file has for these options.
 pub(crate) fn series_bound(options: &NexusOptions) -> usize {
     let outputs = options.outputs.iter().map(|(_, own)| OutputCounters::infos().len() + own.len());
-    1 + PACKETS.len() + options.counters.len() + outputs.sum::<usize>()
+    1 + PACKETS.len() + NUMBERED.len() + options.counters.len() + outputs.sum::<usize>()
 }
 
 /// Memory at most of the series for these options: what waits, and what HDF5 keeps of each.
@@ -175,8 +181,19 @@ fn create_logs(
     Ok(columns)
 }
 
+/// Creates the series that every ledger has.
+fn create_all<T: H5Type, const COUNT: usize>(
+    ledger: &Group,
+    series: [(&str, &str); COUNT],
+    times: &str,
+) -> Result<[Column<T>; COUNT]> {
+    let columns: Result<Vec<Column<T>>> =
+        series.into_iter().map(|(name, help)| create_log(ledger, name, help, times)).collect();
+    columns?.try_into().map_err(|_| hdf5_metno::Error::from("the series of the packets are not complete"))
+}
+
 /// Creates the series called `name` in `group`, with the array of times that is at `times`.
-fn create_log(group: &Group, name: &str, help: &str, times: &str) -> Result<Column<i64>> {
+fn create_log<T: H5Type>(group: &Group, name: &str, help: &str, times: &str) -> Result<Column<T>> {
     let log = class(group, name, "NXlog")?;
     set_attribute(&log, "description", help)?;
     // One array of times for all: a hard link, so that each series is an NXlog of its own.

@@ -22,8 +22,6 @@ pub struct NexusSettings {
     /// What to do if it exists.
     #[serde(default)]
     pub if_exists: IfExists,
-    /// Title of the run; "NAME run" without it.
-    pub title: Option<String>,
     /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
     pub flush_interval: Option<quantity::TimeSpan>,
     /// Whether a commit waits until the disk has it.
@@ -84,7 +82,7 @@ impl NexusSettings {
             .with_beam_monitors(&context.ledger.beam_monitors)
             .with_outputs(&context.outputs);
         NexusOptions {
-            title: self.title.clone().unwrap_or_else(|| format!("{} run", context.instrument)),
+            run: context.run.clone(),
             existing: match self.if_exists {
                 IfExists::Refuse => ExistingFile::Refuse,
                 IfExists::Overwrite => ExistingFile::Overwrite,

@@ -243,7 +243,7 @@ impl NexusWriter {
     /// If the file is not there any more under its name, or writing has failed before.
     pub fn observe(&mut self, state: &RunState) -> Result<(), NexusError> {
         self.check_in_place()?;
-        self.observe_row(state);
+        self.observe_row(state, false);
         Ok(())
     }
 
@@ -302,10 +302,7 @@ impl NexusWriter {
             return Ok(());
         }
         if let Some(run) = run.filter(|_| !self.has_ended) {
-            self.observe_row(run);
-            if let Some(open) = &mut self.open {
-                open.layout.live.observe(&run.ledger);
-            }
+            self.observe_row(run, true);
             self.has_ended = true;
         }
         self.records.close(&mut self.counters);
@@ -356,13 +353,14 @@ impl NexusWriter {
         }
     }
 
-    fn observe_row(&mut self, state: &RunState) {
+    fn observe_row(&mut self, state: &RunState, is_last: bool) {
         if let Some(open) = &mut self.open {
             if open.layout.ledger.observe(self.clock.unix_ns(), state) {
                 self.counters.ledger_rows += 1;
             } else {
                 self.counters.ledger_rows_left_out += 1;
             }
+            open.layout.live.observe(&state.ledger, is_last);
             for (group, data) in open.layout.monitors.iter_mut().zip(&state.ledger.beam_monitors) {
                 group.observe(data);
             }

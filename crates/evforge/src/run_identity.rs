@@ -1,0 +1,49 @@
+//! Options that say what a run is called: short forms of the table `[run]`.
+
+use crate::CommandError;
+use clap::Args;
+use evforge_config::Config;
+use evforge_core::run_identity::RunIdentity;
+
+/// Options that say what a run is called, and whose it is. They are shown in files and reports.
+#[derive(Args, Default)]
+pub(crate) struct IdentityArguments {
+    /// What is measured, in a line [configuration: run.title]
+    #[arg(long, value_name = "TEXT", help_heading = "What the run is called")]
+    title: Option<String>,
+    /// The number of the run [configuration: run.number]
+    #[arg(long, value_name = "NUMBER", help_heading = "What the run is called")]
+    run_number: Option<u32>,
+    /// The experiment or proposal that it belongs to, by the facility's identifier [configuration: run.experiment]
+    #[arg(long, value_name = "ID", help_heading = "What the run is called")]
+    experiment: Option<String>,
+    /// Who measures [configuration: run.user]
+    #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
+    user: Option<String>,
+    /// What is in the beam [configuration: run.sample]
+    #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
+    sample: Option<String>,
+}
+
+impl IdentityArguments {
+    /// Puts what the options say into the configuration.
+    ///
+    /// # Errors
+    /// If one of them cannot be kept.
+    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), CommandError> {
+        let said = RunIdentity {
+            title: self.title.clone(),
+            number: self.run_number,
+            experiment: self.experiment.clone(),
+            experiment_description: None,
+            user: self.user.clone(),
+            sample: self.sample.clone(),
+        };
+        said.check().map_err(|error| {
+            let option = if error.key == "number" { "run-number" } else { &error.key };
+            format!("--{option} {}", error.problem)
+        })?;
+        config.run = std::mem::take(&mut config.run).overridden_by(said);
+        Ok(())
+    }
+}
