@@ -15,6 +15,7 @@ use evforge_lab::simulation;
 use evforge_outputs::Registry;
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
+use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
     let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
     let mut settings = simulation::settings(&config)?;
     settings.seed = arguments.seed;
+    settings.start.get_or_insert(Start::now());
     settings.beam.neutrons = arguments.neutrons;
     settings.electronics.noise = Some(arguments.noise);
     let simulation = simulation::simulation_with(&config, &settings)?;

@@ -21,6 +21,7 @@ use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_sim::packet::SimulatedPacket;
+use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -98,9 +99,13 @@ pub(crate) struct SimulateArguments {
     /// [configuration: simulation.fault]
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<evforge_sim::faults::settings::Fault>,
-    /// The same seed gives the same packets [configuration: simulation.seed]
+    /// The same seed gives the same packets, but for their times [configuration: simulation.seed]
     #[arg(long)]
     seed: Option<u64>,
+    /// When the simulated measurement begins: now, a date (2026-11-22T12:00:00Z), or fixed: always the same, so that the packets
+    /// of a seed are the same to the last byte [default: now] [configuration: simulation.start]
+    #[arg(long, value_name = "WHEN")]
+    start: Option<Start>,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -164,6 +169,8 @@ impl SimulateArguments {
             gammas: self.gammas,
             noise: self.noise,
             seed: self.seed,
+            start: self.start,
+            start_otherwise: Start::now(),
             faults: &self.faults,
         };
         Simulated::of(choice, &wishes)

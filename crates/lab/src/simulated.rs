@@ -15,6 +15,7 @@ use evforge_sim::faults::settings::Fault;
 use evforge_sim::instruments::{self, INSTRUMENTS, Instrument, Load};
 use evforge_sim::pixel_stream::{PixelModel, PixelStream};
 use evforge_sim::simulation::{Simulation, SimulationSettings};
+use evforge_sim::start::Start;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -42,6 +43,10 @@ pub struct Wishes<'a> {
     pub noise: Option<Frequency>,
     /// The same seed gives the same packets.
     pub seed: Option<u64>,
+    /// When it begins.
+    pub start: Option<Start>,
+    /// When it begins if neither these wishes nor the configuration say it.
+    pub start_otherwise: Start,
     /// Faults to inject besides those of the configuration.
     pub faults: &'a [Fault],
 }
@@ -103,6 +108,7 @@ impl Simulated {
         settings.beam.gammas = wishes.gammas.unwrap_or(settings.beam.gammas);
         settings.electronics.noise = wishes.noise.or(settings.electronics.noise);
         settings.seed = wishes.seed.unwrap_or(settings.seed);
+        settings.start = wishes.start.or(settings.start).or(Some(wishes.start_otherwise));
         settings.fault.extend(wishes.faults.iter().cloned());
         Ok(Self { config, instrument, settings })
     }

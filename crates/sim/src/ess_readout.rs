@@ -21,9 +21,6 @@ use std::net::Ipv4Addr;
 /// Port that packets are sent from and to: that of the reference by default.
 pub const PORT: u16 = 9000;
 
-/// The simulated time begins in November 2023: no clock of a readout master begins in 1970.
-pub(crate) const FIRST_SECOND: u64 = 1_700_000_000;
-
 /// 35221 ticks of the ESS clock are 400000 ns (section 1). A *part* is the 35221st part of a picosecond, so that a
 /// tick, too, is a whole number of them.
 const PARTS_PER_PICOSECOND: i64 = 35_221;
@@ -244,8 +241,8 @@ impl Readout for EssReadout {
         self.queues.iter().map(|queue| format!("output queue {}", queue.header.output_queue)).collect()
     }
 
-    fn first_pulse(&self) -> u64 {
-        self.pulses.locate(FIRST_SECOND * 1_000_000_000).map_or(0, |at| at.pulse)
+    fn first_pulse(&self, start_ns: u64) -> u64 {
+        self.pulses.locate(start_ns).map_or(0, |at| at.pulse)
     }
 
     fn pulse(&mut self, pulse: &Pulse, hits: &[Hit], packets: &mut Vec<SimulatedPacket>) {
@@ -283,6 +280,7 @@ impl Readout for EssReadout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::start::FIXED_START_NS;
     use evforge_detect::calibration::Line;
     use evforge_detect::settings::SortingSettings;
     use evforge_wire::ess::{EssPacket, HeaderRules, RecordRules, Vmm3aPayload, detector_type};
@@ -421,7 +419,7 @@ mod tests {
         let mut readout = EssReadout::new(&settings(), &wiring, &layout, |_| 0, train);
         assert_eq!(readout.sources(), ["output queue 1", "output queue 4"]);
         let mut told = Vec::new();
-        for number in readout.first_pulse()..readout.first_pulse() + 4 {
+        for number in readout.first_pulse(FIXED_START_NS)..readout.first_pulse(FIXED_START_NS) + 4 {
             let start_ns = train.start_ns(number).unwrap();
             let pulse = Pulse { number, start_ns, end_ns: start_ns };
             let mut packets = Vec::new();

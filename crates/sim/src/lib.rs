@@ -54,5 +54,6 @@ pub mod resolvable;
 pub mod score;
 pub mod simulation;
 pub mod sonde;
+pub mod start;
 pub mod truth;
 pub mod vmm_channel;

@@ -19,7 +19,8 @@ pub struct Sender {
 pub struct SimulatedPacket {
     /// The payload.
     pub bytes: Vec<u8>,
-    /// Where it comes from; the arrival is when the electronics send it, on the detector's clock.
+    /// Where it comes from; the arrival is when the electronics send it: on the detector's clock, or by the
+    /// calendar, if the simulation [starts](crate::start::Start) at a date.
     pub origin: PacketOrigin,
     /// What its sender knows of it.
     pub sender: Sender,

@@ -106,7 +106,7 @@ impl Readout for PixelStream {
         vec!["pixel stream".into()]
     }
 
-    fn first_pulse(&self) -> u64 {
+    fn first_pulse(&self, _start_ns: u64) -> u64 {
         1
     }
 

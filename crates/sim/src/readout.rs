@@ -43,8 +43,9 @@ pub trait Readout: Send + Sync {
     /// Names of the sources: what sends packets with a sequence or a clock of its own, as the ledger names them.
     fn sources(&self) -> Vec<String>;
 
-    /// Number of the first pulse that the electronics' clock can tell.
-    fn first_pulse(&self) -> u64;
+    /// Number of the first pulse of a simulation that begins so many nanoseconds after 1970: the first one that the
+    /// electronics' clock can tell, where that knows no date.
+    fn first_pulse(&self, start_ns: u64) -> u64;
 
     /// Adds the packets of a pulse, in the order in which they are sent, each with its
     /// [`Sender`](crate::packet::Sender). `hits` are in the order in which they are sent, and all of this pulse.

@@ -18,6 +18,7 @@ use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
 use crate::resolvable::{Limits, TrueHit, resolvable};
 use crate::sonde::SondePhysics;
+use crate::start::{FIXED_START_NS, Start};
 use crate::truth::Neutron;
 use evforge_core::pulse::PulseTrain;
 use rayon::prelude::*;
@@ -30,8 +31,10 @@ pub type Simulated = (Box<dyn DetectorModel>, Box<dyn Readout>);
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationSettings {
-    /// The same seed gives the same packets.
+    /// The same seed gives the same packets, but for their times, which follow from `start`.
     pub seed: u64,
+    /// When the measurement begins; fixed, unless somebody says otherwise.
+    pub start: Option<Start>,
     /// What is in the beam.
     pub beam: BeamSettings,
     /// Changes to the electronics of the detector.
@@ -82,6 +85,10 @@ pub struct Simulation {
     faults: FaultInjector,
     parts: Option<Parts>,
     first_pulse: u64,
+    /// Number of the first pulse if the start were fixed: chance depends on the number of a pulse, and not on the start.
+    first_chance: u64,
+    /// What is added to the detector's clock for the times at which packets arrive.
+    arrival_offset_ns: u64,
     next_pulse: u64,
     next_neutron: u64,
 }
@@ -100,13 +107,26 @@ impl Simulation {
         let electronics = settings.electronics.apply(detector.electronics());
         let mut random = stream(settings.seed, Stream::Channels);
         let count = detector.layout().channel_count();
+        let start = settings.start.unwrap_or_default();
+        let first_pulse = readout.first_pulse(start.date_ns());
+        // Electronics whose clock has no date begin with their first pulse, whenever that is.
+        let arrival_offset_ns = match start {
+            Start::Fixed => 0,
+            Start::At(start_ns) => {
+                let first_ns = pulses.start_ns(first_pulse).unwrap_or(start_ns);
+                let period_ns = pulses.start_ns(first_pulse + 1).unwrap_or(first_ns).saturating_sub(first_ns);
+                Some(start_ns.saturating_sub(first_ns)).filter(|&offset| offset > period_ns).unwrap_or(0)
+            }
+        };
         Ok(Self {
             faults: FaultInjector::new(&settings.fault, readout.sources(), settings.seed)?,
             channels: Channels::new(electronics, count, detector.noise_amplitude(), &mut random),
             beam: Beam::new(&settings.beam, &*detector, &pulses)?,
             parts: None,
-            first_pulse: readout.first_pulse(),
-            next_pulse: readout.first_pulse(),
+            first_pulse,
+            first_chance: readout.first_pulse(FIXED_START_NS),
+            arrival_offset_ns,
+            next_pulse: first_pulse,
             next_neutron: 0,
             settings: settings.clone(),
             pulses,
@@ -156,7 +176,15 @@ impl Simulation {
     pub fn finish(&mut self) -> Vec<SimulatedPacket> {
         let mut packets = Vec::new();
         self.faults.finish(&mut packets);
+        self.date(&mut packets);
         packets
+    }
+
+    /// Gives packets the times at which they arrive.
+    fn date(&self, packets: &mut [SimulatedPacket]) {
+        for packet in packets {
+            packet.origin.arrival_ns = packet.origin.arrival_ns.saturating_add(self.arrival_offset_ns);
+        }
     }
 
     /// Simulates the next pulse.
@@ -177,7 +205,8 @@ impl Simulation {
     }
 
     fn happen(&self, number: u64) -> Happened {
-        let mut random = stream(self.settings.seed, Stream::Pulse(number));
+        let mut random =
+            stream(self.settings.seed, Stream::Pulse(number - self.first_pulse + self.first_chance));
         let start_ns = self.pulses.start_ns(number).unwrap_or(u64::MAX);
         let pulse = Pulse { number, start_ns, end_ns: self.pulses.start_ns(number + 1).unwrap_or(u64::MAX) };
         let period_ps = (pulse.end_ns - start_ns) * 1000;
@@ -266,6 +295,7 @@ impl Simulation {
         self.readout.pulse(&pulse, &hits, &mut made);
         let mut packets = Vec::with_capacity(made.len());
         self.faults.pulse(made, &mut packets);
+        self.date(&mut packets);
         SimulatedPulse { pulse, packets, truth, arrived, readouts: hits.len() as u64 }
     }
 }

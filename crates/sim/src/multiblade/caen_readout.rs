@@ -6,7 +6,6 @@
 //! digitiser; records of all digitisers share packets.
 
 use crate::electronics::Hit;
-use crate::ess_readout::FIRST_SECOND;
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
 use crate::readout::{Disturbance, Pulse, Readout, Source};
@@ -197,9 +196,9 @@ impl Readout for CaenReadout {
         }
     }
 
-    fn first_pulse(&self) -> u64 {
+    fn first_pulse(&self, start_ns: u64) -> u64 {
         // Clocks may step back: the first pulse is not at the start of their time.
-        let of_the_world = self.pulses.locate(FIRST_SECOND * 1_000_000_000).map_or(1, |at| at.pulse);
+        let of_the_world = self.pulses.locate(start_ns).map_or(1, |at| at.pulse);
         if self.has_global_time { of_the_world } else { 1 }
     }
 

@@ -5,6 +5,7 @@ use crate::layout::Place;
 use crate::random::{Stream, stream};
 use crate::readout::{Disturbance, Pulse, Readout};
 use crate::simulation::{Simulation, SimulationSettings};
+use crate::start::FIXED_START_NS;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::quantity::Frequency;
@@ -173,7 +174,7 @@ proptest! {
             prop_assert!(is_done);
         }
         let train = PulseTrain::ess();
-        let number = readout.first_pulse() + number;
+        let number = readout.first_pulse(FIXED_START_NS) + number;
         let start_ns = train.start_ns(number).unwrap();
         let pulse = Pulse { number, start_ns, end_ns: train.start_ns(number + 1).unwrap() };
         let mut packets = Vec::new();

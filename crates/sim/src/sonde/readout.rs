@@ -136,7 +136,7 @@ impl Readout for SondeReadout {
         self.boards.iter().map(|board| board.name.clone()).collect()
     }
 
-    fn first_pulse(&self) -> u64 {
+    fn first_pulse(&self, _start_ns: u64) -> u64 {
         // Clocks may step back: the first pulse is not at the start of their time.
         1
     }
