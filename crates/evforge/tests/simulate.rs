@@ -28,7 +28,8 @@ fn a_capture_and_the_pipeline_of_the_same_process_get_the_same_events() {
     for detector in DETECTORS {
         let folder = tempfile::tempdir().unwrap();
         let file = |name| file(folder.path(), name);
-        let of = ["simulate", detector, "--pulses", "6", "--seed", "3", "--neutrons", "5kHz"];
+        let of =
+            ["simulate", detector, "--pulses", "6", "--seed", "3", "--neutrons", "5kHz", "--start", "fixed"];
         let form = ["--form", "--events", &file("formed.csv"), "--truth", &file("truth.csv")];
         succeed(&evforge(&[&of[..], &form].concat()));
         let write = ["--output", &file("packets.pcapng"), "--truth", &file("again.csv")];
@@ -57,7 +58,11 @@ fn threads_change_nothing_and_seeds_do() {
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "freia", "--pulses", "20", "--output", &path, "--seed", seed]);
         let fault = "reorder:probability=1e-2";
-        let output = command.args(["--fault", fault]).env("RAYON_NUM_THREADS", threads).output().unwrap();
+        let output = command
+            .args(["--fault", fault, "--start", "fixed"])
+            .env("RAYON_NUM_THREADS", threads)
+            .output()
+            .unwrap();
         succeed(&output);
         std::fs::read(path).unwrap()
     };
@@ -65,6 +70,49 @@ fn threads_change_nothing_and_seeds_do() {
     assert!(simulate("2", "5", "two.pcapng") == one);
     assert!(simulate("3", "5", "three.pcapng") == one);
     assert!(simulate("2", "6", "other.pcapng") != one);
+}
+
+/// The date in the title bar of whoever looks at the file is today's, or the one that was asked for.
+#[test]
+fn simulated_files_begin_now_or_when_it_is_said() {
+    use hdf5_metno::types::FixedUnicode;
+    let folder = tempfile::tempdir().unwrap();
+    // One with a date in its readout, and one with arrival stamps alone.
+    for detector in ["freia", "sonde"] {
+        let simulate = |start: &[&str], name: &str| {
+            let (nexus, events) = (file(folder.path(), name), file(folder.path(), &format!("{name}.csv")));
+            let of =
+                ["simulate", detector, "--form", "--pulses", "3", "--neutrons", "5kHz", "--nexus", &nexus];
+            let more =
+                ["--events", &events, "--if-exists", "overwrite", "--title", "as new", "--run-number", "7"];
+            let report = file(folder.path(), &format!("{name}.json"));
+            succeed(&evforge(&[&of[..], &more, &["--report", &report], start].concat()));
+            let report: serde_json::Value =
+                serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+            assert_eq!(report["run"], serde_json::json!({"title": "as new", "number": 7}));
+            let nexus = hdf5_metno::File::open(nexus).unwrap();
+            let title = nexus.dataset("/entry/title").unwrap().read_scalar::<FixedUnicode<64>>().unwrap();
+            assert_eq!(title.as_str(), "as new");
+            let begin =
+                nexus.dataset("/entry/start_time").unwrap().read_scalar::<FixedUnicode<64>>().unwrap();
+            let pixels = std::fs::read_to_string(&events).unwrap();
+            std::fs::remove_file(events).unwrap();
+            let pixels: Vec<String> =
+                pixels.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect();
+            (begin.to_string(), pixels)
+        };
+        let (before, _) = simulate(&["--start", "now"], "run.nxs");
+        let (now, _) = simulate(&[], "run.nxs");
+        assert!(now > before && now.as_str() < "2100", "{detector}: {before}, then {now}");
+        let (then, pixels) = simulate(&["--start", "2031-05-06T07:08:09Z"], "run.nxs");
+        assert!(
+            then.starts_with("2031-05-06T07:08:09") || then.starts_with("2031-05-06T07:08:08.9"),
+            "{then}"
+        );
+        let (fixed, same) = simulate(&["--start", "fixed"], "run.nxs");
+        assert!(fixed.starts_with("2023-11-14") || fixed.starts_with("1970-01-01"), "{fixed}");
+        assert_eq!(pixels.len(), same.len(), "{detector}: the start changes what happens");
+    }
 }
 
 /// EFU paper, table 1: the neutron rate of each instrument, scaled, within 2 %.

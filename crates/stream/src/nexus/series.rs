@@ -103,7 +103,9 @@ impl LedgerSeries {
             of_numbers(packets.unconfirmed),
             of_numbers(packets.restarts),
         ];
-        for (column, value) in self.numbered.iter_mut().zip(values) {
+        for ((column, value), (name, _)) in self.numbered.iter_mut().zip(values).zip(NUMBERED) {
+            // A detector that counts the same by itself knows it.
+            let value = value.or_else(|| ledger.counters.value(name));
             column.pending.push(value.map_or(f64::NAN, |value| value as f64));
         }
         // -1 where there is no such counter, so that all series stay equally long.
