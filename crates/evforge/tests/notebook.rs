@@ -64,8 +64,12 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
+        Self::of("gdgem-srs")
+    }
+
+    fn of(config: &str) -> Self {
         let run = Self { folder: tempfile::tempdir().expect("a temporary folder") };
-        let config = root().join("configs/gdgem-srs.toml");
+        let config = root().join(format!("configs/{config}.toml"));
         let mut simulate = Command::new(env!("CARGO_BIN_EXE_evforge"));
         simulate.arg("simulate").arg("--config").arg(&config).args(["--pulses", "5"]);
         self::run(simulate.arg("--output").arg(run.path("run.pcapng")));
@@ -127,6 +131,31 @@ fn the_notebook_finds_what_the_report_says() {
     }
     assert_eq!((found["packets_lost"].as_i64(), found["unaccounted"].as_i64()), (Some(0), Some(0)));
     assert!(found["pulse_count"].as_u64().is_some_and(|pulses| (5..=6).contains(&pulses)), "{found}");
+}
+
+/// The digitizers of a Multi-Blade give their packets no numbers.
+#[test]
+fn what_nobody_can_know_is_called_unknown() {
+    let Some(python) = python("what_nobody_can_know_is_called_unknown") else { return };
+    let files = Run::of("multiblade");
+    let mut command = Command::new(python);
+    command
+        .arg(root().join("tests/python/run_notebook.py"))
+        .arg(root().join("examples/notebooks/first_events.ipynb"))
+        .args(["packets_sent", "packets_received", "packets_lost", "unaccounted"])
+        .env("EVFORGE_FILE", files.path("run.nxs"))
+        .env("MPLCONFIGDIR", files.folder.path())
+        .current_dir(files.folder.path());
+    let output = command.output().expect("Python starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(found["packets_sent"].is_null() && found["packets_lost"].is_null(), "{found}");
+    let received = found["packets_received"].as_u64().unwrap();
+    assert!(
+        said.contains(&format!("sent unknown, received {received}, lost unknown, unaccounted 0")),
+        "{said}"
+    );
 }
 
 #[test]
