@@ -9,14 +9,19 @@
 //! | hold the name of a file before there is one | [`Reservation`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
 //!
-//! # The layout (version 1)
+//! # The layout (version 2)
 //! ```text
 //! /                                 NXroot      creator, file_name, file_time, HDF5_Version, default
 //! └ entry                           NXentry
 //!   ├ definition                    text        "evforge_events", attribute version
 //!   ├ title  start_time  end_time   text        ISO 8601, UTC: first pulse, last pulse or event
 //!   ├ duration                      f64 s
-//!   ├ sample                        NXsample    the origin of the coordinates
+//!   ├ run_number, entry_identifier  i32, text   the number of the run           } what a run is called: absent where
+//!   ├ experiment_identifier         text        proposal or experiment          } nobody has said it
+//!   ├ experiment_description        text                                        }
+//!   ├ user                          NXuser      name                            }
+//!   ├ total_pulses                  u64         pulses up to the last commit, where the readout tells them
+//!   ├ sample                        NXsample    name (may be empty); the origin of the coordinates
 //!   ├ instrument                    NXinstrument
 //!   │ ├ name                        text
 //!   │ ├ source                      NXsource    probe
@@ -44,21 +49,22 @@
 //!   │     └ total_counts            u64         events up to the last commit
 //!   ├ ledger                        NXcollection
 //!   │ ├ time                        i64 ns [row]     since 1970 (attribute start), about one row per second
-//!   │ ├ packets_sent, packets_received, packets_lost, packets_reordered, packets_duplicated,
-//!   │ │ packets_unconfirmed, packet_restarts, unaccounted   NXlog {value i64 [row], time}   -1: not known
+//!   │ ├ packets_sent, packets_lost, packets_reordered, packets_duplicated, packets_unconfirmed,
+//!   │ │ packet_restarts             NXlog {value f64 [row], time}   NaN as long as a source has no numbers in its packets
+//!   │ ├ packets_received, unaccounted   NXlog {value i64 [row], time}
 //!   │ └ one NXlog for each counter of the detector and of the stage that assigns pulses
 //!   ├ outputs                       NXcollection  only with [`NexusOptions::with_outputs`]
 //!   │ └ <id>                        NXcollection  an output of the run
 //!   │   └ one NXlog for each of its counters      with the times of the ledger
-//!   ├ live_time                     NXcollection  at the end of the run: what corrects counts for lost packets
+//!   ├ live_time                     NXcollection  what corrects counts for lost packets; see below
 //!   │ ├ source_name                 text [source]    sources whose packets have numbers
-//!   │ ├ source                      i32 [row]        a row for each source and second (or 2, 4, … in long runs)
+//!   │ ├ source                      i32 [row]        which source: an index into source_name
 //!   │ ├ time, duration              i64 ns [row]     on the clock of the arrivals (attribute start)
 //!   │ ├ packets_received, packets_lost   i64 [row]
 //!   │ └ live_fraction               f64 [row]        received / sent, NaN without packets
 //!   ├ configuration/toml            text        the configuration of the run
 //!   └ recording                     NXcollection
-//!     ├ layout_version              text        "1": the version of this layout
+//!     ├ layout_version              text        "2": the version of this layout
 //!     ├ state                       text        "writing", "complete", "incomplete: …", "recovered: …", "damaged: …"
 //!     ├ continues                   text        the name of the file that this one continues, if it does
 //!     ├ event_groups                text        the paths of the groups of events, a line each
@@ -84,7 +90,15 @@
 //!                                               same for all monitors: event_time_zero is one array with many names
 //! ```
 //! Text in datasets is UTF-8 of fixed length, padded with zeros. Datasets that are not in this list are absent, and
-//! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "1".
+//! further ones may be added; what is in it keeps its meaning as long as `definition/@version` is "2". In version 1 what was not known of packets was -1 (`packets_sent`) or 0, and `live_time`
+//! was written at the end; such files are repaired as before.
+//!
+//! There is no `proton_charge`: no readout that is read here tells it, and a field of zeros would be believed.
+//!
+//! # Live time
+//! The rows of a source follow one another without gaps and overlaps, and are never changed. They are added while the run goes on, about
+//! ten seconds late; what is found out later about packets that are missing is added to the next row, so that sums are exact. A row
+//! with loss is a second long (2, 4, … in long runs, as long as the source keeps its seconds), one without up to 64 seconds.
 //!
 //! # Pulses
 //! Batches say which pulse an event belongs to, how long after it, and when that was
@@ -99,9 +113,23 @@
 //!
 //! # What a kill costs
 //! Everything taken is committed at the flush interval: events first, then the records that point at them,
-//! then `committed`. After a kill the file opens for followers only (`swmr=True`), and
+//! then, when the disk has confirmed all that, `committed`. After a kill the file opens for followers only (`swmr=True`), and
 //! holds at least all events of the last commit; [`recover`] makes it an ordinary file again, cut back to that
-//! commit. A loss of power is another matter: nothing here waits for the disk.
+//! commit.
+//!
+//! # What a loss of power costs
+//! The same, with [`DiskSync::Commit`]: `committed` never says more than what the disk has confirmed (`fdatasync`), and is confirmed itself
+//! by the next commit at the latest. A thread of its own waits for the disk, and events are taken meanwhile; a disk that needs
+//! longer than the flush interval makes the intervals longer. HDF5 has no journal: where the power goes while the disk
+//! writes a block of an index that it had before, that block can be torn, which its checksum shows, and [`recover`] then
+//! says that the file is damaged. With [`DiskSync::None`] the operating system writes when it likes, and a loss of power can
+//! cost half a minute.
+//!
+//! # Compression
+//! Chunks of events are shuffled and deflated by a few threads while further events arrive, and written past HDF5's filters
+//! (`H5Dwrite_chunk`), so that every HDF5 library reads them. The result does not depend on the number of threads. What becomes of a
+//! chunk that is committed before it is full is in `event_column.rs`. The threads are nicer than others (by 5), so that
+//! they yield where cores are busy; a core that is to form events and nothing else is given to it by `[threads]`.
 //!
 //! # What a full disk costs
 //! Nothing, as long as the queue before the output can wait. Before anything is given to HDF5, room is reserved for all that
@@ -118,7 +146,9 @@
 //! | kept in memory at most | |
 //! |---|---|
 //! | batches since the last commit | 32 MiB, 2^21 events, 2^17 pulses (or a single batch with more) |
-//! | what of them waits for the file | 8 or 9 bytes for each of these events, 16 for each pulse |
+//! | what of them waits for the file, compressed or not | 8 or 9 bytes for each of these events, 16 for each pulse |
+//! | chunks that are compressed | five for each thread, four for each array of events |
+//! | rows of the live time | 8192, and one for each source at the end |
 //! | observations of the ledger | 4096; later ones are counted in `ledger_rows_left_out` |
 //!
 //! # Following
