@@ -38,6 +38,34 @@ fn a_copy_of_a_growing_file_recovers_to_its_last_commit() {
 }
 
 #[test]
+fn files_of_the_first_layout_are_repaired_and_those_of_later_ones_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.take(&batch(&[(5, 1), (6, 2)])).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    drop(writer);
+    // The text of a dataset, in place: it is the only one of its length that is there once.
+    let say = |name: &str, from: &str, to: &str| {
+        let offset = {
+            let file = File::open(&path).unwrap();
+            file.dataset(&format!("/entry/recording/{name}")).unwrap().offset().unwrap() as usize
+        };
+        let mut bytes = std::fs::read(&path).unwrap();
+        assert_eq!(&bytes[offset..offset + from.len()], from.as_bytes());
+        bytes[offset..offset + to.len()].copy_from_slice(to.as_bytes());
+        std::fs::write(&path, bytes).unwrap();
+    };
+    say("layout_version", "2", "1");
+    say("state", "complete", "writing\0");
+    let recovered = recover(&path).unwrap();
+    assert_eq!((recovered.was_whole, recovered.events), (false, 2));
+    say("layout_version", "1", "3");
+    let error = recover(&path).unwrap_err().to_string();
+    assert!(error.contains("version \"3\", this program knows the versions 1 and 2"), "{error}");
+}
+
+#[test]
 fn whole_files_are_not_touched_even_while_they_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.nxs");
