@@ -43,7 +43,6 @@ mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
-mod picture;
 mod privileges;
 mod progress;
 mod receive_backend;

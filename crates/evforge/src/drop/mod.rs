@@ -4,6 +4,7 @@ mod addresses;
 mod receive;
 mod send;
 mod text;
+mod words_picture;
 mod words_view;
 
 use crate::CommandError;

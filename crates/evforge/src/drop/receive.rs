@@ -2,10 +2,10 @@
 
 use super::addresses::stream_addresses;
 use super::text;
+use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
 use crate::output::{Ending, check_writable, write_file};
-use crate::picture::png_of_words;
 use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;

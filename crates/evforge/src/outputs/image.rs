@@ -1,14 +1,13 @@
 //! The image of the detector as PNG, written at the end of a run.
 
 use crate::output::check_writable;
-use crate::picture::png_of_counts;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
-use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
-use evforge_core::pulsed::PulsedBatch;
+use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
 use evforge_outputs::{OutputContext, OutputPlan};
+use evforge_picture::{Caption, PictureError, PictureSet, Sheet};
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -18,8 +17,8 @@ use std::sync::Arc;
 evforge_core::counters! {
     /// Counters of an image.
     pub(crate) struct ImageCounters: "image" {
-        image_events: Information, Events, "Events in the image.";
-        image_outside: Information, Events, "Events whose pixel is not one of the geometry: not in the image.";
+        image_events: Information, Events, "Events in the image, those of beam monitors included.";
+        image_outside: Information, Events, "Events whose pixel is neither of the geometry nor of a beam monitor: not in the image.";
     }
 }
 
@@ -44,30 +43,54 @@ impl OutputPlan for ImageSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        context.geometry.pixel_count() as usize * size_of::<u64>()
+        pictures(context).pixel_count() * size_of::<u64>()
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
         check_writable("the image", Some(&self.file))?;
-        let counts = vec![0; context.geometry.pixel_count() as usize];
-        let counters = ImageCounters::default();
+        let pictures = pictures(context);
         Ok(Box::new(Image {
             file: self.file,
-            geometry: context.geometry,
-            counts,
-            counters,
+            instrument: context.instrument.clone(),
+            counts: vec![0; pictures.pixel_count()],
+            pictures,
+            counters: ImageCounters::default(),
+            span: None,
+            calendar: Calendar::default(),
             is_written: false,
         }))
     }
 }
 
+/// The pictures of a run.
+fn pictures(context: &OutputContext) -> PictureSet {
+    let monitors: Vec<_> = context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect();
+    PictureSet::new(&context.geometry, &monitors, [None; 3])
+}
+
 /// Counts events per pixel, and draws them at the end of a run that came to its end.
 struct Image {
     file: PathBuf,
-    geometry: LogicalGeometry,
+    instrument: String,
+    pictures: PictureSet,
     counts: Vec<u64>,
     counters: ImageCounters,
+    /// The times of the earliest and the latest event.
+    span: Option<(u64, u64)>,
+    calendar: Calendar,
     is_written: bool,
+}
+
+impl Image {
+    fn to_png(&self, state: &RunState) -> Result<Vec<u8>, PictureError> {
+        let mut images = self.pictures.images();
+        self.pictures.add(&mut images, self.counts.iter().copied());
+        let (events, outside) = (self.counters.image_events, self.counters.image_outside);
+        let packets = state.ledger.packets();
+        let title = self.instrument.clone();
+        let caption = Caption::new(title, events, outside, self.span, self.calendar, &packets);
+        Sheet { set: &self.pictures, images: &images, caption: &caption, outside }.to_png()
+    }
 }
 
 impl Output for Image {
@@ -77,8 +100,7 @@ impl Output for Image {
 
     fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
         for &pixel in batch.pixel_ids() {
-            // 0 wraps to an index that is not there.
-            match self.counts.get_mut((pixel as usize).wrapping_sub(1)) {
+            match self.counts.get_mut(PictureSet::index_of(pixel)) {
                 Some(count) => {
                     *count += 1;
                     self.counters.image_events += 1;
@@ -86,6 +108,11 @@ impl Output for Image {
                 None => self.counters.image_outside += 1,
             }
         }
+        for &time_ns in batch.times_ns() {
+            let (first, last) = self.span.unwrap_or((time_ns, time_ns));
+            self.span = Some((first.min(time_ns), last.max(time_ns)));
+        }
+        self.calendar = batch.calendar();
         Ok(Taken::Yes)
     }
 
@@ -99,9 +126,8 @@ impl Output for Image {
         CounterSnapshot::of(&self.counters)
     }
 
-    fn finish(&mut self, _: &Arc<RunState>) -> Result<(), OutputError> {
-        let picture = png_of_counts(&self.geometry, &self.counts)
-            .map_err(|error| OutputError::Final(error.to_string()))?;
+    fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        let picture = self.to_png(state).map_err(|error| OutputError::Final(error.to_string()))?;
         let file = self.file.display();
         let write = || {
             let mut staged = StagedFile::create(&self.file)?;

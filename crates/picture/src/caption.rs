@@ -1,0 +1,141 @@
+//! What stands above a picture: whose counts they are, of when, and what was lost.
+
+use evforge_core::ledger::PacketLedger;
+use evforge_core::pulsed::Calendar;
+use evforge_core::quantity::grouped;
+use jiff::Timestamp;
+use std::time::Duration;
+
+/// The lines above a picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caption {
+    /// The instrument or run.
+    pub title: String,
+    /// What is below it.
+    pub lines: Vec<String>,
+    /// What must not be overlooked: it stands out.
+    pub warnings: Vec<String>,
+}
+
+impl Caption {
+    /// A caption for these events, of which `outside` have a pixel that no picture has. `span` has the times of the earliest
+    /// and the latest event by the detector's clock, none without events.
+    pub fn new(
+        title: impl Into<String>,
+        events: u64,
+        outside: u64,
+        span: Option<(u64, u64)>,
+        calendar: Calendar,
+        packets: &PacketLedger,
+    ) -> Self {
+        let mut lines = vec![format!("{} {}", grouped(events), if events == 1 { "event" } else { "events" })];
+        lines.extend(span.map(|span| span_text(span, calendar)));
+        let mut warnings = Vec::new();
+        if packets.lost > 0 {
+            warnings.push(loss_text(packets));
+        } else {
+            lines.push(loss_text(packets));
+        }
+        if outside > 0 {
+            warnings.push(format!("{} more events outside of the geometry, in no picture", grouped(outside)));
+        }
+        Self { title: title.into(), lines, warnings }
+    }
+}
+
+/// What is known of packets lost, for people. Unknown is never 0.
+pub fn loss_text(packets: &PacketLedger) -> String {
+    let lost = grouped(packets.lost);
+    match (packets.sent, packets.lost) {
+        (None, 0) => "loss unknown".into(),
+        (None, _) => format!("lost at least {lost} packets; the packets of some sources have no numbers"),
+        (Some(0), _) => "loss unknown: no packets".into(),
+        (Some(sent), 0) => {
+            let bound = packets.loss_upper_bound().unwrap_or(1.0);
+            format!("no packet lost of {} (< {} at 95 %)", grouped(sent), percent(bound))
+        }
+        (Some(sent), _) => {
+            let share = packets.lost as f64 / sent as f64;
+            format!("lost {lost} of {} packets ({})", grouped(sent), percent(share))
+        }
+    }
+}
+
+/// A share with two digits that count: "0.3 %", "0.067 %", "12 %".
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent <= 0.0 {
+        return "0 %".into();
+    }
+    let digits = (1.0 - libm::floor(libm::log10(percent))).clamp(0.0, 12.0) as usize;
+    let text = format!("{percent:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// From when to when, and how long that is.
+fn span_text((first, last): (u64, u64), calendar: Calendar) -> String {
+    let length = duration(Duration::from_nanos(last.saturating_sub(first)));
+    let moment = |time_ns| Timestamp::from_nanosecond(i128::from(calendar.unix_ns(time_ns)?)).ok();
+    let (Some(from), Some(to)) = (moment(first), moment(last)) else { return format!("events of {length}") };
+    let (from, to) =
+        (from.strftime("%Y-%m-%d %H:%M:%S").to_string(), to.strftime("%Y-%m-%d %H:%M:%S").to_string());
+    match (from == to, from.get(..10) == to.get(..10)) {
+        (true, _) => format!("{from} UTC, events of {length}"),
+        (false, true) => format!("{from} to {} UTC, events of {length}", &to[11..]),
+        (false, false) => format!("{from} to {to} UTC, events of {length}"),
+    }
+}
+
+fn duration(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    match seconds {
+        ..0.001 => format!("{:.1} \u{b5}s", 1e6 * seconds),
+        ..1.0 => format!("{:.0} ms", 1e3 * seconds),
+        ..100.0 => format!("{seconds:.1} s"),
+        ..6000.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(sent: Option<u64>, lost: u64) -> PacketLedger {
+        PacketLedger { sent, lost, ..PacketLedger::default() }
+    }
+
+    #[test]
+    fn losses_are_said_and_unknown_ones_are_not_zero() {
+        assert_eq!(loss_text(&packets(Some(4000), 12)), "lost 12 of 4 000 packets (0.3 %)");
+        assert_eq!(loss_text(&packets(Some(4300), 0)), "no packet lost of 4 300 (< 0.07 % at 95 %)");
+        assert_eq!(loss_text(&packets(Some(2), 0)), "no packet lost of 2 (< 100 % at 95 %)");
+        assert_eq!(loss_text(&packets(None, 0)), "loss unknown");
+        assert_eq!(loss_text(&packets(Some(0), 0)), "loss unknown: no packets");
+        let some = loss_text(&packets(None, 3));
+        assert_eq!(some, "lost at least 3 packets; the packets of some sources have no numbers");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_events() {
+        let calendar = Calendar { anchor_ns: 1_774_000_000_000_000_000, ..Calendar::default() };
+        let text = |first, last| span_text((first, last), calendar);
+        assert_eq!(text(0, 280_000_000), "2026-03-20 09:46:40 UTC, events of 280 ms");
+        assert_eq!(text(0, 12_000_000_000), "2026-03-20 09:46:40 to 09:46:52 UTC, events of 12.0 s");
+        let day = text(0, 86_400_000_000_000);
+        assert_eq!(day, "2026-03-20 09:46:40 to 2026-03-21 09:46:40 UTC, events of 24.0 h");
+        let unknown = Calendar { anchor_ns: i64::MIN, ..Calendar::default() };
+        assert_eq!(span_text((0, 1_500), unknown), "events of 1.5 \u{b5}s");
+    }
+
+    #[test]
+    fn what_is_wrong_stands_out() {
+        let caption = Caption::new("NMX", 1, 7, None, Calendar::default(), &packets(Some(10), 1));
+        assert_eq!(caption.lines, ["1 event"]);
+        assert_eq!(caption.warnings[0], "lost 1 of 10 packets (10 %)");
+        assert_eq!(caption.warnings[1], "7 more events outside of the geometry, in no picture");
+        let caption = Caption::new("NMX", 2, 0, None, Calendar::default(), &packets(None, 0));
+        assert_eq!((caption.lines[1].as_str(), caption.warnings.len()), ("loss unknown", 0));
+    }
+}

@@ -1,0 +1,42 @@
+//! From counts per pixel to pictures, in one place for everybody who shows them: the PNG at the end of a run, the page of
+//! the live view, the histograms of words.
+//!
+//! ```text
+//! counts per pixel ──► PictureSet ──► images ──► cells ──► colours ──► page
+//!                      (projection)            (binning)  (scale)  └─► Sheet ──► PNG
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | which pictures a detector and its beam monitors have, with titles and axes | [`PictureSet`] |
+//! | how pixels become a flat image | [`PictureSet::add`], [`Plane`] |
+//! | an image on fewer or more points than it has pixels | [`AxisFit`], [`Cells`] |
+//! | colours of counts, which the page has from here | [`COLOUR_STEPS`], [`colours`], [`Scale`] |
+//! | what stands above a picture: counts, dates, losses | [`Caption`] |
+//! | the PNG | [`Sheet`], [`encode_png`] |
+
+#![forbid(unsafe_code)]
+
+mod axis;
+mod binning;
+mod canvas;
+mod caption;
+mod colours;
+mod image;
+mod picture_set;
+mod plane;
+mod plot;
+mod png_file;
+mod scale;
+mod sheet;
+
+pub use axis::{Axis, Unit};
+pub use binning::{AxisFit, Cells, fit};
+pub use caption::{Caption, loss_text};
+pub use colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours, page_table};
+pub use image::Image;
+pub use picture_set::{PicturePlan, PictureSet};
+pub use plane::Plane;
+pub use png_file::{PictureError, encode_png};
+pub use scale::Scale;
+pub use sheet::{DrawnPicture, Sheet, SheetRecord};

@@ -1,0 +1,303 @@
+//! Which pictures a detector has, and how counts per pixel get into them.
+//!
+//! | pixels of | pictures |
+//! |---|---|
+//! | a flat detector | one: xy |
+//! | a detector with depth | three: xy, xz, yz, each the sum along the third axis |
+//! | several panels | the same, panels side by side, panel 0 at the left |
+//! | a beam monitor with positions | one, with its name |
+//! | a beam monitor without | one of a single pixel: shown as a number |
+//!
+//! The pictures of a detector or of a monitor hold each of its events exactly once, so the first picture of each, added up,
+//! gives all events within the geometry ([`PictureSet::total`]).
+
+use crate::axis::Axis;
+use crate::image::Image;
+use crate::plane::Plane;
+use evforge_core::beam_monitor::BeamMonitorPlan;
+use evforge_core::event::PixelId;
+use evforge_core::geometry::LogicalGeometry;
+
+/// A picture: what it shows and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PicturePlan {
+    /// What programs call it: "xy", or the name of a monitor.
+    pub name: String,
+    /// What people read: "xy, sum of 16 layers", "monitor_2".
+    pub title: String,
+    /// The plane.
+    pub plane: Plane,
+    /// How many panels stand side by side.
+    pub panels: u32,
+    /// The axis to the right.
+    pub across: Axis,
+    /// The axis upwards.
+    pub up: Axis,
+    /// The part of which it is: the detector, or a monitor.
+    part: usize,
+    /// Whether it is the first of that part.
+    is_first: bool,
+}
+
+impl PicturePlan {
+    /// True if it is a single number.
+    pub fn is_number(&self) -> bool {
+        self.across.pixels == 1 && self.up.pixels == 1
+    }
+}
+
+/// Pixels that belong together: those of the detector, or of a monitor. The first pixel of a part follows the last one of
+/// the part before.
+#[derive(Clone, Debug)]
+struct Part {
+    geometry: LogicalGeometry,
+    /// Pixels that lie before it and belong to nothing; 0 unless a plan leaves a gap.
+    gap: usize,
+}
+
+/// All pictures of a detector and its beam monitors.
+#[derive(Clone, Debug)]
+pub struct PictureSet {
+    parts: Vec<Part>,
+    plans: Vec<PicturePlan>,
+    pixels: usize,
+}
+
+impl PictureSet {
+    /// The pictures for the pixels of `geometry` and of `monitors`. Monitors that are alone in their stream own the pixels
+    /// of the geometry; those alongside a detector follow it. `pitch` is that of x, y and z in metres, where it is known.
+    pub fn new(geometry: &LogicalGeometry, monitors: &[BeamMonitorPlan], pitch: [Option<f64>; 3]) -> Self {
+        let mut set = Self { parts: Vec::new(), plans: Vec::new(), pixels: 0 };
+        let mut with_pixels: Vec<_> = monitors.iter().filter(|plan| !plan.pixels().is_empty()).collect();
+        with_pixels.sort_by_key(|plan| plan.first_pixel);
+        if with_pixels.is_empty() || monitors.iter().all(|plan| plan.alongside) {
+            set.add_detector(geometry, pitch);
+        }
+        for plan in with_pixels {
+            set.add_monitor(plan);
+        }
+        set
+    }
+
+    /// The pictures of a detector of which no more is known than its pixels.
+    pub fn of_geometry(geometry: &LogicalGeometry) -> Self {
+        Self::new(geometry, &[], [None; 3])
+    }
+
+    fn add_detector(&mut self, geometry: &LogicalGeometry, pitch: [Option<f64>; 3]) {
+        let panels = if geometry.panels() > 1 { ", panels side by side" } else { "" };
+        for (index, &plane) in Plane::of(geometry).iter().enumerate() {
+            let [right, upwards, along] = plane.axes();
+            let title = match (geometry.nz() > 1, along) {
+                (false, _) => format!("all pixels{panels}"),
+                (true, 0) => format!("{}, sum of {} columns{panels}", plane.name(), geometry.nx()),
+                (true, 1) => format!("{}, sum of {} rows{panels}", plane.name(), geometry.ny()),
+                (true, _) => format!("{}, sum of {} layers{panels}", plane.name(), geometry.nz()),
+            };
+            let [nx, ny] = plane.size(geometry);
+            self.plans.push(PicturePlan {
+                name: plane.name().into(),
+                title,
+                plane,
+                panels: geometry.panels(),
+                across: Axis::new(right, nx, geometry.panels(), pitch[right]),
+                up: Axis::new(upwards, ny, 1, pitch[upwards]),
+                part: self.parts.len(),
+                is_first: index == 0,
+            });
+        }
+        self.add_part(*geometry, 0);
+    }
+
+    fn add_monitor(&mut self, monitor: &BeamMonitorPlan) {
+        // A plan without pixels, and one that overlaps another, has no picture.
+        let gap = (monitor.first_pixel as usize).checked_sub(1 + self.pixels);
+        let (Ok(geometry), Some(gap)) = (LogicalGeometry::flat(monitor.nx, monitor.ny), gap) else { return };
+        self.plans.push(PicturePlan {
+            name: monitor.name.clone(),
+            title: monitor.name.clone(),
+            plane: Plane::Xy,
+            panels: 1,
+            across: Axis::new(0, monitor.nx, 1, None),
+            up: Axis::new(1, monitor.ny, 1, None),
+            part: self.parts.len(),
+            is_first: true,
+        });
+        self.add_part(geometry, gap);
+    }
+
+    fn add_part(&mut self, geometry: LogicalGeometry, gap: usize) {
+        self.pixels += gap + geometry.pixel_count() as usize;
+        self.parts.push(Part { geometry, gap });
+    }
+
+    /// How many pixels have a place: ids beyond are outside.
+    pub fn pixel_count(&self) -> usize {
+        self.pixels
+    }
+
+    /// Where the count of a pixel is in a list of [`pixel_count`](Self::pixel_count) counts: beyond its end for ids that are
+    /// none.
+    #[inline]
+    pub fn index_of(pixel: PixelId) -> usize {
+        // 0, which is no pixel, wraps to an index that no list has.
+        (pixel as usize).wrapping_sub(1)
+    }
+
+    /// The pictures: those of the detector first, then those of the monitors.
+    pub fn plans(&self) -> &[PicturePlan] {
+        &self.plans
+    }
+
+    /// The picture of this name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.plans.iter().position(|plan| plan.name == name)
+    }
+
+    /// Images of zeros, one for each picture.
+    pub fn images(&self) -> Vec<Image> {
+        let image = |plan: &PicturePlan| Image::for_plane(&self.parts[plan.part].geometry, plan.plane);
+        self.plans.iter().map(image).collect()
+    }
+
+    /// Adds counts per pixel, pixel 1 first, to the images of all pictures. Counts beyond the last pixel are ignored.
+    pub fn add(&self, images: &mut [Image], counts: impl IntoIterator<Item = u64>) {
+        let mut counts = counts.into_iter();
+        let mut line = Vec::new();
+        for (index, part) in self.parts.iter().enumerate() {
+            counts.by_ref().take(part.gap).for_each(drop);
+            let geometry = &part.geometry;
+            let [nx, ny, nz] = [geometry.nx(), geometry.ny(), geometry.nz()].map(|side| side as usize);
+            for (panel, layer) in (0..geometry.panels() as usize).flat_map(|p| (0..nz).map(move |z| (p, z))) {
+                for row in 0..ny {
+                    line.clear();
+                    line.extend(counts.by_ref().take(nx));
+                    let of_part = images.iter_mut().zip(&self.plans).filter(|(_, plan)| plan.part == index);
+                    for (image, plan) in of_part {
+                        image.add_row(plan.plane, [row, layer, panel], [nx, ny], &line);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Events in the images, each once: the sum of the first picture of each part.
+    pub fn total(&self, images: &[Image]) -> u64 {
+        let first = images.iter().zip(&self.plans).filter(|(_, plan)| plan.is_first);
+        first.map(|(image, _)| image.total()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::beam_monitor::{BeamMonitorKind, TimeOfFlightBins};
+    use proptest::prelude::*;
+
+    fn monitor(name: &str, first_pixel: PixelId, [nx, ny]: [u32; 2], alongside: bool) -> BeamMonitorPlan {
+        BeamMonitorPlan {
+            name: name.into(),
+            kind: BeamMonitorKind::Event2D,
+            first_pixel,
+            nx,
+            ny,
+            histogram: TimeOfFlightBins::new(0, 100, 10).unwrap(),
+            alongside,
+        }
+    }
+
+    fn drawn(set: &PictureSet, counts: impl IntoIterator<Item = u64>) -> Vec<Image> {
+        let mut images = set.images();
+        set.add(&mut images, counts);
+        images
+    }
+
+    #[test]
+    fn a_flat_detector_is_its_own_image() {
+        let set = PictureSet::of_geometry(&LogicalGeometry::flat(3, 2).unwrap());
+        let images = drawn(&set, [1, 2, 3, 4, 5, 6]);
+        assert_eq!(images, [Image { nx: 3, ny: 2, counts: vec![1, 2, 3, 4, 5, 6] }]);
+        assert_eq!(
+            (set.plans()[0].title.as_str(), set.plans()[0].across.label.as_str()),
+            ("all pixels", "x (column)")
+        );
+    }
+
+    #[test]
+    fn depth_is_seen_from_three_sides_with_panels_side_by_side() {
+        let set = PictureSet::of_geometry(&LogicalGeometry::new(2, 1, 2, 2).unwrap());
+        let images = drawn(&set, [1, 2, 3, 4, 10, 20, 30, 40]);
+        let counts: Vec<_> = images.iter().map(|image| image.counts.as_slice()).collect();
+        assert_eq!(counts, [&[4, 6, 40, 60][..], &[1, 2, 10, 20, 3, 4, 30, 40], &[3, 30, 7, 70]]);
+        let titles: Vec<_> = set.plans().iter().map(|plan| plan.title.as_str()).collect();
+        assert_eq!(titles[0], "xy, sum of 2 layers, panels side by side");
+        assert_eq!(titles[2], "yz, sum of 2 columns, panels side by side");
+        let labels: Vec<_> = set.plans().iter().map(|plan| (&*plan.across.label, &*plan.up.label)).collect();
+        assert_eq!(
+            labels,
+            [("x (column)", "y (row)"), ("x (column)", "z (layer)"), ("y (row)", "z (layer)")]
+        );
+    }
+
+    #[test]
+    fn monitors_have_pictures_of_their_own_alone_and_alongside() {
+        let alone = [monitor("point", 1, [1, 1], false), monitor("area", 2, [2, 2], false)];
+        let set = PictureSet::new(&LogicalGeometry::flat(5, 1).unwrap(), &alone, [None; 3]);
+        let images = drawn(&set, [7, 1, 2, 3, 4]);
+        assert_eq!((images.len(), set.pixel_count(), set.total(&images)), (2, 5, 17));
+        assert_eq!((images[0].counts[0], images[1].counts.as_slice()), (7, [1, 2, 3, 4].as_slice()));
+        assert!(set.plans()[0].is_number() && !set.plans()[1].is_number());
+
+        let alongside = [monitor("point", 5, [1, 1], true)];
+        let set = PictureSet::new(&LogicalGeometry::flat(2, 2).unwrap(), &alongside, [None; 3]);
+        let images = drawn(&set, [1, 1, 1, 1, 9]);
+        assert_eq!((images[0].total(), images[1].total(), set.find("point")), (4, 9, Some(1)));
+        assert_eq!((set.pixel_count(), set.total(&images)), (5, 13));
+    }
+
+    #[test]
+    fn without_pixels_of_monitors_there_is_the_geometry() {
+        let none = BeamMonitorPlan { nx: 0, ny: 0, first_pixel: 0, ..monitor("charge", 0, [0, 0], false) };
+        let set = PictureSet::new(&LogicalGeometry::flat(1, 1).unwrap(), &[none], [None; 3]);
+        assert_eq!((set.plans().len(), set.pixel_count()), (1, 1));
+    }
+
+    #[test]
+    fn ids_that_are_none_have_no_place() {
+        assert_eq!((PictureSet::index_of(1), PictureSet::index_of(0)), (0, usize::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn every_pixel_is_in_the_column_and_row_that_the_table_says(
+            nx in 1..6_u32, ny in 1..6_u32, nz in 1..4_u32, panels in 1..4_u32, pick: u32,
+        ) {
+            let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
+            let set = PictureSet::of_geometry(&geometry);
+            let pixel = pick % geometry.pixel_count() + 1;
+            let at = geometry.coordinates(pixel).unwrap();
+            let images = drawn(&set, (1..=geometry.pixel_count()).map(|id| u64::from(id == pixel)));
+            for (image, plan) in images.iter().zip(set.plans()) {
+                prop_assert_eq!(image.total(), 1);
+                let [column, row] = plan.plane.place(&geometry, at);
+                prop_assert_eq!(image.counts[(row * image.nx + column) as usize], 1);
+            }
+        }
+
+        #[test]
+        fn every_picture_holds_every_event_once(
+            nx in 1..6_u32, ny in 1..6_u32, nz in 1..4_u32, panels in 1..4_u32,
+            counts in proptest::collection::vec(0..9_u64, 300),
+        ) {
+            let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
+            let behind = monitor("m", geometry.pixel_count() + 1, [2, 3], true);
+            let set = PictureSet::new(&geometry, &[behind], [None; 3]);
+            let images = drawn(&set, counts.iter().copied());
+            let of_detector: u64 = counts.iter().take(geometry.pixel_count() as usize).sum();
+            for (image, plan) in images.iter().zip(set.plans()).filter(|(_, plan)| plan.name != "m") {
+                prop_assert_eq!(image.total(), of_detector, "{}", plan.name);
+            }
+            prop_assert_eq!(set.total(&images), counts.iter().take(set.pixel_count()).sum::<u64>());
+        }
+    }
+}
