@@ -94,6 +94,10 @@ deny: ## Licences and advisories of the dependencies (needs cargo-deny)
 release-check: ## What a release needs, and whether it is there: version, date, changes, make fresh
 	@python3 scripts/release-check.py
 
+.PHONY: colours
+colours: ## Regenerate the page's table of colours from crates/picture; then build the page
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-picture --test page_colours
+
 .PHONY: counters
 counters: ## Regenerate docs/counters.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table

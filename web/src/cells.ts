@@ -1,6 +1,7 @@
 /**
- * Cells: what is coloured on the screen. A cell is one pixel of the detector, or a block of k x k pixels
- * where there are more pixels than the screen can show; it then has the mean of their counts.
+ * Cells: what is coloured on the screen. A cell is one pixel of the detector, or a block of pixels where an axis has more
+ * pixels than the screen can show; it then has the mean of their counts. Each axis is binned by itself, and no more than it
+ * needs: the columns of a detector with many rows stay what they are.
  */
 
 import type { Counts } from "./frame";
@@ -13,14 +14,24 @@ export interface Region {
   y1: number;
 }
 
+/** Pixels that share a cell: in a row, and in a column. */
+export interface Block {
+  x: number;
+  y: number;
+}
+
 export interface Cells {
   columns: number;
   rows: number;
-  /** Pixels along the side of a block. */
-  block: number;
+  block: Block;
   /** Mean counts per pixel, row by row, the **top** row (largest y) first: as a screen wants them. */
   values: Float32Array;
   largest: number;
+}
+
+/** Pixels per cell for `pixels` on `points` of the screen. Half a point too many is not seen. */
+function blockFor(pixels: number, points: number): number {
+  return Math.max(1, Math.ceil(pixels / Math.max(1, points) - 0.01));
 }
 
 /** Cells of `region`, at most about `width` x `height` of them. */
@@ -28,33 +39,27 @@ export function makeCells(
   counts: Counts, nx: number, region: Region, width: number, height: number,
 ): Cells {
   const [across, up] = [region.x1 - region.x0, region.y1 - region.y0];
-  const block = Math.max(1, Math.ceil(Math.max(across / Math.max(1, width), up / Math.max(1, height)) - 0.01));
-  const columns = Math.ceil(across / block);
-  const rows = Math.ceil(up / block);
+  const block = { x: blockFor(across, width), y: blockFor(up, height) };
+  const columns = Math.ceil(across / block.x);
+  const rows = Math.ceil(up / block.y);
   const values = new Float32Array(columns * rows);
   let largest = 0;
   for (let row = 0; row < rows; row++) {
     const target = (rows - 1 - row) * columns;
-    const yEnd = Math.min(region.y1, region.y0 + (row + 1) * block);
-    for (let y = region.y0 + row * block; y < yEnd; y++) {
+    const yEnd = Math.min(region.y1, region.y0 + (row + 1) * block.y);
+    for (let y = region.y0 + row * block.y; y < yEnd; y++) {
       const line = y * nx;
-      if (block === 1) {
-        for (let x = region.x0; x < region.x1; x++) values[target + x - region.x0] = counts[line + x];
-        continue;
-      }
       let column = target;
       for (let x = region.x0; x < region.x1; column++) {
-        const xEnd = Math.min(region.x1, x + block);
+        const xEnd = Math.min(region.x1, x + block.x);
         let sum = 0;
         for (; x < xEnd; x++) sum += counts[line + x];
         values[column] += sum;
       }
     }
+    const covered = Math.min(block.y, up - row * block.y);
     for (let column = 0; column < columns; column++) {
-      if (block > 1) {
-        const covered = Math.min(block, across - column * block) * Math.min(block, up - row * block);
-        values[target + column] /= covered;
-      }
+      values[target + column] /= covered * Math.min(block.x, across - column * block.x);
       if (values[target + column] > largest) largest = values[target + column];
     }
   }

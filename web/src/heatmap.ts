@@ -1,11 +1,12 @@
-/** Draws an image of counts with axes in pixel numbers and a colour bar; y points upwards. */
+/** Draws an image of counts with its axes and a colour bar; rows count from the bottom. */
 
 import { onResize, themeColour } from "./canvas";
-import { makeCells, type Cells, type Region } from "./cells";
-import { colours, steps } from "./colours";
+import { makeCells, type Block, type Cells, type Region } from "./cells";
+import { colours, emptyStyle, steps } from "./colours";
 import type { Counts } from "./frame";
 import { roundStep, tick } from "./numbers";
 import { layOut, type Layout } from "./plot_area";
+import type { Axis } from "./protocol";
 import { makeScale, paint, position, quantile, ticks, type Scale } from "./scale";
 
 export interface Source {
@@ -13,15 +14,15 @@ export interface Source {
   ny: number;
   counts: Counts;
   panels: number;
+  across: Axis;
+  up: Axis;
 }
 
 export type Top = { kind: "maximum" } | { kind: "quantile" } | { kind: "fixed"; value: number };
 
-/** What the axes and the colour bar are called. */
-export interface Labels {
-  x: string;
-  y: string;
-  counts: string;
+/** An axis that counts pixels. */
+export function pixelAxis(label: string, pixels: number): Axis {
+  return { label, unit: "column", pixels, first: 0, step: 1 };
 }
 
 const font = "12px system-ui, sans-serif";
@@ -33,11 +34,12 @@ export class Heatmap {
   zoom: Region | null = null;
   /** A rectangle being dragged, in CSS pixels of the canvas. */
   selection: { left: number; top: number; width: number; height: number } | null = null;
-  labels: Labels = { x: "x (pixel)", y: "y (pixel)", counts: "counts per pixel" };
+  /** What the colour bar is called. */
+  countsLabel = "counts per pixel";
   layout: Layout | null = null;
   scale: Scale = makeScale(false, 1, 1);
-  /** Pixels along the side of a block that shares a cell; 1 if every pixel is drawn. */
-  block = 1;
+  /** Pixels that share a cell; 1 x 1 if every pixel is drawn. */
+  block: Block = { x: 1, y: 1 };
   private source: Source | null = null;
   private readonly context: CanvasRenderingContext2D;
   private readonly cells = document.createElement("canvas");
@@ -72,15 +74,17 @@ export class Heatmap {
     context.clearRect(0, 0, width, height);
     const region = this.region();
     if (!source || !region) return;
-    const layout = layOut(width, height, region);
+    const { across, up } = source;
+    const wider = across.pitch_m && up.pitch_m ? across.pitch_m / up.pitch_m : 1;
+    const layout = layOut(width, height, region, wider);
     this.layout = layout;
     const { plot } = layout;
     const cells = makeCells(source.counts, source.nx, region, plot.width * ratio, plot.height * ratio);
     this.block = cells.block;
-    this.scale = makeScale(this.logarithmic, this.topOf(cells), 1 / cells.block ** 2);
+    this.scale = makeScale(this.logarithmic, this.topOf(cells), 1 / (cells.block.x * cells.block.y));
     this.drawCells(cells, region, layout);
     context.font = font;
-    this.drawAxes(region, layout, `${this.labels.x}${source.panels > 1 ? ", panels side by side" : ""}`);
+    this.drawAxes(source, region, layout);
     this.drawPanels(source, region, layout);
     this.drawBar(layout);
     this.drawSelection();
@@ -106,14 +110,14 @@ export class Heatmap {
     this.cells.getContext("2d")!.putImageData(new ImageData(bytes, columns, rows), 0, 0);
     // Blocks at the right and the top may reach beyond the region: cut them there.
     const [across, up] = [region.x1 - region.x0, region.y1 - region.y0];
-    const beyond = rows - up / block;
+    const beyond = rows - up / block.y;
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(
-      this.cells, 0, beyond, across / block, rows - beyond, plot.left, plot.top, plot.width, plot.height,
+      this.cells, 0, beyond, across / block.x, rows - beyond, plot.left, plot.top, plot.width, plot.height,
     );
   }
 
-  private drawAxes(region: Region, { plot }: Layout, labelOfX: string): void {
+  private drawAxes({ across, up, panels }: Source, region: Region, { plot }: Layout): void {
     const { context } = this;
     context.strokeStyle = themeColour("--axis");
     context.fillStyle = themeColour("--muted");
@@ -122,25 +126,26 @@ export class Heatmap {
     const bottom = plot.top + plot.height;
     context.textAlign = "center";
     context.textBaseline = "top";
-    for (const x of pixelTicks(region.x0, region.x1, plot.width / 60)) {
-      const at = plot.left + ((x + 0.5 - region.x0) / (region.x1 - region.x0)) * plot.width;
+    for (const { value, place } of axisTicks(across, region.x0, region.x1, plot.width / 60)) {
+      const at = plot.left + place * plot.width;
       line(context, at, bottom, at, bottom + 4);
-      context.fillText(String(x), at, bottom + 7);
+      context.fillText(value, at, bottom + 7);
     }
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const y of pixelTicks(region.y0, region.y1, plot.height / 44)) {
-      const at = bottom - ((y + 0.5 - region.y0) / (region.y1 - region.y0)) * plot.height;
+    for (const { value, place } of axisTicks(up, region.y0, region.y1, plot.height / 44)) {
+      const at = bottom - place * plot.height;
       line(context, plot.left, at, plot.left - 4, at);
-      context.fillText(String(y), plot.left - 7, at);
+      context.fillText(value, plot.left - 7, at);
     }
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    context.fillText(labelOfX, plot.left + plot.width / 2, bottom + 35);
+    const label = panels > 1 ? `${across.label}, panels side by side` : across.label;
+    context.fillText(label, plot.left + plot.width / 2, bottom + 35);
     context.save();
     context.translate(plot.left - 40, plot.top + plot.height / 2);
     context.rotate(-Math.PI / 2);
-    context.fillText(this.labels.y, 0, 0);
+    context.fillText(up.label, 0, 0);
     context.restore();
   }
 
@@ -166,28 +171,40 @@ export class Heatmap {
     }
   }
 
-  private drawBar({ bar }: Layout): void {
+  private drawBar(layout: Layout): void {
+    const { bar } = layout;
     const { context } = this;
     context.imageSmoothingEnabled = true;
     context.drawImage(this.bar, bar.left, bar.top, bar.width, bar.height);
+    // The colour of nothing has a box of its own below the bar.
+    const { empty } = layout;
+    context.fillStyle = emptyStyle;
+    context.fillRect(empty.left, empty.top, empty.width, empty.height);
     context.strokeStyle = themeColour("--axis");
-    context.strokeRect(bar.left - 0.5, bar.top - 0.5, bar.width + 1, bar.height + 1);
+    for (const box of [bar, empty]) {
+      context.strokeRect(box.left - 0.5, box.top - 0.5, box.width + 1, box.height + 1);
+    }
     context.fillStyle = themeColour("--muted");
     context.textAlign = "left";
     context.textBaseline = "middle";
     const right = bar.left + bar.width;
-    for (const value of ticks(this.scale, bar.height / 40)) {
-      const at = bar.top + bar.height * (1 - position(this.scale, value));
+    const place = (value: number) => bar.top + bar.height * (1 - position(this.scale, value));
+    if (this.scale.logarithmic) context.fillText("0", right + 7, empty.top + empty.height / 2);
+    // The top has its number in any case; round ones that would touch it are left out.
+    const round = ticks(this.scale, bar.height / 40).filter((value) => place(value) > bar.top + 14);
+    for (const value of [...round, this.scale.top]) {
+      const at = place(value);
       line(context, right, at, right + 4, at);
-      context.fillText(tick(value), right + 7, at);
+      context.fillText(tick(Number(value.toPrecision(3))), right + 7, at);
     }
     context.save();
     context.translate(right + 56, bar.top + bar.height / 2);
     context.rotate(-Math.PI / 2);
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
-    const mean = this.block > 1 ? ` (mean of ${this.block} × ${this.block})` : "";
-    context.fillText(`${this.labels.counts}${mean}`, 0, 0);
+    const { x, y } = this.block;
+    const mean = x * y > 1 ? ` (mean of ${x} × ${y} pixels)` : "";
+    context.fillText(`${this.countsLabel}${mean}`, 0, 0);
     context.restore();
   }
 
@@ -208,10 +225,19 @@ function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: num
   context.stroke();
 }
 
-/** Round pixel numbers in from..to, at most about `most`. */
-function pixelTicks(from: number, to: number, most: number): number[] {
-  const step = Math.max(1, roundStep(to - from, most));
-  const numbers: number[] = [];
-  for (let number = Math.ceil(from / step) * step; number < to; number += step) numbers.push(number);
-  return numbers;
+/**
+ * Round values in the pixels from..to, at most about `most`, with their place: 0 at the beginning, 1 at the end. Pixel numbers
+ * stand in the middle of their pixel. The rule is that of crates/picture/src/axis.rs.
+ */
+function axisTicks(axis: Axis, from: number, to: number, most: number): { value: string; place: number }[] {
+  const low = axis.first + (from - 0.5) * axis.step;
+  const span = (to - from) * axis.step;
+  const raw = roundStep(span, most);
+  const step = axis.unit === "mm" ? raw : Math.max(1, raw);
+  const found: { value: string; place: number }[] = [];
+  for (let number = Math.ceil(low / step); number * step <= low + span * (1 + 1e-9); number++) {
+    const value = number * step;
+    found.push({ value: axis.unit === "mm" ? tick(value + 0) : String(Math.round(value)), place: (value - low) / span });
+  }
+  return found;
 }

@@ -1,10 +1,16 @@
-/** The detector image with its controls: scale, zoom by dragging, and what is under the mouse. */
+/**
+ * The pictures with their controls: which one, the scale, zoom by dragging, and what is under the mouse. Which one is kept in the
+ * address of the page: `#picture=xz`.
+ */
 
 import { onThemeChange } from "./canvas";
+import type { Block } from "./cells";
+import type { Counts, Image } from "./frame";
 import { Heatmap } from "./heatmap";
 import type { Model } from "./model";
-import { grouped, scaled } from "./numbers";
+import { grouped, scaled, tick } from "./numbers";
 import { pixelAt, type Box } from "./plot_area";
+import type { Axis, Hello, PicturePlan } from "./protocol";
 
 /** A drag shorter than this, in CSS pixels, is a click. */
 const shortestDrag = 6;
@@ -13,10 +19,16 @@ export class ImagePanel {
   private readonly heatmap = new Heatmap(element<HTMLCanvasElement>("image"));
   private readonly cursor = element("cursor");
   private readonly topValue = element<HTMLInputElement>("top-value");
+  private readonly choice = element<HTMLSelectElement>("picture");
+  /** The greeting for which the choice was filled. */
+  private filledFor: Hello | null = null;
+  private shown = "";
   private mouse: { left: number; top: number } | null = null;
   private dragFrom: { left: number; top: number } | null = null;
 
   constructor(private readonly model: Model) {
+    this.heatmap.logarithmic = true;
+    this.listenToChoice();
     this.listenToScale();
     this.listenToMouse();
     onThemeChange(() => this.heatmap.draw());
@@ -24,23 +36,87 @@ export class ImagePanel {
 
   /** Draws what the model has now. */
   update(): void {
-    const { picture, hello } = this.model;
-    this.heatmap.show(
-      picture && {
-        nx: picture.nx,
-        ny: picture.ny,
-        counts: this.model.shownCounts(),
-        panels: hello?.geometry.panels ?? 1,
-      },
-    );
-    element("image-total").textContent = picture ? `${scaled(this.model.shownEvents())} events` : "";
+    this.fillChoice();
+    const plan = this.plan();
+    const image = this.image();
+    if (plan && this.shown !== plan.name) {
+      this.shown = plan.name;
+      this.heatmap.zoom = null;
+    }
+    this.heatmap.show(image && plan && { ...image, panels: plan.panels, across: plan.across, up: plan.up });
+    element("image-total").textContent = image && plan ? this.account(image.counts, plan) : "";
     element("whole").hidden = this.heatmap.zoom === null;
     this.tell();
+  }
+
+  /** The picture that is shown: its place in the greeting's list. */
+  which(): number {
+    const { pictures = [] } = this.model.hello ?? {};
+    const chosen = new URLSearchParams(location.hash.slice(1)).get("picture");
+    const found = pictures.findIndex(({ name }) => name === chosen);
+    if (found >= 0) return found;
+    // A monitor without positions is a number in the ledger, and no picture.
+    return Math.max(0, pictures.findIndex((plan) => !isNumber(plan)));
+  }
+
+  /** What is drawn: counts since the last "Clear". */
+  image(): Image | null {
+    return this.model.shownImage(this.which());
+  }
+
+  private plan(): PicturePlan | null {
+    return this.model.hello?.pictures[this.which()] ?? null;
+  }
+
+  /** "12.3 k events · sum of 16 layers" */
+  private account(counts: Counts, plan: PicturePlan): string {
+    let sum = 0;
+    for (const count of counts) sum += count;
+    const parts = [`${scaled(sum)} ${plan.is_monitor ? `events of ${plan.name}` : "events"}`];
+    const { nz = 1 } = this.model.hello?.geometry ?? {};
+    if (nz > 1 && !plan.is_monitor) parts.push(plan.title.replace(/^\w+, /, ""));
+    return parts.join(" · ");
+  }
+
+  /** Lists the pictures, if there is a choice. */
+  private fillChoice(): void {
+    const { hello } = this.model;
+    if (!hello || hello === this.filledFor) return;
+    this.filledFor = hello;
+    const offered = hello.pictures.filter((plan) => !isNumber(plan));
+    this.choice.replaceChildren(
+      ...offered.map(({ name, title }) => {
+        const option = document.createElement("option");
+        [option.value, option.textContent, option.title] = [name, name, title];
+        return option;
+      }),
+    );
+    element("picture-choice").hidden = offered.length < 2;
+    this.choice.value = this.plan()?.name ?? "";
+  }
+
+  private listenToChoice(): void {
+    this.choice.onchange = () => {
+      const parameters = new URLSearchParams(location.hash.slice(1));
+      parameters.set("picture", this.choice.value);
+      // Replaced, not added: "back" leaves the page and does not go through all pictures.
+      history.replaceState(null, "", `#${parameters}`);
+      this.update();
+    };
+    addEventListener("hashchange", () => {
+      this.choice.value = this.plan()?.name ?? "";
+      this.update();
+    });
   }
 
   /** Where the image is drawn in its canvas, in CSS pixels. */
   plot(): Box | null {
     return this.heatmap.layout?.plot ?? null;
+  }
+
+  /** Pixels that share a cell, in a row and in a column. */
+  block(): Block {
+    return this.heatmap.block;
   }
 
   private listenToScale(): void {
@@ -141,27 +217,38 @@ export class ImagePanel {
 
   /** Says what is under the mouse, or what can be done. */
   private tell(): void {
-    const { picture, hello } = this.model;
-    if (!picture || !hello) {
+    const { hello } = this.model;
+    const [image, plan] = [this.image(), this.plan()];
+    if (!image || !plan || !hello) {
       this.cursor.textContent = "";
       return;
     }
     const pixel = this.mouse && this.pixelUnder(this.mouse);
     if (!pixel) {
-      const stretched = this.heatmap.layout?.square === false ? " · pixels stretched to fill the space" : "";
+      const stretched = this.heatmap.layout?.inShape === false ? " · pixels stretched to fill the space" : "";
       this.cursor.textContent = `Point at a pixel to read it, drag to zoom, double-click for all${stretched}`;
       return;
     }
-    const { nx, ny, nz, panels } = hello.geometry;
-    const panel = Math.floor(pixel.x / nx);
-    const x = pixel.x % nx;
-    const id = panel * nx * ny * nz + pixel.y * nx + x + 1;
-    const counts = this.model.shownCounts()[pixel.y * picture.nx + pixel.x];
-    const parts = [`x ${x}`, `y ${pixel.y}`, `pixel id ${id}`, `${grouped(counts)} counts`];
-    if (nz > 1) parts[2] = `pixel ids ${id} + n × ${nx * ny}, sum of ${nz} layers`;
-    if (panels > 1) parts.unshift(`panel ${panel}`);
+    const width = plan.across.pixels / plan.panels;
+    const [panel, column] = [Math.floor(pixel.x / width), pixel.x % width];
+    const parts = [coordinate(plan.across, plan.plane[0], column), coordinate(plan.up, plan.plane[1], pixel.y)];
+    if (plan.panels > 1) parts.unshift(`panel ${panel}`);
+    const { nx, ny, nz } = hello.geometry;
+    if (nz === 1 && !plan.is_monitor) parts.push(`pixel id ${(panel * ny + pixel.y) * nx + column + 1}`);
+    if (nz > 1 && !plan.is_monitor) parts.push(plan.title.replace(/^\w+, /, "").replace(/, panels.*/, ""));
+    parts.push(`${grouped(image.counts[pixel.y * image.nx + pixel.x])} counts`);
     this.cursor.textContent = parts.join("  ·  ");
   }
+}
+
+function isNumber({ across, up }: PicturePlan): boolean {
+  return across.pixels === 1 && up.pixels === 1;
+}
+
+/** "x 12", and where that is if it is known: "x 12 (−20.4 mm)". */
+function coordinate(axis: Axis, letter: string, pixel: number): string {
+  const where = axis.unit === "mm" ? ` (${tick(Number((axis.first + pixel * axis.step).toPrecision(4)))} mm)` : "";
+  return `${letter} ${pixel}${where}`;
 }
 
 function rectangle(from: { left: number; top: number }, to: { left: number; top: number }) {

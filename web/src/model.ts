@@ -1,13 +1,13 @@
 /** What the page knows: the newest of everything, and what to leave out since the last "Clear". */
 
-import type { Counts, Picture } from "./frame";
+import type { Counts, Image, Picture } from "./frame";
 import type { Hello, RatePoint, Status } from "./protocol";
 
 /** Points of the rate that are kept: as many as the server keeps. */
 const mostPoints = 600;
 
 interface Baseline {
-  counts: Counts;
+  images: Image[];
   spectrum: Counts;
   events: number;
   /** By this page's clock, milliseconds since the Unix epoch. */
@@ -26,7 +26,9 @@ export class Model {
   restartedAt = 0;
   pictures = 0;
   private baseline: Baseline | null = null;
-  private difference = new Float64Array(0);
+  private difference: Float64Array = new Float64Array(0);
+  /** The images whose difference it is. */
+  private differenceOf: [Image, Image] | null = null;
   private arrivals: number[] = [];
 
   /** Takes a greeting. A server that is not the one from before makes the page forget. */
@@ -64,8 +66,8 @@ export class Model {
   /** Counts afresh from now on, in this page only: what has been counted is subtracted from here on. */
   clear(): void {
     if (!this.picture || !this.status) return;
-    const { counts, spectrum } = this.picture;
-    this.baseline = { counts, spectrum, events: this.status.events, at: Date.now() };
+    const { images, spectrum } = this.picture;
+    this.baseline = { images, spectrum, events: this.status.events, at: Date.now() };
   }
 
   showAll(): void {
@@ -77,15 +79,21 @@ export class Model {
     return this.baseline?.at ?? null;
   }
 
-  /** Counts per pixel to show. The array is valid until the next call. */
-  shownCounts(): Counts {
-    if (!this.picture) return new Uint8Array(0);
-    if (!this.baseline) return this.picture.counts;
-    const { counts } = this.picture;
-    const before = this.baseline.counts;
-    if (this.difference.length !== counts.length) this.difference = new Float64Array(counts.length);
-    for (let at = 0; at < counts.length; at++) this.difference[at] = counts[at] - before[at];
-    return this.difference;
+  /** The picture `which` of the greeting's list as it is to be shown. */
+  shownImage(which: number): Image | null {
+    const image = this.picture?.images[which];
+    const before = this.baseline?.images[which];
+    if (!image) return null;
+    if (!before) return image;
+    if (this.differenceOf?.[0] !== image || this.differenceOf[1] !== before) {
+      this.difference = this.since(image.counts, before.counts);
+      this.differenceOf = [image, before];
+    }
+    return { ...image, counts: this.difference };
+  }
+
+  private since(counts: Counts, before: Counts): Float64Array {
+    return Float64Array.from(counts, (count, at) => count - before[at]);
   }
 
   shownSpectrum(): number[] {

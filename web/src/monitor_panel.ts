@@ -2,7 +2,7 @@
 
 import { BarChart } from "./bar_chart";
 import { onThemeChange } from "./canvas";
-import { Heatmap } from "./heatmap";
+import { Heatmap, pixelAxis } from "./heatmap";
 import { sumOfSpectra, total, type Channel, type MonitorData, type Plane } from "./monitor_data";
 import { MonitorFeed } from "./monitor_feed";
 import type { Model } from "./model";
@@ -109,12 +109,15 @@ export class MonitorPanel {
     const bins = Math.round(Math.sqrt(data.correlation.length));
     const step = 2 ** data.cluster_amplitude_bits / bins;
     const [first, second] = [0, 1].map((plane) => data.planes[plane]?.name ?? `plane ${plane}`);
-    this.correlation.labels = {
-      x: `amplitude on ${first} (bins of ${step})`,
-      y: `amplitude on ${second}`,
-      counts: "events per bin",
-    };
-    this.correlation.show({ nx: bins, ny: bins, counts: Float64Array.from(data.correlation), panels: 1 });
+    this.correlation.countsLabel = "events per bin";
+    this.correlation.show({
+      nx: bins,
+      ny: bins,
+      counts: Float64Array.from(data.correlation),
+      panels: 1,
+      across: pixelAxis(`amplitude on ${first} (bins of ${step})`, bins),
+      up: pixelAxis(`amplitude on ${second}`, bins),
+    });
   }
 
   private drawTrack(): void {

@@ -11,33 +11,37 @@ export interface Box {
 
 const margin = { left: 48, top: 18, right: 90, bottom: 40 };
 const barWidth = 14;
-/** Square pixels would leave so much of the height or width empty that they are stretched instead. */
+const emptyHeight = 12;
+/** The true shape would leave so much of the height or width empty that pixels are stretched instead. */
 const emptiest = 0.4;
 
 export interface Layout {
   plot: Box;
   bar: Box;
-  /** True if pixels are as wide as high. */
-  square: boolean;
+  /** The box with the colour of nothing, below the bar. */
+  empty: Box;
+  /** True if the picture has the shape of the detector, or of its grid where that is not known. */
+  inShape: boolean;
 }
 
-/** Lays out a canvas of `width` x `height` for `region`. */
-export function layOut(width: number, height: number, region: Region): Layout {
+/** Lays out a canvas of `width` x `height` for `region`, whose pixels are `wider` times as wide as high. */
+export function layOut(width: number, height: number, region: Region, wider = 1): Layout {
   const room = {
     width: Math.max(20, width - margin.left - margin.right),
     height: Math.max(20, height - margin.top - margin.bottom),
   };
-  const [across, up] = [region.x1 - region.x0, region.y1 - region.y0];
+  const [across, up] = [(region.x1 - region.x0) * wider, region.y1 - region.y0];
   const scale = Math.min(room.width / across, room.height / up);
   const fitted = { width: across * scale, height: up * scale };
-  const square = fitted.width >= emptiest * room.width && fitted.height >= emptiest * room.height;
-  const size = square ? fitted : room;
+  const inShape = fitted.width >= emptiest * room.width && fitted.height >= emptiest * room.height;
+  const size = inShape ? fitted : room;
   const plot = { left: margin.left, top: margin.top, ...size };
   // In a canvas higher than the image, the image sits in the middle.
   plot.top += (room.height - size.height) / 2;
   plot.left += (room.width - size.width) / 2;
-  const bar = { left: plot.left + plot.width + 16, top: plot.top, width: barWidth, height: plot.height };
-  return { plot, bar, square };
+  const bar = { left: plot.left + plot.width + 16, top: plot.top, width: barWidth, height: plot.height - emptyHeight - 6 };
+  const empty = { ...bar, top: plot.top + plot.height - emptyHeight, height: emptyHeight };
+  return { plot, bar, empty, inShape };
 }
 
 /** The pixel at a place of the canvas, or null outside the plot. Row 0 is at the bottom. */

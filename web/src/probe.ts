@@ -9,8 +9,10 @@ import type { Box } from "./plot_area";
 import type { Hello, Status } from "./protocol";
 
 export interface Probe {
-  /** Counts as they are drawn, row by row from y = 0 (the bottom). */
-  image(): { nx: number; ny: number; counts: number[] };
+  /** The picture that is drawn: its name, and its counts row by row from the bottom. */
+  image(): { name: string; nx: number; ny: number; counts: number[] };
+  /** How many pixels share a cell of it, in a row and in a column. */
+  block(): { x: number; y: number };
   /** Counts as they are drawn, and the width of a bin. */
   spectrum(): { bin_ns: number; counts: number[] };
   /** Where the image is drawn in its canvas, in CSS pixels; null before the first picture. */
@@ -44,11 +46,12 @@ declare global {
 
 export function installProbe(model: Model, connection: Connection, panel: ImagePanel, monitor: MonitorPanel): void {
   window.evforge = {
-    image: () => ({
-      nx: model.picture?.nx ?? 0,
-      ny: model.picture?.ny ?? 0,
-      counts: Array.from(model.shownCounts()),
-    }),
+    image: () => {
+      const image = panel.image();
+      const name = model.hello?.pictures[panel.which()]?.name ?? "";
+      return { name, nx: image?.nx ?? 0, ny: image?.ny ?? 0, counts: Array.from(image?.counts ?? []) };
+    },
+    block: () => panel.block(),
     spectrum: () => ({ bin_ns: model.hello?.spectrum.bin_ns ?? 0, counts: model.shownSpectrum() }),
     plot: () => panel.plot(),
     monitor: () => ({ on: monitor.feed.on, data: monitor.data }),

@@ -15,12 +15,41 @@ export interface Hello {
   title: string;
   started_ms: number;
   geometry: { nx: number; ny: number; nz: number; panels: number };
+  /** The pictures, in the order in which frames have them. */
+  pictures: PicturePlan[];
   spectrum: { bin_ns: number; bins: number; period_ns: number };
   interval_ms: number;
   window: number;
   /** True if there are monitor data to switch on. */
   monitor: boolean;
   points: RatePoint[];
+}
+
+/** An axis of a picture. */
+export interface Axis {
+  /** What people read: "x (column)", "y (mm)". */
+  label: string;
+  unit: "column" | "row" | "layer" | "mm";
+  /** Pixels along it, those of all panels. */
+  pixels: number;
+  /** The value in the middle of pixel 0, and the step to the next. */
+  first: number;
+  step: number;
+  /** From pixel to pixel in metres, if it is known. */
+  pitch_m?: number;
+}
+
+/** What a picture shows. */
+export interface PicturePlan {
+  /** "xy", "xz", "yz" or the name of a beam monitor. */
+  name: string;
+  title: string;
+  plane: "xy" | "xz" | "yz";
+  is_monitor: boolean;
+  /** How many panels stand side by side. */
+  panels: number;
+  across: Axis;
+  up: Axis;
 }
 
 export interface Packets {

@@ -1,4 +1,7 @@
-/** From counts to colours, and the numbers next to the colour bar. */
+/**
+ * From counts to colours, and the numbers next to the colour bar. The rules are those of crates/picture/src/scale.rs,
+ * which draws the PNG.
+ */
 
 import { colours, emptyWord, steps } from "./colours";
 import { roundStep } from "./numbers";
@@ -8,14 +11,20 @@ export interface Scale {
   /** Counts at the bottom and top of the colour bar; bottom < top, and bottom > 0 if logarithmic. */
   bottom: number;
   top: number;
+  /** No number is below it: there are no such counts. */
+  lowestTick: number;
 }
 
-/** The scale for values up to `top`; `smallest` is the smallest value above 0 that can occur. */
+/**
+ * The scale for values up to `top`; `smallest` is the smallest value above 0 that can occur. On a logarithmic scale it lies
+ * half as high above the bottom as a double count above it, so that a single count can be told from none.
+ */
 export function makeScale(logarithmic: boolean, top: number, smallest: number): Scale {
-  if (!logarithmic) return { logarithmic, bottom: 0, top: top > 0 ? top : 1 };
-  const highest = Math.max(top, smallest * 10);
+  if (!logarithmic) return { logarithmic, bottom: 0, top: top > 0 ? top : 1, lowestTick: 0 };
+  const highest = Math.max(top, smallest * 2);
   // More than five decades would leave the interesting ones pale.
-  return { logarithmic, bottom: Math.max(smallest, highest / 1e5), top: highest };
+  const bottom = Math.max(smallest / 2, highest / 1e5);
+  return { logarithmic, bottom, top: highest, lowestTick: Math.max(bottom, smallest) };
 }
 
 /** Where `value` lies on the colour bar: 0 at the bottom, 1 at the top. */
@@ -53,7 +62,7 @@ export function ticks(scale: Scale, most: number): number[] {
   for (let power = Math.floor(Math.log10(scale.bottom)); power <= Math.log10(scale.top); power++) {
     for (const factor of factors) {
       const value = factor * 10 ** power;
-      if (value >= scale.bottom * 0.999 && value <= scale.top * 1.001) values.push(value);
+      if (value >= scale.lowestTick * 0.999 && value <= scale.top * 1.001) values.push(value);
     }
   }
   return values;

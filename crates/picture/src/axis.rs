@@ -30,7 +30,7 @@ pub struct Axis {
     /// From the middle of a pixel to that of the next.
     pub step: f64,
     /// The same in metres, if it is known: what the shape of a picture follows.
-    #[serde(skip)]
+    #[serde(rename = "pitch_m", skip_serializing_if = "Option::is_none")]
     pub pitch: Option<f64>,
 }
 
@@ -55,6 +55,11 @@ impl Axis {
                 Self { label: format!("{letter} ({word})"), unit, pixels: all, first: 0.0, step: 1.0, pitch }
             }
         }
+    }
+
+    /// A value as it stands at the axis: pixels have whole numbers.
+    pub(crate) fn number(&self, value: f64) -> String {
+        if self.unit == Unit::Mm { short(value) } else { format!("{value:.0}") }
     }
 
     /// Round values within the axis with the place of each from its beginning, in pixels; at most about `most`. Pixel
@@ -87,6 +92,15 @@ pub(crate) fn round_step(span: f64, most: f64) -> f64 {
     let decade = libm::pow(10.0, libm::floor(libm::log10(raw)));
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * decade >= raw * 0.999_999);
     factor.unwrap_or(10.0) * decade
+}
+
+/// A short number for a colour bar: whole up to four digits, else three digits that count.
+pub(crate) fn bar_number(value: f64) -> String {
+    if value < 1e4 && libm::trunc(value) == value {
+        return format!("{value:.0}");
+    }
+    let unit = libm::pow(10.0, libm::floor(libm::log10(value.max(f64::MIN_POSITIVE))) - 2.0);
+    short((value / unit).round() * unit)
 }
 
 /// A short number for an axis: "0", "0.5", "500", "1.5k", "20M".
@@ -125,6 +139,8 @@ mod tests {
     fn numbers_are_short() {
         let found = [0.0, 0.5, 12.0, 1500.0, 2e7, -20.0].map(short);
         assert_eq!(found, ["0", "0.5", "12", "1.5k", "20M", "-20"]);
+        let found = [1000.0, 9999.0, 12_345.0, 0.25, 1234.5].map(bar_number);
+        assert_eq!(found, ["1000", "9999", "12.3k", "0.25", "1.23k"]);
         assert_eq!((round_step(100.0, 5.0), round_step(7.0, 5.0), round_step(0.3, 10.0)), (20.0, 2.0, 0.05));
     }
 }

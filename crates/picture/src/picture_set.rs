@@ -17,6 +17,7 @@ use crate::plane::Plane;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::event::PixelId;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::placement::{GridAxis, Placement};
 
 /// A picture: what it shows and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,10 +34,12 @@ pub struct PicturePlan {
     pub across: Axis,
     /// The axis upwards.
     pub up: Axis,
+    /// Whether it is of a beam monitor.
+    pub is_monitor: bool,
+    /// Whether it is the first of its detector or monitor: the first ones together hold every event once.
+    pub is_first: bool,
     /// The part of which it is: the detector, or a monitor.
     part: usize,
-    /// Whether it is the first of that part.
-    is_first: bool,
 }
 
 impl PicturePlan {
@@ -65,13 +68,17 @@ pub struct PictureSet {
 
 impl PictureSet {
     /// The pictures for the pixels of `geometry` and of `monitors`. Monitors that are alone in their stream own the pixels
-    /// of the geometry; those alongside a detector follow it. `pitch` is that of x, y and z in metres, where it is known.
-    pub fn new(geometry: &LogicalGeometry, monitors: &[BeamMonitorPlan], pitch: [Option<f64>; 3]) -> Self {
+    /// of the geometry; those alongside a detector follow it. The placement gives axes their millimetres and pictures their shape.
+    pub fn new<'a>(
+        geometry: &LogicalGeometry,
+        monitors: impl IntoIterator<Item = &'a BeamMonitorPlan>,
+        placement: Option<&Placement>,
+    ) -> Self {
         let mut set = Self { parts: Vec::new(), plans: Vec::new(), pixels: 0 };
-        let mut with_pixels: Vec<_> = monitors.iter().filter(|plan| !plan.pixels().is_empty()).collect();
+        let mut with_pixels: Vec<_> = monitors.into_iter().filter(|plan| !plan.pixels().is_empty()).collect();
         with_pixels.sort_by_key(|plan| plan.first_pixel);
-        if with_pixels.is_empty() || monitors.iter().all(|plan| plan.alongside) {
-            set.add_detector(geometry, pitch);
+        if with_pixels.iter().all(|plan| plan.alongside) {
+            set.add_detector(geometry, placement.map_or([None; 3], pitch_of));
         }
         for plan in with_pixels {
             set.add_monitor(plan);
@@ -81,7 +88,7 @@ impl PictureSet {
 
     /// The pictures of a detector of which no more is known than its pixels.
     pub fn of_geometry(geometry: &LogicalGeometry) -> Self {
-        Self::new(geometry, &[], [None; 3])
+        Self::new(geometry, [], None)
     }
 
     fn add_detector(&mut self, geometry: &LogicalGeometry, pitch: [Option<f64>; 3]) {
@@ -102,8 +109,9 @@ impl PictureSet {
                 panels: geometry.panels(),
                 across: Axis::new(right, nx, geometry.panels(), pitch[right]),
                 up: Axis::new(upwards, ny, 1, pitch[upwards]),
-                part: self.parts.len(),
+                is_monitor: false,
                 is_first: index == 0,
+                part: self.parts.len(),
             });
         }
         self.add_part(*geometry, 0);
@@ -120,8 +128,9 @@ impl PictureSet {
             panels: 1,
             across: Axis::new(0, monitor.nx, 1, None),
             up: Axis::new(1, monitor.ny, 1, None),
-            part: self.parts.len(),
+            is_monitor: true,
             is_first: true,
+            part: self.parts.len(),
         });
         self.add_part(geometry, gap);
     }
@@ -188,6 +197,14 @@ impl PictureSet {
     }
 }
 
+/// The pitch of x, y and z in metres along which places rise evenly: not along an arc, whose blocks are turned.
+fn pitch_of(placement: &Placement) -> [Option<f64>; 3] {
+    let along = placement.arc.map(|arc| arc.along);
+    let pitch = placement.pitch;
+    [(pitch.x, GridAxis::Column), (pitch.y, GridAxis::Row), (pitch.z, GridAxis::Layer)]
+        .map(|(metres, axis)| (along != Some(axis)).then_some(metres))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,14 +259,14 @@ mod tests {
     #[test]
     fn monitors_have_pictures_of_their_own_alone_and_alongside() {
         let alone = [monitor("point", 1, [1, 1], false), monitor("area", 2, [2, 2], false)];
-        let set = PictureSet::new(&LogicalGeometry::flat(5, 1).unwrap(), &alone, [None; 3]);
+        let set = PictureSet::new(&LogicalGeometry::flat(5, 1).unwrap(), &alone, None);
         let images = drawn(&set, [7, 1, 2, 3, 4]);
         assert_eq!((images.len(), set.pixel_count(), set.total(&images)), (2, 5, 17));
         assert_eq!((images[0].counts[0], images[1].counts.as_slice()), (7, [1, 2, 3, 4].as_slice()));
         assert!(set.plans()[0].is_number() && !set.plans()[1].is_number());
 
         let alongside = [monitor("point", 5, [1, 1], true)];
-        let set = PictureSet::new(&LogicalGeometry::flat(2, 2).unwrap(), &alongside, [None; 3]);
+        let set = PictureSet::new(&LogicalGeometry::flat(2, 2).unwrap(), &alongside, None);
         let images = drawn(&set, [1, 1, 1, 1, 9]);
         assert_eq!((images[0].total(), images[1].total(), set.find("point")), (4, 9, Some(1)));
         assert_eq!((set.pixel_count(), set.total(&images)), (5, 13));
@@ -258,8 +275,28 @@ mod tests {
     #[test]
     fn without_pixels_of_monitors_there_is_the_geometry() {
         let none = BeamMonitorPlan { nx: 0, ny: 0, first_pixel: 0, ..monitor("charge", 0, [0, 0], false) };
-        let set = PictureSet::new(&LogicalGeometry::flat(1, 1).unwrap(), &[none], [None; 3]);
+        let set = PictureSet::new(&LogicalGeometry::flat(1, 1).unwrap(), &[none], None);
         assert_eq!((set.plans().len(), set.pixel_count()), (1, 1));
+    }
+
+    #[test]
+    fn axes_are_in_millimetres_unless_they_lie_on_an_arc() {
+        let geometry = LogicalGeometry::flat(4, 6).unwrap();
+        let labels = |more: serde_json::Value| {
+            let mut settings = serde_json::json!({ "pitch": ["2mm", "4mm"], "figures": "plausible" });
+            settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let settings: evforge_core::placement::PlacementSettings =
+                serde_json::from_value(settings).unwrap();
+            let placement = settings.place(geometry).unwrap();
+            let set = PictureSet::new(&geometry, [], Some(&placement));
+            let plan = &set.plans()[0];
+            (plan.across.label.clone(), plan.up.label.clone(), plan.up.first)
+        };
+        assert_eq!(labels(serde_json::json!({})), ("x (mm)".into(), "y (mm)".into(), -10.0));
+        let arc = serde_json::json!({
+            "arc": { "along": "rows", "size": 2, "step": "1deg" }, "panel": [{ "distance": "4m" }],
+        });
+        assert_eq!(labels(arc), ("x (mm)".into(), "y (row)".into(), 0.0));
     }
 
     #[test]
@@ -291,7 +328,7 @@ mod tests {
         ) {
             let geometry = LogicalGeometry::new(nx, ny, nz, panels).unwrap();
             let behind = monitor("m", geometry.pixel_count() + 1, [2, 3], true);
-            let set = PictureSet::new(&geometry, &[behind], [None; 3]);
+            let set = PictureSet::new(&geometry, &[behind], None);
             let images = drawn(&set, counts.iter().copied());
             let of_detector: u64 = counts.iter().take(geometry.pixel_count() as usize).sum();
             for (image, plan) in images.iter().zip(set.plans()).filter(|(_, plan)| plan.name != "m") {

@@ -1,6 +1,6 @@
 //! One picture with its axes, its panels, its colour bar and the numbers at them.
 
-use crate::axis::{Axis, short};
+use crate::axis::{Axis, bar_number};
 use crate::binning::{AxisFit, Cells, counts_label};
 use crate::canvas::{Anchor, Area, Canvas, Font};
 use crate::colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours};
@@ -103,7 +103,7 @@ fn draw_across(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
     for (value, place) in axis.ticks(f64::from(area.width) / 72.0) {
         let at = area.left + point_at(place, fit).min(area.width - 1);
         canvas.fill(Area { left: at, top: bottom + 1, width: 1, height: 5 }, FRAME);
-        canvas.text(&short(value), (at, bottom + 15), Anchor::Middle, Font::Normal, INK);
+        canvas.text(&axis.number(value), (at, bottom + 15), Anchor::Middle, Font::Normal, INK);
     }
     let middle = (area.left + area.width / 2, bottom + 38);
     canvas.text(&axis.label, middle, Anchor::Middle, Font::Normal, INK);
@@ -114,7 +114,7 @@ fn draw_up(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
     for (value, place) in axis.ticks(f64::from(area.height) / 44.0) {
         let at = bottom - 1 - point_at(place, fit).min(area.height - 1);
         canvas.fill(Area { left: area.left - 6, top: at, width: 5, height: 1 }, FRAME);
-        canvas.text(&short(value), (area.left - 10, at), Anchor::Right, Font::Normal, INK);
+        canvas.text(&axis.number(value), (area.left - 10, at), Anchor::Right, Font::Normal, INK);
     }
     canvas.text_upwards(&axis.label, (area.left - 76, area.top + area.height / 2), Font::Normal, INK);
 }
@@ -134,11 +134,15 @@ fn draw_bar(canvas: &mut Canvas, area: Area, scale: &Scale, label: &str) {
     canvas.frame(empty, FRAME);
     let right = left + BAR_WIDTH;
     canvas.text("0", (right + 9, empty.top + EMPTY_BOX / 2), Anchor::Left, Font::Normal, INK);
-    for value in scale.ticks(f64::from(height) / 40.0) {
-        let up = (scale.position(value) * f64::from(height - 1)).round() as i32;
-        let at = bar.top + height - 1 - up;
+    let place =
+        |value: f64| bar.top + height - 1 - (scale.position(value) * f64::from(height - 1)).round() as i32;
+    // The top has its number in any case; round ones that would touch it are left out.
+    let round =
+        scale.ticks(f64::from(height) / 40.0).into_iter().filter(|&value| place(value) > bar.top + 14);
+    for value in round.chain([scale.top()]) {
+        let at = place(value);
         canvas.fill(Area { left: right + 1, top: at, width: 5, height: 1 }, FRAME);
-        canvas.text(&short(value), (right + 9, at), Anchor::Left, Font::Normal, INK);
+        canvas.text(&bar_number(value), (right + 9, at), Anchor::Left, Font::Normal, INK);
     }
     // A label that is longer than the bar begins at its bottom.
     let half = Font::Normal.width(label) / 2;

@@ -9,6 +9,8 @@ pub struct Scale {
     logarithmic: bool,
     bottom: f64,
     top: f64,
+    /// No number is below it: there are no such counts.
+    lowest_tick: f64,
 }
 
 impl Scale {
@@ -17,12 +19,13 @@ impl Scale {
     pub fn logarithmic(top: f64, smallest: f64) -> Self {
         let top = top.max(2.0 * smallest);
         // More than five decades would leave the interesting ones pale.
-        Self { logarithmic: true, bottom: (0.5 * smallest).max(top / 1e5), top }
+        let bottom = (0.5 * smallest).max(top / 1e5);
+        Self { logarithmic: true, bottom, top, lowest_tick: bottom.max(smallest) }
     }
 
     /// In equal differences, from 0 to `top`.
     pub fn linear(top: f64) -> Self {
-        Self { logarithmic: false, bottom: 0.0, top: if top > 0.0 { top } else { 1.0 } }
+        Self { logarithmic: false, bottom: 0.0, top: if top > 0.0 { top } else { 1.0 }, lowest_tick: 0.0 }
     }
 
     /// Counts at the bottom of the colour bar.
@@ -69,7 +72,7 @@ impl Scale {
             let decade = libm::pow(10.0, f64::from(power));
             factors.iter().map(move |factor| factor * decade)
         });
-        values.filter(|value| (self.bottom * 0.999..=self.top * 1.001).contains(value)).collect()
+        values.filter(|value| (self.lowest_tick * 0.999..=self.top * 1.001).contains(value)).collect()
     }
 }
 
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn numbers_are_round() {
         assert_eq!(Scale::logarithmic(1000.0, 1.0).ticks(5.0), [1.0, 10.0, 100.0, 1000.0]);
-        assert_eq!(Scale::logarithmic(30.0, 1.0).ticks(9.0), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(Scale::logarithmic(30.0, 1.0).ticks(9.0), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert_eq!(Scale::linear(50.0).ticks(5.0), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
         assert_eq!(Scale::linear(0.0).top(), 1.0);
     }

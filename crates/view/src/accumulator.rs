@@ -5,6 +5,7 @@
 //! therefore be some events apart from the total next to it, but nothing is lost and the next picture has it.
 
 use evforge_core::run_state::RunState;
+use evforge_picture::PictureSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -80,8 +81,7 @@ impl Accumulator {
     /// Counts an event in pixel `pixel_id` (from 1).
     #[inline]
     pub(crate) fn count_pixel(&self, pixel_id: u32) {
-        // Id 0 wraps to an index that is not there.
-        match self.pixels.get((pixel_id as usize).wrapping_sub(1)) {
+        match self.pixels.get(PictureSet::index_of(pixel_id)) {
             Some(count) => {
                 bump(count, 1);
                 bump(&self.pictured, 1);

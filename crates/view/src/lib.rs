@@ -21,7 +21,7 @@
 //! | a detector's monitor data, and their switch | [`MonitorControl`] |
 //! | what travels between server and page, HTTP paths for scripts | [`protocol`] |
 //! | the picture as bytes | [`frame`] |
-//! | how pixels of any geometry become a flat image | [`projection`] |
+//! | how pixels of any geometry become flat pictures | [`PictureSet`](evforge_picture::PictureSet) |
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
 
 #![forbid(unsafe_code)]
@@ -41,7 +41,6 @@ mod monitor;
 mod options;
 mod page;
 mod pictures;
-pub mod projection;
 pub mod protocol;
 mod server;
 mod settings;

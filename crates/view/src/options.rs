@@ -1,9 +1,12 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
+use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
 use evforge_outputs::MonitorControl;
+use evforge_picture::PictureSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +24,10 @@ pub struct ViewOptions {
     pub title: String,
     /// The pixels: up to 2^25 (33 million).
     pub geometry: LogicalGeometry,
+    /// The beam monitors of the stream: their pixels have pictures of their own. Default: none.
+    pub beam_monitors: Vec<BeamMonitorPlan>,
+    /// Where the pixels are: axes are then in millimetres. Default: not known.
+    pub placement: Option<Placement>,
     /// The train of pulses: its period is the range of the spectrum.
     pub pulses: PulseTrain,
     /// Width of a bin of the time-of-flight spectrum in nanoseconds, at least 1. None (the default) takes
@@ -60,6 +67,8 @@ impl ViewOptions {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             title: title.into(),
             geometry,
+            beam_monitors: Vec::new(),
+            placement: None,
             pulses,
             time_of_flight_bin_ns: None,
             picture_interval: Duration::from_millis(200),
@@ -73,6 +82,11 @@ impl ViewOptions {
             host_names: Vec::new(),
             monitor: None,
         }
+    }
+
+    /// The pictures of its pixels.
+    pub(crate) fn pictures(&self) -> PictureSet {
+        PictureSet::new(&self.geometry, &self.beam_monitors, self.placement.as_ref())
     }
 
     /// Checks the ranges.

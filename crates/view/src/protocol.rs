@@ -3,8 +3,9 @@
 //! # WebSocket, `/api/live`
 //! 1. The server sends a [`Hello`] (JSON text): who it is, the geometry, the bins, the rate so far.
 //! 2. Then updates, at most one per picture interval. An update is a [`Status`] (JSON text); if its `frame`
-//!    is true, a picture follows as a binary message (see [`frame`](crate::frame)), otherwise the picture
-//!    has not changed since the last one sent here.
+//!    is true, the pictures follow as a binary message (see [`frame`](crate::frame)), otherwise they
+//!    have not changed since the last ones sent here. Each message has **all** pictures of the greeting: those from above and
+//!    from the side are small next to the one from the front, and so "Clear" and the choice of a picture need no server.
 //! 3. The page acknowledges an update once it has drawn it: the text `ack 17` for number 17, which covers
 //!    all before it.
 //!
@@ -19,8 +20,10 @@
 //! |---|---|
 //! | `/api/health` | `{"status":"ok","instance":"…"}` |
 //! | `/api/state.json` | a [`State`]: totals and ledgers, of all streams together and of each |
-//! | `/api/image.json` | `{"number":…,"nx":…,"ny":…,"counts":[…]}`, row by row from y = 0 |
-//! | `/api/image.bin` | the picture as a [`frame`](crate::frame) |
+//! | `/api/pictures.json` | which pictures there are: a list of [`PictureState`], each with the `sum` of its counts and whether it is the `first` of its detector or monitor; the sums of the first ones give all events within the geometry |
+//! | `/api/image.json` | the first picture: `{"number":…,"picture":"xy","nx":…,"ny":…,"counts":[…]}`, row by row from the bottom |
+//! | `/api/image.json?picture=xz` | the picture of this name; 404 and the names there are if it has none |
+//! | `/api/image.bin` | all pictures and the spectrum as a [`frame`](crate::frame) |
 //! | `/api/spectrum.json` | `{"bin_ns":…,"counts":[…]}` |
 //! | `/monitor.json` | `{"on":false}`, or `{"on":true,"data":…}` with the newest copy of the run's monitor data (null before the first) and a newer one asked for; 404 where there is no [`MonitorControl`](crate::MonitorControl) |
 //! | `/monitor/on`, `/monitor/off` | POST only: switches the collection of monitor data, for everybody who looks; answers as `/monitor.json`, or 409 and a sentence if the run does not allow it |
@@ -29,6 +32,7 @@
 //! All requests, also those that switch, are refused (403) if they come from pages of other origins or call the
 //! server by a name that it does not have.
 
+use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,7 +43,7 @@ pub use crate::history::RatePoint;
 pub struct Hello {
     /// Always "hello".
     pub r#type: &'static str,
-    /// Version of this protocol: 1.
+    /// Version of this protocol: 2.
     pub protocol: u32,
     /// Changes with every start of a server.
     pub instance: String,
@@ -51,6 +55,8 @@ pub struct Hello {
     pub started_ms: u64,
     /// Pixels per panel and panels.
     pub geometry: GeometryState,
+    /// The pictures: frames refer to them by their number in this list.
+    pub pictures: Vec<PictureState>,
     /// Bins of the time-of-flight spectrum.
     pub spectrum: SpectrumState,
     /// Milliseconds between pictures.
@@ -74,6 +80,39 @@ pub struct GeometryState {
     pub nz: u32,
     /// Panels.
     pub panels: u32,
+}
+
+/// A picture.
+#[derive(Clone, Debug, Serialize)]
+pub struct PictureState {
+    /// What programs call it: "xy", "xz", "yz" or the name of a beam monitor.
+    pub name: String,
+    /// What people read.
+    pub title: String,
+    /// "xy", "xz" or "yz": which axes of the pixels point to the right and upwards.
+    pub plane: &'static str,
+    /// True for pictures of a beam monitor.
+    pub is_monitor: bool,
+    /// How many panels stand side by side.
+    pub panels: u32,
+    /// The axis to the right: label, unit, number of pixels, the value in the middle of pixel 0, and the step to the next.
+    pub across: Axis,
+    /// The axis upwards.
+    pub up: Axis,
+}
+
+impl PictureState {
+    pub(crate) fn of(plan: &PicturePlan) -> Self {
+        Self {
+            name: plan.name.clone(),
+            title: plan.title.clone(),
+            plane: plan.plane.name(),
+            is_monitor: plan.is_monitor,
+            panels: plan.panels,
+            across: plan.across.clone(),
+            up: plan.up.clone(),
+        }
+    }
 }
 
 /// The bins of the time-of-flight spectrum.
@@ -114,7 +153,7 @@ pub struct Now {
     pub input: &'static str,
     /// Events counted in the picture and outside it.
     pub events: u64,
-    /// Events whose pixel is not one of the geometry.
+    /// Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.
     pub outside_geometry: u64,
     /// Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the
     /// spectrum.

@@ -2,10 +2,12 @@
 
 use crate::accept;
 use crate::client::{self, Seat};
+use crate::frame::Picture;
 use crate::guard::Guard;
 use crate::monitor;
 use crate::page::{self, plain};
 use crate::pictures::{Update, make_updates, picture_now};
+use crate::protocol::PictureState;
 use crate::shared::Shared;
 use axum::Router;
 use axum::body::Body;
@@ -15,6 +17,7 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use evforge_picture::{Image, PicturePlan};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +48,7 @@ pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: wa
     let router = Router::new()
         .route("/api/health", get(health))
         .route("/api/state.json", get(state))
+        .route("/api/pictures.json", get(pictures_json))
         .route("/api/image.json", get(image_json))
         .route("/api/image.bin", get(image_bin))
         .route("/api/spectrum.json", get(spectrum))
@@ -98,17 +102,44 @@ async fn state(State(server): State<Server>) -> Response<Body> {
 }
 
 #[derive(Serialize)]
-struct ImageAnswer {
+struct PictureAnswer {
+    #[serde(flatten)]
+    picture: PictureState,
+    first: bool,
+    sum: u64,
+}
+
+async fn pictures_json(State(server): State<Server>) -> Response<Body> {
+    let pictures = picture_now(&server.shared).images;
+    let answer = |(plan, image): (&PicturePlan, Image)| PictureAnswer {
+        picture: PictureState::of(plan),
+        first: plan.is_first,
+        sum: image.total(),
+    };
+    let answers: Vec<_> = server.shared.pictures.plans().iter().zip(pictures).map(answer).collect();
+    json(&answers)
+}
+
+#[derive(Serialize)]
+struct ImageAnswer<'a> {
     number: u32,
+    picture: &'a str,
     nx: u32,
     ny: u32,
     counts: Vec<u64>,
 }
 
-async fn image_json(State(server): State<Server>) -> Response<Body> {
-    let picture = picture_now(&server.shared);
-    let image = picture.image;
-    json(&ImageAnswer { number: picture.number, nx: image.nx, ny: image.ny, counts: image.counts })
+async fn image_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
+    let pictures = &server.shared.pictures;
+    let asked = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("picture=")));
+    let Some(which) = asked.map_or(Some(0), |name| pictures.find(name)) else {
+        let names: Vec<_> = pictures.plans().iter().map(|plan| plan.name.as_str()).collect();
+        let text = format!("there is no picture of this name; there are: {}\n", names.join(", "));
+        return plain(StatusCode::NOT_FOUND, text);
+    };
+    let Picture { number, mut images, .. } = picture_now(&server.shared);
+    let (image, plan) = (images.swap_remove(which), &pictures.plans()[which]);
+    json(&ImageAnswer { number, picture: &plan.name, nx: image.nx, ny: image.ny, counts: image.counts })
 }
 
 async fn image_bin(State(server): State<Server>) -> Response<Body> {

@@ -6,6 +6,7 @@ use crate::sink::ViewCounters;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_outputs::{OutputContext, OutputPlan, QueueSettings};
+use evforge_picture::PictureSet;
 use serde::Deserialize;
 use std::error::Error;
 use std::net::SocketAddr;
@@ -35,7 +36,9 @@ impl OutputPlan for ViewSettings {
     }
 
     fn memory_bound(&self, context: &OutputContext) -> usize {
-        context.geometry.pixel_count() as usize * size_of::<u64>()
+        let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
+        let pictures = PictureSet::new(&context.geometry, monitors, None);
+        pictures.pixel_count() * size_of::<u64>()
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
@@ -43,6 +46,8 @@ impl OutputPlan for ViewSettings {
             address: self.address,
             host_names: self.host_names,
             monitor: context.monitor.clone(),
+            beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
+            placement: context.placement.clone(),
             ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
         };
         let view = LiveView::start(options)?;

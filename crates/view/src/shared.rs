@@ -6,9 +6,9 @@ use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
 use crate::options::ViewOptions;
-use crate::projection::Image;
-use crate::protocol::{GeometryState, Hello, Now, SpectrumState, State, StreamState};
+use crate::protocol::{GeometryState, Hello, Now, PictureState, SpectrumState, State, StreamState};
 use crate::spectrum::SpectrumBins;
+use evforge_picture::PictureSet;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -18,6 +18,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub(crate) struct Shared {
     pub(crate) options: ViewOptions,
     pub(crate) bins: SpectrumBins,
+    pub(crate) pictures: PictureSet,
     pub(crate) instance: String,
     started_ms: u64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
@@ -39,6 +40,7 @@ impl Shared {
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
             bins,
+            pictures: options.pictures(),
             instance: format!("{:x}-{:x}", nanoseconds, std::process::id()),
             started_ms: unix_ms(),
             streams: Mutex::default(),
@@ -49,7 +51,7 @@ impl Shared {
     }
 
     pub(crate) fn add_stream(&self, name: &str) -> Arc<Accumulator> {
-        let pixels = self.options.geometry.pixel_count() as usize;
+        let pixels = self.pictures.pixel_count();
         let accumulator = Arc::new(Accumulator::new(name.to_owned(), pixels, self.bins.count));
         lock(&self.streams).push(Arc::clone(&accumulator));
         accumulator
@@ -64,18 +66,17 @@ impl Shared {
         self.streams().iter().map(|stream| stream.events()).sum()
     }
 
-    /// The picture now.
+    /// All pictures now.
     pub(crate) fn picture(&self, number: u32) -> Picture {
-        let geometry = &self.options.geometry;
-        let mut image = Image::for_geometry(geometry);
+        let mut images = self.pictures.images();
         let mut spectrum = vec![0; self.bins.count];
         for stream in self.streams() {
-            image.add_pixels(geometry, stream.pixels());
+            self.pictures.add(&mut images, stream.pixels());
             for (count, more) in spectrum.iter_mut().zip(stream.spectrum()) {
                 *count += more;
             }
         }
-        Picture { number, image, spectrum }
+        Picture { number, images, spectrum }
     }
 
     /// Numbers, ages and ledger now.
@@ -138,7 +139,7 @@ impl Shared {
         let history = lock(&self.history);
         let hello = Hello {
             r#type: "hello",
-            protocol: 1,
+            protocol: 2,
             instance: self.instance.clone(),
             version: env!("CARGO_PKG_VERSION"),
             title: options.title.clone(),
@@ -149,6 +150,7 @@ impl Shared {
                 nz: geometry.nz(),
                 panels: geometry.panels(),
             },
+            pictures: self.pictures.plans().iter().map(PictureState::of).collect(),
             spectrum: SpectrumState {
                 bin_ns: self.bins.width_ns,
                 bins: self.bins.count,

@@ -12,8 +12,8 @@ use std::sync::Arc;
 evforge_core::counters! {
     /// Counters of a live view.
     pub struct ViewCounters: "view" {
-        pictured: Information, Events, "Events counted for the pictures.";
-        outside_geometry: Information, Events, "Events whose pixel is not one of the geometry: in no picture.";
+        pictured: Information, Events, "Events counted for the pictures, those of beam monitors included.";
+        outside_geometry: Information, Events, "Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.";
         without_time_of_flight: Information, Events, "Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the spectrum.";
         beyond_spectrum: Information, Events, "Events beyond the spectrum, which is one period long: in the image, not in the spectrum.";
         connections: Information, Times, "Connections open now.";

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Browser, ask, feed, get, hand_on, options, start};
+use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::event::{Event, EventBatch};
+use evforge_core::geometry::LogicalGeometry;
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewError, ViewOptions};
 use serde_json::json;
@@ -19,11 +21,56 @@ fn scripts_get_state_and_counts() {
     assert_eq!((&state["events"], &state["title"]), (&3.into(), &"Test detector".into()));
     assert_eq!((&state["streams"][0]["events"], &state["browsers"]["connected"]), (&3.into(), &0.into()));
     let image = get(address, "/api/image.json").json();
-    assert_eq!(image, json!({ "number": 3, "nx": 3, "ny": 2, "counts": [1, 0, 0, 0, 0, 2] }));
+    assert_eq!(
+        image,
+        json!({ "number": 3, "picture": "xy", "nx": 3, "ny": 2, "counts": [1, 0, 0, 0, 0, 2] })
+    );
     let frame = Picture::decode(&get(address, "/api/image.bin").body).unwrap();
-    assert_eq!(frame.image.counts, [1, 0, 0, 0, 0, 2]);
+    assert_eq!(frame.images[0].counts, [1, 0, 0, 0, 0, 2]);
     let spectrum = get(address, "/api/spectrum.json").json();
     assert_eq!((&spectrum["bin_ns"], &spectrum["counts"][2]), (&100_000.into(), &2.into()));
+}
+
+#[test]
+fn depth_is_seen_from_three_sides_and_monitors_have_pictures_of_their_own() {
+    let geometry = LogicalGeometry::new(2, 3, 4, 2).unwrap();
+    let monitor = BeamMonitorPlan {
+        name: "monitor_1".into(),
+        kind: BeamMonitorKind::Event2D,
+        first_pixel: 49,
+        nx: 2,
+        ny: 2,
+        histogram: TimeOfFlightBins::new(0, 100, 10).unwrap(),
+        alongside: true,
+    };
+    let view = ViewOptions { geometry, beam_monitors: vec![monitor], ..options(1, 1) };
+    let (view, mut sink) = start(view);
+    // The last pixel of panel 0, the last of the monitor, and one beyond.
+    feed(&mut sink, &[(1, 24), (2, 52), (3, 52), (4, 53), (5, 0)]);
+    let pictures = get(view.address(), "/api/pictures.json").json();
+    let told: Vec<_> =
+        pictures.as_array().unwrap().iter().map(|p| (&p["name"], &p["first"], &p["sum"])).collect();
+    assert_eq!(
+        json!(told),
+        json!([["xy", true, 1], ["xz", false, 1], ["yz", false, 1], ["monitor_1", true, 2]])
+    );
+    assert_eq!(pictures[1]["across"]["label"], "x (column)");
+    assert_eq!(
+        pictures[2]["up"],
+        json!({"label": "z (layer)", "unit": "layer", "pixels": 4, "first": 0.0, "step": 1.0})
+    );
+    let lit = |name: &str| {
+        let image = get(view.address(), &format!("/api/image.json?picture={name}")).json();
+        let at = image["counts"].as_array().unwrap().iter().position(|count| count != 0).unwrap() as u64;
+        let nx = image["nx"].as_u64().unwrap();
+        (at % nx, at / nx)
+    };
+    assert_eq!([lit("xy"), lit("xz"), lit("yz"), lit("monitor_1")], [(1, 2), (1, 3), (2, 3), (1, 1)]);
+    let unknown = get(view.address(), "/api/image.json?picture=zx");
+    assert!(unknown.status == 404 && unknown.text().contains("xy, xz, yz, monitor_1"));
+    assert_eq!(get(view.address(), "/api/state.json").json()["outside_geometry"], 2);
+    let frame = Picture::decode(&get(view.address(), "/api/image.bin").body).unwrap();
+    assert_eq!(frame.images.iter().map(|image| image.total()).collect::<Vec<_>>(), [1, 1, 1, 2]);
 }
 
 #[test]

@@ -25,10 +25,10 @@ async fn a_browser_gets_the_counts_that_were_fed() {
     feed(&mut sink, &[(50_000, 1), (150_000, 12), (71_428_572 + 150_000, 12), (5, 0), (5, 13)]);
     let status = browser.update_until(|status, _| status["events"] == 5).await;
     assert_eq!((&status["outside_geometry"], &status["input"]), (&2.into(), &"running".into()));
-    browser.update_until(|_, picture| picture.is_some_and(|picture| picture.image.total() == 3)).await;
+    browser.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].total() == 3)).await;
     let picture = browser.picture.unwrap();
-    assert_eq!((picture.image.nx, picture.image.ny), (4, 3));
-    assert_eq!((picture.image.counts[0], picture.image.counts[11]), (1, 2));
+    assert_eq!((picture.images[0].nx, picture.images[0].ny), (4, 3));
+    assert_eq!((picture.images[0].counts[0], picture.images[0].counts[11]), (1, 2));
     assert_eq!((picture.spectrum[0], picture.spectrum[1], picture.spectrum.len()), (3, 2, 715));
 }
 
@@ -61,7 +61,7 @@ async fn a_browser_that_acknowledges_nothing_gets_no_more_than_the_window() {
     browser.acknowledge(&first).await;
     let third = browser.update().await;
     assert!(third["skipped"].as_u64().unwrap() >= 5, "{third}");
-    assert_eq!(browser.picture.as_ref().unwrap().image.total(), 10);
+    assert_eq!(browser.picture.as_ref().unwrap().images[0].total(), 10);
     let numbers = [&second, &third].map(|status| status["number"].as_u64().unwrap());
     assert_eq!(numbers[1] - numbers[0], 1 + third["skipped"].as_u64().unwrap());
     assert!(view.clients().updates_skipped >= 5);
@@ -111,7 +111,7 @@ async fn a_browser_that_reads_nothing_holds_up_neither_the_sink_nor_another_brow
     let (_sink, batches, longest) = feeding.join().unwrap();
     other
         .update_until(|status, picture| {
-            picture.is_some_and(|picture| picture.image.total() == batches * 10_000)
+            picture.is_some_and(|picture| picture.images[0].total() == batches * 10_000)
                 && status["events"] == batches * 10_000
         })
         .await;
@@ -139,7 +139,7 @@ async fn a_reload_gets_everything_and_a_new_server_is_told_apart() {
     let mut again = Browser::open(address).await;
     assert_eq!(again.hello["instance"], instance);
     assert!(!again.hello["points"].as_array().unwrap().is_empty(), "the history of the rate");
-    again.update_until(|_, picture| picture.is_some_and(|picture| picture.image.counts[4] == 2)).await;
+    again.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].counts[4] == 2)).await;
     view.shutdown();
     let view = LiveView::start(ViewOptions { address, ..options(4, 4) }).unwrap();
     let after = Browser::open(view.address()).await;

@@ -64,8 +64,8 @@ impl OutputPlan for ImageSettings {
 
 /// The pictures of a run.
 fn pictures(context: &OutputContext) -> PictureSet {
-    let monitors: Vec<_> = context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect();
-    PictureSet::new(&context.geometry, &monitors, [None; 3])
+    let monitors = context.ledger.beam_monitors.iter().map(|data| data.plan());
+    PictureSet::new(&context.geometry, monitors, context.placement.as_ref())
 }
 
 /// Counts events per pixel, and draws them at the end of a run that came to its end.
