@@ -225,8 +225,8 @@ export class ImagePanel {
     }
     const pixel = this.mouse && this.pixelUnder(this.mouse);
     if (!pixel) {
-      const stretched = this.heatmap.layout?.inShape === false ? " · pixels stretched to fill the space" : "";
-      this.cursor.textContent = `Point at a pixel to read it, drag to zoom, double-click for all${stretched}`;
+      const stretched = this.heatmap.layout?.inShape === false ? " · stretched to fill the space" : "";
+      this.cursor.textContent = `Point to read a pixel, drag to zoom, double-click for all${stretched}`;
       return;
     }
     const width = plan.across.pixels / plan.panels;

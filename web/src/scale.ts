@@ -44,7 +44,8 @@ export function paint(scale: Scale, values: Float32Array, words: Uint32Array): v
       words[at] = emptyWord;
       continue;
     }
-    const step = ((scale.logarithmic ? Math.log(value) : value) - offset) * factor;
+    // A millionth more: rounding must not take the top its colour.
+    const step = ((scale.logarithmic ? Math.log(value) : value) - offset) * factor + 1e-6;
     words[at] = colours[step <= 0 ? 0 : step >= last ? last : step | 0];
   }
 }

@@ -53,8 +53,8 @@ impl Scale {
             return EMPTY_COLOUR;
         }
         let last = COLOUR_STEPS - 1;
-        // Below 0 and NaN become 0.
-        let step = (self.position(value) * last as f64) as usize;
+        // A millionth more: rounding must not take the top its colour. Below 0 and NaN become 0.
+        let step = (self.position(value) * last as f64 + 1e-6) as usize;
         colours()[step.min(last)]
     }
 
