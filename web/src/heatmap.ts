@@ -237,7 +237,9 @@ function axisTicks(axis: Axis, from: number, to: number, most: number): { value:
   const found: { value: string; place: number }[] = [];
   for (let number = Math.ceil(low / step); number * step <= low + span * (1 + 1e-9); number++) {
     const value = number * step;
-    found.push({ value: axis.unit === "mm" ? tick(value + 0) : String(Math.round(value)), place: (value - low) / span });
+    // Adding 0 makes 0 of -0.
+    const text = String(axis.unit === "mm" ? Number((value + 0).toPrecision(6)) : Math.round(value));
+    found.push({ value: text, place: (value - low) / span });
   }
   return found;
 }

@@ -8,7 +8,7 @@ import type { Block } from "./cells";
 import type { Counts, Image } from "./frame";
 import { Heatmap } from "./heatmap";
 import type { Model } from "./model";
-import { grouped, scaled, tick } from "./numbers";
+import { grouped, scaled } from "./numbers";
 import { pixelAt, type Box } from "./plot_area";
 import type { Axis, Hello, PicturePlan } from "./protocol";
 
@@ -43,6 +43,8 @@ export class ImagePanel {
       this.shown = plan.name;
       this.heatmap.zoom = null;
     }
+    const summed = plan && this.summed(plan);
+    this.heatmap.countsLabel = summed ? `counts per pixel, ${summed}` : "counts per pixel";
     this.heatmap.show(image && plan && { ...image, panels: plan.panels, across: plan.across, up: plan.up });
     element("image-total").textContent = image && plan ? this.account(image.counts, plan) : "";
     element("whole").hidden = this.heatmap.zoom === null;
@@ -68,14 +70,17 @@ export class ImagePanel {
     return this.model.hello?.pictures[this.which()] ?? null;
   }
 
-  /** "12.3 k events · sum of 16 layers" */
+  /** "12.3 k events" */
   private account(counts: Counts, plan: PicturePlan): string {
     let sum = 0;
     for (const count of counts) sum += count;
-    const parts = [`${scaled(sum)} ${plan.is_monitor ? `events of ${plan.name}` : "events"}`];
+    return `${scaled(sum)} events${plan.is_monitor ? ` of ${plan.name}` : ""}`;
+  }
+
+  /** "sum of 16 layers", for pictures of a detector with depth. */
+  private summed(plan: PicturePlan): string | null {
     const { nz = 1 } = this.model.hello?.geometry ?? {};
-    if (nz > 1 && !plan.is_monitor) parts.push(plan.title.replace(/^\w+, /, ""));
-    return parts.join(" · ");
+    return nz > 1 && !plan.is_monitor ? plan.title.replace(/^\w+, /, "").replace(/, panels.*/, "") : null;
   }
 
   /** Lists the pictures, if there is a choice. */
@@ -235,7 +240,8 @@ export class ImagePanel {
     if (plan.panels > 1) parts.unshift(`panel ${panel}`);
     const { nx, ny, nz } = hello.geometry;
     if (nz === 1 && !plan.is_monitor) parts.push(`pixel id ${(panel * ny + pixel.y) * nx + column + 1}`);
-    if (nz > 1 && !plan.is_monitor) parts.push(plan.title.replace(/^\w+, /, "").replace(/, panels.*/, ""));
+    const summed = this.summed(plan);
+    if (summed) parts.push(summed);
     parts.push(`${grouped(image.counts[pixel.y * image.nx + pixel.x])} counts`);
     this.cursor.textContent = parts.join("  ·  ");
   }
@@ -247,7 +253,7 @@ function isNumber({ across, up }: PicturePlan): boolean {
 
 /** "x 12", and where that is if it is known: "x 12 (−20.4 mm)". */
 function coordinate(axis: Axis, letter: string, pixel: number): string {
-  const where = axis.unit === "mm" ? ` (${tick(Number((axis.first + pixel * axis.step).toPrecision(4)))} mm)` : "";
+  const where = axis.unit === "mm" ? ` (${Number((axis.first + pixel * axis.step).toPrecision(5))} mm)` : "";
   return `${letter} ${pixel}${where}`;
 }
 

@@ -300,6 +300,10 @@ fn check(test: &str, name: &str, packets: Packets) {
         "{name}: view"
     );
 
+    // A folder in EVFORGE_PICTURES keeps the pictures, for whoever wants to look at them.
+    if let Some(keep) = std::env::var_os("EVFORGE_PICTURES") {
+        std::fs::copy(&png, Path::new(&keep).join(format!("{name}.png"))).expect("a copy");
+    }
     let png = Png::read(&png);
     assert_eq!((png.record.events, png.record.outside), (events, 0), "{name}: PNG and CSV");
     let config = Config::read(&config, &[]).expect("a configuration");

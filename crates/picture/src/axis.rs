@@ -59,7 +59,7 @@ impl Axis {
 
     /// A value as it stands at the axis: pixels have whole numbers.
     pub(crate) fn number(&self, value: f64) -> String {
-        if self.unit == Unit::Mm { short(value) } else { format!("{value:.0}") }
+        if self.unit == Unit::Mm { plain(value) } else { format!("{value:.0}") }
     }
 
     /// Round values within the axis with the place of each from its beginning, in pixels; at most about `most`. Pixel
@@ -107,9 +107,13 @@ pub(crate) fn bar_number(value: f64) -> String {
 pub(crate) fn short(value: f64) -> String {
     let steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let (size, prefix) = steps.into_iter().find(|(size, _)| value.abs() >= *size).unwrap_or((1.0, ""));
-    let digits = format!("{:.4}", value / size);
-    let digits = digits.trim_end_matches('0').trim_end_matches('.');
-    format!("{digits}{prefix}")
+    format!("{}{prefix}", plain(value / size))
+}
+
+/// A number with as many of four digits behind the point as it needs.
+fn plain(value: f64) -> String {
+    let digits = format!("{value:.4}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -139,6 +143,7 @@ mod tests {
     fn numbers_are_short() {
         let found = [0.0, 0.5, 12.0, 1500.0, 2e7, -20.0].map(short);
         assert_eq!(found, ["0", "0.5", "12", "1.5k", "20M", "-20"]);
+        assert_eq!(Axis::new(0, 10, 1, Some(0.1)).number(-1500.0), "-1500");
         let found = [1000.0, 9999.0, 12_345.0, 0.25, 1234.5].map(bar_number);
         assert_eq!(found, ["1000", "9999", "12.3k", "0.25", "1.23k"]);
         assert_eq!((round_step(100.0, 5.0), round_step(7.0, 5.0), round_step(0.3, 10.0)), (20.0, 2.0, 0.05));

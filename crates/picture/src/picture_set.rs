@@ -200,7 +200,7 @@ impl PictureSet {
 /// The pitch of x, y and z in metres along which places rise evenly: not along an arc, whose blocks are turned.
 fn pitch_of(placement: &Placement) -> [Option<f64>; 3] {
     let along = placement.arc.map(|arc| arc.along);
-    let pitch = placement.pitch;
+    let Some(pitch) = placement.pitch else { return [None; 3] };
     [(pitch.x, GridAxis::Column), (pitch.y, GridAxis::Row), (pitch.z, GridAxis::Layer)]
         .map(|(metres, axis)| (along != Some(axis)).then_some(metres))
 }
