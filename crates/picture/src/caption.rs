@@ -29,7 +29,7 @@ impl Caption {
         packets: &PacketLedger,
     ) -> Self {
         let mut lines = vec![format!("{} {}", grouped(events), if events == 1 { "event" } else { "events" })];
-        lines.extend(span.map(|span| span_text(span, calendar)));
+        lines.extend(span.map(|span| span_text(span, calendar)).filter(|text| !text.is_empty()));
         let mut warnings = Vec::new();
         if packets.lost > 0 {
             warnings.push(loss_text(packets));
@@ -75,16 +75,20 @@ fn percent(share: f64) -> String {
 
 /// From when to when, and how long that is.
 fn span_text((first, last): (u64, u64), calendar: Calendar) -> String {
-    let length = duration(Duration::from_nanos(last.saturating_sub(first)));
+    let length = match last.saturating_sub(first) {
+        0 => String::new(),
+        span => format!("events of {}", duration(Duration::from_nanos(span))),
+    };
     let moment = |time_ns| Timestamp::from_nanosecond(i128::from(calendar.unix_ns(time_ns)?)).ok();
-    let (Some(from), Some(to)) = (moment(first), moment(last)) else { return format!("events of {length}") };
+    let (Some(from), Some(to)) = (moment(first), moment(last)) else { return length };
     let (from, to) =
         (from.strftime("%Y-%m-%d %H:%M:%S").to_string(), to.strftime("%Y-%m-%d %H:%M:%S").to_string());
-    match (from == to, from.get(..10) == to.get(..10)) {
-        (true, _) => format!("{from} UTC, events of {length}"),
-        (false, true) => format!("{from} to {} UTC, events of {length}", &to[11..]),
-        (false, false) => format!("{from} to {to} UTC, events of {length}"),
-    }
+    let date = match (from == to, from.get(..10) == to.get(..10)) {
+        (true, _) => format!("{from} UTC"),
+        (false, true) => format!("{from} to {} UTC", &to[11..]),
+        (false, false) => format!("{from} to {to} UTC"),
+    };
+    if length.is_empty() { date } else { format!("{date}, {length}") }
 }
 
 fn duration(span: Duration) -> String {
@@ -123,6 +127,7 @@ mod tests {
         let text = |first, last| span_text((first, last), calendar);
         assert_eq!(text(0, 280_000_000), "2026-03-20 09:46:40 UTC, events of 280 ms");
         assert_eq!(text(0, 12_000_000_000), "2026-03-20 09:46:40 to 09:46:52 UTC, events of 12.0 s");
+        assert_eq!(text(0, 0), "2026-03-20 09:46:40 UTC");
         let day = text(0, 86_400_000_000_000);
         assert_eq!(day, "2026-03-20 09:46:40 to 2026-03-21 09:46:40 UTC, events of 24.0 h");
         let unknown = Calendar { anchor_ns: i64::MIN, ..Calendar::default() };

@@ -7,6 +7,7 @@ use crate::colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours};
 use crate::image::Image;
 use crate::picture_set::PicturePlan;
 use crate::scale::Scale;
+use evforge_core::quantity::grouped;
 
 pub(crate) const INK: Rgb = [20, 22, 28];
 const FRAME: Rgb = [90, 96, 110];
@@ -33,8 +34,16 @@ impl Plot<'_> {
     /// Width and height with everything around it.
     pub(crate) fn size(&self) -> (i32, i32) {
         let [across, up] = self.fit.map(|axis| axis.points() as i32);
-        let title = Font::Heading.width(&self.plan.title);
+        let title = Font::Heading.width(&self.title());
         (LEFT + across.max(title) + RIGHT, self.top_margin() + up + BOTTOM)
+    }
+
+    /// What it shows; of a monitor also how much, since the caption has the sum of all.
+    fn title(&self) -> String {
+        match self.plan.is_monitor {
+            true => format!("{}: {} events", self.plan.title, grouped(self.image.total())),
+            false => self.plan.title.clone(),
+        }
     }
 
     fn top_margin(&self) -> i32 {
@@ -46,7 +55,7 @@ impl Plot<'_> {
         let [width, height] = self.fit.map(|axis| axis.points() as i32);
         let area = Area { left: left + LEFT, top: top + self.top_margin(), width, height };
         let title_at = (area.left, top + Font::Heading.height() / 2);
-        canvas.text(&self.plan.title, title_at, Anchor::Left, Font::Heading, INK);
+        canvas.text(&self.title(), title_at, Anchor::Left, Font::Heading, INK);
         let cells = Cells::of(self.image, self.fit);
         let scale = Scale::logarithmic(cells.largest, cells.smallest_possible);
         self.draw_cells(canvas, area, &cells, &scale);
