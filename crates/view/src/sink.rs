@@ -97,7 +97,9 @@ impl Output for LiveSink {
     }
 
     fn progress(&self) -> OutputProgress {
-        OutputProgress { committed: self.counts.events(), ..OutputProgress::default() }
+        // Counted by the same thread, which asks: the difference is exact.
+        let left_out = self.counts.outside_geometry();
+        OutputProgress { committed: self.counts.events() - left_out, left_out, ..OutputProgress::default() }
     }
 
     fn counters(&self) -> CounterSnapshot {
