@@ -107,6 +107,8 @@ pub enum Role {
     Discarded(Law),
     /// Right side: what a stage holds at the moment of the snapshot. Not cumulative.
     Held(Law),
+    /// In no law: the events that leave a detector which does not keep the law of events.
+    HandedOut,
     /// In no law.
     Information,
 }
@@ -236,6 +238,31 @@ impl CounterSnapshot {
         self.iter().find(|(info, _)| info.name == name).map(|(_, value)| value)
     }
 
+    /// The value of the counter with exactly this declaration, or none: a counter of another stage that happens to have
+    /// the same name is another counter.
+    pub fn value_of(&self, wanted: &CounterInfo) -> Option<u64> {
+        self.iter().find(|(info, _)| *info == wanted).map(|(_, value)| value)
+    }
+
+    /// The sum of the counters whose role is one of those wanted; none if there is no such counter: then nobody has counted.
+    pub fn sum(&self, wanted: impl Fn(Role) -> bool) -> Option<u64> {
+        let counted = self.iter().filter(|(info, _)| wanted(info.role)).map(|(_, value)| value);
+        counted.fold(None, |sum, value| Some(sum.unwrap_or(0_u64).saturating_add(value)))
+    }
+
+    /// What was counted since an earlier snapshot of the same stages. What is held now stays as it is.
+    #[must_use]
+    pub fn since(&self, earlier: &CounterSnapshot) -> Self {
+        let mut since = self.clone();
+        let before = earlier.values.iter().copied().chain(std::iter::repeat(0));
+        for ((info, value), before) in since.infos.iter().zip(&mut since.values).zip(before) {
+            if !matches!(info.role, Role::Held(_)) {
+                *value = value.saturating_sub(before);
+            }
+        }
+        since
+    }
+
     /// Incoming less outgoing of `law`.
     pub fn imbalance(&self, law: Law) -> i128 {
         self.iter().map(|(info, value)| info.role.sign(law) * i128::from(value)).sum()
@@ -348,10 +375,28 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_counts_is_not_0() {
+        let stage = CounterSnapshot::of(&Stage { readouts: 7, ..Stage::default() });
+        assert_eq!(stage.sum(|role| role == Role::Enters(Law::Readouts)), Some(7));
+        assert_eq!(stage.sum(|role| role == Role::Enters(Law::Packets)), None);
+    }
+
+    #[test]
+    fn what_came_since_leaves_out_what_was_before_but_not_what_is_held() {
+        let before = CounterSnapshot::of(&Stage { readouts: 7, held: 2, ..Stage::default() });
+        let now = CounterSnapshot::of(&Stage { readouts: 9, held: 3, ..Stage::default() });
+        let since = now.since(&before);
+        assert_eq!((since.value("readouts"), since.value("held")), (Some(2), Some(3)));
+    }
+
+    #[test]
     fn a_snapshot_knows_names_and_values() {
         let snapshot = CounterSnapshot::of(&Stage { markers: 7, ..Stage::default() });
         assert_eq!(snapshot.value("markers"), Some(7));
         assert_eq!(snapshot.value("nonsense"), None);
+        assert_eq!(snapshot.value_of(&Stage::infos()[5]), Some(7));
+        let other = CounterInfo { help: "Of another stage.", ..Stage::infos()[5] };
+        assert_eq!(snapshot.value_of(&other), None);
         assert_eq!(Stage::STAGE, "stage");
     }
 }

@@ -1,21 +1,22 @@
 //! The ledger: what was sent, received and lost, per source and per stream, and where it was lost.
 
 use crate::beam_monitor::BeamMonitorData;
-use crate::counter::{CounterSnapshot, Role};
+use crate::counter::{CounterSnapshot, Law, Role};
 use crate::live_time::LiveTime;
+use crate::quantity::grouped;
 use crate::sequence::{Gap, SequenceTracker};
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// Packets of one source or of a whole stream, as reports have them in JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// Packets of one source or of a whole stream. In JSON `sent` and `lost` are null where they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketLedger {
     /// Packets sent, by the sender's own report or else by the sequence; none where the format has no
     /// sequence.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
     /// Packets received.
     pub received: u64,
-    /// Packets that the sequence says are missing.
+    /// Packets that the sequence says are missing. Where `sent` is not known this says nothing, or is a part of the truth:
+    /// people and programs are told [`PacketLedger::loss`].
     pub lost: u64,
     /// Packets that arrived after a later one.
     pub reordered: u64,
@@ -43,6 +44,15 @@ impl PacketLedger {
         self.restarts += other.restarts;
     }
 
+    /// How many packets were lost, as far as it is known.
+    pub fn loss(&self) -> Loss {
+        match (self.sent, self.lost) {
+            (Some(_), lost) => Loss::Exactly(lost),
+            (None, 0) => Loss::Unknown,
+            (None, lost) => Loss::AtLeast(lost),
+        }
+    }
+
     /// What the law `sent + duplicated = received + lost` leaves over; 0 where `sent` is not known.
     pub fn imbalance(&self) -> i128 {
         self.sent.map_or(0, |sent| {
@@ -56,6 +66,67 @@ impl PacketLedger {
         let sent = self.sent.filter(|&sent| sent > 0)?;
         let bound = if self.lost == 0 { 3.0 } else { poisson_upper_limit(self.lost as f64) };
         Some((bound / sent as f64).min(1.0))
+    }
+}
+
+impl Serialize for PacketLedger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let loss = self.loss();
+        let mut fields = serializer.serialize_struct("PacketLedger", 8)?;
+        fields.serialize_field("sent", &self.sent)?;
+        fields.serialize_field("received", &self.received)?;
+        fields.serialize_field("lost", &loss.exactly())?;
+        match loss {
+            Loss::AtLeast(lost) => fields.serialize_field("lost_at_least", &lost)?,
+            _ => fields.skip_field("lost_at_least")?,
+        }
+        fields.serialize_field("reordered", &self.reordered)?;
+        fields.serialize_field("duplicated", &self.duplicated)?;
+        fields.serialize_field("unconfirmed", &self.unconfirmed)?;
+        fields.serialize_field("restarts", &self.restarts)?;
+        fields.end()
+    }
+}
+
+/// How many packets were lost, as far as it is known: what is not known is never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// So many.
+    Exactly(u64),
+    /// So many, and perhaps more: some sources do not number their packets.
+    AtLeast(u64),
+    /// Nobody can know: packets have no numbers.
+    Unknown,
+}
+
+impl Loss {
+    /// The number, where it is known exactly.
+    pub fn exactly(self) -> Option<u64> {
+        match self {
+            Self::Exactly(lost) => Some(lost),
+            Self::AtLeast(_) | Self::Unknown => None,
+        }
+    }
+
+    /// With further packets that are known to be lost, which no sequence has seen.
+    #[must_use]
+    pub fn and(self, more: u64) -> Self {
+        match self {
+            Self::Exactly(lost) => Self::Exactly(lost + more),
+            Self::AtLeast(lost) => Self::AtLeast(lost + more),
+            Self::Unknown if more > 0 => Self::AtLeast(more),
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exactly(lost) => f.write_str(&grouped(*lost)),
+            Self::AtLeast(lost) => write!(f, "at least {}", grouped(*lost)),
+            Self::Unknown => f.write_str("unknown"),
+        }
     }
 }
 
@@ -143,27 +214,47 @@ pub struct DetectorLedger {
 }
 
 impl DetectorLedger {
-    /// The packets of all sources together.
+    /// The packets of all sources together. Where no source is known, all that is known is what was handed over.
     pub fn packets(&self) -> PacketLedger {
+        if self.sources.is_empty() {
+            return PacketLedger { received: self.handed_over(), ..PacketLedger::default() };
+        }
         let mut all = PacketLedger { sent: Some(0), ..PacketLedger::default() };
         for source in &self.sources {
             all.add(&source.packets);
         }
-        if self.sources.is_empty() {
-            all.sent = None;
-        }
         all
     }
 
-    /// Events handed out: those that were filed under a pulse where the readout reports pulses, all formed elsewhere.
+    /// Sources whose packets have no numbers, so that nobody knows what they have lost.
+    pub fn unnumbered_sources(&self) -> usize {
+        self.sources.iter().filter(|source| source.packets.sent.is_none()).count()
+    }
+
+    /// Packets handed to the detector, those of no known source included.
+    pub fn handed_over(&self) -> u64 {
+        self.counters.sum(|role| role == Role::Enters(Law::Packets)).unwrap_or(0)
+    }
+
+    /// Readouts found in them; none if the detector does not count them.
+    pub fn readouts(&self) -> Option<u64> {
+        self.counters.sum(|role| matches!(role, Role::Enters(Law::Readouts) | Role::Joins(_, Law::Readouts)))
+    }
+
+    /// Readouts with a place and a time; none if the detector does not count them.
+    pub fn hits(&self) -> Option<u64> {
+        self.counters.sum(|role| matches!(role, Role::Enters(Law::Hits) | Role::Joins(_, Law::Hits)))
+    }
+
+    /// Events handed out: by the law of events where the detector keeps it, by the counter of what it hands out elsewhere.
     pub fn events(&self) -> u64 {
-        self.counters.value("events_filed").or(self.counters.value("events")).unwrap_or(0)
+        let by_law = self.counters.sum(|role| role == Role::Leaves(Law::Events));
+        by_law.or_else(|| self.counters.sum(|role| role == Role::HandedOut)).unwrap_or(0)
     }
 
     /// Everything that waits at this moment, in whichever stage.
     pub fn held(&self) -> u64 {
-        let held = self.counters.iter().filter(|(info, _)| matches!(info.role, Role::Held(_)));
-        held.map(|(_, value)| value).sum()
+        self.counters.sum(|role| matches!(role, Role::Held(_))).unwrap_or(0)
     }
 
     /// What the laws leave over, in packets, readouts, hits and beam monitors together: 0 unless something
@@ -196,6 +287,21 @@ mod tests {
             let bound = packets.loss_upper_bound().unwrap() * 1e6;
             assert!(bound >= exact && bound < exact * 1.03, "{lost} lost: {bound} against {exact}");
         }
+    }
+
+    #[test]
+    fn a_loss_that_is_not_known_is_not_0() {
+        let numbered = PacketLedger { sent: Some(4), received: 2, lost: 2, ..PacketLedger::default() };
+        let unnumbered = PacketLedger { received: 5, ..PacketLedger::default() };
+        assert_eq!(
+            (numbered.loss().to_string(), unnumbered.loss().to_string()),
+            ("2".into(), "unknown".into())
+        );
+        let mut both = numbered;
+        both.add(&unnumbered);
+        assert_eq!((both.loss(), both.loss().to_string()), (Loss::AtLeast(2), "at least 2".into()));
+        assert_eq!((unnumbered.loss().and(3), numbered.loss().and(3)), (Loss::AtLeast(3), Loss::Exactly(5)));
+        assert_eq!(unnumbered.loss().and(0).exactly(), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
+//! | whether data come in: waiting, live, stalled, rejecting, ended | [`feed`] |
 //! | what is wrong with a setting | [`settings`] |
 //! | the clock of a run | [`time`] |
 //!
@@ -42,6 +43,7 @@ pub mod counter;
 pub mod detector;
 pub mod event;
 pub mod event_log;
+pub mod feed;
 pub mod geometry;
 pub mod ledger;
 pub mod live_time;

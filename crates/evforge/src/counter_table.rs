@@ -89,6 +89,7 @@ fn part(role: Role) -> String {
         Role::Joins(before, after) => format!("{}, {}", side(before, "out"), side(after, "in")),
         Role::Discarded(law) => side(law, "discarded"),
         Role::Held(law) => side(law, "held"),
+        Role::HandedOut => "events: handed out".to_owned(),
         Role::Information => "–".to_owned(),
     }
 }

@@ -9,7 +9,7 @@ evforge_core::counters! {
     pub struct PluginCounters: "plugin" {
         packets_received: Enters(Packets), Packets, "Packets given to the detector.";
         packets_after_failure: Discarded(Packets), Packets, "Packets that the library has not taken: it had failed, or did so before it came to them.";
-        events: Information, Events, "Events taken over from the library.";
+        events: HandedOut, Events, "Events taken over from the library.";
         events_refused: Information, Events, "Events of a call in which the library reported something impossible: not taken over.";
     }
 }

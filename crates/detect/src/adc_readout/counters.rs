@@ -20,7 +20,7 @@ evforge_core::counters! {
         hits: Joins(Readouts, Hits), Hits, "Runs with a peak.";
         hits_in_events: Leaves(Hits), Hits, "Peaks that left as events.";
         held: Held(Hits), Hits, "Nothing ever waits.";
-        events: Information, Events, "Events formed.";
+        events: HandedOut, Events, "Events formed.";
         samples: Information, Times, "Samples of the runs used.";
         averages: Information, Times, "Points of averaged waveforms made.";
         samples_not_averaged: Information, Times, "Samples dropped from a mean because the oversampling changed.";

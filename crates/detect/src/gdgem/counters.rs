@@ -65,6 +65,6 @@ evforge_core::counters! {
         confirmed_events: Information, Events, "Events of x and y that a third plane, u, confirms.";
         unconfirmed_events: Information, Events, "Events of x and y that a third plane, u, does not confirm.";
         events_from_u: Information, Events, "Events of x or y and u: the coordinate that was not seen is computed from u.";
-        events: Information, Events, "Events formed.";
+        events: HandedOut, Events, "Events formed.";
     }
 }

@@ -17,6 +17,6 @@ evforge_core::counters! {
         windows: Information, Clusters, "Time windows of cassettes that were closed.";
         separated: Information, Clusters, "Windows that were found to be two neutrons.";
         ambiguous_pairs: Information, Clusters, "Pairs of a cluster of wires and one of strips where another pairing would be nearly as good.";
-        events: Information, Events, "Events formed.";
+        events: HandedOut, Events, "Events formed.";
     }
 }

@@ -19,7 +19,7 @@ evforge_core::counters! {
         unconfirmed_jump: Discarded(Hits), Hits, "Hits with a jump in time that the next packet did not confirm (order by time).";
         hits_in_events: Leaves(Hits), Hits, "Hits that left as events.";
         held: Held(Hits), Hits, "Hits that wait at this moment for their time (order by time).";
-        events: Information, Events, "Events formed.";
+        events: HandedOut, Events, "Events formed.";
         amplitude_samples: Information, Times, "Amplitudes in packets of types 0xD5 and 0xD4.";
         forward_jumps: Information, Times, "Confirmed steps ahead of a module's clock by more than sorting.forward_jump.";
         clock_restarts: Information, Times, "Restarts of a module's clock.";

@@ -13,7 +13,7 @@ evforge_core::counters! {
         only_x: Discarded(Hits), Hits, "Hits of clusters on x without a partner on y.";
         hits_in_events: Leaves(Hits), Hits, "Hits of the events formed.";
         held: Held(Hits), Hits, "Hits that wait at this moment.";
-        events: Information, Events, "Events formed.";
+        events: HandedOut, Events, "Events formed.";
     }
 }
 
