@@ -1,5 +1,6 @@
 //! The `[receive]` section: how packets come in live.
 
+use evforge_core::feed::STALLED_AFTER;
 use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_core::settings::SettingsError;
 use evforge_net::host_counters::CountersRead;
@@ -13,6 +14,7 @@ use std::num::TryFromIntError;
 /// Most sockets of one port: more than there are cores do not help.
 const MOST_SOCKETS: usize = 256;
 const MICROSECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000 * MICROSECOND;
 
 /// `[receive]`: how packets come in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,6 +54,8 @@ pub struct ReceiveSettings {
     pub kernel_stamps: bool,
     /// How long the kernel asks the card for packets before it waits for an interrupt; none: not at all.
     pub busy_poll: Option<TimeSpan>,
+    /// How long no packet may come until the feed is said to be stalled.
+    pub stalled_after: TimeSpan,
 }
 
 /// A multicast group to receive.
@@ -84,6 +88,7 @@ impl Default for ReceiveSettings {
             spin: TimeSpan { picoseconds: 50_000_000 },
             kernel_stamps: false,
             busy_poll: None,
+            stalled_after: TimeSpan { picoseconds: STALLED_AFTER.as_secs() * SECOND },
         }
     }
 }
@@ -115,6 +120,10 @@ impl ReceiveSettings {
         if self.busy_poll.is_some_and(|time| !(MICROSECOND..=1000 * MICROSECOND).contains(&time.picoseconds))
         {
             return refuse("busy_poll", "must be in 1us..=1ms; leave it out for none");
+        }
+        // The state is made once a second.
+        if !(SECOND..=3600 * SECOND).contains(&self.stalled_after.picoseconds) {
+            return refuse("stalled_after", "must be in 1s..=1h");
         }
         if !(1..=1 << 16).contains(&self.slot.bytes) {
             return refuse("slot", "must be in 1B..=64KiB");

@@ -2,7 +2,9 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use crate::score::{DemandArguments, LimitArguments, are_met};
 use clap::Args;
@@ -52,6 +54,8 @@ pub(crate) struct AccuracyArguments {
     /// Draw efficiency and ghosts against the rate, and the residuals at the low rate, into an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// Put the table into this document in Markdown, between the lines `<!-- accuracy of NAME -->`, with the name of the
     /// instrument or `instruments`, and `<!-- end -->`
     #[arg(long, value_name = "FILE")]
@@ -62,7 +66,7 @@ pub(crate) struct AccuracyArguments {
 }
 
 /// Runs the command. False if a score is not as good as it was demanded to be.
-pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandError> {
+pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<ExitStatus, CommandError> {
     match (&arguments.instruments, &arguments.config) {
         (Some(names), _) => of_instruments(arguments, names),
         (None, Some(config)) => of_configuration(arguments, config),
@@ -72,7 +76,7 @@ pub(crate) fn accuracy(arguments: &AccuracyArguments) -> Result<bool, CommandErr
 }
 
 /// The instruments of the EFU paper.
-fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<bool, CommandError> {
+fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<ExitStatus, CommandError> {
     let is_named = |row: &&Row, name: &String| row.instrument.eq_ignore_ascii_case(name);
     if let Some(unknown) = names.iter().find(|name| !ROWS.iter().any(|row| is_named(&row, name))) {
         let mut known: Vec<&str> = ROWS.iter().map(|row| row.instrument).collect();
@@ -84,8 +88,8 @@ fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<boo
     }
     NamedFiles::default()
         .output("--json", &arguments.json)
-        .output("--document", &arguments.document)
-        .check()?;
+        .kept_output("--document", &arguments.document)
+        .check(arguments.overwrite)?;
     check_writable("the scores", &arguments.json)?;
     let document =
         arguments.document.as_deref().map(|path| Document::open(path, "instruments")).transpose()?;
@@ -108,19 +112,19 @@ fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<boo
             eprintln!("evforge: {}: {problem}", found.row.name());
         }
     }
-    Ok(is_met && ending.is_good())
+    Ok(ExitStatus::of(is_met && ending.is_good()))
 }
 
 /// A configuration at several rates.
-fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<bool, CommandError> {
+fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(path, &arguments.overrides)?;
     let seed = simulation::settings(&config)?.seed;
     NamedFiles::default()
         .input("--config", &arguments.config)
         .output("--json", &arguments.json)
         .output("--plot", &arguments.plot)
-        .output("--document", &arguments.document)
-        .check()?;
+        .kept_output("--document", &arguments.document)
+        .check(arguments.overwrite)?;
     check_writable("the scores", &arguments.json)?;
     check_writable("the plot", &arguments.plot)?;
     // What is wrong with the document is said before the long work.
@@ -152,5 +156,5 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<bool, 
             is_met &= !arguments.no_forced_closings;
         }
     }
-    Ok(is_met && ending.is_good())
+    Ok(ExitStatus::of(is_met && ending.is_good()))
 }

@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
+use crate::exit_status::ExitStatus;
 use crate::input::open;
 use crate::output::print;
 use clap::Args;
@@ -32,7 +33,7 @@ pub(crate) struct BenchArguments {
 }
 
 /// Runs the command.
-pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
+pub(crate) fn bench(arguments: &BenchArguments) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let allowed = allowed_cores()?;
     if arguments.cores == 0 || arguments.cores > allowed.len() {
@@ -54,5 +55,5 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<bool, CommandError> {
         let stem = input.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         print(&measured.describe(&config, stem))?;
     }
-    Ok(true)
+    Ok(ExitStatus::Good)
 }

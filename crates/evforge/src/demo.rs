@@ -1,6 +1,7 @@
 //! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::Observer;
@@ -55,7 +56,7 @@ pub(crate) struct DemoArguments {
 }
 
 /// Runs the command.
-pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<bool, CommandError> {
+pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<ExitStatus, CommandError> {
     let folder = &arguments.output;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("the folder {} cannot be made: {error}", folder.display()))?;
@@ -146,5 +147,5 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<boo
         folder.display(),
         "demo.nxs (NeXus), demo-image.png, demo-report.json, demo-mask.json (the picture in the beam)"
     ));
-    Ok(report.is_success() && ending.is_good())
+    Ok(ExitStatus::from(report.verdict()).and(ExitStatus::of(ending.is_good())))
 }

@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::configuration::read_common;
+use crate::exit_status::ExitStatus;
 use crate::output::print;
 use crate::receive_backend::Method;
 use clap::Args;
@@ -36,7 +37,7 @@ pub(crate) struct DoctorArguments {
 }
 
 /// Runs the command. True if all that the configuration asks for can be had.
-pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<bool, CommandError> {
+pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<ExitStatus, CommandError> {
     let mut config = match &arguments.config {
         Some(path) => read_common(path, &arguments.overrides)?,
         None => CommonConfig::parse(Path::new("defaults"), DEFAULTS, &arguments.overrides)?,
@@ -49,7 +50,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<bool, CommandError> 
     }
     let findings = check_host(&host_needs(&config));
     print(&if arguments.json { to_json(&findings)? } else { to_text(&findings) })?;
-    Ok(findings.iter().all(|finding| finding.verdict != Verdict::Missing))
+    Ok(ExitStatus::of(findings.iter().all(|finding| finding.verdict != Verdict::Missing)))
 }
 
 fn to_json(findings: &[Finding]) -> Result<String, CommandError> {

@@ -2,8 +2,10 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
-use crate::input::open;
+use crate::exit_status::ExitStatus;
+use crate::input::{open, tell_lost};
 use crate::output::print;
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_config::DetectorSettings;
@@ -24,9 +26,11 @@ pub(crate) struct DumpArguments {
     /// The capture whose readouts are dumped: pcap, pcapng or .pkts
     #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
     input: PathBuf,
-    /// The HDF5 file to write; an existing one is replaced
+    /// The HDF5 file to write
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// Take only packets sent to this UDP port
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
     port: Option<u16>,
@@ -36,13 +40,13 @@ pub(crate) struct DumpArguments {
 }
 
 /// Runs the command.
-pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
+pub(crate) fn dump(arguments: &DumpArguments) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(&arguments.config, &arguments.overrides)?;
     NamedFiles::default()
         .input("--config", Some(&arguments.config))
         .input("--input", Some(&arguments.input))
         .output("--output", Some(&arguments.output))
-        .check()?;
+        .check(arguments.overwrite)?;
     let mut input = open(&arguments.input, arguments.port, &config)?;
     let output = &arguments.output;
     let recorded = match &config.detector {
@@ -60,10 +64,16 @@ pub(crate) fn dump(arguments: &DumpArguments) -> Result<bool, CommandError> {
         }
     };
     print(&text(&recorded, output))?;
-    match recorded.input_failure {
-        Some(problem) => Err(problem.into()),
-        None => Ok(true),
+    let lost = tell_lost(input.stage(), input.counters());
+    let of_use = if recorded.counters.rows_written > 0 { ExitStatus::Good } else { ExitStatus::NoUse };
+    if let Some(problem) = &recorded.input_failure {
+        eprintln!("evforge: {problem}");
+        return Ok(ExitStatus::Incomplete.and(of_use));
     }
+    if of_use == ExitStatus::NoUse {
+        eprintln!("evforge: the input has no readouts: `evforge inspect` tells what is in it");
+    }
+    Ok(of_use.and(lost))
 }
 
 fn text(recorded: &Recorded, output: &Path) -> String {

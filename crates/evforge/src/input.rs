@@ -1,7 +1,9 @@
 //! Files that packets are read from, whatever their kind.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use evforge_config::{Config, DetectorSettings};
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet_source::PacketSource;
 use evforge_detect::multigrid::MultiGridSettings;
 use evforge_detect::sonde::settings::GroupAddress;
@@ -11,6 +13,7 @@ use evforge_dump::rows::{CaenReadout, MesytecHit};
 use evforge_dump::table_reader::{DumpFile, is_hdf5};
 use evforge_inspect::configurations::shipped_for;
 use evforge_net::capture::CaptureReader;
+use evforge_pipeline::skipped_frames::alarms;
 use evforge_wire::recognise::Format;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,6 +67,13 @@ pub(crate) fn open_any_until(
         return Ok(packets::open(path, &PacketFormats::default())?);
     }
     capture(CaptureReader::open_until(path, stop)?, port)
+}
+
+/// Says on standard error what of a capture was lost before it was read, and what it makes of the exit status.
+pub(crate) fn tell_lost(stage: &'static str, counters: CounterSnapshot) -> ExitStatus {
+    let lost = alarms(&[(stage, counters)]);
+    lost.iter().for_each(|sentence| eprintln!("evforge: {sentence}"));
+    if lost.is_empty() { ExitStatus::Good } else { ExitStatus::Incomplete }
 }
 
 /// Opens a dump for the detector of a configuration; none if it is a capture.

@@ -1,9 +1,11 @@
 //! `evforge inspect`: what is in a capture, or in a dump of readouts.
 
 use crate::CommandError;
-use crate::input::{is_dump, open_any_until};
+use crate::exit_status::ExitStatus;
+use crate::input::{is_dump, open_any_until, tell_lost};
 use crate::inspect_dump::inspect_dump;
 use crate::output::{print, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
@@ -37,6 +39,8 @@ pub(crate) struct InspectArguments {
     /// Print JSON instead of text
     #[arg(long, conflicts_with_all = ["packets", "readouts"])]
     json: bool,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// Also write a configuration that reads what was found, and says what could not be known; - for standard output, and
     /// nothing else there. Of several detectors each has a file, with a number before the extension
     #[arg(long, value_name = "FILE")]
@@ -44,7 +48,7 @@ pub(crate) struct InspectArguments {
 }
 
 /// Runs the command.
-pub(crate) fn inspect(arguments: &InspectArguments) -> Result<bool, CommandError> {
+pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, CommandError> {
     let limit = arguments.limit.unwrap_or(u64::MAX);
     let quiet = arguments.config_skeleton.as_ref().is_some_and(|file| file.as_os_str() == "-");
     if quiet && (arguments.json || arguments.packets || arguments.readouts) {
@@ -66,9 +70,17 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<bool, CommandError
         print(&findings.text())?;
         print(&left_out(source.as_ref()))?;
     }
-    let written =
-        arguments.config_skeleton.as_ref().map_or(Ok(true), |file| write_skeletons(&findings, file))?;
-    failure.map_or(Ok(written), Err)
+    let mut status = tell_lost(source.stage(), source.counters());
+    if let Some(failure) = failure {
+        eprintln!("evforge: {failure}");
+        status = status.and(ExitStatus::Incomplete);
+    }
+    if findings.packets == 0 {
+        status = status.and(ExitStatus::NoUse);
+    }
+    let Some(file) = &arguments.config_skeleton else { return Ok(status) };
+    let is_written = write_skeletons(&findings, file, arguments.overwrite)?;
+    Ok(if is_written { status } else { status.and(ExitStatus::Failed) })
 }
 
 /// Surveys the packets of a source, and why it cannot be read further.
@@ -113,7 +125,11 @@ fn look_through(
 }
 
 /// Writes a configuration for each detector. False if there is none.
-fn write_skeletons(findings: &Findings, file: &Path) -> Result<bool, CommandError> {
+fn write_skeletons(
+    findings: &Findings,
+    file: &Path,
+    overwrite: OverwriteArguments,
+) -> Result<bool, CommandError> {
     let Skeletons { written, refused } = skeletons(findings);
     for sentence in &refused {
         eprintln!("evforge: {sentence}");
@@ -139,9 +155,10 @@ fn write_skeletons(findings: &Findings, file: &Path) -> Result<bool, CommandErro
         }
         let path = if written.len() > 1 { numbered(file, number) } else { file.to_owned() };
         // Somebody may have put in what packets do not tell.
-        if std::fs::symlink_metadata(&path).is_ok() {
+        if std::fs::symlink_metadata(&path).is_ok() && !overwrite.overwrite {
             return Err(format!(
-                "{} exists, and may have been edited: name another file for the configuration, or remove this one",
+                "{} exists, and may have been edited: name another file for the configuration, or give --overwrite to \
+                 replace it",
                 path.display()
             )
             .into());

@@ -1,6 +1,7 @@
 //! `evforge inspect` of a dump: its table, its rows, and how many there are of each source.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::print;
 use evforge_dump::layout::Row;
 use evforge_dump::rows::{CaenReadout, MesytecHit, SrsHit};
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Looks at no more than `limit` rows; prints each if `lines`.
-pub(crate) fn inspect_dump(path: &Path, lines: bool, limit: u64) -> Result<bool, CommandError> {
+pub(crate) fn inspect_dump(path: &Path, lines: bool, limit: u64) -> Result<ExitStatus, CommandError> {
     let file = DumpFile::open(path)?;
     match file.table() {
         CaenReadout::TABLE => look_at(file.rows()?, lines, limit, |row: &CaenReadout| {
@@ -35,7 +36,7 @@ fn look_at<R: Row>(
     lines: bool,
     limit: u64,
     source: impl Fn(&R) -> String,
-) -> Result<bool, CommandError> {
+) -> Result<ExitStatus, CommandError> {
     print(&format!(
         "table     {}, layout {}: {} rows of {} bytes\n",
         R::TABLE,
@@ -47,7 +48,7 @@ fn look_at<R: Row>(
     let mut seen = 0;
     let outcome = loop {
         let rows = match table.next_rows() {
-            Ok(rows) if rows.is_empty() || seen == limit => break Ok(true),
+            Ok(rows) if rows.is_empty() || seen == limit => break Ok(ExitStatus::Good),
             Ok(rows) => rows,
             Err(error) => break Err(error.into()),
         };

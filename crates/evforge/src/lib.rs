@@ -32,6 +32,7 @@ mod demo;
 mod doctor;
 mod drop;
 mod dump;
+mod exit_status;
 mod input;
 mod inspect;
 mod inspect_dump;
@@ -43,6 +44,7 @@ mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
+mod overwrite;
 mod privileges;
 mod progress;
 mod receive_backend;
@@ -62,8 +64,9 @@ pub(crate) use command_error::CommandError;
 pub use counter_table::counter_table;
 pub use outputs::shipped_outputs;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use evforge_outputs::Registry;
+use exit_status::ExitStatus;
 use std::process::ExitCode;
 
 /// Software data acquisition for detectors: readouts in, neutron events out.
@@ -150,10 +153,10 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let _ = signals::ignore_others();
     // Where the system refuses, the limit is what it was.
     let _ = evforge_net::descriptors::raise_limit();
-    let CommandLine { command, user } = CommandLine::parse();
+    let CommandLine { command, user } = command_line();
     if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
         eprintln!("evforge: {error}");
-        return ExitCode::FAILURE;
+        return ExitStatus::Failed.into();
     }
     let result = match command {
         Command::Demo(arguments) => demo::demo(&arguments, &registry),
@@ -176,17 +179,23 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Windows(arguments) => windows::windows(&arguments),
     };
     match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(status) => status.into(),
         // A reader that has seen enough (`| head`) closes the pipe: that is no failure.
-        Err(error) if output::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(error.as_ref()) => ExitStatus::Good.into(),
         Err(error) => {
             let text = error.to_string();
             eprintln!("evforge: {text}");
             if let Some(advice) = privileges::advice(&text) {
                 eprintln!("{advice}");
             }
-            ExitCode::FAILURE
+            ExitStatus::Failed.into()
         }
     }
+}
+
+/// The arguments of the process. Every command says in its help what its exit status means.
+fn command_line() -> CommandLine {
+    let command = CommandLine::command().after_help(exit_status::HELP);
+    let matches = command.mut_subcommands(|command| command.after_help(exit_status::HELP)).get_matches();
+    CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }

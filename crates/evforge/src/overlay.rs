@@ -2,8 +2,10 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
+use crate::exit_status::ExitStatus;
 use crate::input::open;
 use crate::output::{check_writable, print, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::quantity::TimeSpan;
@@ -32,6 +34,8 @@ pub(crate) struct OverlayArguments {
     /// Write the true neutrons as CSV, for evforge score
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// How many times the capture is there
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     copies: u32,
@@ -67,7 +71,7 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError> {
+pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let format = OverlayFormat::of(&config)?;
     NamedFiles::default()
@@ -75,7 +79,7 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError
         .input("--input", Some(&arguments.input))
         .output("--output", Some(&arguments.output))
         .output("--truth", Some(&arguments.truth))
-        .check()?;
+        .check(arguments.overwrite)?;
     check_writable("the truth", Some(&arguments.truth))?;
     let run = OverlayRun {
         input: open(&arguments.input, arguments.port, &config)?,
@@ -106,5 +110,5 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<bool, CommandError
         arguments.truth.display()
     ));
     print(&text)?;
-    Ok(true)
+    Ok(ExitStatus::Good)
 }

@@ -1,8 +1,10 @@
 //! `evforge record`: UDP packets into pcapng files, at full rate.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::left_over::tell_recordings;
 use crate::output::{Ending, check_writable};
+use crate::overwrite::OverwriteArguments;
 use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -50,6 +52,8 @@ pub(crate) struct RecordArguments {
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// No status line and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -84,7 +88,11 @@ impl RecordLimits {
     ///
     /// # Errors
     /// If a limit is impossible, or the file cannot be made.
-    pub(crate) fn writer(&self, output: &Path) -> Result<RecordingWriter, CommandError> {
+    pub(crate) fn writer(
+        &self,
+        output: &Path,
+        overwrite: OverwriteArguments,
+    ) -> Result<RecordingWriter, CommandError> {
         if self.rotate_size.is_some_and(|size| size.bytes == 0)
             || self.rotate_time.is_some_and(|time| time.to_std().is_zero())
         {
@@ -106,6 +114,13 @@ impl RecordLimits {
         let fail = |error: std::io::Error| {
             format!("the recording cannot be written to {}: {error}", output.display())
         };
+        // Series go on with the next number.
+        if overwrite.overwrite
+            && !rotation.is_on()
+            && output.symlink_metadata().is_ok_and(|about| about.is_file())
+        {
+            std::fs::remove_file(output).map_err(fail)?;
+        }
         let files = DiskFiles::new(names).map_err(fail)?;
         Ok(RecordingWriter::begin(files, rotation).map_err(fail)?)
     }
@@ -125,11 +140,14 @@ impl RecordLimits {
 }
 
 /// Runs the command.
-pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> {
+pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandError> {
     let Some(output) = &arguments.files.output else {
         return finish(&arguments.finish);
     };
-    NamedFiles::default().output("--output", Some(output)).output("--report", &arguments.report).check()?;
+    NamedFiles::default()
+        .kept_output("--output", Some(output))
+        .output("--report", &arguments.report)
+        .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let Some((&first, ports)) = arguments.port.split_first() else {
         return Err("name the port to record: --port 9000".into());
@@ -154,7 +172,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
         warnings.extend(receiver.warnings().iter().cloned());
     }
     let run = RecordRun {
-        writer: arguments.files.limits.writer(output)?,
+        writer: arguments.files.limits.writer(output, arguments.overwrite)?,
         queue: arguments.files.limits.queue()?,
         limits: SessionLimits {
             stop: &*stop_on_signals()?,
@@ -182,11 +200,12 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<bool, CommandError> 
     } else if !report.is_success() {
         eprint!("{}", report.to_text());
     }
-    Ok(report.is_success() && ending.is_good())
+    let done = ExitStatus::of(report.is_success() && ending.is_good());
+    Ok(if report.has_packets() { done } else { done.and(ExitStatus::NoUse) })
 }
 
 /// Makes captures of recordings that have not ended.
-fn finish(partial: &[PathBuf]) -> Result<bool, CommandError> {
+fn finish(partial: &[PathBuf]) -> Result<ExitStatus, CommandError> {
     let mut ending = Ending::default();
     for path in partial {
         match finish_recording(path) {
@@ -194,7 +213,7 @@ fn finish(partial: &[PathBuf]) -> Result<bool, CommandError> {
             Err(error) => ending.attempt(Err(error.into())),
         }
     }
-    Ok(ending.is_good())
+    Ok(ExitStatus::of(ending.is_good()))
 }
 
 /// One line a second about a recording; every ten seconds where nobody watches a terminal.

@@ -1,12 +1,15 @@
 //! `evforge replay`: captures to UDP, with their own timing or at a rate.
 
 use crate::CommandError;
-use crate::input::open_any_until;
+use crate::exit_status::ExitStatus;
+use crate::input::{open_any_until, tell_lost};
 use crate::output::{Ending, check_writable};
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::Rate;
+use evforge_core::counter::CounterSnapshot;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::run_state::REPORT_SCHEMA;
@@ -62,13 +65,15 @@ pub(crate) struct ReplayArguments {
     /// recorded source leave from one port
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     source_ports: usize,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// Write what was sent, and how well the timing was kept, as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
 /// Runs the command.
-pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> {
+pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandError> {
     let pace = match (arguments.rate, arguments.unpaced) {
         (_, true) => Pace::Unpaced,
         (Some(Rate::Packets(rate)), _) => Pace::PacketsPerSecond(rate as f64),
@@ -76,7 +81,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         (None, false) => Pace::OwnTiming { speed: arguments.speed },
     };
     let files = NamedFiles::default().input("FILE", &arguments.inputs);
-    files.output("--report", &arguments.report).check()?;
+    files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let stop = stop_on_signals()?;
     let source = open_all(arguments, &stop)?;
@@ -87,7 +92,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
         ..SenderOptions::new(arguments.to)
     };
     let mut sender = UdpSender::open_by(&options, arguments.xdp.as_deref())?;
-    send_source(source, &mut sender, &stop)?;
+    let (stage, counters) = send_source(source, &mut sender, &stop)?;
     let report = sender.report();
     let mut ending = Ending::default();
     ending.write_json("the report", arguments.report.as_deref(), &to_json(&report, arguments));
@@ -99,7 +104,12 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<bool, CommandError> 
             arguments.source_ports
         );
     }
-    Ok(report.refused == 0 && ending.is_good())
+    let mut status = tell_lost(stage, counters).and(ExitStatus::of(report.refused == 0 && ending.is_good()));
+    if report.packets == 0 && !stop.load(Ordering::Relaxed) {
+        eprintln!("evforge: there was no packet to send: `evforge inspect` tells what is in a capture");
+        status = status.and(ExitStatus::NoUse);
+    }
+    Ok(status)
 }
 
 /// Opens all captures, as one.
@@ -126,14 +136,17 @@ fn send_source(
     mut source: Box<dyn PacketSource>,
     sender: &mut UdpSender,
     stop: &AtomicBool,
-) -> Result<(), CommandError> {
+) -> Result<(&'static str, CounterSnapshot), CommandError> {
     let (give_filled, take_filled) = sync_channel::<PacketSlab>(SLABS);
     let (give_empty, take_empty) = sync_channel::<PacketSlab>(SLABS);
     for _ in 0..SLABS {
         give_empty.send(PacketSlab::new(4096, 8 << 20))?;
     }
     std::thread::scope(|scope| {
-        let work = move || read_ahead(source.as_mut(), &take_empty, &give_filled);
+        let work = move || {
+            read_ahead(source.as_mut(), &take_empty, &give_filled)?;
+            Ok::<_, String>((source.stage(), source.counters()))
+        };
         let reading = std::thread::Builder::new().name("read".into()).spawn_scoped(scope, work)?;
         let mut sending = Ok(());
         while let Ok(slab) = take_filled.recv() {

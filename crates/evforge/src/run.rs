@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::configuration::{read_configuration, read_with_library};
+use crate::exit_status::ExitStatus;
 use crate::input::open_until;
 use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
@@ -17,7 +18,7 @@ use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
 use evforge_core::placement::Placement;
-use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_core::run_state::{InputFault, InputFaultKind, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
@@ -94,14 +95,14 @@ impl RunArguments {
     }
 }
 
-/// Runs the command. True if everything went well.
-pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool, CommandError> {
+/// Runs the command.
+pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitStatus, CommandError> {
     let mut config = read_config(arguments)?;
     arguments.outputs.apply(&mut config);
     arguments.identity.apply(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
-        return print(&summary(&config, &plans)?).map(|()| true);
+        return print(&summary(&config, &plans)?).map(|()| ExitStatus::Good);
     }
     if arguments.record.is_none() && arguments.record_limits.has_rotation() {
         return Err(
@@ -112,7 +113,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
         .input("--config", &arguments.config)
         .input("--detector", &arguments.detector)
         .input("--input", &arguments.input);
-    plans.name(files).output("--record", &arguments.record).check()?;
+    plans.name(files).kept_output("--record", &arguments.record).check(arguments.outputs.overwrite)?;
     for note in config.notes.iter().filter(|_| !arguments.quiet) {
         eprintln!("note: {note}");
     }
@@ -134,7 +135,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
         let mut outputs = plans.open(&config)?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| {
-            let writer = limits.writer(file)?;
+            let writer = limits.writer(file, arguments.outputs.overwrite)?;
             Ok::<_, CommandError>((writer, limits.queue()?))
         });
         let run = LiveRun {
@@ -158,7 +159,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<bool,
     } else if !report.is_success() {
         eprint!("{}", report.to_text());
     }
-    Ok(report.is_success() && ending.is_good())
+    Ok(ExitStatus::from(report.verdict()).and(ExitStatus::of(ending.is_good())))
 }
 
 fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
@@ -199,7 +200,12 @@ fn run_capture(
         }
     })?;
     if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
-        report.state.alarms.extend(streams_to_other_ports(input, port));
+        let others = streams_to_other_ports(input, port).map(InputFault::no_use);
+        if others.is_some() {
+            // What is wrong is not the file.
+            report.state.faults.retain(|fault| fault.kind != InputFaultKind::NoUse);
+        }
+        report.state.faults.extend(others);
     }
     if let Some(display) = display {
         display.finish();

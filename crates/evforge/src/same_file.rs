@@ -1,9 +1,11 @@
-//! Files that must not be the same: what a command writes, and what it reads or writes besides.
+//! Files that must not be the same: what a command writes, and what it reads or writes besides. And files that are there already,
+//! which no command replaces unless it is told to (`overwrite.rs`).
 //!
 //! Two names are of one file if they lead to the same place, whatever their spelling, or to the same file by another
 //! name (a symbolic or a hard link). It is looked at before anything is opened, and nothing is changed by it.
 
 use crate::CommandError;
+use crate::overwrite::OverwriteArguments;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -21,18 +23,38 @@ struct NamedFile {
     file: Option<(u64, u64)>,
     /// The folder, without links, and the name in it.
     place: PathBuf,
+    /// There is something of this name, and only `--overwrite` replaces it.
+    is_in_the_way: bool,
 }
 
 impl NamedFile {
     fn new(option: &str, path: &Path) -> Self {
         let about = path.metadata().ok().filter(|about| about.is_file());
         let file = about.map(|about| (about.dev(), about.ino()));
-        Self { option: option.to_owned(), path: path.to_owned(), file, place: place_of(path) }
+        Self {
+            option: option.to_owned(),
+            path: path.to_owned(),
+            file,
+            place: place_of(path),
+            is_in_the_way: false,
+        }
+    }
+
+    /// A file that is to be made: a plain file or a link of its name is in the way. What is neither cannot be replaced at all,
+    /// which is said where it is opened.
+    fn to_be_made(option: &str, path: &Path) -> Self {
+        let is_there = path.symlink_metadata().is_ok_and(|about| about.is_file() || about.is_symlink());
+        Self { is_in_the_way: is_there && !is_device(path), ..Self::new(option, path) }
     }
 
     fn is(&self, other: &Self) -> bool {
         self.place == other.place || self.file.is_some() && self.file == other.file
     }
+}
+
+/// True if a path leads to something that is neither a file nor absent: /dev/stdout, for one.
+fn is_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file())
 }
 
 /// Where the last part of a path is, with all links before it followed.
@@ -56,15 +78,49 @@ impl NamedFiles {
 
     /// Adds files that are written, as far as `paths` has some.
     pub(crate) fn output<'a>(mut self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        self.outputs.extend(paths.into_iter().map(|path| NamedFile::to_be_made(option, path)));
+        self
+    }
+
+    /// Adds files that are written, and may be there already: they are changed, or have a rule of their own.
+    pub(crate) fn kept_output<'a>(
+        mut self,
+        option: &str,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
         self.outputs.extend(paths.into_iter().map(|path| NamedFile::new(option, path)));
         self
+    }
+
+    /// Makes sure that no output is an input or another output, nor a file that is there already, unless that is to be replaced.
+    ///
+    /// # Errors
+    /// The first pair that is the same file, with both names; the first file that is in the way, and how to replace it.
+    pub(crate) fn check(&self, overwrite: OverwriteArguments) -> Result<(), CommandError> {
+        self.check_different()?;
+        let in_the_way = self.outputs.iter().find(|output| output.is_in_the_way && !overwrite.overwrite);
+        match in_the_way {
+            None => Ok(()),
+            Some(output) => {
+                let key = match output.option.strip_prefix('[').and_then(|option| option.strip_suffix(']')) {
+                    Some(table) => format!(", set {table}.if_exists = \"overwrite\""),
+                    None => String::new(),
+                };
+                let path = output.path.display();
+                let option = &output.option;
+                Err(format!(
+                    "{option} {path} exists: give --overwrite to replace it{key}, or choose another name"
+                )
+                .into())
+            }
+        }
     }
 
     /// Makes sure that no output is an input or another output.
     ///
     /// # Errors
     /// The first pair that is the same file, with both names.
-    pub(crate) fn check(&self) -> Result<(), CommandError> {
+    pub(crate) fn check_different(&self) -> Result<(), CommandError> {
         for (index, output) in self.outputs.iter().enumerate() {
             let path = output.path.display();
             if let Some(input) = self.inputs.iter().find(|input| input.is(output)) {
@@ -96,7 +152,35 @@ mod tests {
 
     fn check(input: &Path, output: &Path) -> Result<(), CommandError> {
         let (input, output) = (input.to_owned(), output.to_owned());
-        NamedFiles::default().input("--input", Some(&input)).output("--events", Some(&output)).check()
+        NamedFiles::default()
+            .input("--input", Some(&input))
+            .output("--events", Some(&output))
+            .check_different()
+    }
+
+    /// A file, a link to one and a link to nothing are in the way; what is no file is not replaced but written to, or refused where
+    /// it is opened.
+    #[test]
+    fn a_file_that_exists_is_refused_unless_it_is_to_be_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let check = |path: &Path, overwrite| {
+            let files = NamedFiles::default().output("[outputs.csv]", Some(&path.to_owned()));
+            files.check(OverwriteArguments { overwrite }).map_err(|error| error.to_string())
+        };
+        std::fs::write(path("a.csv"), "old").unwrap();
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling.csv")).unwrap();
+        for name in ["a.csv", "dangling.csv"] {
+            let said = check(&path(name), false).unwrap_err();
+            assert!(
+                said.contains("exists: give --overwrite") && said.contains("outputs.csv.if_exists"),
+                "{said}"
+            );
+            assert_eq!(check(&path(name), true), Ok(()));
+        }
+        assert_eq!((check(&path("new.csv"), false), check(Path::new("/dev/null"), false)), (Ok(()), Ok(())));
+        let kept = NamedFiles::default().kept_output("--nexus", Some(&path("a.csv")));
+        assert!(kept.check(OverwriteArguments::default()).is_ok());
     }
 
     #[test]
@@ -127,7 +211,10 @@ mod tests {
         let (one, same) = (folder.path().join("out"), folder.path().join("sub/../out"));
         let other = folder.path().join("sub/out");
         let outputs = |second: &PathBuf| {
-            NamedFiles::default().output("--report", Some(&one)).output("--image", Some(second)).check()
+            NamedFiles::default()
+                .output("--report", Some(&one))
+                .output("--image", Some(second))
+                .check_different()
         };
         assert!(outputs(&same).unwrap_err().to_string().contains("--image"));
         assert!(outputs(&other).is_ok());

@@ -2,7 +2,9 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_config::TimeSpan;
@@ -24,6 +26,8 @@ pub(crate) struct ScoreArguments {
     /// The events, as `evforge run --events` writes them: a file for each of --truth, in the same order
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     events: Vec<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     #[command(flatten)]
     limits: LimitArguments,
     /// Write everything as JSON, with histograms
@@ -177,7 +181,7 @@ impl FromStr for Offset {
 }
 
 /// Runs the command. False if a score is not as good as it was demanded to be.
-pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
+pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let (truths, events) = (arguments.truth.len(), arguments.events.len());
     if truths != events {
@@ -190,7 +194,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
         .input("--events", &arguments.events)
         .output("--json", &arguments.json)
         .output("--plot", &arguments.plot)
-        .check()?;
+        .check(arguments.overwrite)?;
     check_writable("the score", &arguments.json)?;
     check_writable("the plot", &arguments.plot)?;
     let geometry = config.build_detector()?.geometry();
@@ -212,5 +216,5 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<bool, CommandError> {
     // All are looked at, so that all that fail are named.
     let demands = arguments.demands.demands();
     let missed = runs.iter().filter(|run| !are_met(&demands, &run.name(), &run.score)).count();
-    Ok(missed == 0 && ending.is_good())
+    Ok(ExitStatus::of(missed == 0 && ending.is_good()))
 }

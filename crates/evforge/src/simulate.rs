@@ -1,6 +1,7 @@
 //! `evforge simulate`: a detector with known truth into a capture file, over UDP, or straight into its pipeline.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::input::refuse_without_origin;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
@@ -118,21 +119,24 @@ pub(crate) fn rate(text: &str) -> Result<Frequency, String> {
 }
 
 /// Runs the command.
-pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Result<bool, CommandError> {
+pub(crate) fn simulate(
+    arguments: &SimulateArguments,
+    registry: &Registry,
+) -> Result<ExitStatus, CommandError> {
     if !(arguments.scale.is_finite() && arguments.scale > 0.0) {
         return Err(format!("--scale {} is not a number above 0", arguments.scale).into());
     }
     if arguments.instruments {
         let wishes = Wishes { overrides: &arguments.overrides, seed: arguments.seed, ..Wishes::default() };
         print(&instrument_table(arguments.scale, arguments.pulses, &wishes)?)?;
-        return Ok(true);
+        return Ok(ExitStatus::Good);
     }
     let files = NamedFiles::default()
         .input("--config", &arguments.config)
         .output("--output", &arguments.output)
         .output("--truth", &arguments.truth)
         .output("--fault-log", &arguments.fault_log);
-    arguments.outputs.name(files).check()?;
+    arguments.outputs.name(files).check(arguments.outputs.overwrite)?;
     let simulated = arguments.simulated()?;
     if let (Some(path), Some(config)) = (&arguments.output, simulated.config()) {
         refuse_without_origin(path, config)?;
@@ -150,7 +154,7 @@ pub(crate) fn simulate(arguments: &SimulateArguments, registry: &Registry) -> Re
         (None, None) => return Err("give a destination: --output FILE, --to ADDRESS:PORT or --form".into()),
     };
     print(&simulated.summary(&counters))?;
-    Ok(true)
+    Ok(ExitStatus::Good)
 }
 
 impl SimulateArguments {
@@ -183,7 +187,7 @@ fn form(
     source: SimulatedSource,
     stop: &AtomicBool,
     registry: &Registry,
-) -> Result<bool, CommandError> {
+) -> Result<ExitStatus, CommandError> {
     let Some(config) = simulated.config() else {
         let problem = "evforge has no pipeline for the generic readout: send it to one with a plugin \
                        (evforge run --detector, docs/write-a-plugin.md)";
@@ -193,7 +197,7 @@ fn form(
     arguments.outputs.apply(&mut config);
     arguments.identity.apply(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
-    plans.name(NamedFiles::default()).check()?;
+    plans.name(NamedFiles::default()).check(arguments.outputs.overwrite)?;
     let mut outputs = plans.open(&config)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
@@ -214,7 +218,7 @@ fn form(
     if let Some((_, counters)) = report.state.stages.iter().find(|(stage, _)| *stage == "simulation") {
         ending.print(&simulated.summary(counters));
     }
-    Ok(report.is_success() && ending.is_good())
+    Ok(ExitStatus::from(report.verdict()).and(ExitStatus::of(ending.is_good())))
 }
 
 fn write_capture(

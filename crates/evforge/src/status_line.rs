@@ -22,7 +22,8 @@ struct Totals {
     elapsed: Duration,
     packets: u64,
     bytes: u64,
-    readouts: u64,
+    /// None if the detector does not count them.
+    readouts: Option<u64>,
     events: u64,
 }
 
@@ -56,19 +57,16 @@ impl StatusLine {
         if self.quiet || !self.terminal && !self.lines.is_multiple_of(PLAIN_EVERY) {
             return;
         }
-        let packets = state.ledger.packets();
-        let lost = packets.lost + state.losses.after_the_last;
-        // Without numbers, only what was lost where the kernel counts it can be known.
-        let is_unknown = packets.sent.is_none() && packets.received > 0 && lost == 0;
-        let lost = if is_unknown { "not known".to_owned() } else { grouped(lost) };
+        let readouts = now.readouts.map(|readouts| rate(readouts, before.readouts.unwrap_or(0)));
         let line = format!(
-            "{:6.0} s  {} packets/s  {}bit/s  {} readouts/s  {} events/s  lost {}  unaccounted {}",
+            "{:6.0} s  {}  {} packets/s  {}bit/s  {} readouts/s  {} events/s  lost {}  unaccounted {}",
             now.elapsed.as_secs_f64(),
+            state.feed.in_short(),
             rate(now.packets, before.packets),
             rate(8 * now.bytes, 8 * before.bytes),
-            rate(now.readouts, before.readouts),
+            readouts.as_deref().unwrap_or("unknown"),
             rate(now.events, before.events),
-            lost,
+            state.loss(),
             grouped(state.ledger.unaccounted()),
         );
         let mut error = std::io::stderr().lock();

@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::configuration::read_configuration;
+use crate::exit_status::ExitStatus;
 use crate::input::open;
 use crate::output::print;
 use clap::Args;
@@ -31,10 +32,10 @@ pub(crate) struct WindowsArguments {
 }
 
 /// Runs the command.
-pub(crate) fn windows(arguments: &WindowsArguments) -> Result<bool, CommandError> {
+pub(crate) fn windows(arguments: &WindowsArguments) -> Result<ExitStatus, CommandError> {
     let config = read_configuration(&arguments.config, &arguments.overrides)?;
     let input = open(&arguments.input, arguments.port, &config)?;
     let silence_ps = arguments.silence.map(|silence| silence.picoseconds);
     print(&propose(&config, input, &arguments.input, silence_ps)?.text)?;
-    Ok(true)
+    Ok(ExitStatus::Good)
 }

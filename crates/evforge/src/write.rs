@@ -1,6 +1,7 @@
 //! `evforge write`: care for NeXus files.
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::print;
 use clap::Args;
 use evforge_stream::nexus::recover;
@@ -15,7 +16,7 @@ pub(crate) struct WriteArguments {
 }
 
 /// Runs the command.
-pub(crate) fn write(arguments: &WriteArguments) -> Result<bool, CommandError> {
+pub(crate) fn write(arguments: &WriteArguments) -> Result<ExitStatus, CommandError> {
     let mut all_well = true;
     for path in &arguments.recover {
         match recover(path) {
@@ -26,5 +27,5 @@ pub(crate) fn write(arguments: &WriteArguments) -> Result<bool, CommandError> {
             }
         }
     }
-    Ok(all_well)
+    Ok(ExitStatus::of(all_well))
 }

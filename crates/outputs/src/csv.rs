@@ -7,6 +7,7 @@
 use crate::context::OutputContext;
 use crate::line_file::{Kept, LineFile, WRITE_BEHIND};
 use crate::plan::OutputPlan;
+use crate::settings::IfExists;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot};
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
@@ -38,6 +39,9 @@ evforge_core::counters! {
 pub struct CsvSettings {
     /// The file.
     pub file: PathBuf,
+    /// What to do if it exists.
+    #[serde(default)]
+    pub if_exists: IfExists,
 }
 
 impl OutputPlan for CsvSettings {
@@ -47,6 +51,10 @@ impl OutputPlan for CsvSettings {
 
     fn files(&self) -> Vec<PathBuf> {
         vec![self.file.clone()]
+    }
+
+    fn has_rule_for_existing_files(&self) -> bool {
+        self.if_exists == IfExists::Overwrite
     }
 
     fn counters(&self) -> Vec<CounterInfo> {

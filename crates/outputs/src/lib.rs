@@ -37,4 +37,4 @@ pub use plan::{OutputPlan, PlannedOutput};
 pub use registry::Registry;
 pub use service::OnWaiting;
 pub use set::{OutputOutcome, OutputSet};
-pub use settings::{QueueSettings, WhenFull};
+pub use settings::{IfExists, QueueSettings, WhenFull};

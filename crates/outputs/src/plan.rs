@@ -17,6 +17,11 @@ pub trait OutputPlan: Send {
         Vec::new()
     }
 
+    /// True if its settings say what becomes of files that exist, so that they are not refused before the run starts.
+    fn has_rule_for_existing_files(&self) -> bool {
+        false
+    }
+
     /// How much may wait for it, unless the configuration sets something else.
     fn queue(&self) -> QueueSettings {
         QueueSettings::COMPLETE

@@ -3,6 +3,17 @@
 use evforge_core::quantity::{ByteSize, TimeSpan};
 use serde::Deserialize;
 
+/// What to do with a file that exists when an output begins: the key `if_exists`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfExists {
+    /// Do not begin the run.
+    #[default]
+    Refuse,
+    /// Replace it, at the end.
+    Overwrite,
+}
+
 /// What to do with events that come while the queue of an output is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

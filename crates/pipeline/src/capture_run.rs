@@ -9,15 +9,17 @@ use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use crate::skipped_frames;
+use crate::verdict::{no_event, nothing_read};
 use evforge_config::{Config, InputSettings};
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::feed::FeedWatch;
 use evforge_core::losses::LossBreakdown;
 use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::pulsed::CalendarRule;
 use evforge_core::quantity::grouped;
-use evforge_core::run_state::RunState;
+use evforge_core::run_state::{InputFault, RunState};
 use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::settings::SettingsError;
@@ -119,6 +121,7 @@ impl CaptureRun<'_> {
             self.monitor,
             self.stop,
             Misfit::new(&self.config.name, Expected::by(self.config)),
+            FeedWatch::new(self.config.receive.stalled_after.to_std(), started),
         );
         let input = &self.config.input;
         let mut run = Run {
@@ -141,7 +144,13 @@ impl CaptureRun<'_> {
         let mut state = run.state(vec![(reader.stage(), reader.counters())]);
         let Run { mut forming, clock, stop, .. } = run;
         state.calendar = Some(forming.calendar());
-        state.alarms.extend(skipped_frames::alarms(&state.stages));
+        state.feed = ending.feed(&state.feed);
+        let lost = skipped_frames::alarms(&state.stages).into_iter().map(InputFault::incomplete);
+        state.faults.extend(lost);
+        if ending == Ending::Complete {
+            let nothing = nothing_read(&state);
+            state.faults.extend(nothing);
+        }
         let shared = Arc::new(state);
         let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
         let samples = writing.map(|writing| writing.end(complete));
@@ -156,7 +165,7 @@ impl CaptureRun<'_> {
         }
         let elapsed = clock.elapsed().saturating_sub(started);
         let state = Arc::unwrap_or_clone(shared);
-        Ok(RunReport {
+        let mut report = RunReport {
             stream: self.config.name.clone(),
             identity: self.config.run.clone(),
             input: reader.path().display().to_string(),
@@ -167,7 +176,12 @@ impl CaptureRun<'_> {
             clock: None,
             state: RunState { elapsed, ..state },
         }
-        .with_outcomes(outcomes, samples))
+        .with_outcomes(outcomes, samples);
+        if report.ending == Ending::Complete {
+            let no_event = no_event(&report.state);
+            report.state.faults.extend(no_event);
+        }
+        Ok(report)
     }
 }
 
@@ -192,23 +206,31 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
             return;
         }
         self.shown = now;
-        self.forming.outputs().show(&Arc::new(self.state(Vec::new())));
+        let state = Arc::new(self.state(Vec::new()));
+        self.forming.outputs().show(&state);
     }
 
     /// Everything that is known now, with the counters of these stages.
-    fn state(&self, stages: Vec<(&'static str, CounterSnapshot)>) -> RunState {
+    fn state(&mut self, stages: Vec<(&'static str, CounterSnapshot)>) -> RunState {
         let ledger = self.forming.ledger();
         let losses = LossBreakdown::in_the_input(ledger.packets().lost);
-        let alarms = stages.iter().filter_map(|(_, counters)| nothing_taken(counters)).collect();
+        let nothing: Vec<InputFault> = stages
+            .iter()
+            .filter_map(|(_, counters)| nothing_taken(counters))
+            .map(InputFault::no_use)
+            .collect();
         let around = Surroundings {
-            alarms,
+            alarms: Vec::new(),
+            feed: self.forming.feed(self.clock.elapsed(), &ledger),
             elapsed: self.clock.elapsed().saturating_sub(self.started),
             stages,
             hints: loss_hints(&ledger, &losses, &self.config.pulses),
             losses,
             samples: self.samples.map(SampleWriting::state),
         };
-        compose(&self.forming, ledger, around)
+        let mut state = compose(&self.forming, ledger, around);
+        state.faults.extend(nothing);
+        state
     }
 
     fn is_over(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::monitor_tap::MonitorTap;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
+use evforge_core::feed::{Feed, FeedWatch};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_core::pulsed::{Calendar, PulseCounters, PulseStage, PulseStageSettings};
@@ -14,6 +15,7 @@ use evforge_net::record::{RecordInlet, Recorder, Recording};
 use evforge_outputs::{OutputOutcome, OutputSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A detector with the batch that it fills, the stage that gives events their pulses, and the outputs.
 pub(crate) struct Forming<'a> {
@@ -32,10 +34,16 @@ pub(crate) struct Forming<'a> {
     latency: Option<LatencyMeter>,
     /// Whether the input belongs to the configuration.
     misfit: Misfit,
+    /// Whether data come in.
+    feed: FeedWatch,
 }
 
 impl<'a> Forming<'a> {
     /// Nothing has been formed yet.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another part of a run, and there is one caller for each kind of run"
+    )]
     pub(crate) fn new(
         detector: Box<dyn Detector>,
         outputs: OutputSet,
@@ -44,6 +52,7 @@ impl<'a> Forming<'a> {
         tap: MonitorTap,
         stop: &'a AtomicBool,
         misfit: Misfit,
+        feed: FeedWatch,
     ) -> Self {
         Self {
             detector,
@@ -56,6 +65,7 @@ impl<'a> Forming<'a> {
             tee: None,
             latency: None,
             misfit,
+            feed,
         }
     }
 
@@ -170,8 +180,14 @@ impl<'a> Forming<'a> {
     }
 
     /// Why nothing comes of the input, if it does not belong to the configuration.
-    pub(crate) fn misfit_alarm(&self, ledger: &DetectorLedger) -> Option<String> {
-        self.misfit.alarm(ledger)
+    pub(crate) fn misfit(&self, ledger: &DetectorLedger) -> Option<String> {
+        self.misfit.fault(ledger)
+    }
+
+    /// What comes in at the time `now`, on the clock of the run.
+    pub(crate) fn feed(&mut self, now: Duration, ledger: &DetectorLedger) -> Feed {
+        let refused = self.misfit.refused_lately(now, ledger);
+        self.feed.observe(now, ledger.handed_over(), self.handed_on(), refused)
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

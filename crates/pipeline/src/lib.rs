@@ -5,6 +5,8 @@
 //! | forming the events of a capture file | [`capture_run`] |
 //! | forming the events of packets as they come in | [`live_run`] |
 //! | what a run reports at its end | [`report`] |
+//! | what a run was worth | [`verdict`] |
+//! | what of a capture did not become packets | [`skipped_frames`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
 //! | what a configuration asks of the host | [`host_needs`] |
@@ -38,7 +40,8 @@ pub mod record_run;
 pub mod report;
 mod run_state;
 pub mod samples;
-mod skipped_frames;
+pub mod skipped_frames;
 mod time_source;
+pub mod verdict;
 
 pub use run_state::ledger_at_start;

@@ -16,8 +16,10 @@ use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use crate::verdict::nothing_received;
 use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::feed::FeedWatch;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::output::Output;
 use evforge_core::packet::PacketSlab;
@@ -137,7 +139,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
     }
 
-    fn show_in_time(&mut self, forming: &Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
+    fn show_in_time(&mut self, forming: &mut Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
         let now = self.clock.elapsed();
         if now.saturating_sub(self.shown) < STATUS_INTERVAL {
             return;
@@ -149,10 +151,11 @@ impl<O: LiveObserver> Watch<'_, O> {
     }
 
     /// Everything that is known now.
-    fn state(&self, forming: &Forming<'_>, receiving: &ReceiveState, host: HostCounters) -> RunState {
+    fn state(&self, forming: &mut Forming<'_>, receiving: &ReceiveState, host: HostCounters) -> RunState {
         let ledger = forming.ledger();
         let losses = self.losses(&ledger, receiving, host);
         let around = Surroundings {
+            feed: forming.feed(self.clock.elapsed(), &ledger),
             elapsed: self.clock.elapsed().saturating_sub(self.started),
             stages: stages(receiving, &host),
             hints: hints(&ledger, &losses, &self.pulses, receiving),
@@ -209,6 +212,7 @@ impl LiveRun<'_> {
             self.monitor,
             self.stop,
             Misfit::new(&config.name, Expected::by(config)),
+            FeedWatch::new(config.receive.stalled_after.to_std(), self.clock.elapsed()),
         );
         if let Some((writer, queue)) = self.record {
             let (recorder, mut inlets) = Recorder::start(writer, &[config.receive.address.ip()], queue)?;
@@ -258,8 +262,14 @@ impl LiveRun<'_> {
         };
         forming.close();
         let host = watch.host.now();
-        let mut state = watch.state(&forming, &state, host);
+        let mut state = watch.state(&mut forming, &state, host);
         state.calendar = Some(forming.calendar());
+        let ending = failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string()));
+        state.feed = ending.feed(&state.feed);
+        if ending == Ending::Stopped {
+            let nothing = nothing_received(&state, &listed(&addresses));
+            state.faults.extend(nothing);
+        }
         let recording = forming.end_recording();
         let latency = forming.latency();
         let shared = Arc::new(state);
@@ -271,7 +281,7 @@ impl LiveRun<'_> {
             stream: config.name.clone(),
             identity: config.run.clone(),
             input: format!("UDP {} by {description}", listed(&addresses)),
-            ending: failure.map_or(Ending::Stopped, |error| Ending::InputFailed(error.to_string())),
+            ending,
             recording,
             latency,
             output_latencies: Vec::new(),

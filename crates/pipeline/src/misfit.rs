@@ -9,15 +9,19 @@
 //! | of this format | no packet could be used | names the reasons |
 //! | of this format | at least half of them impossible, or of channels that are not configured, and none placed | names the front ends that sent |
 //! | of this format | none, or discarded as configured (thresholds, masks) | none: heartbeats and calibrations are no fault |
+//!
+//! The same question is asked of the whole input and of what came lately: of a feed that was good, and is not any more.
+//! What a plugin reads nobody else knows; of its packets it is only said that it has used none.
 
 use crate::expected::Expected;
-use evforge_core::counter::{Law, Role};
+use evforge_core::counter::{CounterSnapshot, Law, Role};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::packet::PacketSlab;
 use evforge_core::quantity::grouped;
 use evforge_core::run_state::{Discard, LedgerTotals, discards};
 use evforge_inspect::stream::Stream;
 use evforge_inspect::survey::{Findings, Survey};
+use std::time::Duration;
 
 /// Packets that are kept, those of the first slab among them, and bytes of the largest.
 const PACKETS: usize = 32;
@@ -27,6 +31,8 @@ const LARGEST: usize = 9216;
 const NAMED: usize = 3;
 /// Of garbage that has no signature (CAEN records) a part is placed by chance: one readout in so many is more than that.
 const BY_CHANCE: u64 = 10;
+/// How long nothing of a feed may be used that was good before: single packets that are discarded are no change of the feed.
+const TURNED_AFTER: Duration = Duration::from_secs(3);
 /// Readouts that are discarded for a reason that begins so are not of this wiring, or no readouts at all.
 const NOT_OURS: [&str; 5] = ["unmapped_", "impossible_", "wrong_", "unknown_", "no_such_"];
 
@@ -36,13 +42,18 @@ pub(crate) struct Misfit {
     configuration: String,
     expected: Expected,
     sample: PacketSlab,
+    /// The counters when something was used last, and when that was.
+    used: Option<(CounterSnapshot, Duration)>,
+    /// Nothing has been used since then, and the sample is of packets since then.
+    has_turned: bool,
 }
 
 impl Misfit {
     /// For the configuration of this name.
     pub(crate) fn new(configuration: &str, expected: Expected) -> Self {
         let configuration = configuration.to_owned();
-        Self { configuration, expected, sample: PacketSlab::new(PACKETS, PACKETS * LARGEST) }
+        let sample = PacketSlab::new(PACKETS, PACKETS * LARGEST);
+        Self { configuration, expected, sample, used: None, has_turned: false }
     }
 
     /// Keeps packets, as long as there are not enough: several of the first slab, and one of each further one.
@@ -61,35 +72,66 @@ impl Misfit {
         }
     }
 
-    /// What is wrong, in a sentence; none if nothing is.
-    pub(crate) fn alarm(&self, ledger: &DetectorLedger) -> Option<String> {
-        if self.expected == Expected::Anything || self.sample.is_empty() {
+    /// What is wrong with the whole input, in a sentence; none if nothing is.
+    pub(crate) fn fault(&self, ledger: &DetectorLedger) -> Option<String> {
+        self.judge(ledger)
+    }
+
+    /// Why nothing of what came lately is used, in a sentence; none if it is, or if nothing came. To be asked about once a
+    /// second.
+    pub(crate) fn refused_lately(&mut self, now: Duration, ledger: &DetectorLedger) -> Option<String> {
+        let lately = match &self.used {
+            Some((before, _)) => ledger.counters.since(before),
+            None => ledger.counters.clone(),
+        };
+        let lately = DetectorLedger { counters: lately, ..DetectorLedger::default() };
+        if lately.handed_over() == 0 {
             return None;
         }
+        let verdict = self.judge(&lately);
+        if verdict.is_none() {
+            self.used = Some((ledger.counters.clone(), now));
+            self.has_turned = false;
+            return None;
+        }
+        let Some((_, used_at)) = self.used else { return verdict };
+        if now.saturating_sub(used_at) < TURNED_AFTER {
+            return None;
+        }
+        if !std::mem::replace(&mut self.has_turned, true) {
+            // What was kept is from the time when all was well.
+            self.sample.clear();
+        }
+        verdict
+    }
+
+    /// What is wrong with what these counters have counted.
+    fn judge(&self, ledger: &DetectorLedger) -> Option<String> {
         let totals = LedgerTotals::of(ledger);
-        let sum = |wanted: Role| {
-            let counters = ledger.counters.iter().filter(|(info, _)| info.role == wanted);
-            counters.map(|(_, count)| count).sum::<u64>()
-        };
-        // Values of integrating monitors are in their place, too, though they are no hits.
-        let placed = totals.hits + sum(Role::Leaves(Law::Readouts));
+        let sum = |wanted: Role| ledger.counters.sum(|role| role == wanted).unwrap_or(0);
         let is_unused = sum(Role::Discarded(Law::Packets)) >= totals.packets;
-        let is_fine =
-            placed.saturating_mul(BY_CHANCE) >= totals.readouts.max(1) && !(is_unused && placed == 0);
-        if totals.packets == 0 || is_fine {
+        // Values of integrating monitors are in their place, too, though they are no hits.
+        let placed = totals.hits.unwrap_or(0) + sum(Role::Leaves(Law::Readouts));
+        let readouts = totals.readouts.unwrap_or(0);
+        let is_fine = placed.saturating_mul(BY_CHANCE) >= readouts.max(1) && !(is_unused && placed == 0);
+        if totals.packets == 0 || is_fine || self.expected == Expected::Anything && !is_unused {
             return None;
         }
         let findings = self.findings();
-        if !findings.streams.iter().any(|stream| self.expected.reads(stream)) {
+        // No packet kept yet says nothing against the format.
+        let reads = |stream: &Stream| self.expected == Expected::Anything || self.expected.reads(stream);
+        if !findings.streams.is_empty() && !findings.streams.iter().any(reads) {
             return Some(self.another(&findings));
         }
         let of = |law: Law| {
-            discards(ledger).into_iter().filter(move |found| found.of == law.name() && found.count > 0)
+            discards(&ledger.counters)
+                .into_iter()
+                .filter(move |found| found.of == law.name() && found.count > 0)
         };
         if is_unused {
             let reasons = most(of(Law::Packets).collect());
             return Some(format!(
-                "none of the {} packets could be used: {reasons}. What came: {}",
+                "none of the {} packets could be used: {reasons}{}",
                 grouped(totals.packets),
                 self.came(&findings)
             ));
@@ -97,12 +139,12 @@ impl Misfit {
         let strange: Vec<Discard> = of(Law::Readouts)
             .filter(|found| NOT_OURS.iter().any(|start| found.reason.starts_with(start)))
             .collect();
-        let is_strange = 2 * strange.iter().map(|found| found.count).sum::<u64>() >= totals.readouts.max(1);
+        let is_strange = 2 * strange.iter().map(|found| found.count).sum::<u64>() >= readouts.max(1);
         (placed == 0 && is_strange).then(|| {
             format!(
-                "none of the {} readouts could be placed by the configuration {}: {}. What came: {}. Shipped for such packets: \
+                "none of the {} readouts could be placed by the configuration {}: {}{}. Shipped for such packets: \
                  {}. `evforge inspect FILE --config-skeleton NEW.toml` writes a configuration with these front ends",
-                grouped(totals.readouts),
+                grouped(readouts),
                 self.configuration,
                 most(strange),
                 self.came(&findings),
@@ -128,7 +170,7 @@ impl Misfit {
         )
     }
 
-    /// The streams with their front ends.
+    /// The streams with their front ends; nothing while no packet has been kept.
     fn came(&self, findings: &Findings) -> String {
         let named = |stream: &Stream| {
             let places = stream.content.places();
@@ -140,7 +182,8 @@ impl Misfit {
             };
             format!("{} ({}{places}{lost})", stream.title(), stream.route())
         };
-        findings.streams.iter().take(NAMED).map(named).collect::<Vec<_>>().join("; ")
+        let streams: Vec<String> = findings.streams.iter().take(NAMED).map(named).collect();
+        if streams.is_empty() { String::new() } else { format!(". What came: {}", streams.join("; ")) }
     }
 
     fn findings(&self) -> Findings {

@@ -66,6 +66,11 @@ impl RecordReport {
             && self.ports.iter().all(|port| port.alarms.is_empty())
     }
 
+    /// True if there was anything to record.
+    pub fn has_packets(&self) -> bool {
+        self.ports.iter().any(|port| port.receiver.packets > 0)
+    }
+
     /// Packets received less those written, dropped and not written, and packets that the ports have received less
     /// those that the recorder was handed: 0, or packets were lost without being counted.
     pub fn unaccounted(&self) -> i128 {

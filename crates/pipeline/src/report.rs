@@ -9,11 +9,13 @@ use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::skipped_frames;
 use crate::time_source;
+use crate::verdict::Verdict;
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
-use evforge_core::ledger::{MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::feed::{Feed, FeedState};
+use evforge_core::ledger::{DetectorLedger, Loss, MaskedChannel, PacketLedger, SourceLedger};
 use evforge_core::run_identity::RunIdentity;
-use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards};
+use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, count_in_words, discards};
 use evforge_net::clock::ClockReport;
 use evforge_net::losses;
 use evforge_net::record::Recording;
@@ -30,6 +32,18 @@ pub enum Ending {
     Stopped,
     /// The input could not be read to its end.
     InputFailed(String),
+}
+
+impl Ending {
+    /// What comes in after this: nothing, and why.
+    pub(crate) fn feed(&self, before: &Feed) -> Feed {
+        let state = match self {
+            Self::Complete => FeedState::Ended("input used up".to_owned()),
+            Self::Stopped => FeedState::Ended("stopped on request".to_owned()),
+            Self::InputFailed(error) => FeedState::Failed(error.clone()),
+        };
+        Feed { state, ..before.clone() }
+    }
 }
 
 /// Everything that is known at the end of a run.
@@ -68,20 +82,14 @@ impl RunReport {
         self
     }
 
-    /// True if nothing went wrong: the input was whole or the run was stopped on purpose, the detector has formed
-    /// events to the end, and all outputs have everything.
+    /// True if everything was done, and the input was whole and of use.
     pub fn is_success(&self) -> bool {
-        self.is_input_whole()
-            && self.state.detector_failure.is_none()
-            && self.state.stopped_by.is_none()
-            && self.state.alarms.is_empty()
-            && self.state.outputs.iter().all(OutputState::is_whole)
-            && self.recording.as_ref().is_none_or(Recording::is_whole)
+        self.verdict() == Verdict::Good
     }
 
-    /// True if the input was whole, or the run was stopped on purpose.
-    pub fn is_input_whole(&self) -> bool {
-        !matches!(self.ending, Ending::InputFailed(_))
+    /// True if the packets came over a network.
+    pub(crate) fn is_live(&self) -> bool {
+        self.clock.is_some()
     }
 
     /// The report as JSON.
@@ -90,7 +98,8 @@ impl RunReport {
         let ledger = &state.ledger;
         let packets = ledger.packets();
         let totals = LedgerTotals::of(ledger);
-        let value = |name: &str| ledger.counters.value(name).unwrap_or(0);
+        // Null where the detector does not count such a thing.
+        let value = |name: &str| ledger.counters.value(name);
         let mut stream = json!({
             "name": self.stream,
             "sources": ledger.sources.iter().map(|s| source_json(s, state.losses.unlocated)).collect::<Vec<_>>(),
@@ -128,6 +137,8 @@ impl RunReport {
         let mut report = json!({
             "evforge": env!("CARGO_PKG_VERSION"),
             "schema": REPORT_SCHEMA,
+            "verdict": self.verdict().name(),
+            "state": state.feed.name(),
             "input": self.input,
             "ending": ending,
             "error": error,
@@ -140,7 +151,7 @@ impl RunReport {
             report["run"] = json!(self.identity);
         }
         report["streams"][0]["hints"] = json!(state.hints);
-        report["streams"][0]["alarms"] = json!(state.alarms);
+        report["streams"][0]["alarms"] = state.input_alarms().map(Value::from).collect();
         if let Some(reason) = &state.stopped_by {
             report["stopped_by"] = json!(reason);
         }
@@ -174,7 +185,7 @@ impl RunReport {
 
     /// What was discarded, by reason, of the laws that are `wanted`.
     fn discarded_json(&self, wanted: impl Fn(&str) -> bool) -> Value {
-        let discards = discards(&self.state.ledger).into_iter().filter(|discard| wanted(discard.of));
+        let discards = discards(&self.state.ledger.counters).into_iter().filter(|discard| wanted(discard.of));
         Value::Object(discards.map(|discard| (discard.reason.to_owned(), json!(discard.count))).collect())
     }
 
@@ -184,10 +195,11 @@ impl RunReport {
         let after = self.state.losses.after_the_last;
         if after > 0 {
             // A sequence cannot see what was lost after its last number; the socket's counter can.
-            json["lost"] = json!(packets.lost + after);
-            if let Some(sent) = packets.sent {
-                json["sent"] = json!(sent + after);
+            json["lost"] = json!(self.state.loss().exactly());
+            if let Loss::AtLeast(lost) = self.state.loss() {
+                json["lost_at_least"] = json!(lost);
             }
+            json["sent"] = json!(packets.sent.map(|sent| sent + after));
         }
         losses::add_to_json(&self.state.losses, &mut json);
         json
@@ -205,10 +217,10 @@ impl RunReport {
             let _ = writeln!(text, "{name:<13} {content}");
         };
         line("run", format!("{} from {}", self.stream, self.input));
-        match &self.ending {
-            Ending::Complete => line("ended", format!("input used up after {seconds:.3} s")),
-            Ending::Stopped => line("ended", format!("stopped on request after {seconds:.3} s")),
-            Ending::InputFailed(error) => line("ended", format!("INPUT FAILED: {error}")),
+        match &state.feed.state {
+            FeedState::Failed(error) => line("ended", format!("INPUT FAILED: {error}")),
+            FeedState::Ended(how) => line("ended", format!("{how} after {seconds:.3} s")),
+            _ => line("state", state.feed.sentence()),
         }
         if let Some(reason) = &state.stopped_by {
             line("ALARM", reason.clone());
@@ -217,7 +229,7 @@ impl RunReport {
             line("DETECTOR", format!("FAILED: {failure}"));
         }
         let packets = ledger.packets();
-        line("packets", packets_text(&packets));
+        line("packets", packets_text(&packets) + &unnumbered_text(ledger));
         // With a single location it can be said of each source.
         let place = match &state.losses.locations[..] {
             [loss] if state.losses.unlocated == 0 => format!("; location: {}", loss.location.name()),
@@ -232,8 +244,8 @@ impl RunReport {
         for loss in state.losses.lines() {
             line(&format!("  {}", loss.title), format!("{} {}", grouped(loss.packets), loss.location));
         }
-        for alarm in &state.alarms {
-            line("ALARM", alarm.clone());
+        for alarm in state.input_alarms() {
+            line("ALARM", alarm);
         }
         for hint in &state.hints {
             line("  hint", hint.clone());
@@ -243,13 +255,14 @@ impl RunReport {
             line("loss", format!("{lost}the true share lost is below {bound:.1e} (95 %)"));
         }
         let rate = |count: u64| format!("{} ({}/s)", grouped(count), scaled(count as f64 / seconds));
-        line("readouts", rate(totals.readouts));
-        line("hits", rate(totals.hits));
+        let rate_if_known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), rate);
+        line("readouts", rate_if_known(totals.readouts));
+        line("hits", rate_if_known(totals.hits));
         line("events", rate(totals.events));
         for (name, events) in &state.vetoes {
             line("  marked", format!("{} events: {name}", grouped(*events)));
         }
-        for discard in discards(ledger).iter().filter(|discard| discard.count > 0) {
+        for discard in discards(&ledger.counters).iter().filter(|discard| discard.count > 0) {
             let unit = if discard.unit == Unit::Packets { "packets" } else { discard.unit.name() };
             let reason = discard.reason.replace('_', " ");
             line("  discarded", format!("{} {unit}: {reason}", grouped(discard.count)));
@@ -396,9 +409,8 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
 }
 
 fn packets_text(packets: &PacketLedger) -> String {
-    let sent = packets.sent.map_or("sent not known".to_owned(), |sent| format!("sent {}", grouped(sent)));
-    let lost = packets.sent.map_or("not known".to_owned(), |_| grouped(packets.lost));
-    let mut text = format!("{sent}, received {}, lost {lost}", grouped(packets.received));
+    let (sent, lost) = (count_in_words(packets.sent), packets.loss());
+    let mut text = format!("sent {sent}, received {}, lost {lost}", grouped(packets.received));
     for (name, count) in [
         ("reordered", packets.reordered),
         ("duplicated", packets.duplicated),
@@ -410,6 +422,15 @@ fn packets_text(packets: &PacketLedger) -> String {
         }
     }
     text
+}
+
+/// Why the loss of all sources together is not known, if it is that of some.
+fn unnumbered_text(ledger: &DetectorLedger) -> String {
+    match (ledger.unnumbered_sources(), ledger.sources.len()) {
+        (0, _) => String::new(),
+        (unnumbered, all) if unnumbered == all => ": packets have no numbers".to_owned(),
+        (unnumbered, all) => format!(": {unnumbered} of {all} sources do not number their packets"),
+    }
 }
 
 fn source_text(source: &SourceLedger, place: &str) -> String {

@@ -3,10 +3,11 @@
 use crate::forming::{Forming, with_pulses};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::Detector;
+use evforge_core::feed::Feed;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::losses::LossBreakdown;
 use evforge_core::pulsed::PulseCounters;
-use evforge_core::run_state::{OutputState, RunState};
+use evforge_core::run_state::{InputFault, OutputState, RunState};
 use std::time::Duration;
 
 /// What a run knows besides its ledger.
@@ -14,13 +15,15 @@ use std::time::Duration;
 pub(crate) struct Surroundings {
     /// Time since the start.
     pub(crate) elapsed: Duration,
+    /// What comes in.
+    pub(crate) feed: Feed,
     /// Counters of capture or receiver, kernel and interfaces.
     pub(crate) stages: Vec<(&'static str, CounterSnapshot)>,
     /// Where packets were lost.
     pub(crate) losses: LossBreakdown,
     /// What the pattern of losses suggests.
     pub(crate) hints: Vec<String>,
-    /// What is wrong with receiving, or with the input.
+    /// What is wrong with receiving.
     pub(crate) alarms: Vec<String>,
     /// The file for averaged waveforms, which is no output of events.
     pub(crate) samples: Option<OutputState>,
@@ -28,17 +31,19 @@ pub(crate) struct Surroundings {
 
 /// The state of a run.
 pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
-    let Surroundings { elapsed, stages, losses, hints, mut alarms, samples } = around;
-    alarms.extend(forming.misfit_alarm(&ledger));
+    let Surroundings { elapsed, feed, stages, losses, hints, alarms, samples } = around;
+    let faults = forming.misfit(&ledger).map(InputFault::no_use).into_iter().collect();
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
     RunState {
         elapsed,
+        feed,
         ledger,
         stages,
         losses,
         hints,
         alarms,
+        faults,
         detector_failure: forming.failure(),
         stopped_by: forming.outputs().wants_stop().map(str::to_owned),
         record_alarm: forming.record_alarm(),

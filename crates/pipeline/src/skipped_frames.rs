@@ -1,4 +1,4 @@
-//! What of a capture did not become packets, or not whole ones: named in the report, and an alarm where data are lost.
+//! What of a capture did not become packets, or not whole ones: named in the report, and a fault of the input where data are lost.
 
 use crate::figures::grouped;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
@@ -63,7 +63,7 @@ pub(crate) fn lines(stages: &[(&'static str, CounterSnapshot)]) -> Vec<String> {
 }
 
 /// What of this lost data, with what helps against it.
-pub(crate) fn alarms(stages: &[(&'static str, CounterSnapshot)]) -> Vec<String> {
+pub fn alarms(stages: &[(&'static str, CounterSnapshot)]) -> Vec<String> {
     let Some(counters) = of_capture(stages) else { return Vec::new() };
     let all = grouped(counters.value("frames").unwrap_or(0));
     let alarm = |kind: &Kind| {

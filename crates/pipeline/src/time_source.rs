@@ -2,17 +2,23 @@
 
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::ledger::DetectorLedger;
-use evforge_detect::ess::TimeSourceCounters;
+use evforge_detect::ess::{FilingCounters, TimeSourceCounters};
 use serde_json::{Map, Value, json};
 
 /// What says that something is wrong: all counters of the time source but these.
 const HEALTHY: [&str; 3] = ["pulses", "packets_without_pulse", "readouts_before_pulse"];
 
+/// The pulses handed out; none where the readout reports no pulses. A counter of a plugin that has the same name is another one.
+fn pulses_filed(ledger: &DetectorLedger) -> Option<u64> {
+    let info = FilingCounters::infos().iter().find(|info| info.name == "pulses_filed")?;
+    ledger.counters.value_of(info)
+}
+
 /// What was found to be wrong, with how often; none where the readout reports no pulses.
 fn problems(ledger: &DetectorLedger) -> Option<Vec<(&'static CounterInfo, u64)>> {
-    ledger.counters.value("pulses_filed")?;
+    pulses_filed(ledger)?;
     let infos = TimeSourceCounters::infos().iter().filter(|info| !HEALTHY.contains(&info.name));
-    let counted = infos.map(|info| (info, ledger.counters.value(info.name).unwrap_or(0)));
+    let counted = infos.map(|info| (info, ledger.counters.value_of(info).unwrap_or(0)));
     Some(counted.filter(|(_, count)| *count > 0).collect())
 }
 
@@ -21,7 +27,7 @@ pub(crate) fn to_json(ledger: &DetectorLedger) -> Option<Value> {
     let problems = problems(ledger)?;
     let found: Map<String, Value> =
         problems.iter().map(|(info, count)| (info.name.to_owned(), json!(count))).collect();
-    let pulses = ledger.counters.value("pulses_filed");
+    let pulses = pulses_filed(ledger);
     let period = ledger.pulse_period_ns;
     Some(json!({ "pulses": pulses, "period_ns": period, "healthy": problems.is_empty(), "problems": found }))
 }
@@ -29,7 +35,7 @@ pub(crate) fn to_json(ledger: &DetectorLedger) -> Option<Value> {
 /// For people: a line for the pulses, and one for each problem. Each with its title.
 pub(crate) fn lines(ledger: &DetectorLedger) -> Vec<(&'static str, String)> {
     let Some(problems) = problems(ledger) else { return Vec::new() };
-    let pulses = ledger.counters.value("pulses_filed").unwrap_or(0);
+    let pulses = pulses_filed(ledger).unwrap_or(0);
     let state = if problems.is_empty() { "time source healthy" } else { "time source NOT healthy" };
     let period = ledger
         .pulse_period_ns

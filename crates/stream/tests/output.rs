@@ -105,7 +105,7 @@ fn names_that_are_taken_are_told_and_numbers_are_found() {
     drop(first);
     let refusal = NexusOutput::new(flat_options(&path), clock()).unwrap_err().to_string();
     assert!(
-        refusal.contains("exists already") && refusal.contains("--if-exists overwrite or number"),
+        refusal.contains("exists already") && refusal.contains("--overwrite or --if-exists number"),
         "{refusal}"
     );
     let mut wrong = flat_options(&folder.path().join("other.nxs"));

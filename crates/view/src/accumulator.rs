@@ -163,6 +163,10 @@ impl Accumulator {
         self.has_events.load(Relaxed).then(|| self.started + after)
     }
 
+    pub(crate) fn started(&self) -> Instant {
+        self.started
+    }
+
     pub(crate) fn input(&self) -> InputState {
         match self.input.load(Relaxed) {
             0 => InputState::Ended,

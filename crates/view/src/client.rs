@@ -77,6 +77,9 @@ pub(crate) async fn serve(
         Ok(()) => client.run(&mut updates, &mut shutdown).await,
         Err(farewell) => farewell,
     };
+    if farewell == Farewell::Shutdown {
+        client.say_how_it_ended().await;
+    }
     // The seat is free before the browser hears of it.
     drop(seat);
     client.part(farewell).await;
@@ -163,6 +166,19 @@ impl Client {
         }
         self.shared.clients.sent.fetch_add(1, Relaxed);
         Ok(())
+    }
+
+    /// The last state and the last picture: a page that stays open shows how the run has ended, with all of its events.
+    async fn say_how_it_ended(&mut self) {
+        let mut update = Update {
+            number: self.last_number + 1,
+            picture: self.last_picture.wrapping_add(1),
+            now: Some(Arc::new(self.shared.now())),
+            ..Update::default()
+        };
+        update.frame = self.shared.picture(update.picture).encode();
+        // A browser that does not read does not hear it, and nobody waits for it.
+        let _ = timeout(std::time::Duration::from_millis(500), self.show(update)).await;
     }
 
     async fn send(&mut self, message: Message) -> Result<(), Farewell> {

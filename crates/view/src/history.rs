@@ -14,20 +14,18 @@ pub struct RatePoint {
     pub time_ms: u64,
     /// Events per second.
     pub events_per_second: f64,
-    /// Packets that were lost in that second (less those that turned up late), from the ledger.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub packets_lost: u64,
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
+    /// Packets that came in that second, from the ledger; null before the first ledger.
+    pub packets_received: Option<u64>,
+    /// Packets that were lost in that second (less those that turned up late), from the ledger; null where nobody knows.
+    pub packets_lost: Option<u64>,
 }
 
 /// Totals from which a point is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) events: u64,
-    pub(crate) lost: u64,
+    pub(crate) received: Option<u64>,
+    pub(crate) lost: Option<u64>,
 }
 
 /// The points, with a running number for each.
@@ -56,10 +54,13 @@ impl History {
         if seconds < 0.999 {
             return false;
         }
+        let more =
+            |now: Option<u64>, before: Option<u64>| now.map(|now| now.saturating_sub(before.unwrap_or(0)));
         let point = RatePoint {
             time_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
             events_per_second: totals.events.saturating_sub(self.previous.events) as f64 / seconds,
-            packets_lost: totals.lost.saturating_sub(self.previous.lost),
+            packets_received: more(totals.received, self.previous.received),
+            packets_lost: more(totals.lost, self.previous.lost),
         };
         if self.points.len() == LENGTH {
             self.points.pop_front();
@@ -91,10 +92,11 @@ mod tests {
         let start = Instant::now();
         let mut history = History::new(start);
         assert!(!history.update(start + Duration::from_millis(500), Totals::default()));
-        let two_seconds = Totals { events: 4000, lost: 3 };
+        let two_seconds = Totals { events: 4000, received: Some(70), lost: Some(3) };
         assert!(history.update(start + Duration::from_secs(2), two_seconds));
         let point = history.since(0)[0];
-        assert_eq!((point.events_per_second, point.packets_lost), (2000.0, 3));
+        let packets = (point.packets_received, point.packets_lost);
+        assert_eq!((point.events_per_second, packets), (2000.0, (Some(70), Some(3))));
         for second in 3..1000 {
             history.update(start + Duration::from_secs(second), two_seconds);
         }

@@ -6,7 +6,7 @@ use crate::protocol::{
 };
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::CounterSnapshot;
-use evforge_core::ledger::{PacketLedger, SourceLedger};
+use evforge_core::ledger::{Loss, PacketLedger, SourceLedger};
 use evforge_core::run_state::{LedgerTotals, discards};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,39 +19,36 @@ pub(crate) fn join(states: &[(&str, &ObservedState)], now: Instant) -> Option<Le
     if states.is_empty() {
         return None;
     }
-    let mut state = LedgerState::default();
-    let mut packets: Option<PacketLedger> = None;
+    let mut state = LedgerState { readouts: Some(0), hits: Some(0), ..LedgerState::default() };
+    let mut packets = PacketLedger { sent: Some(0), ..PacketLedger::default() };
+    let mut after_the_last = 0;
+    // A sum of which a part is not known is not known.
+    let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| one + other);
     for (stream, observed) in states {
         let age = now.saturating_duration_since(observed.at).as_millis() as u64;
         state.age_ms = state.age_ms.max(age);
         let ledger = &observed.run.ledger;
-        if !ledger.sources.is_empty() {
-            packets
-                .get_or_insert(PacketLedger { sent: Some(0), ..Default::default() })
-                .add(&ledger.packets());
-        }
+        packets.add(&ledger.packets());
+        after_the_last += observed.run.losses.after_the_last;
+        state.unnumbered_sources += ledger.unnumbered_sources();
         state.sources.extend(ledger.sources.iter().map(|source| source_state(stream, source)));
         state.beam_monitors.extend(ledger.beam_monitors.iter().map(|data| monitor_state(stream, data)));
         let totals = LedgerTotals::of(ledger);
         state.handed_over += totals.packets;
-        state.readouts += totals.readouts;
-        state.hits += totals.hits;
+        state.readouts = sum(state.readouts, totals.readouts);
+        state.hits = sum(state.hits, totals.hits);
         state.events += totals.events;
         state.held += totals.held;
         add_discards(&mut state, &observed.run);
         add_losses(&mut state, &observed.run);
         state.unaccounted = state.unaccounted.saturating_add(ledger.unaccounted());
     }
-    state.packets = match packets {
-        Some(packets) => packet_state(&packets),
-        // Without sources all that is known is what was handed over.
-        None => PacketState { received: state.handed_over, ..PacketState::default() },
-    };
+    state.packets = packet_state(&packets, after_the_last);
     Some(state)
 }
 
 fn add_discards(state: &mut LedgerState, run: &evforge_core::run_state::RunState) {
-    for discard in discards(&run.ledger).into_iter().filter(|discard| discard.count > 0) {
+    for discard in discards(&run.ledger.counters).into_iter().filter(|discard| discard.count > 0) {
         match state.discarded.iter_mut().find(|known| (known.name, known.of) == (discard.reason, discard.of))
         {
             Some(known) => known.count += discard.count,
@@ -112,11 +109,17 @@ pub(crate) fn counters(snapshot: &CounterSnapshot) -> BTreeMap<&'static str, u64
     snapshot.iter().map(|(info, value)| (info.name, value)).collect()
 }
 
-fn packet_state(packets: &PacketLedger) -> PacketState {
+/// The packets, and those lost after the last number, which no sequence sees.
+fn packet_state(packets: &PacketLedger, after_the_last: u64) -> PacketState {
+    let loss = packets.loss().and(after_the_last);
     PacketState {
-        sent: packets.sent,
+        sent: packets.sent.map(|sent| sent + after_the_last),
         received: packets.received,
-        lost: packets.lost,
+        lost: loss.exactly(),
+        lost_at_least: match loss {
+            Loss::AtLeast(lost) => Some(lost),
+            Loss::Exactly(_) | Loss::Unknown => None,
+        },
         reordered: packets.reordered,
         duplicated: packets.duplicated,
         unconfirmed: packets.unconfirmed,
@@ -144,7 +147,7 @@ fn source_state(stream: &str, source: &SourceLedger) -> SourceState {
     let listed = source.gaps.iter().take(LISTED_GAPS);
     SourceState {
         name: name_in(stream, &source.name),
-        packets: packet_state(&source.packets),
+        packets: packet_state(&source.packets, 0),
         gaps: listed.map(|gap| (gap.first, gap.count)).collect(),
         gaps_not_listed: source.gaps.len().saturating_sub(LISTED_GAPS) as u64 + source.gaps_forgotten,
     }
@@ -167,12 +170,14 @@ mod tests {
             datagrams: Enters(Packets), Packets, "In.";
             used: Leaves(Packets), Packets, "Out.";
             too_short: Discarded(Packets), Packets, "Short.";
-            readouts: Enters(Readouts), Readouts, "In.";
-            hits: Joins(Readouts, Hits), Hits, "Between.";
+            words: Enters(Readouts), Readouts, "In.";
+            placed: Joins(Readouts, Hits), Hits, "Between.";
             noise: Discarded(Readouts), Readouts, "Noise.";
-            in_events: Leaves(Hits), Hits, "Out.";
+            clustered: Leaves(Hits), Hits, "Out.";
             waiting: Held(Hits), Hits, "Held.";
-            events: Information, Events, "Events.";
+            found: Enters(Events), Events, "In.";
+            too_faint: Discarded(Events), Events, "Faint.";
+            neutrons: Leaves(Events), Events, "Out.";
         }
     }
 
@@ -185,12 +190,14 @@ mod tests {
             datagrams: 5,
             used: 4,
             too_short: 1,
-            readouts: 9,
-            hits: 7,
+            words: 9,
+            placed: 7,
             noise: 2,
-            in_events: 4,
+            clustered: 4,
             waiting: 3,
-            events: 2,
+            found: 3,
+            too_faint: 1,
+            neutrons: 2,
         };
         let sources = match numbers {
             [] => Vec::new(),
@@ -213,11 +220,14 @@ mod tests {
         let state = join(&states, Instant::now()).unwrap();
         assert_eq!(alarms(&states), ["FAILED OUTPUT: : gone", "raise the buffer"]);
         assert_eq!((outputs(&states)[0].id.as_str(), outputs(&states)[0].events["offered"]), ("a: csv", 0));
-        assert_eq!((state.packets.sent, state.packets.received, state.packets.lost), (Some(8), 5, 3));
+        assert_eq!((state.packets.sent, state.packets.received, state.packets.lost), (Some(8), 5, Some(3)));
         assert_eq!((state.unlocated, state.handed_over), (1, 10));
-        assert_eq!((state.readouts, state.hits, state.held, state.events), (18, 14, 6, 4));
+        assert_eq!((state.readouts, state.hits, state.held, state.events), (Some(18), Some(14), 6, 4));
         let reasons: Vec<_> = state.discarded.iter().map(|r| (r.name, r.of, r.count)).collect();
-        assert_eq!(reasons, [("too_short", "packets", 2), ("noise", "readouts", 4)]);
+        assert_eq!(
+            reasons,
+            [("too_short", "packets", 2), ("noise", "readouts", 4), ("too_faint", "events", 2)]
+        );
         assert_eq!((state.sources[1].name.as_str(), state.sources[0].gaps[0]), ("b: FEC 1", (3, 2)));
         assert_eq!(state.unaccounted, 0);
     }
@@ -247,7 +257,18 @@ mod tests {
     fn without_sources_nothing_is_said_about_loss() {
         assert!(join(&[], Instant::now()).is_none());
         let state = join(&[("", &observed(&[]))], Instant::now()).unwrap();
-        assert_eq!((state.packets.sent, state.packets.received), (None, 5));
+        assert_eq!((state.packets.sent, state.packets.received, state.packets.lost), (None, 5, None));
         assert_eq!(state.packets.loss_upper_bound, None);
+    }
+
+    #[test]
+    fn a_loss_of_which_a_part_is_unknown_is_no_number() {
+        let (one, silent) = (observed(&[1, 2, 5]), observed(&[]));
+        let state = join(&[("a", &one), ("b", &silent)], Instant::now()).unwrap();
+        let packets = &state.packets;
+        assert_eq!(
+            (packets.sent, packets.lost, packets.lost_at_least, packets.received),
+            (None, None, Some(2), 8)
+        );
     }
 }

@@ -32,6 +32,7 @@ mod client;
 mod client_counts;
 mod connections;
 mod error;
+mod feed_view;
 pub mod frame;
 mod guard;
 mod history;

@@ -149,8 +149,10 @@ pub struct Status<'a> {
 pub struct Now {
     /// Milliseconds since the Unix epoch, by the server's clock.
     pub time_ms: u64,
-    /// "waiting" (nothing has come yet), "running", "ended" or "failed".
+    /// "waiting" (nothing has come yet), "running", "ended" or "failed". Until release 0.3; `feed` says more.
     pub input: &'static str,
+    /// What comes in.
+    pub feed: FeedState,
     /// Events counted in the picture and outside it.
     pub events: u64,
     /// Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.
@@ -173,6 +175,26 @@ pub struct Now {
     pub alarms: Vec<String>,
     /// Browsers watching now.
     pub clients: u64,
+}
+
+/// What comes in at this moment, in the words of page, status line and report.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FeedState {
+    /// "waiting" (no packet has come yet), "live", "stalled" (none for a while), "rejecting" (packets come, none is used) or
+    /// "ended".
+    pub state: &'static str,
+    /// True if it has ended because it failed.
+    pub failed: bool,
+    /// The state in a few words: "No data for 23 s".
+    pub text: String,
+    /// More about it: why packets are rejected, and what they look like.
+    pub reason: Option<String>,
+    /// Milliseconds since the newest packet; null before the first.
+    pub packet_ms: Option<u64>,
+    /// Milliseconds since the newest events; null before the first.
+    pub event_ms: Option<u64>,
+    /// After how many milliseconds without a packet the feed is stalled.
+    pub stalled_after_ms: u64,
 }
 
 /// The answer to `/api/state.json`.
@@ -200,6 +222,8 @@ pub struct StreamState {
     pub name: String,
     /// As [`Now::input`].
     pub input: &'static str,
+    /// What comes in of it.
+    pub feed: FeedState,
     /// Events counted.
     pub events: u64,
     /// All counters of detector and pulse assignment, by name.
@@ -241,14 +265,16 @@ pub struct LedgerState {
     pub handed_over: u64,
     /// Each source.
     pub sources: Vec<SourceState>,
+    /// Sources whose packets have no numbers: what they have lost is not in `packets.lost`.
+    pub unnumbered_sources: usize,
     /// Where packets were lost, as far as it is known.
     pub locations: Vec<LocatedLoss>,
     /// Lost packets whose location is not known.
     pub unlocated: u64,
-    /// Readouts in the packets used.
-    pub readouts: u64,
-    /// Hits made of readouts.
-    pub hits: u64,
+    /// Readouts in the packets used; null if a detector does not count them.
+    pub readouts: Option<u64>,
+    /// Hits made of readouts; null if a detector does not count them.
+    pub hits: Option<u64>,
     /// Events formed.
     pub events: u64,
     /// Hits held back at this moment.
@@ -280,13 +306,15 @@ pub struct BeamMonitorState {
 /// Packets of one source or all.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PacketState {
-    /// Packets sent; absent where the format has no sequence.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Packets sent; null where the format has no sequence.
     pub sent: Option<u64>,
     /// Packets received.
     pub received: u64,
-    /// Packets missing.
-    pub lost: u64,
+    /// Packets missing; null where nobody can know all of them.
+    pub lost: Option<u64>,
+    /// Packets missing at least; absent where `lost` says it, and where nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_at_least: Option<u64>,
     /// Packets that came after a later one.
     pub reordered: u64,
     /// Packets that came again.
@@ -318,7 +346,7 @@ pub struct SourceState {
 pub struct DiscardState {
     /// The counter's name.
     pub name: &'static str,
-    /// "packets", "readouts" or "hits".
+    /// "packets", "readouts", "hits" or "events".
     pub of: &'static str,
     /// How many.
     pub count: u64,

@@ -2,6 +2,7 @@
 
 use crate::accumulator::{Accumulator, InputState, ObservedState};
 use crate::client_counts::ClientCounters;
+use crate::feed_view;
 use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
@@ -92,6 +93,7 @@ impl Shared {
         Now {
             time_ms: unix_ms(),
             input: input_name(&streams),
+            feed: feed_view::of(&streams, now),
             events: streams.iter().map(|stream| stream.events()).sum(),
             outside_geometry: streams.iter().map(|stream| stream.outside_geometry()).sum(),
             before_first_pulse: streams.iter().map(|stream| stream.before_first_pulse()).sum(),
@@ -106,7 +108,12 @@ impl Shared {
 
     /// The totals from which the rate is made.
     pub(crate) fn totals(&self, now: &Now) -> Totals {
-        Totals { events: now.events, lost: now.ledger.as_ref().map_or(0, |ledger| ledger.packets.lost) }
+        let packets = now.ledger.as_ref().map(|ledger| &ledger.packets);
+        Totals {
+            events: now.events,
+            received: packets.map(|packets| packets.received),
+            lost: packets.and_then(|packets| packets.lost.or(packets.lost_at_least)),
+        }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -115,6 +122,7 @@ impl Shared {
         let stream_state = |stream: &Arc<Accumulator>| StreamState {
             name: stream.stream.clone(),
             input: input_name(std::slice::from_ref(stream)),
+            feed: feed_view::of(std::slice::from_ref(stream), now),
             events: stream.events(),
             counters: stream
                 .state()

@@ -8,6 +8,7 @@ mod words_picture;
 mod words_view;
 
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use clap::{Args, Subcommand};
 
 /// Arguments of `evforge drop`.
@@ -26,7 +27,7 @@ enum DropCommand {
 }
 
 /// Runs the command.
-pub(crate) fn drop_streams(arguments: &DropArguments) -> Result<bool, CommandError> {
+pub(crate) fn drop_streams(arguments: &DropArguments) -> Result<ExitStatus, CommandError> {
     match &arguments.command {
         DropCommand::Send(arguments) => send::send(arguments),
         DropCommand::Receive(arguments) => receive::receive(arguments),

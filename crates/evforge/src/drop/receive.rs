@@ -5,7 +5,9 @@ use super::text;
 use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -72,13 +74,15 @@ pub(super) struct ReceiveArguments {
     /// Write the histogram of the words of each stream as PNG: words.png stands for words-9100.png and so on
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// No progress and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
 }
 
 /// Runs the command.
-pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let pictures = arguments
         .picture
         .iter()
@@ -87,7 +91,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
         .input("--sent", &arguments.sent)
         .output("--report", &arguments.report)
         .output("--picture", &pictures.collect::<BTreeSet<_>>())
-        .check()?;
+        .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     check_writable("the picture", &arguments.picture)?;
     let ports: Vec<_> =
@@ -156,7 +160,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     } else if !report.passed() {
         eprint!("{}", text::received(&report));
     }
-    Ok(report.passed() && ending.is_good())
+    Ok(ExitStatus::of(report.passed() && ending.is_good()))
 }
 
 /// The name of a stream's picture.

@@ -3,7 +3,10 @@
 use super::addresses::stream_addresses;
 use super::text;
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::overwrite::OverwriteArguments;
+use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, Rate, TimeSpan};
@@ -85,13 +88,16 @@ pub(super) struct SendArguments {
     /// Write what was sent as JSON: drop receive --sent takes it
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// No report on the terminal
     #[arg(long, short)]
     quiet: bool,
 }
 
 /// Runs the command.
-pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
+pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
+    NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let settings = SendSettings {
         targets: arguments.targets()?,
@@ -107,7 +113,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
     if !arguments.quiet {
         ending.print(&text::sent(&report));
     }
-    Ok(report.streams.iter().all(|stream| stream.refused == 0) && ending.is_good())
+    Ok(ExitStatus::of(report.streams.iter().all(|stream| stream.refused == 0) && ending.is_good()))
 }
 
 impl SendArguments {

@@ -2,7 +2,9 @@
 
 use super::text;
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
+use crate::overwrite::OverwriteArguments;
 use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -50,15 +52,17 @@ pub(crate) struct ReceiveArguments {
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// No lines while it runs and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
 }
 
 /// Runs the command.
-pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError> {
+pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let files = NamedFiles::default().input("--sent", &arguments.sent);
-    files.output("--report", &arguments.report).check()?;
+    files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let receiver = open(arguments)?;
     receiver.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
@@ -88,13 +92,17 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<bool, CommandError
     report.mismatches.extend(unreadable);
     let mut ending = Ending::default();
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
-    let is_good = report.mismatches.is_empty() && report.received.account.counters().packets_counted > 0;
+    let came = report.received.account.counters().packets_counted > 0;
+    let is_good = report.mismatches.is_empty() && came;
     if !arguments.quiet {
         ending.print(&text::received(&report));
     } else if !is_good {
         eprint!("{}", text::received(&report));
     }
-    Ok(is_good && ending.is_good())
+    let of_use = if came { ExitStatus::Good } else { ExitStatus::NoUse };
+    // That senders report packets of which none came is a mismatch as well, and no other fault than that none came.
+    let is_right = report.mismatches.is_empty() || !came;
+    Ok(of_use.and(ExitStatus::of(is_right && ending.is_good())))
 }
 
 fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {

@@ -2,7 +2,10 @@
 
 use super::text;
 use crate::CommandError;
+use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::overwrite::OverwriteArguments;
+use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, Rate, TimeSpan};
@@ -69,6 +72,8 @@ pub(crate) struct SendArguments {
     /// Write what was sent as JSON: receive --sent takes it
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
     /// No report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -83,7 +88,8 @@ enum SegmentChoice {
 }
 
 /// Runs the command.
-pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
+pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
+    NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
     let traffic = Traffic::new(TrafficSettings {
@@ -115,5 +121,5 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<bool, CommandError> {
     if !arguments.quiet {
         ending.print(&text::sent(&report));
     }
-    Ok(report.refused == 0 && ending.is_good())
+    Ok(ExitStatus::of(report.refused == 0 && ending.is_good()))
 }

@@ -6,7 +6,7 @@ use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
-use evforge_outputs::{OutputContext, OutputPlan};
+use evforge_outputs::{IfExists, OutputContext, OutputPlan};
 use evforge_picture::{Caption, PictureError, PictureSet, Sheet};
 use serde::Deserialize;
 use std::error::Error;
@@ -27,6 +27,8 @@ evforge_core::counters! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImageSettings {
     file: PathBuf,
+    #[serde(default)]
+    if_exists: IfExists,
 }
 
 impl OutputPlan for ImageSettings {
@@ -36,6 +38,10 @@ impl OutputPlan for ImageSettings {
 
     fn files(&self) -> Vec<PathBuf> {
         vec![self.file.clone()]
+    }
+
+    fn has_rule_for_existing_files(&self) -> bool {
+        self.if_exists == IfExists::Overwrite
     }
 
     fn counters(&self) -> Vec<CounterInfo> {

@@ -10,6 +10,7 @@ pub(crate) use plan::OutputPlans;
 pub use registry::shipped_outputs;
 
 use crate::output::{Ending, write_file};
+use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::{Args, ValueEnum};
 use evforge_config::Config;
@@ -22,6 +23,7 @@ use evforge_pipeline::samples::SampleFile;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use toml::Value;
 
 /// What to do with an existing NeXus file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,7 +59,7 @@ pub(crate) struct OutputArguments {
     pub(crate) nexus: Option<PathBuf>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "overwrite")]
     pub(crate) if_exists: Option<IfExists>,
     /// Show the events live in the browser, at this address (127.0.0.1:8080) [configuration: outputs.view.address]
     #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
@@ -76,16 +78,23 @@ pub(crate) struct OutputArguments {
     /// configuration [configuration: outputs.samples.file]
     #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE")]
     pub(crate) samples: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: OverwriteArguments,
 }
 
 impl OutputArguments {
+    /// What is to be done with NeXus files that exist, if the options say it.
+    fn if_exists(&self) -> Option<IfExists> {
+        self.if_exists.or(self.overwrite.overwrite.then_some(IfExists::Overwrite))
+    }
+
     /// The short forms: option, name of the output, key, value.
     fn short_forms(&self) -> Vec<(&'static str, &'static str, &'static str, String)> {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let given = [
             ("--events", "csv", "file", file(&self.events)),
             ("--nexus", "nexus", "file", file(&self.nexus)),
-            ("--if-exists", "nexus", "if_exists", self.if_exists.map(|what| what.name().to_owned())),
+            ("--if-exists", "nexus", "if_exists", self.if_exists().map(|what| what.name().to_owned())),
             ("--view", "view", "address", self.view.map(|address| address.to_string())),
             ("--report", "report", "file", file(&self.report)),
             ("--image", "image", "file", file(&self.image)),
@@ -104,13 +113,21 @@ impl OutputArguments {
                 config.set_output(id, key, value);
             }
         }
+        // Further NeXus files, which no option names.
+        let is_nexus = |table: &Value| table.get("kind").and_then(Value::as_str) == Some("nexus");
+        let others = config.outputs.iter().filter(|(id, table)| *id != "nexus" && is_nexus(table));
+        let others: Vec<String> = others.map(|(id, _)| id.clone()).collect();
+        for id in others.iter().filter(|_| self.overwrite.overwrite) {
+            config.set_output(id, "if_exists", IfExists::Overwrite.name().to_owned());
+        }
     }
 
     /// Adds the files that the options name to those of a command.
     pub(crate) fn name(&self, mut files: NamedFiles) -> NamedFiles {
         for (option, _, key, value) in self.short_forms() {
             if key == "file" {
-                files = files.output(option, Some(&PathBuf::from(value)));
+                // Whether they exist is asked with the tables, which may have rules.
+                files = files.kept_output(option, Some(&PathBuf::from(value)));
             }
         }
         files

@@ -12,21 +12,38 @@ use evforge_core::run_state::OutputCounters;
 use evforge_core::settings::SettingsError;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
-use evforge_outputs::{OutputContext, PlannedOutput, Registry};
+use evforge_outputs::{IfExists, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Value;
 
-/// Outputs that are no outputs of events: a single file each, with the key `file`.
+/// Outputs that are no outputs of events: a single file each.
 const FILES: [&str; 3] = ["report", "monitor", "samples"];
 
 /// The outputs that configuration and options ask for.
 pub(crate) struct OutputPlans {
     events: Vec<(String, PlannedOutput)>,
-    /// Report, monitor data, averaged waveforms: label and path.
-    files: [Option<(String, PathBuf)>; FILES.len()],
+    /// Report, monitor data, averaged waveforms.
+    files: [Option<SingleFile>; FILES.len()],
+}
+
+/// An output that is no output of events.
+struct SingleFile {
+    label: String,
+    path: PathBuf,
+    if_exists: IfExists,
+}
+
+/// Its keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SingleFileSettings {
+    file: PathBuf,
+    #[serde(default)]
+    if_exists: IfExists,
 }
 
 impl OutputPlans {
@@ -43,8 +60,9 @@ impl OutputPlans {
         let mut files = [const { None }; FILES.len()];
         for (place, id) in files.iter_mut().zip(FILES) {
             if let Some(table) = tables.remove(id) {
-                let path = single_file(id, &table).map_err(|error| config.explain(&error))?;
-                *place = Some((arguments.label(id), path));
+                let settings = single_file(id, &table).map_err(|error| config.explain(&error))?;
+                let SingleFileSettings { file: path, if_exists } = settings;
+                *place = Some(SingleFile { label: arguments.label(id), path, if_exists });
             }
         }
         let planned = registry.read(&tables).map_err(|error| config.explain(&error))?;
@@ -62,10 +80,17 @@ impl OutputPlans {
     /// Adds the files of all outputs to those of a command.
     pub(crate) fn name(&self, mut files: NamedFiles) -> NamedFiles {
         for (label, plan) in &self.events {
-            files = files.output(label, &plan.plan.files());
+            let paths = plan.plan.files();
+            files = match plan.plan.has_rule_for_existing_files() {
+                true => files.kept_output(label, &paths),
+                false => files.output(label, &paths),
+            };
         }
-        for (label, path) in self.files.iter().flatten() {
-            files = files.output(label, Some(path));
+        for SingleFile { label, path, if_exists } in self.files.iter().flatten() {
+            files = match if_exists {
+                IfExists::Overwrite => files.kept_output(label, Some(path)),
+                IfExists::Refuse => files.output(label, Some(path)),
+            };
         }
         files
     }
@@ -122,15 +147,15 @@ impl OutputPlans {
     pub(crate) fn open(self, config: &Config) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
         let [report, monitor_file, samples] = self.files;
-        check_writable("the report", report.iter().map(|(_, path)| path))?;
-        check_writable("the monitor data", monitor_file.iter().map(|(_, path)| path))?;
-        let samples = samples.map(|(_, path)| {
+        check_writable("the report", report.iter().map(|file| &file.path))?;
+        check_writable("the monitor data", monitor_file.iter().map(|file| &file.path))?;
+        let samples = samples.map(|SingleFile { path, .. }| {
             tell_lines("averaged waveforms", &path);
             SampleFile::create(&path)
         });
         let monitor = MonitorTap::default();
         monitor.switch(monitor_file.is_some());
-        let monitor_file = monitor_file.map(|(_, path)| path);
+        let monitor_file = monitor_file.map(|file| file.path);
         let control = TapControl { tap: monitor.clone(), file: monitor_file.clone() };
         context.monitor = Some(Arc::new(control));
         let mut events = Vec::new();
@@ -152,28 +177,35 @@ impl OutputPlans {
             samples: samples.transpose()?,
             monitor,
             clock: context.clock,
-            report: report.map(|(_, path)| path),
+            report: report.map(|file| file.path),
             monitor_file,
             page,
         })
     }
 }
 
-/// The file of a table that has no other key.
-fn single_file(id: &str, table: &Value) -> Result<PathBuf, SettingsError> {
+/// The keys of a table of a single file.
+fn single_file(id: &str, table: &Value) -> Result<SingleFileSettings, SettingsError> {
     let key = format!("outputs.{id}");
     let Value::Table(table) = table else {
         return SettingsError::refuse(key, format!("expected a table, as in `[outputs.{id}]`"));
     };
-    if let Some(other) = table.keys().find(|name| *name != "file") {
+    if let Some(other) = table.keys().find(|name| !["file", "if_exists"].contains(&name.as_str())) {
         return SettingsError::refuse(
             format!("{key}.{other}"),
-            format!("unknown key `{other}`, expected `file`"),
+            format!("unknown key `{other}`, expected `file` or `if_exists`"),
         );
     }
     match table.get("file") {
-        Some(Value::String(file)) => Ok(PathBuf::from(file)),
-        Some(_) => SettingsError::refuse(format!("{key}.file"), "must be a text: the name of the file"),
-        None => SettingsError::refuse(key, "the key `file` is missing: the name of the file"),
+        Some(Value::String(_)) => {}
+        Some(_) => {
+            return SettingsError::refuse(format!("{key}.file"), "must be a text: the name of the file");
+        }
+        None => return SettingsError::refuse(key, "the key `file` is missing: the name of the file"),
     }
+    let wrong = |error: toml::de::Error| SettingsError {
+        key: format!("{key}.if_exists"),
+        problem: error.message().to_owned(),
+    };
+    Value::Table(table.clone()).try_into().map_err(wrong)
 }

@@ -251,5 +251,5 @@ fn pass(config: &Config, slabs: &[PacketSlab], expected: Option<&[Event]>) -> Re
     if ledger.unaccounted() != 0 {
         return Err(format!("{} packets, readouts or hits are unaccounted for", ledger.unaccounted()));
     }
-    Ok(Pass { elapsed, readouts: ledger.counters.value("readouts").unwrap_or(0), events })
+    Ok(Pass { elapsed, readouts: ledger.readouts().unwrap_or(0), events })
 }

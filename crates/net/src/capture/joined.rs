@@ -190,9 +190,10 @@ impl PacketSource for JoinedFiles {
         self.files.get(self.current).map_or("capture", |file| file.source.stage())
     }
 
-    /// Those of the file that the last packet came from.
+    /// Those of all files together.
     fn counters(&self) -> CounterSnapshot {
-        self.files.get(self.current).map(|file| file.source.counters()).unwrap_or_default()
+        let all = self.files.iter().map(|file| file.source.counters());
+        all.fold(CounterSnapshot::default(), |sum, counters| sum.merge(&counters))
     }
 
     fn is_stopped(&self) -> bool {

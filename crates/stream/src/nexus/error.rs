@@ -112,7 +112,7 @@ pub enum NexusError {
         path: PathBuf,
     },
     /// There is a file at the path of an output already.
-    #[error("the file {0} exists already: choose another name, or give --if-exists overwrite or number")]
+    #[error("the file {0} exists already: choose another name, or give --overwrite or --if-exists number")]
     NameTaken(PathBuf),
     /// The writer has failed before and takes no more events.
     #[error("{path} takes no more events since writing failed; {safe} events are safe in it")]
@@ -223,8 +223,8 @@ fn exists_advice(path: &Path, unfinished: bool) -> String {
         )
     } else {
         format!(
-            " and is not overwritten: choose another name, or say `overwrite` or `number` (which writes {} and so on) for \
-             files that exist",
+            " and is not overwritten: choose another name, give --overwrite, or say `number` (which writes {} and so on) for \
+             files that exist (--if-exists, if_exists)",
             numbered(path, 1).display()
         )
     }

@@ -122,6 +122,11 @@ impl OutputPlan for NexusSettings {
         vec![self.file.clone()]
     }
 
+    // Whether the file is there is asked when it is opened: it may be another run's, or have been left by a kill.
+    fn has_rule_for_existing_files(&self) -> bool {
+        true
+    }
+
     fn counters(&self) -> Vec<CounterInfo> {
         NexusCounters::infos().to_vec()
     }
