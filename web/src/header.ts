@@ -1,87 +1,57 @@
-/** The line at the top: who, whether the data are live, how old they are; and what needs attention. */
+/** The line at the top: who, whether data come in, how old they are; and what needs attention. */
 
+import { Banner } from "./banner";
 import type { Connection } from "./connection";
+import { feedOf, type ShownFeed } from "./feed";
 import type { Model } from "./model";
 import { clock, duration } from "./numbers";
-import type { Status } from "./protocol";
 
-/** Without an update for this long, in milliseconds, the page shows that its data are old. */
-const stale = 3000;
-/** No event for so long, in milliseconds, while the input runs, and the page stresses it. */
-const quiet = 5000;
 /** How long a restart of the server is shown, in milliseconds. */
 const toldFor = 20_000;
 
-interface State {
-  text: string;
-  tone: "good" | "wait" | "bad" | "";
-}
-
-const inputs: Record<Status["input"], State> = {
-  waiting: { text: "Connected, waiting for data", tone: "wait" },
-  running: { text: "Live", tone: "good" },
-  ended: { text: "Input ended", tone: "" },
-  failed: { text: "Input failed", tone: "bad" },
-};
-
 export class Header {
+  private readonly banner = new Banner();
   private notices = "";
 
   constructor(private readonly model: Model, private readonly connection: Connection) {}
 
   update(): void {
-    const { hello, status } = this.model;
+    const { hello } = this.model;
+    const feed = this.feed();
     if (hello) {
       set("title", hello.title);
-      document.title = `${hello.title} · evforge`;
+      const title = feed.tone === "bad" ? `${feed.name}: ${hello.title}` : hello.title;
+      if (document.title !== `${title} · evforge`) document.title = `${title} · evforge`;
     }
-    const state = this.state();
-    set("connection", state.text);
-    const pill = document.getElementById("connection")!;
-    pill.dataset.tone = state.tone;
+    set("connection", feed.text);
+    document.getElementById("connection")!.dataset.tone = feed.tone;
     const age = document.getElementById("age")!;
-    age.textContent = status ? this.ages(status) : "";
-    age.classList.toggle("old", this.isOld());
-    // What is no longer true must not look as if it were.
-    document.body.classList.toggle("stale", this.sinceUpdate() > stale);
+    set("age", this.ages(feed));
+    age.classList.toggle("old", feed.old);
+    this.banner.show(feed, this.model.pictureAt === null ? null : clock(this.model.pictureAt));
     const cleared = this.model.clearedAt();
     set("since", cleared !== null ? `counts since ${clock(cleared)}` : hello ? `since ${clock(hello.started_ms)}` : "");
     document.getElementById("show-all")!.hidden = cleared === null;
-    this.showNotices();
+    this.showNotices(feed);
   }
 
-  private state(): State {
-    const { phase } = this.connection;
-    if (phase === "connecting") return { text: "Connecting", tone: "wait" };
-    if (phase === "reconnecting") {
-      const wait = Math.max(0, this.connection.retryAt - performance.now());
-      const next = wait > 900 ? `, next attempt in ${Math.round(wait / 1000)}\u202fs` : "";
-      return { text: `No connection, reconnecting${next}`, tone: "bad" };
-    }
-    if (this.sinceUpdate() > stale) return { text: "Connected, but the server is silent", tone: "bad" };
-    return this.model.status ? inputs[this.model.status.input] : { text: "Connected", tone: "wait" };
+  /** What comes in, as the page says it. */
+  feed(): ShownFeed {
+    return feedOf(this.model, this.connection);
   }
 
-  private sinceUpdate(): number {
-    return this.model.status ? performance.now() - this.model.statusAt : 0;
-  }
-
-  private ages(status: Status): string {
-    const since = this.sinceUpdate();
-    if (since > stale) return `data are ${duration(since)} old`;
+  /** How old the data are: counted on while nothing comes. */
+  private ages(feed: ShownFeed): string {
+    const { status, statusAt } = this.model;
+    if (!status || feed.name === "ended") return "";
     if (status.last_event_ms === undefined) return "no event yet";
-    return `newest event ${duration(status.last_event_ms + since)} ago`;
+    return `newest event ${duration(status.last_event_ms + performance.now() - statusAt)} ago`;
   }
 
-  private isOld(): boolean {
-    const { status } = this.model;
-    if (!status) return false;
-    if (this.sinceUpdate() > stale) return true;
-    return status.input === "running" && (status.last_event_ms ?? 0) > quiet;
-  }
-
-  private showNotices(): void {
-    const notices = [...(this.model.status?.alarms ?? [])].map((text) => ({ text, tone: "bad" }));
+  private showNotices(feed: ShownFeed): void {
+    // Why packets are rejected lies over the picture already.
+    const alarms = (this.model.status?.alarms ?? []).filter((text) => text !== feed.reason);
+    const notices = alarms.map((text) => ({ text, tone: "bad" }));
     if (this.model.restarts > 0 && Date.now() - this.model.restartedAt < toldFor) {
       const at = clock(this.model.restartedAt);
       notices.push({ text: `The server was restarted; this page started over at ${at}.`, tone: "wait" });

@@ -1,16 +1,18 @@
 /** The ledger: what was sent, received and lost, where, and what happened to the rest. */
 
 import type { Model } from "./model";
-import { duration, grouped, scaled, share } from "./numbers";
+import { duration, grouped, known, share } from "./numbers";
 import { OutputTable } from "./output_table";
-import type { BeamMonitor, Ledger, Packets, Source } from "./protocol";
+import type { BeamMonitor, Ledger, Packets } from "./protocol";
 import { group, note, row, text } from "./rows";
+import { SourceList } from "./source_list";
 
 export class LedgerPanel {
   /** What goes above the outputs, and below: their table stays while the rows are regenerated. */
   private readonly above = document.getElementById("ledger-above")!;
   private readonly below = document.getElementById("ledger-below")!;
   private readonly outputs = new OutputTable();
+  private readonly sources = new SourceList(document.getElementById("ledger")!);
   private readonly age = document.getElementById("ledger-age")!;
 
   constructor(private readonly model: Model) {}
@@ -34,10 +36,10 @@ export class LedgerPanel {
       yieldRows(above, ledger);
       discardRows(below, ledger);
       beamMonitorRows(below, ledger.beam_monitors ?? []);
-      sourceRows(below, ledger.sources);
     } else {
       above.append(text("p", "empty", status ? "No counters have come yet." : ""));
     }
+    this.sources.update(ledger?.sources ?? []);
     this.viewRows(below);
     this.above.replaceChildren(above);
     this.below.replaceChildren(below);
@@ -60,17 +62,19 @@ export class LedgerPanel {
 function packetRows(rows: DocumentFragment, ledger: Ledger): void {
   const { packets } = ledger;
   const table = group(rows, "Packets");
-  row(table, "sent", packets.sent === undefined ? "not known" : grouped(packets.sent));
+  const lost = packets.lost ?? packets.lost_at_least ?? 0;
+  const atLeast = packets.lost_at_least === undefined ? "–" : `at least ${grouped(packets.lost_at_least)}`;
+  row(table, "sent", known(packets.sent));
   row(table, "received", grouped(packets.received));
-  row(table, "lost", packets.sent === undefined ? "not known" : grouped(packets.lost), packets.lost > 0 ? "bad" : "");
-  if (packets.lost > 0) {
+  row(table, "lost", packets.lost === null ? atLeast : grouped(packets.lost), lost > 0 ? "bad" : "");
+  if (lost > 0) {
     for (const loss of ledger.locations) {
       const name = `at: ${loss.location}${loss.inferred ? " (inferred)" : ""}`;
       row(table, name, grouped(loss.packets), "minor");
     }
     if (ledger.unlocated > 0) row(table, "at: unlocated", grouped(ledger.unlocated), "minor");
   }
-  note(table, bound(packets));
+  note(table, bound(packets, ledger));
   row(table, "reordered", grouped(packets.reordered), "minor");
   row(table, "duplicated", grouped(packets.duplicated), "minor");
   if (packets.unconfirmed > 0) row(table, "with an unconfirmed number", grouped(packets.unconfirmed), "minor");
@@ -81,16 +85,18 @@ function packetRows(rows: DocumentFragment, ledger: Ledger): void {
 }
 
 /** The upper bound of the true share lost, in words. */
-function bound(packets: Packets): string {
-  if (packets.sent === undefined) return "packets have no numbers: loss cannot be seen";
+function bound(packets: Packets, ledger: Ledger): string {
+  const [unnumbered, all] = [ledger.unnumbered_sources, ledger.sources.length];
+  if (unnumbered > 0 && unnumbered < all) return `${unnumbered} of ${all} sources have no packet numbers: their loss cannot be seen`;
+  if (packets.sent === null) return "packets have no numbers: loss cannot be seen";
   if (packets.loss_upper_bound === undefined) return "no packets yet";
   return `true share lost below ${share(packets.loss_upper_bound)} (95\u202f%)`;
 }
 
 function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
   const table = group(rows, "From readouts to events");
-  row(table, "readouts", grouped(ledger.readouts));
-  row(table, "hits", grouped(ledger.hits));
+  row(table, "readouts", known(ledger.readouts));
+  row(table, "hits", known(ledger.hits));
   row(table, "events", grouped(ledger.events));
   row(table, "held", grouped(ledger.held), "minor");
   const unaccounted = ledger.unaccounted;
@@ -98,7 +104,7 @@ function yieldRows(rows: DocumentFragment, ledger: Ledger): void {
 }
 
 function discardRows(rows: DocumentFragment, ledger: Ledger): void {
-  for (const kind of ["packets", "readouts", "hits"]) {
+  for (const kind of ["packets", "readouts", "hits", "events"]) {
     const reasons = ledger.discarded.filter(({ of }) => of === kind).sort((a, b) => b.count - a.count);
     if (reasons.length === 0) continue;
     const discarded = group(rows, `Discarded ${kind}`);
@@ -118,28 +124,4 @@ function beamMonitorRows(rows: DocumentFragment, monitors: BeamMonitor[]): void 
     row(table, name, grouped(total)).title =
       `${what} in ${grouped(pulses)} pulses; ${grouped(outside)} outside the histogram`;
   }
-}
-
-function sourceRows(rows: DocumentFragment, sources: Source[]): void {
-  if (sources.length === 0) return;
-  const table = group(rows, sources.length === 1 ? "Source" : `${sources.length} sources`);
-  // Those with losses first: that is what one looks for.
-  const sorted = [...sources].sort((a, b) => b.packets.lost - a.packets.lost);
-  for (const source of sorted) {
-    const { lost } = source.packets;
-    row(table, source.name, fate(source.packets), lost > 0 ? "bad" : "").title = missing(source);
-  }
-}
-
-function fate({ sent, received, lost }: Packets): string {
-  if (sent === undefined) return scaled(received);
-  return `${scaled(received)}, ${lost > 0 ? `lost ${scaled(lost)}` : "none lost"}`;
-}
-
-function missing(source: Source): string {
-  if (source.packets.sent === undefined) return "its packets have no numbers: loss cannot be seen";
-  if (source.gaps.length === 0) return "no packet number is missing";
-  const gaps = source.gaps.map(([first, count]) => (count === 1 ? `${first}` : `${first} to ${first + count - 1}`));
-  const more = source.gaps_not_listed > 0 ? ` and ${source.gaps_not_listed} more gaps` : "";
-  return `missing packet numbers: ${gaps.join(", ")}${more}`;
 }

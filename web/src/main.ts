@@ -43,13 +43,18 @@ const connection = new Connection({
     }
     if (status.points.length > 0) rate.update();
     ledger.update();
+    header.update();
   },
-  onPhase: () => header.update(),
+  onPhase() {
+    header.update();
+    rate.tell();
+  },
 });
 const header = new Header(model, connection);
-installProbe(model, connection, image, monitor);
+installProbe(model, connection, header, image, monitor);
 setInterval(() => {
   header.update();
+  rate.tell();
   ledger.updateAge();
 }, 500);
 header.update();

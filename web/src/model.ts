@@ -25,6 +25,8 @@ export class Model {
   restarts = 0;
   restartedAt = 0;
   pictures = 0;
+  /** When the newest picture came, in Unix milliseconds; null before the first. */
+  pictureAt: number | null = null;
   private baseline: Baseline | null = null;
   private difference: Float64Array = new Float64Array(0);
   /** The images whose difference it is. */
@@ -37,6 +39,7 @@ export class Model {
       this.restarts += 1;
       this.restartedAt = Date.now();
       this.picture = null;
+      this.pictureAt = null;
       this.status = null;
       this.baseline = null;
     }
@@ -52,6 +55,7 @@ export class Model {
     if (picture) {
       this.picture = picture;
       this.pictures += 1;
+      this.pictureAt = Date.now();
     }
     if (status.points.length > 0) this.points = [...this.points, ...status.points].slice(-mostPoints);
   }

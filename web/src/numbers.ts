@@ -24,14 +24,20 @@ export function tick(value: number): string {
   return Number(value.toPrecision(6)).toString();
 }
 
+/** A count that may not be known: "–" is not 0. */
+export function known(value: number | null): string {
+  return value === null ? "–" : grouped(value);
+}
+
 /** A small share: "3.0e-6". */
 export function share(value: number): string {
   return value.toExponential(1).replace("e+0", "");
 }
 
-/** How long: "0.2 s", "12 s", "3 min", "2 h". */
-export function duration(milliseconds: number): string {
+/** How long: "0.2 s", "12 s", "3 min", "2 h"; or in whole seconds. */
+export function duration(milliseconds: number, whole = false): string {
   const seconds = Math.max(0, milliseconds) / 1000;
+  if (whole && seconds < 99.5) return `${Math.round(seconds)}\u202fs`;
   if (seconds < 9.95) return `${seconds.toFixed(1)}\u202fs`;
   if (seconds < 99.5) return `${Math.round(seconds)}\u202fs`;
   if (seconds < 5970) return `${Math.round(seconds / 60)}\u202fmin`;

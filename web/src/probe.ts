@@ -1,6 +1,8 @@
 /** `window.evforge`: what tests and people at the browser's console can ask the page. */
 
 import type { Connection, Phase } from "./connection";
+import type { ShownFeed } from "./feed";
+import type { Header } from "./header";
 import type { ImagePanel } from "./image_panel";
 import type { MonitorData } from "./monitor_data";
 import type { MonitorPanel } from "./monitor_panel";
@@ -9,6 +11,8 @@ import type { Box } from "./plot_area";
 import type { Hello, Status } from "./protocol";
 
 export interface Probe {
+  /** What comes in, as the page says it. */
+  feed(): ShownFeed;
   /** The picture that is drawn: its name, and its counts row by row from the bottom. */
   image(): { name: string; nx: number; ny: number; counts: number[] };
   /** How many pixels share a cell of it, in a row and in a column. */
@@ -44,8 +48,11 @@ declare global {
   }
 }
 
-export function installProbe(model: Model, connection: Connection, panel: ImagePanel, monitor: MonitorPanel): void {
+export function installProbe(
+  model: Model, connection: Connection, header: Header, panel: ImagePanel, monitor: MonitorPanel,
+): void {
   window.evforge = {
+    feed: () => header.feed(),
     image: () => {
       const image = panel.image();
       const name = model.hello?.pictures[panel.which()]?.name ?? "";

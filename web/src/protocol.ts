@@ -3,7 +3,10 @@
 export interface RatePoint {
   time_ms: number;
   events_per_second: number;
-  packets_lost?: number;
+  /** Packets that came in that second; null before the first ledger. */
+  packets_received: number | null;
+  /** Null where nobody knows. */
+  packets_lost: number | null;
 }
 
 export interface Hello {
@@ -53,9 +56,13 @@ export interface PicturePlan {
 }
 
 export interface Packets {
-  sent?: number;
+  /** Null where packets have no numbers. */
+  sent: number | null;
   received: number;
-  lost: number;
+  /** Null where nobody can know all of them. */
+  lost: number | null;
+  /** Absent where `lost` says it, and where nothing is known. */
+  lost_at_least?: number;
   reordered: number;
   duplicated: number;
   /** Packets whose number is far from all others, and which no next number has followed. */
@@ -77,10 +84,13 @@ export interface Ledger {
   packets: Packets;
   handed_over: number;
   sources: Source[];
+  /** Sources whose packets have no numbers: what they have lost is in no sum. */
+  unnumbered_sources: number;
   locations: { location: string; packets: number; inferred: boolean }[];
   unlocated: number;
-  readouts: number;
-  hits: number;
+  /** Null if a detector does not count them. */
+  readouts: number | null;
+  hits: number | null;
   events: number;
   held: number;
   discarded: { name: string; of: string; count: number; help: string }[];
@@ -130,6 +140,19 @@ export interface Output {
   may_drop: boolean;
 }
 
+/** What comes in, in the words of page, status line and report. */
+export interface Feed {
+  state: "waiting" | "live" | "stalled" | "rejecting" | "ended";
+  /** True if it has ended because it failed. */
+  failed: boolean;
+  text: string;
+  reason: string | null;
+  /** Milliseconds since the newest packet and events; null before the first. */
+  packet_ms: number | null;
+  event_ms: number | null;
+  stalled_after_ms: number;
+}
+
 export interface Status {
   type: "status";
   number: number;
@@ -139,7 +162,7 @@ export interface Status {
   skipped: number;
   points: RatePoint[];
   time_ms: number;
-  input: "waiting" | "running" | "ended" | "failed";
+  feed: Feed;
   events: number;
   outside_geometry: number;
   /** Events before the first pulse, or before the pulse that the readout gave them. */

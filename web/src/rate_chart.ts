@@ -1,21 +1,28 @@
-/** Events per second over the last ten minutes. Seconds in which packets were lost are marked in red. */
+/** Events, or packets, per second over the last ten minutes. Seconds in which packets were lost are marked in red. */
 
 import uPlot from "uplot";
 import { themeColour } from "./canvas";
 import { axis, makeChart, stroke } from "./chart";
 import type { Model } from "./model";
 import { clock, scaled } from "./numbers";
+import type { RatePoint } from "./protocol";
 
 /** Shortest span of time that is shown, in seconds. */
 const shortest = 60;
 
+type What = "events" | "packets";
+
 export class RateChart {
   private readonly chart: uPlot;
   private readonly value = document.getElementById("rate-value")!;
+  private readonly title = document.getElementById("rate-title")!;
+  private what: What = "events";
   private lost: number[] = [];
   private drawn: unknown = null;
 
   constructor(private readonly model: Model) {
+    const line = (colour: string, fill?: string) =>
+      ({ stroke: stroke(colour), width: 1.5, points: { show: false }, ...(fill ? { fill: stroke(fill) } : {}) });
     this.chart = makeChart(
       document.getElementById("rate")!,
       {
@@ -23,13 +30,16 @@ export class RateChart {
           x: { time: true, range: (_, low, high) => [Math.min(low, high - shortest), high] },
           y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] },
         },
-        axes: [axis(null, { values: timeLabels, space: 70, size: 26 }), axis("events / s", { size: 46 })],
-        series: [{}, { stroke: stroke("--line"), width: 1.5, fill: stroke("--line-fill"), points: { show: false } }],
+        axes: [axis(null, { values: timeLabels, space: 70, size: 26 }), axis("per second", { size: 46 })],
+        series: [{}, line("--line", "--line-fill"), line("--muted")],
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
         hooks: { draw: [(chart) => this.markLosses(chart)], setCursor: [() => this.tell()] },
       },
-      [[], []],
+      [[], [], []],
     );
+    for (const what of ["events", "packets"] as const) {
+      document.getElementById(`rate-${what}`)!.onclick = () => this.choose(what);
+    }
   }
 
   update(): void {
@@ -37,24 +47,41 @@ export class RateChart {
     if (points !== this.drawn) {
       this.drawn = points;
       this.lost = points.map((point) => point.packets_lost ?? 0);
-      this.chart.setData([points.map((p) => p.time_ms / 1000), points.map((p) => p.events_per_second)]);
+      // Of packets those received, and above them those sent, where that is known.
+      const values = points.map((p) => (this.what === "events" ? p.events_per_second : p.packets_received));
+      const sent = points.map((p) => (this.what === "events" ? null : sentIn(p)));
+      this.chart.setData([points.map((p) => p.time_ms / 1000), values, sent]);
     }
     this.tell();
   }
 
-  private tell(): void {
+  /** Says the rate now, or at the cursor. What does not come in has none. */
+  tell(): void {
     const { points } = this.model;
     // uPlot calls while it is being made.
     const index = this.chart?.cursor.idx;
     const chosen = index !== null && index !== undefined ? points[index] : undefined;
     const point = chosen ?? points.at(-1);
-    if (!point) {
-      this.value.textContent = "";
-      return;
-    }
-    const at = chosen ? ` at ${clock(chosen.time_ms)}` : "";
+    const text = !chosen && !isNow() ? `– ${this.what}/s` : point ? this.words(point, chosen !== undefined) : "";
+    if (this.value.textContent !== text) this.value.textContent = text;
+  }
+
+  private words(point: RatePoint, isChosen: boolean): string {
+    const rate = this.what === "events" ? point.events_per_second : point.packets_received;
+    const at = isChosen ? ` at ${clock(point.time_ms)}` : "";
     const lost = point.packets_lost ? `, ${scaled(point.packets_lost)} lost` : "";
-    this.value.textContent = `${scaled(Math.round(point.events_per_second))} events/s${at}${lost}`;
+    const unknown = this.what === "packets" && point.packets_lost === null ? ", lost –" : "";
+    return `${rate === null ? "–" : scaled(Math.round(rate))} ${this.what}/s${at}${lost}${unknown}`;
+  }
+
+  private choose(what: What): void {
+    this.what = what;
+    for (const other of ["events", "packets"]) {
+      document.getElementById(`rate-${other}`)!.setAttribute("aria-pressed", String(other === what));
+    }
+    this.title.textContent = what === "events" ? "Event rate" : "Packet rate";
+    this.drawn = null;
+    this.update();
   }
 
   private markLosses(chart: uPlot): void {
@@ -69,6 +96,16 @@ export class RateChart {
     });
     ctx.restore();
   }
+}
+
+/** True while the newest point is one of now: a page without a connection, and a run that is over, have no rate. */
+function isNow(): boolean {
+  return !["disconnected", "ended", "connecting"].includes(document.body.dataset.feed ?? "");
+}
+
+/** Packets sent in the second of a point; null where nobody knows. */
+function sentIn({ packets_received, packets_lost }: RatePoint): number | null {
+  return packets_received === null || packets_lost === null ? null : packets_received + packets_lost;
 }
 
 function timeLabels(_: uPlot, values: number[]): string[] {
