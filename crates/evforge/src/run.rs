@@ -18,7 +18,7 @@ use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::packet::PacketSlab;
 use evforge_core::placement::Placement;
-use evforge_core::run_state::{InputFault, InputFaultKind, LedgerTotals, RunState};
+use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
@@ -201,10 +201,6 @@ fn run_capture(
     })?;
     if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
         let others = streams_to_other_ports(input, port).map(InputFault::no_use);
-        if others.is_some() {
-            // What is wrong is not the file.
-            report.state.faults.retain(|fault| fault.kind != InputFaultKind::NoUse);
-        }
         report.state.faults.extend(others);
     }
     if let Some(display) = display {

@@ -67,7 +67,8 @@ fn with_the_settings_of_2018_the_counts_are_those_of_the_reference() {
             return skip(test, &format!("{} is not there", input.display()));
         }
         let config = config(&format!("reference-2018/{configuration}.toml"));
-        let mut arguments = vec!["run", "--config", &config, "--input", input.to_str().unwrap()];
+        let mut arguments =
+            vec!["run", "--overwrite", "--config", &config, "--input", input.to_str().unwrap()];
         arguments.extend(["--report", report.to_str().unwrap()]);
         let strategy = strategy.map(|name| format!("detector.strategy={name}"));
         if let Some(strategy) = &strategy {
@@ -204,10 +205,12 @@ fn a_simulated_capture_is_formed_to_its_truth_in_both_formats() {
             path.to_str().unwrap(),
             "--truth",
             &file("truth.csv"),
+            "--overwrite",
         ]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let output = evforge(&[
             "run",
+            "--overwrite",
             "--quiet",
             "--config",
             &config("gdgem-srs.toml"),

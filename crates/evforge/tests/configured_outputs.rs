@@ -36,10 +36,24 @@ fn several_of_a_kind_have_the_same_events_and_the_command_line_wins() {
     let (config, capture) = prepared(folder, tables);
     let arguments =
         ["run", "--quiet", "--config", config.to_str().unwrap(), "--input", capture.to_str().unwrap()];
-    for _ in 0..2 {
-        let output = run_in(folder, &[&arguments[..], &["--events", "by-option.csv"]].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
-    }
+    let arguments = [&arguments[..], &["--events", "by-option.csv"]].concat();
+    let output = run_in(folder, &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // A file that exists is refused before anything begins, with the two ways to replace it.
+    std::fs::write(folder.join("copy.csv"), "of somebody").unwrap();
+    let output = run_in(folder, &arguments);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("[outputs.copy] copy.csv exists"), "{said}");
+    assert!(
+        said.contains("--overwrite") && said.contains("outputs.copy.if_exists = \"overwrite\""),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_to_string(folder.join("copy.csv")).unwrap(), "of somebody");
+    assert!(!folder.join("run-1.nxs").exists(), "nothing has begun");
+    // With a rule of its own the NeXus file is numbered; all others are replaced.
+    let again = [&arguments[..], &["--overwrite", "--if-exists", "number"]].concat();
+    let output = run_in(folder, &again);
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let read =
         |name: &str| std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let events = read("by-option.csv");

@@ -31,7 +31,16 @@ fn in_text(path: &Path) -> &str {
 fn events(folder: &Path, configuration: &str, input: &Path, more: &[&str]) -> (Vec<String>, String) {
     let csv = folder.join("events.csv");
     let configuration = config(configuration);
-    let arguments = ["run", "--config", &configuration, "--input", in_text(input), "--events", in_text(&csv)];
+    let arguments = [
+        "run",
+        "--overwrite",
+        "--config",
+        &configuration,
+        "--input",
+        in_text(input),
+        "--events",
+        in_text(&csv),
+    ];
     let output = evforge(&[&arguments, more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = std::fs::read_to_string(&csv).expect("events").lines().map(str::to_owned).collect();

@@ -34,7 +34,14 @@ fn run(folder: &Path, payloads: &[Vec<u8>], further: &[&str]) -> (Value, String,
     std::fs::write(file("numbers.pkts"), capture).expect("a capture");
     let config = workspace().join("configs/gdgem-srs.toml");
     let output = Command::new(PROGRAM)
-        .args(["run", "--config", config.to_str().expect("text"), "--input", &file("numbers.pkts")])
+        .args([
+            "run",
+            "--overwrite",
+            "--config",
+            config.to_str().expect("text"),
+            "--input",
+            &file("numbers.pkts"),
+        ])
         .args(["--events", &file("events.csv"), "--report", &file("report.json")])
         .args(further)
         .output()

@@ -31,7 +31,7 @@ impl Recording {
     fn start(folder: &Path, ports: usize, further: &[&str]) -> Self {
         let report = folder.join("record.json");
         let mut command = Command::new(PROGRAM);
-        command.args(["record", "--address", "127.0.0.1", "--idle", "1s", "--for", "60s"]);
+        command.args(["record", "--overwrite", "--address", "127.0.0.1", "--idle", "1s", "--for", "60s"]);
         for _ in 0..ports {
             command.args(["--port", "0"]);
         }

@@ -91,10 +91,13 @@ fn a_hang_up_ends_a_run_in_good_order() {
     // It comes twice when a terminal goes.
     std::thread::sleep(Duration::from_millis(1));
     let _ = Command::new("kill").args(["-s", "HUP", &live.id().to_string()]).status();
-    let (stream, events) = live.finish();
+    let (success, stream, events) = live.outcome();
     assert_eq!(stream["unaccounted"], 0);
     assert!(events.starts_with("time_ns,pixel_id"), "{events}");
-    assert_eq!(json(&folder.path().join("live.json"))["ending"], "stopped");
+    let report = json(&folder.path().join("live.json"));
+    // Nothing had come, which is no use to anybody.
+    assert_eq!((&report["ending"], &report["verdict"]), (&"stopped".into(), &"input of no use".into()));
+    assert!(!success);
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn run_on_pipe(folder: &Path, further: &[&str]) -> (PathBuf, Program) {
         assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     }
     let mut command = program();
-    command.args(["run", "--config", &config(), "--input"]).arg(&pipe);
+    command.args(["run", "--overwrite", "--config", &config(), "--input"]).arg(&pipe);
     command.arg("--events").arg(folder.join("events.csv")).arg("--report").arg(folder.join("report.json"));
     command.args(further);
     (pipe, Program::start(&mut command))

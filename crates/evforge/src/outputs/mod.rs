@@ -59,7 +59,7 @@ pub(crate) struct OutputArguments {
     pub(crate) nexus: Option<PathBuf>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
-    #[arg(long, value_enum, conflicts_with = "overwrite")]
+    #[arg(long, value_enum)]
     pub(crate) if_exists: Option<IfExists>,
     /// Show the events live in the browser, at this address (127.0.0.1:8080) [configuration: outputs.view.address]
     #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]

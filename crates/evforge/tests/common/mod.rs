@@ -21,9 +21,19 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs the program, which must succeed.
+/// Commands that refuse files that exist.
+const WRITING: [&str; 10] =
+    ["run", "simulate", "record", "replay", "dump", "overlay", "score", "accuracy", "send", "receive"];
+
+/// `--overwrite` for the commands that have it: tests write to the same names again.
+pub(crate) fn overwriting(arguments: &[&str]) -> Option<&'static str> {
+    arguments.first().filter(|command| WRITING.contains(command)).map(|_| "--overwrite")
+}
+
+/// Runs the program, which must succeed. Files that exist are replaced.
 pub(crate) fn evforge(arguments: &[&str]) -> Output {
-    let output = Command::new(PROGRAM).args(arguments).output().expect("the program starts");
+    let mut command = Command::new(PROGRAM);
+    let output = command.args(arguments).args(overwriting(arguments)).output().expect("the program starts");
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     output
 }
@@ -72,7 +82,7 @@ impl LiveProgram {
     /// The same, by a command that runs the program with the arguments after its own; `further` says the address.
     pub(crate) fn start_by(mut command: Command, config: &Path, folder: &Path, further: &[&str]) -> Self {
         let (report, events) = (folder.join("live.json"), folder.join("live.csv"));
-        command.args(["run", "--port", "0", "--idle", "1s", "--for", "60s", "--config"]);
+        command.args(["run", "--overwrite", "--port", "0", "--idle", "1s", "--for", "60s", "--config"]);
         command.arg(config).arg("--report").arg(&report).arg("--events").arg(&events);
         command.args(further);
         let mut child =
