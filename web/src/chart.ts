@@ -1,4 +1,4 @@
-/** What the two charts share: size, colours and axes of uPlot. */
+/** What the charts share: size, colours and axes of uPlot. */
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -27,7 +27,7 @@ export function makeChart(
   holder: HTMLElement, options: Omit<uPlot.Options, "width" | "height">, data: uPlot.AlignedData,
 ): uPlot {
   const size = () => ({ width: Math.max(80, holder.clientWidth), height: Math.max(60, holder.clientHeight) });
-  const chart = new uPlot({ legend: { show: false }, padding: [8, 8, 0, 0], ...options, ...size() }, data, holder);
+  const chart = new uPlot({ legend: { show: false }, padding: [8, 28, 0, 0], ...options, ...size() }, data, holder);
   new ResizeObserver(() => chart.setSize(size())).observe(holder);
   onThemeChange(() => chart.redraw(false));
   return chart;

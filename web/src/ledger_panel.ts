@@ -12,7 +12,7 @@ export class LedgerPanel {
   private readonly above = document.getElementById("ledger-above")!;
   private readonly below = document.getElementById("ledger-below")!;
   private readonly outputs = new OutputTable();
-  private readonly sources = new SourceList(document.getElementById("ledger")!);
+  private readonly sources = new SourceList(this.below);
   private readonly age = document.getElementById("ledger-age")!;
 
   constructor(private readonly model: Model) {}

@@ -7,7 +7,7 @@ import { scaled } from "./numbers";
 import type { Packets, Source } from "./protocol";
 import { row, text } from "./rows";
 
-/** So many of a kind still have a line each. */
+/** Up to this many of a kind have a line each. */
 const mostOfAKind = 6;
 
 export class SourceList {
@@ -16,10 +16,11 @@ export class SourceList {
   private readonly single = document.createElement("dl");
   private readonly folds = new Map<string, Fold>();
 
-  constructor(place: HTMLElement) {
+  /** Its place is before `next`. */
+  constructor(next: HTMLElement) {
     this.holder.id = "sources";
     this.holder.append(this.title, this.single);
-    place.append(this.holder);
+    next.before(this.holder);
   }
 
   update(sources: Source[]): void {

@@ -50,6 +50,7 @@ fn events(folder: &Path, configuration: &str, input: &Path, more: &[&str]) -> (V
 fn dump(configuration: &str, input: &Path, output: &Path) -> String {
     let result = evforge(&[
         "dump",
+        "--overwrite",
         "--config",
         &config(configuration),
         "--input",

@@ -8,6 +8,7 @@ use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::verdict::{no_event, nothing_read};
 use evforge_config::{Config, InputSettings};
@@ -172,6 +173,7 @@ impl CaptureRun<'_> {
             ending,
             recording: None,
             latency: None,
+            series: LedgerSeries::default(),
             output_latencies: Vec::new(),
             clock: None,
             state: RunState { elapsed, ..state },

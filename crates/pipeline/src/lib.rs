@@ -13,6 +13,7 @@
 //! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
 //! | which channels should be masked | [`mask_report`] |
+//! | packets and events over time | [`series`] |
 //! | writing the averaged waveforms of sampled channels | [`samples`] |
 //!
 //! A run reads packets into slabs, hands them to the configured
@@ -40,6 +41,7 @@ pub mod record_run;
 pub mod report;
 mod run_state;
 pub mod samples;
+pub mod series;
 pub mod skipped_frames;
 mod time_source;
 pub mod verdict;

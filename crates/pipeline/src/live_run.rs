@@ -16,6 +16,7 @@ use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport};
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use crate::series::LedgerSeries;
 use crate::verdict::nothing_received;
 use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
@@ -123,6 +124,8 @@ struct Watch<'a, O> {
     host: HostCounterReader,
     pulses: PulseTrain,
     samples: Option<&'a SampleWriting>,
+    /// The ledger over time.
+    series: LedgerSeries,
     /// An output wants the run to stop.
     wants_stop: bool,
     observer: &'a mut O,
@@ -146,6 +149,7 @@ impl<O: LiveObserver> Watch<'_, O> {
         }
         self.shown = now;
         let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
+        self.series.observe(&state);
         forming.outputs().show(&state);
         self.observer.status(&state);
     }
@@ -240,6 +244,7 @@ impl LiveRun<'_> {
             host,
             pulses: config.pulses,
             samples: writing.as_ref(),
+            series: LedgerSeries::default(),
             wants_stop: false,
             observer,
         };
@@ -273,6 +278,8 @@ impl LiveRun<'_> {
         let recording = forming.end_recording();
         let latency = forming.latency();
         let shared = Arc::new(state);
+        let mut series = std::mem::take(&mut watch.series);
+        series.end(&shared);
         drop(watch);
         let outcomes = forming.end(Some(&shared), || false);
         let samples = writing.map(|writing| writing.end(true));
@@ -284,6 +291,7 @@ impl LiveRun<'_> {
             ending,
             recording,
             latency,
+            series,
             output_latencies: Vec::new(),
             clock: Some(clock),
             state: RunState { elapsed: self.clock.elapsed().saturating_sub(started), ..state },

@@ -7,6 +7,7 @@ use crate::figures::counters_json;
 pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
+use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::time_source;
 use crate::verdict::Verdict;
@@ -63,6 +64,8 @@ pub struct RunReport {
     pub recording: Option<Recording>,
     /// From the arrival of packets to their events, if that was measured.
     pub latency: Option<LatencySummary>,
+    /// Packets and events over time, of a live run.
+    pub series: LedgerSeries,
     /// From the arrival of packets to each output, in their order; none where that was not measured.
     pub output_latencies: Vec<Option<LatencySummary>>,
     /// The clock of the stamps, of a live run.
@@ -161,6 +164,9 @@ impl RunReport {
         if let Some(latency) = self.latency {
             report["streams"][0]["latency"] = latency.to_json();
         }
+        if !self.series.is_empty() {
+            report["streams"][0]["series"] = self.series.to_json();
+        }
         if let Some(clock) = &self.clock {
             report["clock"] = json!({
                 "source": clock.source,
@@ -235,8 +241,8 @@ impl RunReport {
             [loss] if state.losses.unlocated == 0 => format!("; location: {}", loss.location.name()),
             _ => String::new(),
         };
-        for source in &ledger.sources {
-            line(&format!("  {}", source.name), source_text(source, &place));
+        for (name, content) in source_lines(&ledger.sources, &place) {
+            line(&format!("  {name}"), content);
         }
         for skipped in skipped_frames::lines(&state.stages) {
             line("  not read", skipped);
@@ -368,7 +374,14 @@ fn sink_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
 /// What people have to know of an output at the end.
 fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> {
     let counters = &output.counters;
-    let mut lines = Vec::new();
+    let committed = grouped(counters.committed);
+    let mut lines = vec![("output", format!("{}: {committed} events are where they belong", output.name))];
+    let counted: Vec<String> = (output.own.iter().filter(|(_, count)| *count > 0))
+        .map(|(info, count)| format!("{} {}", info.name.replace('_', " "), grouped(count)))
+        .collect();
+    if !counted.is_empty() {
+        lines.push(("  counters", counted.join(", ")));
+    }
     if counters.dropped > 0 {
         let why = output.interruption.as_deref().unwrap_or("it is too slow");
         lines.push(("ALARM", format!("{}: {} dropped, {why}", output.name, grouped(counters.dropped))));
@@ -406,6 +419,29 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
     })
+}
+
+/// Sources that a report names although none has lost anything.
+const NAMED_SOURCES: usize = 8;
+
+/// A line for each source; many of which none has lost anything are one line.
+fn source_lines(sources: &[SourceLedger], place: &str) -> Vec<(String, String)> {
+    let is_quiet = |source: &&SourceLedger| {
+        let packets = &source.packets;
+        packets.lost + packets.restarts + packets.unconfirmed == 0
+    };
+    let quiet: Vec<&SourceLedger> = sources.iter().filter(is_quiet).collect();
+    let line = |source: &SourceLedger| (source.name.clone(), source_text(source, place));
+    if quiet.len() <= NAMED_SOURCES {
+        return sources.iter().map(line).collect();
+    }
+    let mut lines: Vec<_> = sources.iter().filter(|source| !is_quiet(source)).map(line).collect();
+    let mut together = PacketLedger { sent: Some(0), ..PacketLedger::default() };
+    quiet.iter().for_each(|source| together.add(&source.packets));
+    let names = quiet.first().zip(quiet.last());
+    let names = names.map_or_else(String::new, |(first, last)| format!(" ({} to {})", first.name, last.name));
+    lines.push((format!("{} sources", quiet.len()), packets_text(&together) + &names));
+    lines
 }
 
 fn packets_text(packets: &PacketLedger) -> String {
@@ -489,6 +525,29 @@ mod tests {
             (&json["kind"], &json["total"], &json["above"]),
             (&json!("integrating"), &json!(1234), &json!(34))
         );
+    }
+
+    /// As a SoNDe has them: 400 modules, of which one has lost packets.
+    #[test]
+    fn many_sources_that_lost_nothing_are_one_line() {
+        let mut sources: Vec<SourceLedger> = (0..400)
+            .map(|number| SourceLedger {
+                name: format!("group {number}"),
+                packets: PacketLedger { sent: Some(3), received: 3, ..PacketLedger::default() },
+                ..SourceLedger::default()
+            })
+            .collect();
+        sources[7].packets = PacketLedger { sent: Some(3), received: 2, lost: 1, ..PacketLedger::default() };
+        let lines = source_lines(&sources, "");
+        let said: Vec<String> = lines.iter().map(|(name, content)| format!("{name}: {content}")).collect();
+        assert_eq!(
+            said,
+            [
+                "group 7: sent 3, received 2, lost 1",
+                "399 sources: sent 1 197, received 1 197, lost 0 (group 0 to group 399)"
+            ]
+        );
+        assert_eq!(source_lines(&sources[..3], "").len(), 3);
     }
 
     #[test]
