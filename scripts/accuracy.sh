@@ -25,7 +25,7 @@ accuracy() {
   # Rates are words of their own.
   # shellcheck disable=SC2086
   "$EVFORGE" accuracy --config "configs/$name.toml" --rates $rates --neutrons "$NEUTRONS" "${DEMANDS[@]}" \
-    --document docs/accuracy.md --plot "docs/pictures/accuracy-$name.svg" "$@" || failed+=("$name")
+    --document docs/accuracy.md --overwrite --plot "docs/pictures/accuracy-$name.svg" "$@" || failed+=("$name")
 }
 
 # Positions may be as far off, in pixels, as docs/accuracy.md says for each detector.

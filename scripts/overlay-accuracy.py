@@ -109,7 +109,7 @@ def main():
                 events, scored = folder / f"events-{copies}-{name[:3]}.csv", folder / "score.json"
                 run("run", "--config", config, *settings(overrides), "--input", overlay, "--events", events)
                 run("score", "--config", SHIPPED, "--time", "200ns", "--truth", truth, "--events", events,
-                    "--json", scored)
+                    "--json", scored, "--overwrite")
                 score = json.loads(scored.read_text())["runs"][0]["score"]
                 runs[name].append(score)
                 found = 100 * score["resolvable"]["efficiency"]
@@ -138,7 +138,7 @@ def main():
             truths = [folder / f"truth-{copies}.csv" for copies in arguments.copies]
             events = [folder / f"events-{copies}-one.csv" for copies in arguments.copies]
             run("score", "--config", SHIPPED, "--time", "200ns", "--plot", PICTURE,
-                "--truth", *truths, "--events", *events)
+                "--overwrite", "--truth", *truths, "--events", *events)
     for problem in failed:
         print(f"not as good as it has to be: {problem}", file=sys.stderr)
     return 1 if failed else 0

@@ -296,3 +296,26 @@ fn the_monitor_is_switched_in_a_browser() {
     assert!(rest.contains("unaccounted   0"), "{rest}");
     keep_screenshot(&picture, "EVFORGE_MONITOR_SCREENSHOT");
 }
+
+/// Waiting, live, stalled, rejecting, ended and disconnected, seen in a browser at three widths; hundreds of sources in one line.
+#[test]
+fn the_page_says_in_a_browser_what_comes_in() {
+    let test = "the_page_says_in_a_browser_what_comes_in";
+    let browser_tests = workspace().join("tests/browser");
+    if !browser_tests.join("node_modules/playwright-core").is_dir() {
+        return skip(test, "playwright-core is not installed: run npm ci in tests/browser");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("node");
+    command.arg("states_test.mjs").arg(PROGRAM).arg(workspace().join("configs")).arg(folder.path());
+    // For whoever wants to look at the states.
+    command.args(std::env::var_os("EVFORGE_STATES_SCREENSHOTS"));
+    match command.current_dir(&browser_tests).output() {
+        Err(error) => skip(test, &format!("node cannot be started: {error}")),
+        Ok(page) => {
+            let (out, error) = (text(&page.stdout), text(&page.stderr));
+            assert!(page.status.success(), "{out}\n{error}");
+            println!("{out}");
+        }
+    }
+}
