@@ -141,6 +141,7 @@ try {
   check(now.pill === "Ended: stopped on request" && now.banner?.startsWith(now.pill), `ended: the page says "${now.banner}"`);
   check(now.opacity === 1 && now.rate === "– events/s", `ended: the last counts are data, and there is no rate: ${now.rate}`);
   check(/ended +stopped on request after/.test(run.printed), "ended: the report has the same words");
+  check(/ s  (Waiting for data|Live|No data for|Packets come)/.test(run.said), "the lines on the terminal begin with the state");
   check(status === 0, `what was rejected for a while is no failure of the run: status ${status}`);
   await fits(page, "ended");
   await browser.close();

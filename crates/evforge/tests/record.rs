@@ -267,7 +267,7 @@ fn what_cannot_be_recorded_is_refused_with_a_reason() {
     let path = path.to_str().unwrap();
     let absent = folder.path().join("absent/run.pcapng");
     for (arguments, expected) in [
-        (&["--output", path][..], "never replaces a file"),
+        (&["--output", path][..], "give --overwrite"),
         (&["--output", "run.pkts"], "written as pcapng"),
         (&["--output", absent.to_str().unwrap()], "No such file or directory"),
         (&["--output", "x.pcapng", "--rotate-size", "0B"], "must be above 0"),

@@ -202,3 +202,59 @@ fn most(mut discards: Vec<Discard>) -> String {
     });
     named.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evforge_core::packet::PacketOrigin;
+
+    evforge_core::counters! {
+        /// A detector whose counters are called as no other's.
+        struct Toy: "toy" {
+            datagrams: Enters(Packets), Packets, "In.";
+            read: Leaves(Packets), Packets, "Used.";
+            of_another_kind: Discarded(Packets), Packets, "Packets of another kind.";
+        }
+    }
+
+    fn ledger(read: u64, of_another_kind: u64) -> DetectorLedger {
+        let toy = Toy { datagrams: read + of_another_kind, read, of_another_kind };
+        DetectorLedger { counters: CounterSnapshot::of(&toy), ..DetectorLedger::default() }
+    }
+
+    fn misfit() -> Misfit {
+        let mut misfit = Misfit::new("toy", Expected::Anything);
+        let mut slab = PacketSlab::new(4, 100);
+        slab.push(b"what nobody knows", 17, PacketOrigin::default());
+        misfit.keep(&slab);
+        misfit
+    }
+
+    const fn at(second: u64) -> Duration {
+        Duration::from_secs(second)
+    }
+
+    #[test]
+    fn a_feed_of_which_nothing_was_ever_used_is_refused_at_once() {
+        let mut misfit = misfit();
+        assert_eq!(misfit.refused_lately(at(1), &ledger(0, 0)), None);
+        let why = misfit.refused_lately(at(2), &ledger(0, 7)).expect("it is refused");
+        assert!(why.starts_with("none of the 7 packets could be used: 7 of_another_kind"), "{why}");
+        assert_eq!(misfit.fault(&ledger(0, 7)), Some(why));
+    }
+
+    /// Single packets that are discarded are no change; seconds of nothing else are one, until something is used again.
+    #[test]
+    fn a_feed_that_was_good_is_refused_while_nothing_is_used_any_more() {
+        let mut misfit = misfit();
+        assert_eq!(misfit.refused_lately(at(1), &ledger(100, 0)), None);
+        assert_eq!(misfit.refused_lately(at(2), &ledger(100, 5)), None, "not so soon");
+        let why = misfit.refused_lately(at(5), &ledger(100, 20)).expect("it is refused");
+        assert!(why.starts_with("none of the 20 packets could be used"), "{why}");
+        assert!(misfit.refused_lately(at(6), &ledger(100, 20)).is_some(), "nothing more has come");
+        assert_eq!(misfit.refused_lately(at(7), &ledger(101, 25)), None);
+        assert_eq!(misfit.refused_lately(at(8), &ledger(101, 26)), None);
+        // Over the whole input most of it was used.
+        assert_eq!(misfit.fault(&ledger(101, 26)), None);
+    }
+}

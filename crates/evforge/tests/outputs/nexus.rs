@@ -30,7 +30,7 @@ fn a_file_that_is_removed_or_replaced_during_a_run_is_told_within_seconds() {
         (&["--events", &events], "events in", &staged, false),
     ];
     for (outputs, sink, find, is_replaced) in cases {
-        let mut program = live(&[outputs, &["--report", &report]].concat());
+        let mut program = live(&[outputs, &["--report", &report, "--overwrite"]].concat());
         let address = program.address();
         replay(&capture, &address);
         let mut file = None;

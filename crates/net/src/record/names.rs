@@ -65,7 +65,7 @@ impl FileNames {
     pub fn first_number(&self) -> io::Result<u32> {
         if !self.numbered {
             if self.path.symlink_metadata().is_ok() {
-                let why = "it exists, and a recording never replaces a file: choose another name";
+                let why = "it exists: give --overwrite to replace it, or choose another name";
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
             }
             return Ok(1);
