@@ -18,7 +18,7 @@ export const problems = (page) =>
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const holder = node.parentElement;
       if (node.textContent.trim() === "" || ["SCRIPT", "NOSCRIPT", "OPTION"].includes(holder.tagName)) continue;
-      if (!holder.checkVisibility({ visibilityProperty: true })) continue;
+      if (!holder.checkVisibility({ visibilityProperty: true }) || holder.classList.contains("unseen")) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
       const text = range.getBoundingClientRect();

@@ -12,6 +12,7 @@ const toldFor = 20_000;
 export class Header {
   private readonly banner = new Banner();
   private notices = "";
+  private announced = "";
 
   constructor(private readonly model: Model, private readonly connection: Connection) {}
 
@@ -25,6 +26,9 @@ export class Header {
     }
     set("connection", feed.text);
     document.getElementById("connection")!.dataset.tone = feed.tone;
+    // Read aloud when it becomes another state, and not every second because it counts.
+    if (feed.name !== this.announced) set("announcement", feed.text);
+    this.announced = feed.name;
     const age = document.getElementById("age")!;
     set("age", this.ages(feed));
     age.classList.toggle("old", feed.old);
