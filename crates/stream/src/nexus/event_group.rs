@@ -34,6 +34,8 @@ pub(crate) struct EventGroups {
     groups: Vec<EventGroup>,
     /// True if all events go to the first group.
     takes_all: bool,
+    /// Pixels and the number of their group, in the order of the pixels.
+    by_pixel: Vec<(Range<PixelId>, usize)>,
     /// None without groups.
     pulses: Option<PulseTimes>,
     workers: Workers,
@@ -49,7 +51,6 @@ struct PulseTimes {
 /// One group.
 #[derive(Debug)]
 struct EventGroup {
-    pixels: Option<Range<PixelId>>,
     event_id: EventColumn<i32>,
     event_time_offset: EventColumn<i32>,
     /// Marks of the events, one bit per veto, if there are vetoes.
@@ -70,6 +71,7 @@ impl EventGroups {
         let mut all = Self {
             groups: Vec::with_capacity(places.len()),
             takes_all: places.first().is_some_and(|place| place.pixels.is_none()),
+            by_pixel: Vec::new(),
             pulses: None,
             workers,
         };
@@ -84,8 +86,10 @@ impl EventGroups {
                     group.link_hard(&format!("{first_path}/{times}"), times)?;
                 }
             }
-            all.groups.push(EventGroup::create(&group, pixels, chunk, options)?);
+            all.by_pixel.extend(pixels.map(|pixels| (pixels, all.groups.len())));
+            all.groups.push(EventGroup::create(&group, chunk, options)?);
         }
+        all.by_pixel.sort_by_key(|(pixels, _)| pixels.start);
         Ok(all)
     }
 
@@ -105,9 +109,10 @@ impl EventGroups {
         if self.takes_all {
             return Some(0);
         }
-        self.groups
-            .iter()
-            .position(|group| group.pixels.as_ref().is_none_or(|pixels| pixels.contains(&pixel)))
+        // They share no pixels: only the last one that begins up to this pixel can have it.
+        let behind = self.by_pixel.partition_point(|(pixels, _)| pixels.start <= pixel);
+        let (pixels, group) = self.by_pixel.get(behind.checked_sub(1)?)?;
+        pixels.contains(&pixel).then_some(*group)
     }
 
     /// Appends an event to the group with this number, to the record that was begun last.
@@ -271,12 +276,7 @@ impl PulseTimes {
 }
 
 impl EventGroup {
-    fn create(
-        group: &Group,
-        pixels: Option<Range<PixelId>>,
-        chunk: usize,
-        options: &NexusOptions,
-    ) -> Result<Self> {
+    fn create(group: &Group, chunk: usize, options: &NexusOptions) -> Result<Self> {
         let (plain, compression) = (Compression::None, options.compression);
         let total_counts = scalar(group, "total_counts", 0_u64)?;
         set_attribute(&total_counts, "units", "counts")?;
@@ -288,7 +288,6 @@ impl EventGroup {
             Some(column)
         };
         let events = Self {
-            pixels,
             event_id: EventColumn::create(group, "event_id", chunk, compression)?,
             event_time_offset: EventColumn::create(group, "event_time_offset", chunk, compression)?,
             event_veto,
