@@ -121,5 +121,23 @@ await withPage(["--nx", "1536", "--ny", "128", "--rate", "200000"], async (page)
   check(block.x > 1 && block.y === 1, `128 rows stay, 1536 columns share cells: ${block.x} x ${block.y}`);
 });
 
+// Narrow and wide: the controls are all there, and nothing scrolls sideways.
+for (const width of [390, 1280, 1920]) {
+  await withPage(["--nx", "24", "--nz", "8", "--rate", String(50_000 + width)], async (page) => {
+    const { beyond, cut } = await page.evaluate(() => {
+      const panel = document.getElementById("image-panel").getBoundingClientRect();
+      const controls = [...document.querySelectorAll("#image-panel select, #image-panel button, #image-panel .figure")];
+      const shown = controls.filter((control) => control.offsetParent !== null);
+      const outside = shown.filter((control) => control.getBoundingClientRect().right > panel.right + 0.5);
+      return {
+        beyond: document.documentElement.scrollWidth - innerWidth,
+        cut: [...outside, ...shown.filter((control) => control.scrollWidth > control.clientWidth + 1)].map(({ id }) => id),
+      };
+    });
+    check(beyond <= 0, `nothing scrolls sideways at ${width} points`);
+    check(cut.length === 0, `no control of the picture is cut at ${width} points: ${cut}`);
+  }, { width });
+}
+
 console.log(failures.length === 0 ? "the pictures are right" : `${failures.length} checks failed`);
 process.exit(failures.length === 0 ? 0 : 1);

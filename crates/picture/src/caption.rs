@@ -1,8 +1,9 @@
 //! What stands above a picture: whose counts they are, of when, and what was lost.
 
-use evforge_core::ledger::PacketLedger;
+use evforge_core::ledger::{Loss, PacketLedger};
 use evforge_core::pulsed::Calendar;
 use evforge_core::quantity::grouped;
+use evforge_core::run_state::RunState;
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -26,16 +27,15 @@ impl Caption {
         outside: u64,
         span: Option<(u64, u64)>,
         calendar: Calendar,
-        packets: &PacketLedger,
+        state: &RunState,
     ) -> Self {
         let mut lines = vec![format!("{} {}", grouped(events), if events == 1 { "event" } else { "events" })];
         lines.extend(span.map(|span| span_text(span, calendar)).filter(|text| !text.is_empty()));
         let mut warnings = Vec::new();
-        if packets.lost > 0 {
-            warnings.push(loss_text(packets));
-        } else {
-            lines.push(loss_text(packets));
-        }
+        let (packets, loss) = (state.ledger.packets(), state.loss());
+        let is_lossless = matches!(loss, Loss::Exactly(0) | Loss::Unknown);
+        let place = if is_lossless { &mut lines } else { &mut warnings };
+        place.push(loss_text(&packets, loss));
         if outside > 0 {
             warnings.push(format!("{} more events outside of the geometry, in no picture", grouped(outside)));
         }
@@ -43,20 +43,22 @@ impl Caption {
     }
 }
 
-/// What is known of packets lost, for people. Unknown is never 0.
-pub fn loss_text(packets: &PacketLedger) -> String {
-    let lost = grouped(packets.lost);
-    match (packets.sent, packets.lost) {
-        (None, 0) => "loss unknown".into(),
-        (None, _) => format!("lost at least {lost} packets; the packets of some sources have no numbers"),
-        (Some(0), _) => "loss unknown: no packets".into(),
-        (Some(sent), 0) => {
+/// What is known of packets lost, for people: `packets` are those of all sources, `loss` what is known of them with what was
+/// lost after the last number. Unknown is never 0.
+pub fn loss_text(packets: &PacketLedger, loss: Loss) -> String {
+    let numbered = packets.sent.unwrap_or(0);
+    match loss {
+        Loss::Unknown => "loss unknown".into(),
+        Loss::AtLeast(_) => format!("lost {loss} packets; the packets of some sources have no numbers"),
+        Loss::Exactly(0) if numbered == 0 => "loss unknown: no packets".into(),
+        Loss::Exactly(0) => {
             let bound = packets.loss_upper_bound().unwrap_or(1.0);
-            format!("no packet lost of {} (< {} at 95 %)", grouped(sent), percent(bound))
+            format!("no packet lost of {} (< {} at 95 %)", grouped(numbered), percent(bound))
         }
-        (Some(sent), _) => {
-            let share = packets.lost as f64 / sent as f64;
-            format!("lost {lost} of {} packets ({})", grouped(sent), percent(share))
+        Loss::Exactly(lost) => {
+            let sent = numbered + lost.saturating_sub(packets.lost);
+            let share = lost as f64 / sent as f64;
+            format!("lost {loss} of {} packets ({})", grouped(sent), percent(share))
         }
     }
 }
@@ -105,6 +107,7 @@ fn duration(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_core::ledger::{DetectorLedger, SourceLedger};
 
     fn packets(sent: Option<u64>, lost: u64) -> PacketLedger {
         PacketLedger { sent, lost, ..PacketLedger::default() }
@@ -112,6 +115,7 @@ mod tests {
 
     #[test]
     fn losses_are_said_and_unknown_ones_are_not_zero() {
+        let loss_text = |packets: &PacketLedger| loss_text(packets, packets.loss());
         assert_eq!(loss_text(&packets(Some(4000), 12)), "lost 12 of 4 000 packets (0.3 %)");
         assert_eq!(loss_text(&packets(Some(4300), 0)), "no packet lost of 4 300 (< 0.07 % at 95 %)");
         assert_eq!(loss_text(&packets(Some(2), 0)), "no packet lost of 2 (< 100 % at 95 %)");
@@ -119,6 +123,8 @@ mod tests {
         assert_eq!(loss_text(&packets(Some(0), 0)), "loss unknown: no packets");
         let some = loss_text(&packets(None, 3));
         assert_eq!(some, "lost at least 3 packets; the packets of some sources have no numbers");
+        let behind = super::loss_text(&packets(Some(96), 2), Loss::Exactly(6));
+        assert_eq!(behind, "lost 6 of 100 packets (6 %)");
     }
 
     #[test]
@@ -136,11 +142,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_stands_out() {
-        let caption = Caption::new("NMX", 1, 7, None, Calendar::default(), &packets(Some(10), 1));
+        let state = |packets| {
+            let source = SourceLedger { packets, ..SourceLedger::default() };
+            let ledger = DetectorLedger { sources: vec![source], ..DetectorLedger::default() };
+            RunState { ledger, ..RunState::default() }
+        };
+        let caption = Caption::new("NMX", 1, 7, None, Calendar::default(), &state(packets(Some(10), 1)));
         assert_eq!(caption.lines, ["1 event"]);
         assert_eq!(caption.warnings[0], "lost 1 of 10 packets (10 %)");
         assert_eq!(caption.warnings[1], "7 more events outside of the geometry, in no picture");
-        let caption = Caption::new("NMX", 2, 0, None, Calendar::default(), &packets(None, 0));
+        let caption = Caption::new("NMX", 2, 0, None, Calendar::default(), &state(packets(None, 0)));
         assert_eq!((caption.lines[1].as_str(), caption.warnings.len()), ("loss unknown", 0));
     }
 }

@@ -92,9 +92,8 @@ impl Image {
         let mut images = self.pictures.images();
         self.pictures.add(&mut images, self.counts.iter().copied());
         let (events, outside) = (self.counters.image_events, self.counters.image_outside);
-        let packets = state.ledger.packets();
         let title = self.instrument.clone();
-        let caption = Caption::new(title, events, outside, self.span, self.calendar, &packets);
+        let caption = Caption::new(title, events, outside, self.span, self.calendar, state);
         Sheet { set: &self.pictures, images: &images, caption: &caption, outside }.to_png()
     }
 }
