@@ -39,6 +39,7 @@ mod receiving;
 pub mod record_report;
 pub mod record_run;
 pub mod report;
+mod report_lines;
 mod run_state;
 pub mod samples;
 pub mod series;

@@ -7,16 +7,19 @@ use crate::figures::counters_json;
 pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
+use crate::report_lines::{beam_monitor_text, output_lines, packets_text, source_lines, unnumbered_text};
 use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::time_source;
-use crate::verdict::Verdict;
-use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
+use crate::verdict::{InputEnd, Verdict, verdict_of};
+use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::feed::{Feed, FeedState};
-use evforge_core::ledger::{DetectorLedger, Loss, MaskedChannel, PacketLedger, SourceLedger};
+use evforge_core::ledger::{Loss, MaskedChannel, PacketLedger, SourceLedger};
 use evforge_core::run_identity::RunIdentity;
-use evforge_core::run_state::{LedgerTotals, OutputState, REPORT_SCHEMA, RunState, count_in_words, discards};
+use evforge_core::run_state::{
+    InputFault, InputFaultKind, LedgerTotals, OutputState, REPORT_SCHEMA, RunState, discards,
+};
 use evforge_net::clock::ClockReport;
 use evforge_net::losses;
 use evforge_net::record::Recording;
@@ -85,14 +88,29 @@ impl RunReport {
         self
     }
 
+    /// What the run was worth for whoever wanted events.
+    pub fn verdict(&self) -> Verdict {
+        verdict_of(&self.state, self.input_end(), self.recording.as_ref(), |_| true)
+    }
+
+    /// What the run was worth for whoever wanted to look at the readouts, whether events came of them or not.
+    pub fn verdict_on_readouts(&self) -> Verdict {
+        let matters = |fault: &InputFault| fault.kind != InputFaultKind::NoEvent;
+        verdict_of(&self.state, self.input_end(), self.recording.as_ref(), matters)
+    }
+
+    fn input_end(&self) -> InputEnd {
+        // Live runs know the clock of their stamps.
+        match (&self.ending, &self.clock) {
+            (Ending::InputFailed(_), Some(_)) => InputEnd::ReceivingFailed,
+            (Ending::InputFailed(_), None) => InputEnd::FileFailed,
+            (Ending::Complete | Ending::Stopped, _) => InputEnd::Good,
+        }
+    }
+
     /// True if everything was done, and the input was whole and of use.
     pub fn is_success(&self) -> bool {
         self.verdict() == Verdict::Good
-    }
-
-    /// True if the packets came over a network.
-    pub(crate) fn is_live(&self) -> bool {
-        self.clock.is_some()
     }
 
     /// The report as JSON.
@@ -327,21 +345,6 @@ fn beam_monitor_json(monitor: &BeamMonitorData) -> Value {
     })
 }
 
-fn beam_monitor_text(monitor: &BeamMonitorData) -> String {
-    let plan = monitor.plan();
-    let sum = |parts: u64| match monitor.sum(parts) {
-        MonitorSum::Whole(whole) => grouped(whole),
-        MonitorSum::Fraction(value) => format!("{value:.3}"),
-    };
-    let (total, pulses) = (sum(monitor.total()), grouped(monitor.pulses()));
-    let mut text = format!("{}: {total} {} in {pulses} pulses", plan.name, plan.kind.unit());
-    let outside = monitor.below().saturating_add(monitor.above());
-    if outside > 0 {
-        let _ = write!(text, ", {} of them outside the histogram", sum(outside));
-    }
-    text
-}
-
 /// An output: what happened to the events, and what it counts itself.
 fn output_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
     json!({
@@ -371,37 +374,6 @@ fn sink_json(output: &OutputState, latency: Option<LatencySummary>) -> Value {
     })
 }
 
-/// What people have to know of an output at the end.
-fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> {
-    let counters = &output.counters;
-    let committed = grouped(counters.committed);
-    let mut lines = vec![("output", format!("{}: {committed} events are where they belong", output.name))];
-    let counted: Vec<String> = (output.own.iter().filter(|(_, count)| *count > 0))
-        .map(|(info, count)| format!("{} {}", info.name.replace('_', " "), grouped(count)))
-        .collect();
-    if !counted.is_empty() {
-        lines.push(("  counters", counted.join(", ")));
-    }
-    if counters.dropped > 0 {
-        let why = output.interruption.as_deref().unwrap_or("it is too slow");
-        lines.push(("ALARM", format!("{}: {} dropped, {why}", output.name, grouped(counters.dropped))));
-    } else if let Some(interruption) = &output.interruption {
-        let retries = grouped(counters.retries);
-        let text = format!("{}: had to wait ({retries} retries): {interruption}", output.name);
-        lines.push(("  waited", text));
-    }
-    if counters.pulses_lost > 0 {
-        let pulses = grouped(counters.pulses_lost);
-        lines.push(("ALARM", format!("{}: up to {pulses} pulses have not reached it", output.name)));
-    }
-    if let Some(failure) = &output.failure {
-        let missed = grouped(counters.missed);
-        lines.push(("FAILED OUTPUT", format!("{}: {failure} ({missed} missed)", output.name)));
-        lines.extend(output.note.iter().map(|note| ("  left", note.clone())));
-    }
-    lines
-}
-
 fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
     let gaps: Vec<Value> =
         source.gaps.iter().map(|gap| json!({ "first": gap.first, "count": gap.count })).collect();
@@ -419,82 +391,6 @@ fn source_json(source: &SourceLedger, unlocated: u64) -> Value {
         "gaps": gaps,
         "gaps_not_listed": source.gaps_forgotten,
     })
-}
-
-/// Sources that a report names although none has lost anything.
-const NAMED_SOURCES: usize = 8;
-
-/// A line for each source; many of which none has lost anything are one line.
-fn source_lines(sources: &[SourceLedger], place: &str) -> Vec<(String, String)> {
-    let is_quiet = |source: &&SourceLedger| {
-        let packets = &source.packets;
-        packets.lost + packets.restarts + packets.unconfirmed == 0
-    };
-    let quiet: Vec<&SourceLedger> = sources.iter().filter(is_quiet).collect();
-    let line = |source: &SourceLedger| (source.name.clone(), source_text(source, place));
-    if quiet.len() <= NAMED_SOURCES {
-        return sources.iter().map(line).collect();
-    }
-    let mut lines: Vec<_> = sources.iter().filter(|source| !is_quiet(source)).map(line).collect();
-    let mut together = PacketLedger { sent: Some(0), ..PacketLedger::default() };
-    quiet.iter().for_each(|source| together.add(&source.packets));
-    let names = quiet.first().zip(quiet.last());
-    let names = names.map_or_else(String::new, |(first, last)| format!(" ({} to {})", first.name, last.name));
-    lines.push((format!("{} sources", quiet.len()), packets_text(&together) + &names));
-    lines
-}
-
-fn packets_text(packets: &PacketLedger) -> String {
-    let (sent, lost) = (count_in_words(packets.sent), packets.loss());
-    let mut text = format!("sent {sent}, received {}, lost {lost}", grouped(packets.received));
-    for (name, count) in [
-        ("reordered", packets.reordered),
-        ("duplicated", packets.duplicated),
-        ("with an unconfirmed number", packets.unconfirmed),
-        ("restarts of the numbering", packets.restarts),
-    ] {
-        if count > 0 {
-            let _ = write!(text, ", {name} {}", grouped(count));
-        }
-    }
-    text
-}
-
-/// Why the loss of all sources together is not known, if it is that of some.
-fn unnumbered_text(ledger: &DetectorLedger) -> String {
-    match (ledger.unnumbered_sources(), ledger.sources.len()) {
-        (0, _) => String::new(),
-        (unnumbered, all) if unnumbered == all => ": packets have no numbers".to_owned(),
-        (unnumbered, all) => format!(": {unnumbered} of {all} sources do not number their packets"),
-    }
-}
-
-fn source_text(source: &SourceLedger, place: &str) -> String {
-    let mut text = packets_text(&source.packets);
-    if source.gaps.is_empty() {
-        return text;
-    }
-    let gaps: Vec<String> = source
-        .gaps
-        .iter()
-        .take(8)
-        .map(|gap| match gap.count {
-            1 => gap.first.to_string(),
-            count => format!("{} to {}", gap.first, gap.first.wrapping_add(count - 1)),
-        })
-        .collect();
-    let _ = write!(text, " (missing: {}", gaps.join(", "));
-    let more = source.gaps.len().saturating_sub(8) as u64 + source.gaps_forgotten;
-    if more > 0 {
-        let _ = write!(text, " and {more} more gaps");
-    }
-    let _ = write!(text, "{place})");
-    if let (Some(live), Some((_, worst))) = (source.live_time.live_fraction(), source.live_time.worst()) {
-        let seconds = source.live_time.width_ns() / 1_000_000_000;
-        let when = if seconds == 1 { "second".to_owned() } else { format!("{seconds} s") };
-        let _ = write!(text, ", live {:.3} % (in the worst {when} {:.1} %)", live * 100.0, worst * 100.0);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -525,29 +421,6 @@ mod tests {
             (&json["kind"], &json["total"], &json["above"]),
             (&json!("integrating"), &json!(1234), &json!(34))
         );
-    }
-
-    /// As a SoNDe has them: 400 modules, of which one has lost packets.
-    #[test]
-    fn many_sources_that_lost_nothing_are_one_line() {
-        let mut sources: Vec<SourceLedger> = (0..400)
-            .map(|number| SourceLedger {
-                name: format!("group {number}"),
-                packets: PacketLedger { sent: Some(3), received: 3, ..PacketLedger::default() },
-                ..SourceLedger::default()
-            })
-            .collect();
-        sources[7].packets = PacketLedger { sent: Some(3), received: 2, lost: 1, ..PacketLedger::default() };
-        let lines = source_lines(&sources, "");
-        let said: Vec<String> = lines.iter().map(|(name, content)| format!("{name}: {content}")).collect();
-        assert_eq!(
-            said,
-            [
-                "group 7: sent 3, received 2, lost 1",
-                "399 sources: sent 1 197, received 1 197, lost 0 (group 0 to group 399)"
-            ]
-        );
-        assert_eq!(source_lines(&sources[..3], "").len(), 3);
     }
 
     #[test]

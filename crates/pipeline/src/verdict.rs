@@ -3,7 +3,6 @@
 //! The exit status of every command that forms events follows from it, in one place (`evforge`'s `exit_status`).
 
 use crate::figures::grouped;
-use crate::report::{Ending, RunReport};
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::feed::in_words;
 use evforge_core::run_state::{
@@ -45,39 +44,38 @@ impl From<InputFaultKind> for Verdict {
     }
 }
 
-impl RunReport {
-    /// What the run was worth for whoever wanted events.
-    pub fn verdict(&self) -> Verdict {
-        self.verdict_on(|_| true)
-    }
+/// How the input came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputEnd {
+    /// By itself, or because somebody asked for it.
+    Good,
+    /// A file could not be read to its end: that is the file's fault.
+    FileFailed,
+    /// Packets could not be received any more: that is this host's.
+    ReceivingFailed,
+}
 
-    /// What the run was worth for whoever wanted to look at the readouts, whether events came of them or not.
-    pub fn verdict_on_readouts(&self) -> Verdict {
-        self.verdict_on(|fault| fault.kind != InputFaultKind::NoEvent)
-    }
-
-    fn verdict_on(&self, matters: impl Fn(&InputFault) -> bool) -> Verdict {
-        let faults = self.state.faults.iter().filter(|fault| matters(fault));
-        let worst = faults.map(|fault| fault.kind.into()).max().unwrap_or(Verdict::Good);
-        worst.max(self.execution())
-    }
-
-    /// How well everything was done that depends on this program, this host and its disks.
-    fn execution(&self) -> Verdict {
-        let state = &self.state;
-        let is_done = state.detector_failure.is_none()
-            && state.stopped_by.is_none()
-            && state.alarms.is_empty()
-            && state.outputs.iter().all(OutputState::is_whole)
-            && self.recording.as_ref().is_none_or(Recording::is_whole);
-        match &self.ending {
-            _ if !is_done => Verdict::Failed,
-            // A file that ends in the middle is the file's fault; sockets that fail are this host's.
-            Ending::InputFailed(_) if self.is_live() => Verdict::Failed,
-            Ending::InputFailed(_) => Verdict::Incomplete,
-            Ending::Complete | Ending::Stopped => Verdict::Good,
-        }
-    }
+/// What a run was worth that ended in this state; of the faults of the input those count that `matter`.
+pub(crate) fn verdict_of(
+    state: &RunState,
+    input: InputEnd,
+    recording: Option<&Recording>,
+    matters: impl Fn(&InputFault) -> bool,
+) -> Verdict {
+    let faults = state.faults.iter().filter(|fault| matters(fault));
+    let worst = faults.map(|fault| fault.kind.into()).max().unwrap_or(Verdict::Good);
+    let is_done = state.detector_failure.is_none()
+        && state.stopped_by.is_none()
+        && state.alarms.is_empty()
+        && state.outputs.iter().all(OutputState::is_whole)
+        && recording.is_none_or(Recording::is_whole);
+    let execution = match input {
+        _ if !is_done => Verdict::Failed,
+        InputEnd::ReceivingFailed => Verdict::Failed,
+        InputEnd::FileFailed => Verdict::Incomplete,
+        InputEnd::Good => Verdict::Good,
+    };
+    worst.max(execution)
 }
 
 /// The fault of a live feed of which nothing ever came.
@@ -132,4 +130,32 @@ pub(crate) fn no_event(state: &RunState) -> Option<InputFault> {
         "no event was formed of {from}{discarded}: check thresholds, masks, wiring and windows of the configuration; `evforge \
          run --monitor` shows the readouts per channel, `evforge windows` which windows fit"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_decides_and_an_execution_that_failed_is_the_worst() {
+        let verdict = |faults: Vec<InputFault>, input, failure: Option<&str>| {
+            let detector_failure = failure.map(str::to_owned);
+            let state = RunState { faults, detector_failure, ..RunState::default() };
+            verdict_of(&state, input, None, |_| true)
+        };
+        let (cut, empty) = (|| InputFault::incomplete("cut"), || InputFault::no_use("empty"));
+        assert_eq!(verdict(vec![], InputEnd::Good, None), Verdict::Good);
+        assert_eq!(verdict(vec![cut()], InputEnd::Good, None), Verdict::Incomplete);
+        assert_eq!(verdict(vec![empty(), cut()], InputEnd::Good, None), Verdict::NoUse);
+        assert_eq!(verdict(vec![], InputEnd::FileFailed, None), Verdict::Incomplete);
+        assert_eq!(verdict(vec![], InputEnd::ReceivingFailed, None), Verdict::Failed);
+        assert_eq!(verdict(vec![empty()], InputEnd::Good, Some("the plugin")), Verdict::Failed);
+        let state = RunState { faults: vec![InputFault::no_event("noise")], ..RunState::default() };
+        let of_readouts =
+            verdict_of(&state, InputEnd::Good, None, |fault| fault.kind != InputFaultKind::NoEvent);
+        assert_eq!(
+            (verdict_of(&state, InputEnd::Good, None, |_| true), of_readouts),
+            (Verdict::NoUse, Verdict::Good)
+        );
+    }
 }
