@@ -86,6 +86,7 @@ function packetRows(rows: DocumentFragment, ledger: Ledger): void {
 
 /** The upper bound of the true share lost, in words. */
 function bound(packets: Packets, ledger: Ledger): string {
+  if (packets.received === 0 && packets.sent === null) return "no packets yet";
   const [unnumbered, all] = [ledger.unnumbered_sources, ledger.sources.length];
   if (unnumbered > 0 && unnumbered < all) return `${unnumbered} of ${all} sources have no packet numbers: their loss cannot be seen`;
   if (packets.sent === null) return "packets have no numbers: loss cannot be seen";
