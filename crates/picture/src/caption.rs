@@ -3,6 +3,7 @@
 use evforge_core::ledger::{Loss, PacketLedger};
 use evforge_core::pulsed::Calendar;
 use evforge_core::quantity::grouped;
+use evforge_core::run_identity::RunIdentity;
 use evforge_core::run_state::RunState;
 use jiff::Timestamp;
 use std::time::Duration;
@@ -41,6 +42,13 @@ impl Caption {
         }
         Self { title: title.into(), lines, warnings }
     }
+}
+
+/// The instrument, and the run as far as it has a number and a title: "NMX, run 12: lysozyme".
+pub fn heading(instrument: &str, run: &RunIdentity) -> String {
+    let number = run.number.map(|number| format!(", run {number}")).unwrap_or_default();
+    let title = run.title.as_ref().map(|title| format!(": {title}")).unwrap_or_default();
+    format!("{instrument}{number}{title}")
 }
 
 /// What is known of packets lost, for people: `packets` are those of all sources, `loss` what is known of them with what was
@@ -138,6 +146,14 @@ mod tests {
         assert_eq!(day, "2026-03-20 09:46:40 to 2026-03-21 09:46:40 UTC, events of 24.0 h");
         let unknown = Calendar { anchor_ns: i64::MIN, ..Calendar::default() };
         assert_eq!(span_text((0, 1_500), unknown), "events of 1.5 \u{b5}s");
+    }
+
+    #[test]
+    fn runs_are_called_by_number_and_title() {
+        let run = RunIdentity { number: Some(12), title: Some("lysozyme".into()), ..RunIdentity::default() };
+        assert_eq!(heading("NMX", &run), "NMX, run 12: lysozyme");
+        assert_eq!(heading("NMX", &RunIdentity { number: None, ..run }), "NMX: lysozyme");
+        assert_eq!(heading("NMX", &RunIdentity::default()), "NMX");
     }
 
     #[test]

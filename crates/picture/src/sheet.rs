@@ -16,6 +16,8 @@ const MARGIN: i32 = 16;
 /// Between pictures.
 const GAP: i32 = 20;
 const SHORTEST_ROW: i32 = 420;
+/// Longer lines are cut in the picture: titles may be of any length. The texts of the PNG have them in full.
+const LONGEST_LINE: usize = 160;
 /// Pictures follow one another in a row as long as it is not wider.
 const WIDEST_ROW: i32 = 1720;
 /// What the longer side of the only picture should take, in points, and that of one of several.
@@ -141,7 +143,14 @@ impl Sheet<'_> {
         let plain = self.caption.lines.iter().cloned().chain(numbers);
         let warnings = self.caption.warnings.iter().cloned();
         let below = plain.map(|line| (line, INK)).chain(warnings.map(|line| (line, WARNING)));
-        std::iter::once(title).chain(below.map(|(line, ink)| (line, Font::Normal, ink))).collect()
+        let mut lines: Vec<_> =
+            std::iter::once(title).chain(below.map(|(line, ink)| (line, Font::Normal, ink))).collect();
+        for (line, ..) in &mut lines {
+            if let Some((end, _)) = line.char_indices().nth(LONGEST_LINE) {
+                line.replace_range(end.., " ...");
+            }
+        }
+        lines
     }
 }
 

@@ -7,7 +7,7 @@ use evforge_core::pulsed::{Calendar, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_net::staged_file::StagedFile;
 use evforge_outputs::{IfExists, OutputContext, OutputPlan};
-use evforge_picture::{Caption, PictureError, PictureSet, Sheet};
+use evforge_picture::{Caption, PictureError, PictureSet, Sheet, heading};
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -57,7 +57,7 @@ impl OutputPlan for ImageSettings {
         let pictures = pictures(context);
         Ok(Box::new(Image {
             file: self.file,
-            instrument: context.instrument.clone(),
+            title: heading(&context.instrument, &context.run),
             counts: vec![0; pictures.pixel_count()],
             pictures,
             counters: ImageCounters::default(),
@@ -77,7 +77,7 @@ fn pictures(context: &OutputContext) -> PictureSet {
 /// Counts events per pixel, and draws them at the end of a run that came to its end.
 struct Image {
     file: PathBuf,
-    instrument: String,
+    title: String,
     pictures: PictureSet,
     counts: Vec<u64>,
     counters: ImageCounters,
@@ -92,7 +92,7 @@ impl Image {
         let mut images = self.pictures.images();
         self.pictures.add(&mut images, self.counts.iter().copied());
         let (events, outside) = (self.counters.image_events, self.counters.image_outside);
-        let title = self.instrument.clone();
+        let title = self.title.clone();
         let caption = Caption::new(title, events, outside, self.span, self.calendar, state);
         Sheet { set: &self.pictures, images: &images, caption: &caption, outside }.to_png()
     }
