@@ -243,3 +243,20 @@ fn a_clock_too_odd_for_64_bits_is_refused() {
     let error = parse(&GOOD.replace("marker_tick", "tac_range = \"60.001ns\"\nmarker_tick"), &[]);
     assert!(error.unwrap_err().contains("no common unit"), "1/255000 ns");
 }
+
+#[test]
+fn a_run_has_the_name_that_its_operator_gives_it() {
+    let read = |table: &str| Config::parse(Path::new("test.toml"), &format!("{GOOD}\n{table}"), &[]);
+    assert!(read("").unwrap().run.is_empty());
+    let run = read("[run]\ntitle = \"ε = ½\"\nnumber = 12\nuser = \"Ada\"").unwrap().run.clone();
+    assert_eq!((run.title.as_deref(), run.number, run.user.as_deref()), (Some("ε = ½"), Some(12), Some("Ada")));
+    for (table, expected) in [
+        ("[run]\ntitle = \"two\\nlines\"", "run.title: contains '\\n'"),
+        ("[run]\nnumber = 3000000000", "run.number: is 3000000000"),
+        ("[run]\nnumber = -1", "test.toml:17:10: invalid value: integer `-1`"),
+        ("[run]\nproposal = \"12\"", "proposal"),
+    ] {
+        let error = read(table).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("test.toml"), "{error}");
+    }
+}

@@ -97,7 +97,7 @@ impl LedgerSeries {
         let of_numbers = |value: u64| packets.sent.map(|_| value);
         let values = [
             packets.sent,
-            of_numbers(packets.lost),
+            packets.loss().exactly(),
             of_numbers(packets.reordered),
             of_numbers(packets.duplicated),
             of_numbers(packets.unconfirmed),
