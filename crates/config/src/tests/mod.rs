@@ -249,7 +249,10 @@ fn a_run_has_the_name_that_its_operator_gives_it() {
     let read = |table: &str| Config::parse(Path::new("test.toml"), &format!("{GOOD}\n{table}"), &[]);
     assert!(read("").unwrap().run.is_empty());
     let run = read("[run]\ntitle = \"ε = ½\"\nnumber = 12\nuser = \"Ada\"").unwrap().run.clone();
-    assert_eq!((run.title.as_deref(), run.number, run.user.as_deref()), (Some("ε = ½"), Some(12), Some("Ada")));
+    assert_eq!(
+        (run.title.as_deref(), run.number, run.user.as_deref()),
+        (Some("ε = ½"), Some(12), Some("Ada"))
+    );
     for (table, expected) in [
         ("[run]\ntitle = \"two\\nlines\"", "run.title: contains '\\n'"),
         ("[run]\nnumber = 3000000000", "run.number: is 3000000000"),
