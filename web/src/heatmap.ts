@@ -227,7 +227,7 @@ function line(context: CanvasRenderingContext2D, x0: number, y0: number, x1: num
 
 /**
  * Round values in the pixels from..to, at most about `most`, with their place: 0 at the beginning, 1 at the end. Pixel numbers
- * stand in the middle of their pixel. The rule is that of crates/picture/src/axis.rs.
+ * mark the middle of their pixel. The rule is that of crates/picture/src/axis.rs.
  */
 function axisTicks(axis: Axis, from: number, to: number, most: number): { value: string; place: number }[] {
   const low = axis.first + (from - 0.5) * axis.step;

@@ -83,7 +83,8 @@ impl OpenFile {
             .and_then(|handle| match space.reserve(&handle, 0..room) {
                 Ok(()) => Ok((handle, room)),
                 Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
-            });
+            })
+            .map_err(|error| unless_gone(path, error));
         let layout = opened.and_then(|(handle, reserved)| {
             let layout = Layout::create(&file, options, beginning, workers).and_then(|layout| {
                 file.flush()?;
@@ -95,11 +96,11 @@ impl OpenFile {
         });
         match layout {
             Ok((layout, handle, reserved)) => {
-                let about =
-                    fs::symlink_metadata(path).map_err(|cause| NexusError::io("look at", path, cause))?;
+                let about = handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?;
                 let identity = identity(&about);
+                let lock = place::hold(path).map_err(|error| unless_gone(path, error))?;
                 let syncer = start_syncer(path, options, &handle, space)?;
-                Ok(Self { layout, file, handle, syncer, reserved, identity, _lock: place::hold(path)? })
+                Ok(Self { layout, file, handle, syncer, reserved, identity, _lock: lock })
             }
             Err(error) => {
                 let _ = divert(&file);
@@ -250,4 +251,14 @@ fn start_syncer(
     start
         .map(Some)
         .map_err(|cause| NexusError::io("start the thread that waits for the disk for", path, cause))
+}
+
+/// What is wrong with a file that was made a moment ago: if it is not there, somebody has taken it away.
+fn unless_gone(path: &Path, error: NexusError) -> NexusError {
+    match fs::symlink_metadata(path) {
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+            NexusError::Gone { path: path.to_owned(), lost: 0 }
+        }
+        _ => error,
+    }
 }
