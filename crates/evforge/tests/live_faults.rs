@@ -21,7 +21,18 @@ const FAULTS: [&str; 6] = [
 
 fn simulate(detector: &str, neutrons: &str, further: &[&str]) {
     let mut command = Command::new(PROGRAM);
-    command.args(["simulate", detector, "--pulses", "20", "--neutrons", neutrons, "--seed", "8"]);
+    command.args([
+        "simulate",
+        detector,
+        "--pulses",
+        "20",
+        "--neutrons",
+        neutrons,
+        "--seed",
+        "8",
+        "--start",
+        "fixed",
+    ]);
     for fault in FAULTS {
         command.args(["--fault", &format!("{fault},{PULSES}")]);
     }

@@ -83,8 +83,7 @@ fn simulated_files_begin_now_or_when_it_is_said() {
             let (nexus, events) = (file(folder.path(), name), file(folder.path(), &format!("{name}.csv")));
             let of =
                 ["simulate", detector, "--form", "--pulses", "3", "--neutrons", "5kHz", "--nexus", &nexus];
-            let more =
-                ["--events", &events, "--if-exists", "overwrite", "--title", "as new", "--run-number", "7"];
+            let more = ["--events", &events, "--overwrite", "--title", "as new", "--run-number", "7"];
             let report = file(folder.path(), &format!("{name}.json"));
             succeed(&evforge(&[&of[..], &more, &["--report", &report], start].concat()));
             let report: serde_json::Value =
@@ -96,7 +95,6 @@ fn simulated_files_begin_now_or_when_it_is_said() {
             let begin =
                 nexus.dataset("/entry/start_time").unwrap().read_scalar::<FixedUnicode<64>>().unwrap();
             let pixels = std::fs::read_to_string(&events).unwrap();
-            std::fs::remove_file(events).unwrap();
             let pixels: Vec<String> =
                 pixels.lines().map(|line| line.split(',').nth(1).unwrap().to_owned()).collect();
             (begin.to_string(), pixels)

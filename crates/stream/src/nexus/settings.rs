@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
 use evforge_core::quantity;
+use evforge_core::run_identity::RunIdentity;
 use evforge_outputs::{OutputContext, OutputPlan};
 use serde::Deserialize;
 
@@ -22,6 +23,8 @@ pub struct NexusSettings {
     /// What to do if it exists.
     #[serde(default)]
     pub if_exists: IfExists,
+    /// The title of the run, as it was said until 0.2: now `run.title`, which wins. Read until 0.3.
+    pub title: Option<String>,
     /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
     pub flush_interval: Option<quantity::TimeSpan>,
     /// Whether a commit waits until the disk has it.
@@ -74,6 +77,12 @@ pub enum CompressionSetting {
 }
 
 impl NexusSettings {
+    /// The title that only this table says.
+    fn only_title(&self, context: &OutputContext) -> RunIdentity {
+        let title = self.title.clone().filter(|_| context.run.title.is_none());
+        RunIdentity { title, ..RunIdentity::default() }
+    }
+
     /// What the writer has to know.
     fn options(&self, context: &OutputContext) -> NexusOptions {
         let options = NexusOptions::new(&self.file, &context.instrument, context.geometry);
@@ -82,7 +91,7 @@ impl NexusSettings {
             .with_beam_monitors(&context.ledger.beam_monitors)
             .with_outputs(&context.outputs);
         NexusOptions {
-            run: context.run.clone(),
+            run: context.run.clone().overridden_by(self.only_title(context)),
             existing: match self.if_exists {
                 IfExists::Refuse => ExistingFile::Refuse,
                 IfExists::Overwrite => ExistingFile::Overwrite,
@@ -136,6 +145,11 @@ impl OutputPlan for NexusSettings {
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        if self.title.is_some() {
+            context
+                .notes
+                .add("note: outputs.nexus.title is called run.title now, and will not be read after 0.3");
+        }
         let output = NexusOutput::new(self.options(context), std::sync::Arc::clone(&context.clock))?;
         if let Some(recovered) = output.recovered() {
             context.notes.add(recovered.to_string());
