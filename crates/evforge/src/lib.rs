@@ -199,3 +199,30 @@ fn command_line() -> CommandLine {
     let matches = command.mut_subcommands(|command| command.after_help(exit_status::HELP)).get_matches();
     CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// An option of a command with the name of one of all commands would silently take its place: `--user` drops privileges.
+    #[test]
+    fn no_command_has_an_option_of_the_name_of_one_of_all_commands() {
+        fn check(command: &clap::Command, global: &[&str]) {
+            for own in command.get_subcommands() {
+                let names = own.get_arguments().map(|argument| argument.get_id().as_str());
+                let shadowed = names.filter(|name| global.contains(name)).collect::<Vec<_>>();
+                assert!(shadowed.is_empty(), "`{}` has {shadowed:?}", own.get_name());
+                check(own, global);
+            }
+        }
+        let all = CommandLine::command();
+        let global: Vec<&str> = all
+            .get_arguments()
+            .filter(|argument| argument.is_global_set())
+            .map(|argument| argument.get_id().as_str())
+            .collect();
+        assert_eq!(global, ["user"]);
+        check(&all, &global);
+    }
+}

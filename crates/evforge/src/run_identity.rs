@@ -18,8 +18,9 @@ pub(crate) struct IdentityArguments {
     #[arg(long, value_name = "ID", help_heading = "What the run is called")]
     experiment: Option<String>,
     /// Who measures [configuration: run.user]
+    // Not `--user`: that is the user of this host that evforge becomes.
     #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
-    user: Option<String>,
+    run_user: Option<String>,
     /// What is in the beam [configuration: run.sample]
     #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
     sample: Option<String>,
@@ -36,11 +37,15 @@ impl IdentityArguments {
             number: self.run_number,
             experiment: self.experiment.clone(),
             experiment_description: None,
-            user: self.user.clone(),
+            user: self.run_user.clone(),
             sample: self.sample.clone(),
         };
         said.check().map_err(|error| {
-            let option = if error.key == "number" { "run-number" } else { &error.key };
+            let option = match &*error.key {
+                "number" => "run-number",
+                "user" => "run-user",
+                key => key,
+            };
             format!("--{option} {}", error.problem)
         })?;
         config.run = std::mem::take(&mut config.run).overridden_by(said);

@@ -83,12 +83,22 @@ fn simulated_files_begin_now_or_when_it_is_said() {
             let (nexus, events) = (file(folder.path(), name), file(folder.path(), &format!("{name}.csv")));
             let of =
                 ["simulate", detector, "--form", "--pulses", "3", "--neutrons", "5kHz", "--nexus", &nexus];
-            let more = ["--events", &events, "--overwrite", "--title", "as new", "--run-number", "7"];
+            let more = [
+                "--events",
+                &events,
+                "--overwrite",
+                "--title",
+                "as new",
+                "--run-number",
+                "7",
+                "--run-user",
+                "Ada",
+            ];
             let report = file(folder.path(), &format!("{name}.json"));
             succeed(&evforge(&[&of[..], &more, &["--report", &report], start].concat()));
             let report: serde_json::Value =
                 serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
-            assert_eq!(report["run"], serde_json::json!({"title": "as new", "number": 7}));
+            assert_eq!(report["run"], serde_json::json!({"title": "as new", "number": 7, "user": "Ada"}));
             let nexus = hdf5_metno::File::open(nexus).unwrap();
             let title = nexus.dataset("/entry/title").unwrap().read_scalar::<FixedUnicode<64>>().unwrap();
             assert_eq!(title.as_str(), "as new");
