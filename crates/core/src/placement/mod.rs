@@ -1,7 +1,7 @@
 //! Where the pixels of a detector are: their spacing, and the place of each panel, of the source and of beam monitors.
 //!
-//! A [`LogicalGeometry`] numbers pixels; a [`Placement`] says where they stand. It is the table `[placement]` of a
-//! configuration, and whoever needs a position (event files, axes of pictures) takes it from here.
+//! A [`LogicalGeometry`](crate::geometry::LogicalGeometry) numbers pixels; a [`Placement`] says where they stand. It is the
+//! table `[placement]` of a configuration, and whoever needs a position (event files, axes of pictures) takes it from here.
 //!
 //! Coordinates are those of NeXus: the sample is the origin, z points along the beam, y up, and x completes a right-handed
 //! system, so that it points to the left for somebody who looks along the beam. Columns of a panel run along its x, rows
