@@ -237,6 +237,6 @@ pub use output::NexusOutput;
 pub use recovered::Recovered;
 pub use recovery::{needs_recovery, recover, replace_report};
 pub use reservation::Reservation;
-pub use settings::{CompressionSetting, IfExists, NexusSettings, SyncSetting};
+pub use settings::{CompressionSetting, NexusSettings};
 pub use space::{DiskSpace, FileSystemSpace, Shortage};
 pub use writer::NexusWriter;

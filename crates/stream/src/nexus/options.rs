@@ -9,6 +9,8 @@ use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
 use evforge_core::run_identity::RunIdentity;
 
+use serde::Deserialize;
+
 use super::error::NexusError;
 use super::monitor_group::events_name;
 use super::workers::Workers;
@@ -33,7 +35,8 @@ impl Default for Compression {
 }
 
 /// When the disk is asked to keep what was written, so that the loss of power does not take it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DiskSync {
     /// With every commit: what was written becomes a commit when the disk says that it has it.
     #[default]
@@ -43,7 +46,8 @@ pub enum DiskSync {
 }
 
 /// What to do if there is a file at the path already.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExistingFile {
     /// Refuse to write.
     #[default]

@@ -22,14 +22,14 @@ pub struct NexusSettings {
     pub file: PathBuf,
     /// What to do if it exists.
     #[serde(default)]
-    pub if_exists: IfExists,
+    pub if_exists: ExistingFile,
     /// The title of the run, as it was said until 0.2: now `run.title`, which wins. Read until 0.3.
     pub title: Option<String>,
     /// How often what has been taken goes to the file: what a kill can cost. 2 s without it.
     pub flush_interval: Option<quantity::TimeSpan>,
     /// Whether a commit waits until the disk has it.
     #[serde(default)]
-    pub sync: SyncSetting,
+    pub sync: DiskSync,
     /// How the event arrays are compressed.
     #[serde(default)]
     pub compression: CompressionSetting,
@@ -37,30 +37,6 @@ pub struct NexusSettings {
     pub compression_threads: Option<usize>,
     /// Events per chunk of the event arrays, at least 1024.
     pub chunk_events: Option<usize>,
-}
-
-/// What to do with a file that exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IfExists {
-    /// Do not begin.
-    #[default]
-    Refuse,
-    /// Replace it.
-    Overwrite,
-    /// Write `run-1.nxs` and so on instead.
-    Number,
-}
-
-/// When the disk is asked to keep what was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SyncSetting {
-    /// With every commit.
-    #[default]
-    Commit,
-    /// Never.
-    None,
 }
 
 /// How the event arrays are compressed.
@@ -92,11 +68,7 @@ impl NexusSettings {
             .with_outputs(&context.outputs);
         NexusOptions {
             run: context.run.clone().overridden_by(self.only_title(context)),
-            existing: match self.if_exists {
-                IfExists::Refuse => ExistingFile::Refuse,
-                IfExists::Overwrite => ExistingFile::Overwrite,
-                IfExists::Number => ExistingFile::Number,
-            },
+            existing: self.if_exists,
             pulse_origin: if context.tells_pulses {
                 PulseOrigin::Readout
             } else {
@@ -106,10 +78,7 @@ impl NexusSettings {
             vetoes: context.vetoes.clone(),
             configuration: context.configuration.clone(),
             flush_interval: self.flush_interval.map_or(options.flush_interval, quantity::TimeSpan::to_std),
-            sync: match self.sync {
-                SyncSetting::Commit => DiskSync::Commit,
-                SyncSetting::None => DiskSync::None,
-            },
+            sync: self.sync,
             compression: match self.compression {
                 CompressionSetting::None => Compression::None,
                 CompressionSetting::Lzf => Compression::Lzf,
