@@ -9,6 +9,7 @@
 
 import { readFileSync } from "node:fs";
 import { image, open, state, until } from "./browser.mjs";
+import { check, conclude } from "./checks.mjs";
 import { correlation, mirrored } from "./images.mjs";
 
 const [url, expectedPath, screenshot] = process.argv.slice(2);
@@ -17,11 +18,6 @@ if (!url || !expectedPath) {
   process.exit(2);
 }
 const expected = JSON.parse(readFileSync(expectedPath, "utf8"));
-const failures = [];
-function check(holds, what) {
-  console.log(`${holds ? "ok  " : "FAIL"}  ${what}`);
-  if (!holds) failures.push(what);
-}
 const total = (counts) => counts.reduce((sum, count) => sum + count, 0);
 
 /** Brightness of the canvas where the image is drawn, put back on the detector's grid. */
@@ -88,5 +84,4 @@ try {
 } finally {
   await browser.close();
 }
-console.log(failures.length === 0 ? "the page is right" : `${failures.length} checks failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+conclude("the page is right");

@@ -7,17 +7,13 @@
 // drawn has the colours of the table.
 
 import { image, open, state, until } from "./browser.mjs";
+import { check, conclude } from "./checks.mjs";
 import { serve } from "./server.mjs";
 
 const [program, folder] = process.argv.slice(2);
 if (!program) {
   console.error("usage: node pictures_test.mjs LIVE_EXAMPLE [FOLDER_FOR_SCREENSHOTS]");
   process.exit(2);
-}
-const failures = [];
-function check(holds, what) {
-  console.log(`${holds ? "ok  " : "FAIL"}  ${what}`);
-  if (!holds) failures.push(what);
 }
 const total = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
 
@@ -139,5 +135,4 @@ for (const width of [390, 1280, 1920]) {
   }, { width });
 }
 
-console.log(failures.length === 0 ? "the pictures are right" : `${failures.length} checks failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+conclude("the pictures are right");

@@ -7,6 +7,7 @@
 // page says that too, and starts afresh.
 
 import { image, open, until } from "./browser.mjs";
+import { check, conclude } from "./checks.mjs";
 import { serve } from "./server.mjs";
 
 const [program, screenshot] = process.argv.slice(2);
@@ -15,11 +16,6 @@ if (!program) {
   process.exit(2);
 }
 
-const failures = [];
-function check(holds, what) {
-  console.log(`${holds ? "ok  " : "FAIL"}  ${what}`);
-  if (!holds) failures.push(what);
-}
 const total = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
 const pill = (page) => page.textContent("#connection");
 
@@ -55,5 +51,4 @@ try {
   await browser.close();
   server.kill("SIGKILL");
 }
-console.log(failures.length === 0 ? "the page survives a restart" : `${failures.length} checks failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+conclude("the page survives a restart");

@@ -9,6 +9,7 @@
 
 import { join } from "node:path";
 import { open, until } from "./browser.mjs";
+import { check, conclude } from "./checks.mjs";
 import { demonstration, finish, live, Sending } from "./evforge.mjs";
 import { atAllWidths } from "./layout.mjs";
 
@@ -16,11 +17,6 @@ const [program, configs, folder, screenshots] = process.argv.slice(2);
 if (!folder) {
   console.error("usage: node states_test.mjs EVFORGE CONFIGS FOLDER [SCREENSHOTS]");
   process.exit(2);
-}
-const failures = [];
-function check(holds, what) {
-  console.log(`${holds ? "ok  " : "FAIL"}  ${what}`);
-  if (!holds) failures.push(what);
 }
 const children = [];
 const config = join(configs, "gdgem-srs.toml");
@@ -193,5 +189,4 @@ try {
   await browser?.close();
   for (const child of children) child.kill("SIGKILL");
 }
-console.log(failures.length === 0 ? "the states are right" : `${failures.length} checks failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+conclude("the states are right");
