@@ -1,5 +1,6 @@
 //! Why there is no valid configuration.
 
+use evforge_core::suggestion::with_suggestion;
 use std::path::PathBuf;
 
 /// Why there is no valid configuration.
@@ -14,7 +15,7 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file, or an override, does not make a valid configuration.
-    #[error("{}{}: {problem}", path.display(), place.map_or(String::new(), |(line, column)| format!(":{line}:{column}")))]
+    #[error("{}{}: {}", path.display(), place.map_or(String::new(), |(line, column)| format!(":{line}:{column}")), with_suggestion(problem))]
     Invalid {
         /// The file.
         path: PathBuf,

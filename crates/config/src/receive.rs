@@ -34,7 +34,8 @@ pub struct ReceiveSettings {
     pub checksums: ChecksumPolicy,
     /// Counters of the host that are read to find the places of losses.
     pub loss_counters: CountersRead,
-    /// Local address and port. A multicast address is joined, too.
+    /// Local address (or the name of a host) and port. A multicast address is joined, too.
+    #[serde(deserialize_with = "evforge_core::endpoint::from_text")]
     pub address: SocketAddr,
     /// Further ports, at the same address.
     pub ports: Vec<u16>,

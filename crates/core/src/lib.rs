@@ -28,10 +28,12 @@
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
 //! | whether data come in: waiting, live, stalled, rejecting, ended | [`feed`] |
+//! | host names and ports as people write them | [`endpoint`] |
 //! | what is wrong with a setting | [`settings`] |
+//! | what was meant by a name that nobody knows | [`suggestion`] |
 //! | the clock of a run | [`time`] |
 //!
-//! Nothing here does I/O, starts a thread or reads a clock; nothing here depends on another evforge crate.
+//! Nothing here does I/O (but for the resolver of [`endpoint`]), starts a thread or reads a clock; nothing here depends on another evforge crate.
 //!
 //! Start with [`detector::Detector`]: it ties all of the above together.
 
@@ -41,6 +43,7 @@ pub mod beam_monitor;
 pub mod clock;
 pub mod counter;
 pub mod detector;
+pub mod endpoint;
 pub mod event;
 pub mod event_log;
 pub mod feed;
@@ -61,4 +64,5 @@ pub mod run_identity;
 pub mod run_state;
 pub mod sequence;
 pub mod settings;
+pub mod suggestion;
 pub mod time;

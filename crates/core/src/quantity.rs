@@ -4,6 +4,7 @@
 //! exactly: `22.5ns` is 22 500 ps and not the nearest binary fraction.
 
 use serde::de::{Deserialize, Deserializer, Error};
+use std::borrow::Cow;
 
 /// A count in groups of three digits.
 pub fn grouped(count: u64) -> String {
@@ -86,8 +87,24 @@ impl std::str::FromStr for TimeSpan {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let expected = "a time such as 22.5ns, 500us, 2ms or 1s, exact to the picosecond";
+        let expected = "a time with its unit, such as 22.5ns, 500us, 2ms or 1s, exact to the picosecond";
         Ok(Self { picoseconds: exact(text, TIMES, expected)? })
+    }
+}
+
+impl TimeSpan {
+    /// As it is written on a command line where runs and their parts are timed: a bare number is seconds.
+    ///
+    /// Not for windows and gaps: a `50` that was meant as 50 us would be a millionfold too long.
+    ///
+    /// # Errors
+    /// If it is no time.
+    pub fn in_seconds(text: &str) -> Result<Self, QuantityError> {
+        let is_bare = text.trim().ends_with(|last: char| last.is_ascii_digit());
+        let expected = "a time such as 60 (seconds), 500ms, 90s, 5min or 2h";
+        let with_unit = if is_bare { Cow::Owned(format!("{}s", text.trim())) } else { Cow::Borrowed(text) };
+        let time = exact(&with_unit, TIMES, expected);
+        Ok(Self { picoseconds: time.map_err(|_| QuantityError { found: text.to_owned(), expected })? })
     }
 }
 
@@ -243,6 +260,17 @@ mod tests {
         for wrong in ["", "5", "ns", "-5ns", "1e3ns", "0.5ps", "1.ns", ".5ns", "99999999h", "5 m"] {
             let error = parse(wrong).unwrap_err();
             assert!(error.to_string().contains(&format!("`{wrong}`")), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_is_seconds_where_runs_are_timed() {
+        let parse = |text: &str| TimeSpan::in_seconds(text).map(|time| time.picoseconds / 1_000_000_000);
+        assert_eq!((parse("60"), parse(" 1.5 "), parse("0")), (Ok(60_000), Ok(1_500), Ok(0)));
+        assert_eq!((parse("60s"), parse("500ms"), parse("2h")), (Ok(60_000), Ok(500), Ok(7_200_000)));
+        for wrong in ["", "-5", "soon", "5 m", "1e3", "."] {
+            let error = parse(wrong).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("found `{wrong}`")), "{wrong}: {error}");
         }
     }
 

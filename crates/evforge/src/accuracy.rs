@@ -1,14 +1,15 @@
 //! `evforge accuracy`: how right the events of a configured detector are, against the rate.
 
 use crate::CommandError;
+use crate::arguments::OverwriteArguments;
 use crate::configuration::read_configuration;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
-use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use crate::score::{DemandArguments, LimitArguments, are_met};
 use clap::Args;
 use evforge_core::quantity::Frequency;
+use evforge_core::suggestion::did_you_mean;
 use evforge_lab::accuracy::instruments::{
     self, Found, ROWS, Row, markdown_table as markdown_table_of_instruments,
 };
@@ -33,7 +34,7 @@ pub(crate) struct AccuracyArguments {
     config: Option<PathBuf>,
     /// Instead of a configuration: the instruments of the EFU paper (table 1) at their average rates, with the shipped
     /// configurations; of these names, or all. Fails if one is not as good as it has to be
-    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["rates", "plot", "overrides"])]
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["rates", "plot", "overrides"], help_heading = "The table of all instruments")]
     instruments: Option<Vec<String>>,
     /// Neutrons per second, on average over all time: one run for each; the first is the low rate that demands are for
     #[arg(long, value_name = "RATE", num_args = 1.., default_values = ["1kHz", "10kHz", "100kHz", "1MHz"])]
@@ -46,11 +47,11 @@ pub(crate) struct AccuracyArguments {
     #[command(flatten)]
     demands: DemandArguments,
     /// Fail if time was closed early for want of room, at any of the rates
-    #[arg(long)]
+    #[arg(long, help_heading = "Demands")]
     no_forced_closings: bool,
     /// Write everything as JSON, with histograms
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[arg(long, alias = "json", env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Draw efficiency and ghosts against the rate, and the residuals at the low rate, into an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -58,7 +59,7 @@ pub(crate) struct AccuracyArguments {
     overwrite: OverwriteArguments,
     /// Put the table into this document in Markdown, between the lines `<!-- accuracy of NAME -->`, with the name of the
     /// instrument or `instruments`, and `<!-- end -->`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "The table of all instruments")]
     document: Option<PathBuf>,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -81,16 +82,19 @@ fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<Exi
     if let Some(unknown) = names.iter().find(|name| !ROWS.iter().any(|row| is_named(&row, name))) {
         let mut known: Vec<&str> = ROWS.iter().map(|row| row.instrument).collect();
         known.dedup();
-        return Err(format!("there is no instrument `{unknown}`; known are {}", known.join(", ")).into());
+        let meant = did_you_mean(unknown, known.iter().copied());
+        return Err(
+            format!("there is no instrument `{unknown}`{meant} Known are {}", known.join(", ")).into()
+        );
     }
     if !names.is_empty() && arguments.document.is_some() {
         return Err("--document has the table of all instruments: leave out their names".into());
     }
     NamedFiles::default()
-        .output("--json", &arguments.json)
+        .output("--report", &arguments.report)
         .kept_output("--document", &arguments.document)
         .check(arguments.overwrite)?;
-    check_writable("the scores", &arguments.json)?;
+    check_writable("the scores", &arguments.report)?;
     let document =
         arguments.document.as_deref().map(|path| Document::open(path, "instruments")).transpose()?;
     let mut found: Vec<Found> = Vec::new();
@@ -98,10 +102,10 @@ fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<Exi
     for row in ROWS.iter().filter(is_wanted) {
         found.push(row.measure(arguments.neutrons)?);
     }
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     let table = markdown_table_of_instruments(&found);
     ending.print(&table);
-    ending.write_json("the scores", arguments.json.as_deref(), &instruments::json_of(&found));
+    ending.write_json("the scores", arguments.report.as_deref(), &instruments::json_of(&found));
     if let Some(document) = document {
         ending.attempt(write_file("the table", document.path(), document.with(&table).as_bytes()));
     }
@@ -121,11 +125,11 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
     let seed = simulation::settings(&config)?.seed;
     NamedFiles::default()
         .input("--config", &arguments.config)
-        .output("--json", &arguments.json)
+        .output("--report", &arguments.report)
         .output("--plot", &arguments.plot)
         .kept_output("--document", &arguments.document)
         .check(arguments.overwrite)?;
-    check_writable("the scores", &arguments.json)?;
+    check_writable("the scores", &arguments.report)?;
     check_writable("the plot", &arguments.plot)?;
     // What is wrong with the document is said before the long work.
     let document =
@@ -135,9 +139,9 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
     for rate in &arguments.rates {
         runs.push(measure(&config, *rate, arguments.neutrons, &limits)?);
     }
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))));
-    ending.write_json("the scores", arguments.json.as_deref(), &json_of(&config.name, seed, &runs));
+    ending.write_json("the scores", arguments.report.as_deref(), &json_of(&config.name, seed, &runs));
     if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
         let points: Vec<RatePoint> =
             runs.iter().map(|run| RatePoint::at_rate(run.hertz(), &run.score)).collect();

@@ -1,15 +1,16 @@
 //! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
+use crate::arguments::IdentityArguments;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::Observer;
-use crate::run_identity::IdentityArguments;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
 use evforge_config::{Frequency, TimeSpan};
+use evforge_core::endpoint::endpoint;
 use evforge_lab::demonstration::{mask_json, send_pulses, tells_sources_by_address};
 use evforge_lab::shipped;
 use evforge_lab::simulation;
@@ -26,18 +27,17 @@ use std::sync::mpsc::channel;
 /// Arguments of `evforge demo`.
 #[derive(Args)]
 pub(crate) struct DemoArguments {
-    /// The detector: gdgem, multigrid, multiblade, sonde, or the name of any other shipped configuration (nmx, trex,
-    /// freia …)
+    /// A detector (gdgem, multigrid, multiblade, sonde) or any shipped configuration (nmx, trex, freia …)
     #[arg(long, default_value = "gdgem", value_name = "NAME")]
     detector: String,
-    /// End after this time (60s); without it, Ctrl-C ends it
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 5min); without it, Ctrl-C ends it
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// Folder for what the demonstration writes
-    #[arg(long, default_value = "demo-output", value_name = "FOLDER")]
+    #[arg(long, short = 'o', default_value = "demo-output", value_name = "FOLDER")]
     output: PathBuf,
     /// Address of the page
-    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "HOST:PORT", value_parser = endpoint)]
     view: SocketAddr,
     /// Neutrons per second: 20kHz
     #[arg(long, default_value = "20kHz", value_name = "RATE", value_parser = rate)]

@@ -1,10 +1,10 @@
 //! `evforge doctor`: what limits receiving on this host, and the command that fixes it.
 
 use crate::CommandError;
+use crate::arguments::Method;
 use crate::configuration::read_common;
 use crate::exit_status::ExitStatus;
 use crate::output::print;
-use crate::receive_backend::Method;
 use clap::Args;
 use evforge_config::CommonConfig;
 use evforge_net::host_check::{Finding, Verdict, check_host};

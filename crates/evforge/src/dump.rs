@@ -1,11 +1,10 @@
 //! `evforge dump`: the raw readouts of a capture into an HDF5 file.
 
 use crate::CommandError;
-use crate::configuration::read_configuration;
+use crate::arguments::{CaptureArguments, ConfigArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::{open, tell_lost};
-use crate::output::print;
-use crate::overwrite::OverwriteArguments;
+use crate::output::{print, refuse_standard_output};
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_config::DetectorSettings;
@@ -20,34 +19,32 @@ use std::path::{Path, PathBuf};
 /// Arguments of `evforge dump`.
 #[derive(Args)]
 pub(crate) struct DumpArguments {
-    /// Configuration of the instrument
-    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
-    /// The capture whose readouts are dumped: pcap, pcapng or .pkts
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
-    input: PathBuf,
+    #[command(flatten)]
+    config: ConfigArguments,
+    #[command(flatten)]
+    capture: CaptureArguments,
     /// The HDF5 file to write
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short = 'o', value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     overwrite: OverwriteArguments,
-    /// Take only packets sent to this UDP port
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
-    port: Option<u16>,
-    /// Override a key of the configuration; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
 }
 
 /// Runs the command.
 pub(crate) fn dump(arguments: &DumpArguments) -> Result<ExitStatus, CommandError> {
-    let config = read_configuration(&arguments.config, &arguments.overrides)?;
+    let config = arguments.config.read()?;
+    let path = arguments.capture.path()?;
+    refuse_standard_output(
+        "--output",
+        &arguments.output,
+        "an HDF5 file, which is not written in one direction",
+    )?;
     NamedFiles::default()
-        .input("--config", Some(&arguments.config))
-        .input("--input", Some(&arguments.input))
+        .input("--config", Some(&arguments.config.config))
+        .input("--input", Some(&path))
         .output("--output", Some(&arguments.output))
         .check(arguments.overwrite)?;
-    let mut input = open(&arguments.input, arguments.port, &config)?;
+    let mut input = open(&path, arguments.capture.port, &config)?;
     let output = &arguments.output;
     let recorded = match &config.detector {
         DetectorSettings::GdGem(settings) => record(input.as_mut(), SrsRecorder::new(settings)?, output)?,

@@ -1,11 +1,11 @@
 //! `evforge inspect`: what is in a capture, or in a dump of readouts.
 
 use crate::CommandError;
+use crate::arguments::{CaptureArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::{is_dump, open_any_until, tell_lost};
 use crate::inspect_dump::inspect_dump;
 use crate::output::{print, write_file};
-use crate::overwrite::OverwriteArguments;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_core::packet::PacketSlab;
@@ -21,12 +21,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `evforge inspect`.
 #[derive(Args)]
 pub(crate) struct InspectArguments {
-    /// The capture: pcap, pcapng or .pkts; or a dump of readouts (HDF5)
-    #[arg(value_name = "FILE")]
-    input: PathBuf,
-    /// Look only at packets sent to this UDP port
-    #[arg(long, short = 'p', value_name = "PORT")]
-    port: Option<u16>,
+    #[command(flatten)]
+    capture: CaptureArguments,
     /// Print a line for every packet
     #[arg(long)]
     packets: bool,
@@ -56,15 +52,16 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, Comman
                     --readouts"
             .into());
     }
-    if is_dump(&arguments.input)? && !arguments.json && !quiet {
-        inspect_dump(&arguments.input, arguments.readouts, limit)?;
+    let path = arguments.capture.path()?;
+    if is_dump(&path)? && !arguments.json && !quiet {
+        inspect_dump(&path, arguments.readouts, limit)?;
         print("\nas packets, in the format that the table stands for:\n")?;
     }
     let stop = stop_on_signals()?;
-    let mut source = open_any_until(&arguments.input, arguments.port, &stop)?;
-    let (findings, failure) = look_through(source.as_mut(), arguments, limit)?;
+    let mut source = open_any_until(&path, arguments.capture.port, &stop)?;
+    let (findings, failure) = look_through(source.as_mut(), &path, arguments, limit)?;
     if arguments.json {
-        let text = serde_json::to_string_pretty(&in_json(arguments, source.as_ref(), &findings))?;
+        let text = serde_json::to_string_pretty(&in_json(&path, source.as_ref(), &findings))?;
         print(&format!("{text}\n"))?;
     } else if !quiet {
         print(&findings.text())?;
@@ -86,10 +83,11 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, Comman
 /// Surveys the packets of a source, and why it cannot be read further.
 fn look_through(
     source: &mut dyn PacketSource,
+    path: &Path,
     arguments: &InspectArguments,
     limit: u64,
 ) -> Result<(Findings, Option<CommandError>), CommandError> {
-    let with_lines = (arguments.packets || arguments.readouts) && !is_dump(&arguments.input)?;
+    let with_lines = (arguments.packets || arguments.readouts) && !is_dump(path)?;
     let mut slab = PacketSlab::new(256, 4 << 20);
     let mut survey = Survey::default();
     let failure = loop {
@@ -189,12 +187,12 @@ fn left_out(source: &dyn PacketSource) -> String {
     text
 }
 
-fn in_json(arguments: &InspectArguments, source: &dyn PacketSource, findings: &Findings) -> Value {
+fn in_json(path: &Path, source: &dyn PacketSource, findings: &Findings) -> Value {
     let counters: Map<String, Value> =
         source.counters().iter().map(|(info, count)| (info.name.to_owned(), json!(count))).collect();
     let mut all = findings.json();
     all["schema"] = json!(1);
-    all["file"] = json!(arguments.input.display().to_string());
+    all["file"] = json!(path.display().to_string());
     all[source.stage()] = Value::Object(counters);
     all
 }

@@ -24,6 +24,7 @@ macro_rules! eprintln {
 }
 
 mod accuracy;
+mod arguments;
 mod bench;
 mod command_error;
 mod configuration;
@@ -33,6 +34,7 @@ mod doctor;
 mod drop;
 mod dump;
 mod exit_status;
+mod help;
 mod input;
 mod inspect;
 mod inspect_dump;
@@ -44,14 +46,11 @@ mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
-mod overwrite;
 mod privileges;
 mod progress;
-mod receive_backend;
 mod record;
 mod replay;
 mod run;
-mod run_identity;
 mod same_file;
 mod score;
 mod signals;
@@ -75,9 +74,8 @@ use std::process::ExitCode;
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
-    /// Become this user (name or number) before anything is read or written; for root. Root or not, evforge keeps no
-    /// privilege: what needs one is done by evforge-helper (docs/receive.md)
-    #[arg(long, global = true, env = "EVFORGE_USER", value_name = "USER")]
+    /// Become this user (name or number) before anything is read or written; for root (docs/receive.md)
+    #[arg(long, global = true, env = "EVFORGE_USER", value_name = "USER", help_heading = "Privileges")]
     user: Option<String>,
 }
 
@@ -109,9 +107,9 @@ impl Command {
 
 #[derive(Subcommand)]
 enum Command {
-    /// A simulated detector, live in the browser and into a NeXus file, without any hardware
+    /// A simulated detector, live in the browser and into a NeXus file
     Demo(demo::DemoArguments),
-    /// Form events from readouts
+    /// Form events from readouts, of a capture or live from the network
     Run(Box<run::RunArguments>),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
@@ -119,7 +117,7 @@ enum Command {
     Accuracy(accuracy::AccuracyArguments),
     /// Overlay copies of a capture, with its isolated events as truth
     Overlay(overlay::OverlayArguments),
-    /// Simulate a detector with known truth: into a capture file, over UDP, or straight into its pipeline
+    /// Simulate a detector with known truth: into a capture, over UDP, or into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
     /// Report what limits receiving on this host, and the command that fixes it
     Doctor(doctor::DoctorArguments),
@@ -129,13 +127,13 @@ enum Command {
     Replay(replay::ReplayArguments),
     /// Send numbered packets at a rate or in pulses, to measure a link and a receiver
     Send(numbered::SendArguments),
-    /// Receive numbered packets: rate, packet error ratio, loss breakdown, latency, processor time
+    /// Receive numbered packets: rate, packet error ratio, loss breakdown, latency
     Receive(numbered::ReceiveArguments),
-    /// Send and receive streams of test data in which every packet and every word is accounted for
+    /// Send and receive test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
     /// Repair NeXus files that a killed run has left
     Write(write::WriteArguments),
-    /// Tell what a capture is: formats, senders, pulses, front ends and channels; and write a configuration that reads it
+    /// Tell what is in a capture, and write a configuration that reads it
     Inspect(inspect::InspectArguments),
     /// Write the raw readouts of a capture into an HDF5 file
     Dump(dump::DumpArguments),
@@ -143,7 +141,7 @@ enum Command {
     Bench(bench::BenchArguments),
     /// Report which channels stand out in a capture and should be masked
     Masks(masks::MasksArguments),
-    /// Report which gaps and matching windows fit a capture, as entries for the configuration
+    /// Report which gaps and matching windows fit a capture, for its configuration
     Windows(windows::WindowsArguments),
 }
 
@@ -193,10 +191,10 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
-/// The arguments of the process. Every command says in its help what its exit status means.
+/// The arguments of the process.
 fn command_line() -> CommandLine {
-    let command = CommandLine::command().after_help(exit_status::HELP);
-    let matches = command.mut_subcommands(|command| command.after_help(exit_status::HELP)).get_matches();
+    let is_short = std::env::args_os().any(|argument| argument == "-h");
+    let matches = help::with_help(CommandLine::command(), is_short).get_matches();
     CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

@@ -1,7 +1,7 @@
 //! `evforge masks`: which channels should be masked, from a capture.
 
 use crate::CommandError;
-use crate::configuration::read_configuration;
+use crate::arguments::{CaptureArguments, ConfigArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::open_until;
 use crate::output::print;
@@ -12,35 +12,26 @@ use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::verdict::Verdict;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments of `evforge masks`.
 #[derive(Args)]
 pub(crate) struct MasksArguments {
-    /// Configuration of the instrument
-    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
-    /// The capture whose readouts are counted
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
-    input: PathBuf,
-    /// Of a capture, take only what was sent to this UDP port
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
-    port: Option<u16>,
-    /// Override a key of the configuration; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
+    #[command(flatten)]
+    config: ConfigArguments,
+    #[command(flatten)]
+    capture: CaptureArguments,
 }
 
 /// Runs the command.
 pub(crate) fn masks(arguments: &MasksArguments) -> Result<ExitStatus, CommandError> {
-    let config = read_configuration(&arguments.config, &arguments.overrides)?;
+    let config = arguments.config.read()?;
     let stop = stop_on_signals()?;
     let monitor = MonitorTap::default();
     monitor.switch(true);
     let run = CaptureRun {
         config: &config,
-        input: open_until(&arguments.input, arguments.port, &config, &stop)?,
+        input: open_until(&arguments.capture.path()?, arguments.capture.port, &config, &stop)?,
         outputs: Vec::new(),
         clock: Arc::new(SystemClock::start()),
         on_waiting: Arc::new(|_| {}),

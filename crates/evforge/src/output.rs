@@ -1,7 +1,7 @@
 //! What commands print and write: standard output that may be closed, files that are whole or absent.
 
 use crate::CommandError;
-use evforge_net::staged_file::StagedFile;
+use evforge_net::staged_file::{StagedFile, is_standard_output};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,49 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// Prints a text to standard output; to standard error if `is_taken`: standard output has the data then, and nothing else.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_beside(is_taken: bool, text: &str) -> Result<(), CommandError> {
+    if is_taken {
+        eprint!("{text}");
+        return Ok(());
+    }
+    print(text)
+}
+
+/// Refuses `-` for an output that cannot go to standard output.
+///
+/// # Errors
+/// If `path` is `-`, saying that it is `what`.
+pub(crate) fn refuse_standard_output(option: &str, path: &Path, what: &str) -> Result<(), CommandError> {
+    if is_standard_output(path) {
+        return Err(format!("{option} -: {what}, cannot go to standard output: name a file").into());
+    }
+    Ok(())
+}
+
 /// The end of a command: everything that is to be written is tried, whatever fails before. What fails is reported on standard
 /// error at once.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     has_failed: bool,
+    /// Standard output has data: texts go to standard error.
+    is_taken: bool,
 }
 
 impl Ending {
+    /// As the default; texts go to standard error if standard output `is_taken`.
+    pub(crate) fn beside(is_taken: bool) -> Self {
+        Self { is_taken, ..Self::default() }
+    }
+
+    /// As [`Ending::beside`], for a command whose only file is this one.
+    pub(crate) fn beside_file(path: Option<&Path>) -> Self {
+        Self::beside(path.is_some_and(is_standard_output))
+    }
+
     /// Takes note of how something went, and reports it if it failed.
     pub(crate) fn attempt(&mut self, result: Result<(), CommandError>) {
         if let Err(error) = result {
@@ -45,7 +80,7 @@ impl Ending {
 
     /// Prints a text to standard output. That nobody reads it any more is no failure.
     pub(crate) fn print(&mut self, text: &str) {
-        match print(text) {
+        match print_beside(self.is_taken, text) {
             Err(error) if is_closed_pipe(error.as_ref()) => {}
             result => self.attempt(result),
         }

@@ -1,15 +1,15 @@
 //! `evforge overlay`: a capture, laid several times over itself, with its isolated events as truth.
 
 use crate::CommandError;
-use crate::configuration::read_configuration;
+use crate::arguments::{CaptureArguments, ConfigArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::open;
-use crate::output::{check_writable, print, write_file};
-use crate::overwrite::OverwriteArguments;
+use crate::output::{check_writable, print_beside, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::quantity::TimeSpan;
 use evforge_lab::overlay::{OverlayFormat, OverlayOutcome, OverlayRun};
+use evforge_net::staged_file::is_standard_output;
 use evforge_pipeline::report::grouped;
 use evforge_sim::overlay::OverlayOptions;
 use evforge_sim::overlay::copies::CopyShift;
@@ -19,17 +19,12 @@ use std::path::PathBuf;
 /// Arguments of `evforge overlay`.
 #[derive(Args)]
 pub(crate) struct OverlayArguments {
-    /// Configuration of the instrument, which also forms the events that become the truth
-    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
-    /// The capture to lay over itself
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
-    input: PathBuf,
-    /// Of the capture, take only what was sent to this UDP port
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
-    port: Option<u16>,
-    /// The capture to write: pcapng, or .pkts by its name
-    #[arg(long, value_name = "FILE")]
+    #[command(flatten)]
+    config: ConfigArguments,
+    #[command(flatten)]
+    capture: CaptureArguments,
+    /// The capture to write: pcapng, or .pkts by its name; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE")]
     output: PathBuf,
     /// Write the true neutrons as CSV, for evforge score
     #[arg(long, value_name = "FILE")]
@@ -40,29 +35,26 @@ pub(crate) struct OverlayArguments {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     copies: u32,
     /// First make the time between neutrons N times longer, for rates below that of the capture
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is laid over what")]
     stretch: u32,
     /// Begin each copy this long after the one before it; otherwise copies begin at random times
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "What is laid over what")]
     shift: Option<TimeSpan>,
     /// Move copies on the detector too, by random numbers of strips: for one that is the same everywhere
-    #[arg(long)]
+    #[arg(long, help_heading = "What is laid over what")]
     strips: bool,
     /// Also overlay what is not an isolated neutron; its events are in the truth as not resolvable
-    #[arg(long)]
+    #[arg(long, help_heading = "What is laid over what")]
     background: bool,
     /// Drop readouts of a channel that come sooner than this after another one
-    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "What is laid over what")]
     dead_time: TimeSpan,
     /// Silence around an isolated neutron, in multiples of the largest gap of time that the configuration has
-    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor, help_heading = "What is laid over what")]
     isolation: f64,
     /// The same seed gives the same overlay
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "What is laid over what")]
     seed: u64,
-    /// Override a key of the configuration; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -72,18 +64,19 @@ fn factor(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<ExitStatus, CommandError> {
-    let config = read_configuration(&arguments.config, &arguments.overrides)?;
+    let config = arguments.config.read()?;
     let format = OverlayFormat::of(&config)?;
+    let path = arguments.capture.path()?;
     NamedFiles::default()
-        .input("--config", Some(&arguments.config))
-        .input("--input", Some(&arguments.input))
+        .input("--config", Some(&arguments.config.config))
+        .input("--input", Some(&path))
         .output("--output", Some(&arguments.output))
         .output("--truth", Some(&arguments.truth))
         .check(arguments.overwrite)?;
     check_writable("the truth", Some(&arguments.truth))?;
     let run = OverlayRun {
-        input: open(&arguments.input, arguments.port, &config)?,
-        path: &arguments.input,
+        input: open(&path, arguments.capture.port, &config)?,
+        path: &path,
         config: &config,
         isolation: arguments.isolation,
         options: OverlayOptions {
@@ -109,6 +102,6 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<ExitStatus, Comman
         grouped(truth.len() as u64),
         arguments.truth.display()
     ));
-    print(&text)?;
+    print_beside(is_standard_output(&arguments.output), &text)?;
     Ok(ExitStatus::Good)
 }

@@ -1,11 +1,10 @@
 //! `evforge record`: UDP packets into pcapng files, at full rate.
 
 use crate::CommandError;
+use crate::arguments::{OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::left_over::tell_recordings;
-use crate::output::{Ending, check_writable};
-use crate::overwrite::OverwriteArguments;
-use crate::receive_backend::WayArguments;
+use crate::output::{Ending, check_writable, refuse_standard_output};
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
@@ -25,29 +24,29 @@ pub(crate) struct RecordArguments {
     /// Record what comes to this UDP port; may be given several times
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", required_unless_present = "finish")]
     port: Vec<u16>,
-    /// Record nothing, but finish what recordings left that were killed or whose disk was full: keep every whole
-    /// packet, and give the file its name. Nothing is replaced; if the name is taken, it becomes run-recovered.pcapng
+    /// Record nothing: finish what recordings that were killed have left. Every whole packet is kept; if the name is
+    /// taken, the file becomes run-recovered.pcapng
     #[arg(long, value_name = "PARTIAL", num_args = 1.., conflicts_with_all = ["output", "report"])]
     finish: Vec<PathBuf>,
     #[command(flatten)]
     way: WayArguments,
     #[command(flatten)]
     files: RecordFileArguments,
-    /// End after this time (60s, 2h)
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 90s, 2h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// End when no packet has come for this time, once there were some
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, help_heading = "Receiving")]
     idle: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each port
-    #[arg(long, value_name = "SIZE", default_value = "64MB")]
+    #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
     buffer: ByteSize,
     /// Longest packet; longer ones are cut, and counted
-    #[arg(long, value_name = "SIZE", default_value = "9216B")]
+    #[arg(long, value_name = "SIZE", default_value = "9216B", help_heading = "Receiving")]
     largest: ByteSize,
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but they have one time stamp, and the
     /// kernel counts what it drops in pieces
-    #[arg(long)]
+    #[arg(long, help_heading = "Receiving")]
     coalesce: bool,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
@@ -73,13 +72,13 @@ pub(crate) struct RecordFileArguments {
 #[derive(Args)]
 pub(crate) struct RecordLimits {
     /// Begin another file before one becomes larger than this (1GB)
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Recording")]
     rotate_size: Option<ByteSize>,
-    /// Begin another file after this time (60s)
-    #[arg(long, value_name = "TIME")]
+    /// Begin another file after this time (60, 10min)
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, help_heading = "Recording")]
     rotate_time: Option<TimeSpan>,
     /// Memory for packets that wait for the disk, for each port; when it is full, packets are dropped and counted
-    #[arg(long, value_name = "SIZE", default_value = "256MB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MB", help_heading = "Recording")]
     record_queue: ByteSize,
 }
 
@@ -144,6 +143,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
     let Some(output) = &arguments.files.output else {
         return finish(&arguments.finish);
     };
+    refuse_standard_output("--output", output, "a recording, which gets its name when it is whole")?;
     NamedFiles::default()
         .kept_output("--output", Some(output))
         .output("--report", &arguments.report)
@@ -193,7 +193,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
     let mut line = RecordLine::new(arguments.quiet);
     let report = run.run(|status| line.show(status))?;
     line.finish();
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.to_json());
     if !arguments.quiet {
         ending.print(&report.to_text());

@@ -1,15 +1,16 @@
 //! `evforge replay`: captures to UDP, with their own timing or at a rate.
 
 use crate::CommandError;
+use crate::arguments::{Inputs, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::{open_any_until, tell_lost};
 use crate::output::{Ending, check_writable};
-use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_config::Rate;
+use evforge_config::{Rate, TimeSpan};
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::endpoint::endpoint;
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::run_state::REPORT_SCHEMA;
@@ -31,18 +32,18 @@ const SLABS: usize = 4;
 /// Arguments of `evforge replay`.
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
-    /// The captures, one after the other: pcap, pcapng, .pkts or dumps of readouts (HDF5)
-    #[arg(value_name = "FILE", required = true, num_args = 1..)]
-    inputs: Vec<PathBuf>,
+    // Several are sent one after the other.
+    #[command(flatten)]
+    inputs: Inputs<1, 1000>,
     /// Where to send to
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6006")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6006", value_parser = endpoint)]
     to: SocketAddr,
     /// Merge the captures by their time stamps instead of sending one after the other
-    #[arg(long)]
+    #[arg(long, help_heading = "Several captures")]
     merge: bool,
     /// Begin each further capture this long after the end of the one before, whatever their time stamps are
-    #[arg(long, value_name = "TIME", conflicts_with = "merge")]
-    pause: Option<evforge_config::TimeSpan>,
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, conflicts_with = "merge", help_heading = "Several captures")]
+    pause: Option<TimeSpan>,
     /// Keep the capture's own timing, N times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, conflicts_with_all = ["rate", "unpaced"])]
     speed: f64,
@@ -53,17 +54,17 @@ pub(crate) struct ReplayArguments {
     #[arg(long)]
     unpaced: bool,
     /// Send only packets of the captures that were sent to this UDP port
-    #[arg(long, short = 'p', value_name = "PORT")]
+    #[arg(long, short = 'p', value_name = "PORT", help_heading = "Sending")]
     port: Option<u16>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT)
-    #[arg(long)]
+    #[arg(long, help_heading = "Sending")]
     segment: bool,
     /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket
-    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment", help_heading = "Sending")]
     xdp: Option<String>,
     /// Send from N ports, so that the receiving card spreads the packets over its queues; packets of one
     /// recorded source leave from one port
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Sending")]
     source_ports: usize,
     #[command(flatten)]
     overwrite: OverwriteArguments,
@@ -80,11 +81,12 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
         (Some(Rate::Bits(rate)), _) => Pace::BitsPerSecond(rate as f64),
         (None, false) => Pace::OwnTiming { speed: arguments.speed },
     };
-    let files = NamedFiles::default().input("FILE", &arguments.inputs);
+    let inputs = arguments.inputs.paths()?;
+    let files = NamedFiles::default().input("INPUT", &inputs);
     files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let stop = stop_on_signals()?;
-    let source = open_all(arguments, &stop)?;
+    let source = open_all(&inputs, arguments, &stop)?;
     let options = SenderOptions {
         pace,
         segment: arguments.segment,
@@ -94,7 +96,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
     let mut sender = UdpSender::open_by(&options, arguments.xdp.as_deref())?;
     let (stage, counters) = send_source(source, &mut sender, &stop)?;
     let report = sender.report();
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &to_json(&report, arguments));
     ending.print(&text(&report, arguments));
     if arguments.source_ports > sender.sources() && arguments.source_ports > 1 {
@@ -114,18 +116,19 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
 
 /// Opens all captures, as one.
 fn open_all(
+    inputs: &[PathBuf],
     arguments: &ReplayArguments,
     stop: &Arc<AtomicBool>,
 ) -> Result<Box<dyn PacketSource>, CommandError> {
     let mut sources = Vec::new();
-    for input in &arguments.inputs {
+    for input in inputs {
         sources.push(open_any_until(input, arguments.port, stop)?);
     }
     Ok(match sources.len() {
         1 => sources.remove(0),
         _ if arguments.merge => Box::new(JoinedFiles::by_stamp(sources)),
         _ => {
-            let pause = arguments.pause.map(evforge_config::TimeSpan::to_std);
+            let pause = arguments.pause.map(TimeSpan::to_std);
             Box::new(JoinedFiles::one_by_one(sources, pause))
         }
     })

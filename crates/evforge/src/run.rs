@@ -1,6 +1,7 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
+use crate::arguments::{IdentityArguments, Inputs, Method};
 use crate::configuration::{read_configuration, read_with_library};
 use crate::exit_status::ExitStatus;
 use crate::input::open_until;
@@ -8,14 +9,13 @@ use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans, Outputs};
 use crate::progress::ProgressDisplay;
-use crate::receive_backend::Method;
 use crate::record::RecordLimits;
-use crate::run_identity::IdentityArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
+use evforge_core::endpoint::host;
 use evforge_core::packet::PacketSlab;
 use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
@@ -42,34 +42,39 @@ pub(crate) struct RunArguments {
         required_unless_present = "detector"
     )]
     config: Option<PathBuf>,
-    /// Form the events with this shared library (docs/write-a-plugin.md); without --config everything else has
-    /// its default [configuration: plugin.library]
-    #[arg(long, short = 'd', env = "EVFORGE_DETECTOR", value_name = "LIBRARY")]
+    /// Form the events with this shared library (docs/write-a-plugin.md) [configuration: plugin.library]
+    #[arg(long, short = 'd', env = "EVFORGE_DETECTOR", value_name = "LIBRARY", help_heading = "Input")]
     detector: Option<PathBuf>,
-    /// Read this capture (pcap, pcapng or .pkts) or dump of readouts (HDF5) as fast as possible, instead of the network
-    #[arg(long, env = "EVFORGE_INPUT", value_name = "FILE")]
-    input: Option<PathBuf>,
+    // Read as fast as possible; without one, packets come from the network.
+    #[command(flatten)]
+    inputs: Inputs<0, 1>,
     /// Receive at this local address [configuration: receive.address]
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS")]
+    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "HOST", value_parser = host, help_heading = "Receiving")]
     address: Option<IpAddr>,
     /// Receive at this UDP port [configuration: receive.address]; from a capture, take only what was sent to it
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT")]
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", help_heading = "Receiving")]
     port: Option<u16>,
     /// Receive by AF_XDP (xdp), through a kernel socket (socket), or whichever suits (auto) [configuration: receive.method]
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD")]
+    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", help_heading = "Receiving")]
     receive: Option<Method>,
     /// Receive from this network interface by AF_XDP [configuration: receive.interface]
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME", help_heading = "Receiving")]
     interface: Option<String>,
-    /// End after this time (60s, 2h); live runs only
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 90s, 2h); live runs only
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// End when no packet has come for this time, once there were some; live runs only
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds, help_heading = "Receiving")]
     idle: Option<TimeSpan>,
     /// Also record the packets, as pcapng; with a rotation, run.pcapng stands for run-0001.pcapng and so on. Live runs
     /// only; it never holds up the event formation (docs/record.md)
-    #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", conflicts_with = "input")]
+    #[arg(
+        long,
+        env = "EVFORGE_RECORD",
+        value_name = "FILE",
+        conflicts_with = "inputs",
+        help_heading = "Recording"
+    )]
     record: Option<PathBuf>,
     #[command(flatten)]
     record_limits: RecordLimits,
@@ -77,7 +82,7 @@ pub(crate) struct RunArguments {
     outputs: OutputArguments,
     #[command(flatten)]
     identity: IdentityArguments,
-    /// Override a key of the configuration, as in gdgem.sorting.window=1ms; may be given several times
+    /// Override a key of the configuration (gdgem.sorting.window=1ms); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Check the configuration, print what follows from it, and end
@@ -91,7 +96,7 @@ pub(crate) struct RunArguments {
 impl RunArguments {
     /// Whether packets come from the network.
     pub(crate) fn is_live(&self) -> bool {
-        self.input.is_none() && !self.check
+        self.inputs.paths().is_ok_and(|inputs| inputs.is_empty()) && !self.check
     }
 }
 
@@ -109,17 +114,18 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             "--rotate-size and --rotate-time belong to a recording: name its file with --record".into()
         );
     }
+    let input = arguments.inputs.paths()?.pop();
     let files = NamedFiles::default()
         .input("--config", &arguments.config)
         .input("--detector", &arguments.detector)
-        .input("--input", &arguments.input);
+        .input("INPUT", &input);
     plans.name(files).kept_output("--record", &arguments.record).check(arguments.outputs.overwrite)?;
     for note in config.notes.iter().filter(|_| !arguments.quiet) {
         eprintln!("note: {note}");
     }
     let stop = stop_on_signals()?;
-    let mut ending = Ending::default();
-    let report = if let Some(input) = &arguments.input {
+    let mut ending = Ending::beside(plans.takes_standard_output());
+    let report = if let Some(input) = &input {
         let mut outputs = plans.open(&config)?;
         let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
         outputs.finish(&report, &mut ending);

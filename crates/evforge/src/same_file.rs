@@ -5,7 +5,8 @@
 //! name (a symbolic or a hard link). It is looked at before anything is opened, and nothing is changed by it.
 
 use crate::CommandError;
-use crate::overwrite::OverwriteArguments;
+use crate::arguments::OverwriteArguments;
+use evforge_net::staged_file::is_standard_output;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,8 @@ impl NamedFile {
     /// A file that is to be made: a plain file or a link of its name is in the way. What is neither cannot be replaced at all,
     /// which is said where it is opened.
     fn to_be_made(option: &str, path: &Path) -> Self {
-        let is_there = path.symlink_metadata().is_ok_and(|about| about.is_file() || about.is_symlink());
+        let is_there = !is_standard_output(path)
+            && path.symlink_metadata().is_ok_and(|about| about.is_file() || about.is_symlink());
         Self { is_in_the_way: is_there && !is_device(path), ..Self::new(option, path) }
     }
 

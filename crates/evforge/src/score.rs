@@ -1,10 +1,9 @@
 //! `evforge score`: events against the truth.
 
 use crate::CommandError;
-use crate::configuration::read_configuration;
+use crate::arguments::{ConfigArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
-use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_config::TimeSpan;
@@ -17,9 +16,9 @@ use std::str::FromStr;
 /// Arguments of `evforge score`.
 #[derive(Args)]
 pub(crate) struct ScoreArguments {
-    /// Configuration that truth and events were made with
-    #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
-    config: PathBuf,
+    // The one that truth and events were made with.
+    #[command(flatten)]
+    config: ConfigArguments,
     /// The truth, as `evforge simulate --truth` writes it; several files are several runs
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     truth: Vec<PathBuf>,
@@ -31,30 +30,33 @@ pub(crate) struct ScoreArguments {
     #[command(flatten)]
     limits: LimitArguments,
     /// Write everything as JSON, with histograms
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[arg(long, alias = "json", env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Draw efficiency and ghosts against the rate, and the residuals, into an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]
     demands: DemandArguments,
-    /// Override a key of the configuration; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
 }
 
 /// How far an event may lie from its neutron.
 #[derive(Args)]
 pub(crate) struct LimitArguments {
     /// Largest difference in time between an event and its neutron
-    #[arg(long, value_name = "TIME", default_value = "1us")]
+    #[arg(long, value_name = "TIME", default_value = "1us", help_heading = "What counts as found")]
     time: TimeSpan,
     /// Largest distance in pixels between the centre of an event's pixel and its neutron, along each axis: 3, or three
     /// for columns, rows and layers: 3,3,0.5
-    #[arg(long, value_name = "PIXELS", default_value = "3", value_parser = distance)]
+    #[arg(long, value_name = "PIXELS", default_value = "3", value_parser = distance, help_heading = "What counts as found")]
     distance: PerAxis,
     /// How much later than the truth events are by design; -20ns for earlier
-    #[arg(long, value_name = "TIME", default_value = "0ns", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0ns",
+        allow_hyphen_values = true,
+        help_heading = "What counts as found"
+    )]
     offset: Offset,
 }
 
@@ -74,23 +76,23 @@ impl LimitArguments {
 #[derive(Args)]
 pub(crate) struct DemandArguments {
     /// Fail if a smaller share of the resolvable neutrons is found: 99.5%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help_heading = "Demands")]
     min_efficiency: Option<Percent>,
     /// Fail if a smaller share of all neutrons is found, resolvable or not: 80%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help_heading = "Demands")]
     min_found: Option<Percent>,
     /// Fail if a larger share of the events are ghosts: 0.1%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help_heading = "Demands")]
     max_ghosts: Option<Percent>,
     /// Fail if a larger share of the neutrons is not resolvable: 5%
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", help_heading = "Demands")]
     max_not_resolvable: Option<Percent>,
     /// Fail if events of resolvable neutrons are spread more about the true position: 0.5, or for columns, rows and
     /// layers 0.5,0.5,1
-    #[arg(long, value_name = "PIXELS", value_parser = spread)]
+    #[arg(long, value_name = "PIXELS", value_parser = spread, help_heading = "Demands")]
     max_rms: Option<PerAxis>,
     /// Fail if events of resolvable neutrons are earlier or later by more, on average, or spread more in time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Demands")]
     max_time_residual: Option<TimeSpan>,
 }
 
@@ -182,20 +184,20 @@ impl FromStr for Offset {
 
 /// Runs the command. False if a score is not as good as it was demanded to be.
 pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandError> {
-    let config = read_configuration(&arguments.config, &arguments.overrides)?;
+    let config = arguments.config.read()?;
     let (truths, events) = (arguments.truth.len(), arguments.events.len());
     if truths != events {
         let problem = format!("{truths} files of truth and {events} of events: each run has one of both");
         return Err(problem.into());
     }
     NamedFiles::default()
-        .input("--config", Some(&arguments.config))
+        .input("--config", Some(&arguments.config.config))
         .input("--truth", &arguments.truth)
         .input("--events", &arguments.events)
-        .output("--json", &arguments.json)
+        .output("--report", &arguments.report)
         .output("--plot", &arguments.plot)
         .check(arguments.overwrite)?;
-    check_writable("the score", &arguments.json)?;
+    check_writable("the score", &arguments.report)?;
     check_writable("the plot", &arguments.plot)?;
     let geometry = config.build_detector()?.geometry();
     let settings = arguments.limits.settings();
@@ -203,10 +205,10 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandErr
     for (truth, events) in arguments.truth.iter().zip(&arguments.events) {
         runs.push(ScoredRun::of(&geometry, truth, events, &settings)?);
     }
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.print(&text_of(&runs));
-    if arguments.json.is_some() {
-        ending.write_json("the score", arguments.json.as_deref(), &json_of(&config.name, &runs));
+    if arguments.report.is_some() {
+        ending.write_json("the score", arguments.report.as_deref(), &json_of(&config.name, &runs));
     }
     if let Some(path) = &arguments.plot
         && let Some(plot) = plot_of(&config.name, &runs).transpose()

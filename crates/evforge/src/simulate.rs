@@ -1,16 +1,17 @@
 //! `evforge simulate`: a detector with known truth into a capture file, over UDP, or straight into its pipeline.
 
 use crate::CommandError;
+use crate::arguments::IdentityArguments;
 use crate::exit_status::ExitStatus;
 use crate::input::refuse_without_origin;
-use crate::output::{Ending, print};
+use crate::output::{Ending, print, print_beside};
 use crate::outputs::{OutputArguments, OutputPlans};
-use crate::run_identity::IdentityArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::Frequency;
 use evforge_core::counter::CounterSnapshot;
+use evforge_core::endpoint::endpoint;
 use evforge_core::packet_source::PacketSource;
 use evforge_lab::electronics_sender::ElectronicsSender;
 use evforge_lab::simulated::{Choice, Simulated, Wishes, instrument_table};
@@ -18,6 +19,7 @@ use evforge_lab::simulated_source::SimulatedSource;
 use evforge_lab::truth_files::TruthFiles;
 use evforge_net::capture::CaptureWriter;
 use evforge_net::pace::Pace;
+use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::report::{grouped, scaled};
@@ -34,55 +36,61 @@ use std::time::Instant;
 #[command(group = clap::ArgGroup::new("what").required(true).args(["detector", "config", "instrument", "instruments"]))]
 #[command(group = clap::ArgGroup::new("where").args(["output", "to", "form"]))]
 pub(crate) struct SimulateArguments {
-    /// The detector: gdgem, multigrid, multiblade, sonde, or the name of any other shipped configuration (nmx, trex,
-    /// freia …)
+    /// A detector (gdgem, multigrid, multiblade, sonde) or any shipped configuration (nmx, trex, freia …)
     detector: Option<String>,
     /// Configuration of the instrument to simulate
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// An instrument of the EFU paper with its neutron rate: C-SPEC, ESTIA, FREIA, LoKI-BAND-GEM, LoKI-BCS, NMX,
     /// SKADI, T-REX
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Instruments of the EFU paper")]
     instrument: Option<String>,
     /// Print what every instrument of the EFU paper sends, simulated at --scale, and end
-    #[arg(long)]
+    #[arg(long, help_heading = "Instruments of the EFU paper")]
     instruments: bool,
     /// Readout of the instrument: prototype or ess
-    #[arg(long, value_name = "READOUT")]
+    #[arg(long, value_name = "READOUT", help_heading = "Instruments of the EFU paper")]
     readout: Option<String>,
     /// Share of the instrument's rate
-    #[arg(long, value_name = "FACTOR", default_value_t = 0.01)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 0.01,
+        help_heading = "Instruments of the EFU paper"
+    )]
     scale: f64,
-    /// The capture to write: pcapng, or .pkts by its name
-    #[arg(long, value_name = "FILE")]
+    /// The capture to write: pcapng, or .pkts by its name; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
     /// Send to this address instead, each packet when it is due
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     to: Option<SocketAddr>,
-    /// Form the events in this process instead, as fast as possible; see the options for outputs
+    /// Form the events in this process instead, as fast as possible
     #[arg(long)]
     form: bool,
     /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket
-    #[arg(long, value_name = "INTERFACE", requires = "to", conflicts_with = "own_addresses")]
+    #[arg(
+        long,
+        value_name = "INTERFACE",
+        requires = "to",
+        conflicts_with = "own_addresses",
+        help_heading = "Sending"
+    )]
     xdp: Option<String>,
     /// Send N times faster
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "to")]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "to", help_heading = "Sending")]
     speed: f64,
     /// Simulate everything first, then send it as fast as the system takes it
-    #[arg(long, requires = "to", conflicts_with = "speed")]
+    #[arg(long, requires = "to", conflicts_with = "speed", help_heading = "Sending")]
     prebuilt: bool,
     /// Send from the source addresses of the packets, which must be this host's
-    #[arg(long, requires = "to")]
+    #[arg(long, requires = "to", help_heading = "Sending")]
     own_addresses: bool,
-    #[command(flatten)]
-    outputs: OutputArguments,
-    #[command(flatten)]
-    identity: IdentityArguments,
     /// Write the truth as CSV: neutron,time_ns,pixel_id,module,x,y,z,resolvable
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Write the faults that were injected as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Beam and electronics")]
     fault_log: Option<PathBuf>,
     /// Pulses of the source to simulate (14 per second)
     #[arg(long, default_value_t = 140)]
@@ -91,25 +99,29 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     neutrons: Option<Frequency>,
     /// Gammas per second [configuration: simulation.beam.gammas]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Beam and electronics")]
     gammas: Option<Frequency>,
     /// Noise hits per second [configuration: simulation.electronics.noise]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate, help_heading = "Beam and electronics")]
     noise: Option<Frequency>,
     /// Inject a fault, as in lose:probability=1e-3; may be given several times (docs/faults.md)
     /// [configuration: simulation.fault]
-    #[arg(long = "fault", value_name = "FAULT")]
+    #[arg(long = "fault", value_name = "FAULT", help_heading = "Beam and electronics")]
     faults: Vec<evforge_sim::faults::settings::Fault>,
     /// The same seed gives the same packets, but for their times [configuration: simulation.seed]
     #[arg(long)]
     seed: Option<u64>,
     /// When the simulated measurement begins: now, a date (2026-11-22T12:00:00Z), or fixed: always the same, so that the packets
     /// of a seed are the same to the last byte [default: now] [configuration: simulation.start]
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help_heading = "Beam and electronics")]
     start: Option<Start>,
-    /// Override a key of the configuration; may be given several times
+    /// Override a key of the configuration (simulation.beam.neutrons=5kHz); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+    #[command(flatten, next_help_heading = "Outputs of --form")]
+    outputs: OutputArguments,
+    #[command(flatten)]
+    identity: IdentityArguments,
 }
 
 /// A rate in hertz, with or without its unit.
@@ -151,9 +163,11 @@ pub(crate) fn simulate(
     let counters = match (&arguments.output, arguments.to) {
         (Some(path), _) => write_capture(source, path, &stop)?,
         (None, Some(address)) => send(arguments, source, address, &stop)?,
-        (None, None) => return Err("give a destination: --output FILE, --to ADDRESS:PORT or --form".into()),
+        (None, None) => return Err("give a destination: --output FILE, --to HOST:PORT or --form".into()),
     };
-    print(&simulated.summary(&counters))?;
+    let beside = [&arguments.output, &arguments.truth, &arguments.fault_log];
+    let is_taken = beside.into_iter().flatten().any(|path| is_standard_output(path));
+    print_beside(is_taken, &simulated.summary(&counters))?;
     Ok(ExitStatus::Good)
 }
 
@@ -198,6 +212,7 @@ fn form(
     arguments.identity.apply(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     plans.name(NamedFiles::default()).check(arguments.outputs.overwrite)?;
+    let is_taken = plans.takes_standard_output();
     let mut outputs = plans.open(&config)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
@@ -212,7 +227,7 @@ fn form(
         stop,
     };
     let report = run.run(|_| {})?;
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside(is_taken);
     outputs.finish(&report, &mut ending);
     ending.print(&report.to_text());
     if let Some((_, counters)) = report.state.stages.iter().find(|(stage, _)| *stage == "simulation") {

@@ -2,6 +2,7 @@
 
 use crate::LabError;
 use evforge_config::Config;
+use evforge_core::suggestion::did_you_mean;
 use std::path::Path;
 
 /// Name and text of each.
@@ -57,8 +58,9 @@ fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
     let named = DETECTORS.iter().find(|(detector, _)| *detector == name);
     let wanted = named.map_or(name, |(_, configuration)| configuration);
     SHIPPED.iter().find(|(shipped, _)| *shipped == wanted).copied().ok_or_else(|| {
-        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-        format!("there is no detector `{name}`; known are gdgem, {}", names.join(", ")).into()
+        let names: Vec<&str> = ["gdgem"].into_iter().chain(SHIPPED.iter().map(|(name, _)| *name)).collect();
+        let meant = did_you_mean(name, names.iter().copied());
+        format!("there is no detector `{name}`{meant} Known are {}", names.join(", ")).into()
     })
 }
 

@@ -9,6 +9,7 @@ use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::quantity::Frequency;
+use evforge_core::suggestion::did_you_mean;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_sim::detector_model::DetectorModel;
 use evforge_sim::faults::settings::Fault;
@@ -175,9 +176,12 @@ fn find_instrument(
 ) -> Result<(&'static Instrument, &'static Load), LabError> {
     let Some(instrument) = instruments::find(name) else {
         let names: Vec<&str> = INSTRUMENTS.iter().map(|instrument| instrument.name).collect();
-        return Err(
-            format!("there is no instrument `{name}` in the table; it has {}", names.join(", ")).into()
-        );
+        return Err(format!(
+            "there is no instrument `{name}` in the table{} It has {}",
+            did_you_mean(name, names.iter().copied()),
+            names.join(", ")
+        )
+        .into());
     };
     let load = instrument.loads.iter().find(|load| readout.is_none_or(|wanted| load.readout == wanted));
     let known: Vec<&str> = instrument.loads.iter().map(|load| load.readout).collect();

@@ -1,7 +1,7 @@
 //! A text file that is written line by line, and of which every whole line is kept when writing fails. After a failure for
 //! want of space it can be continued: no line is written twice, and none in part.
 
-use evforge_net::staged_file::StagedName;
+use evforge_net::staged_file::{StagedName, is_standard_output, standard_output};
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -93,6 +93,56 @@ impl LineTarget for DiskTarget {
     }
 }
 
+/// Standard output, in which nothing can be taken back.
+#[derive(Debug)]
+struct OutputTarget {
+    file: File,
+    written: u64,
+}
+
+impl Write for OutputTarget {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.file.write(bytes)?;
+        self.written += taken as u64;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl LineTarget for OutputTarget {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.written)
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        match length == self.written {
+            true => Ok(()),
+            false => {
+                Err(io::Error::other("standard output has got a part of a line, which cannot be taken back"))
+            }
+        }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn keep_partial(&mut self) -> io::Result<PathBuf> {
+        Ok(PathBuf::from("standard output"))
+    }
+}
+
 /// Lines on their way into a file, which gets its name when it is complete.
 #[derive(Debug)]
 pub struct LineFile {
@@ -117,11 +167,14 @@ pub struct Kept {
 }
 
 impl LineFile {
-    /// Begins a file. An existing plain file of that name is replaced in the end.
+    /// Begins a file. An existing plain file of that name is replaced in the end. `-` is standard output.
     ///
     /// # Errors
     /// If no file can be made there.
     pub fn create(target: &Path) -> io::Result<Self> {
+        if is_standard_output(target) {
+            return Ok(Self::into_target(Box::new(OutputTarget { file: standard_output()?, written: 0 })));
+        }
         let (name, file) = StagedName::replacing(target)?;
         Ok(Self::into_target(Box::new(DiskTarget { name, file })))
     }

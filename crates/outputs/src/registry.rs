@@ -3,6 +3,7 @@
 use crate::plan::{OutputPlan, PlannedOutput};
 use crate::settings::QueueKeys;
 use evforge_core::settings::SettingsError;
+use evforge_core::suggestion::did_you_mean;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -72,7 +73,8 @@ impl Registry {
             let names: Vec<String> =
                 self.kinds.iter().map(|kind| format!("`{}` ({})", kind.name, kind.about)).collect();
             let problem = format!(
-                "there is no kind of output `{kind}`: name the table after one of {}, or say it with `kind`",
+                "there is no kind of output `{kind}`{} Name the table after one of {}, or say it with `kind`",
+                did_you_mean(&kind, self.kinds.iter().map(|kind| kind.name)),
                 names.join(", ")
             );
             return SettingsError::refuse(key, problem);

@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 #[serde(deny_unknown_fields)]
 pub struct ViewSettings {
     /// Where to listen: "127.0.0.1:8080". Port 0 takes any free port.
+    #[serde(deserialize_with = "evforge_core::endpoint::from_text")]
     pub address: SocketAddr,
     /// Names by which browsers may call this server, besides its addresses, its own host name and `localhost`.
     #[serde(default)]

@@ -5,14 +5,14 @@ use super::text;
 use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
+use crate::arguments::{OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
-use crate::overwrite::OverwriteArguments;
-use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, TimeSpan};
+use evforge_core::endpoint::endpoint;
 use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_net::host_counters::CountersRead;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// Arguments of `evforge drop receive`.
 #[derive(Args)]
 pub(super) struct ReceiveArguments {
-    /// Receive a stream at this UDP port; may be given several times
+    /// Receive a stream at this UDP port; repeatable
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9100")]
     port: Vec<u16>,
     /// Receive N streams, at successive ports from that of --port on
@@ -36,44 +36,44 @@ pub(super) struct ReceiveArguments {
     #[command(flatten)]
     way: WayArguments,
     /// Header of the packets: P1, raw64be, or as in offset=4,width=8,order=little,header=16
-    #[arg(long, value_name = "LAYOUT", default_value = "P1")]
+    #[arg(long, value_name = "LAYOUT", default_value = "P1", help_heading = "Data")]
     layout: DropLayout,
     /// The identifiers: counting, random or random:SEED
-    #[arg(long, value_name = "ORDER", default_value = "counting")]
+    #[arg(long, value_name = "ORDER", default_value = "counting", help_heading = "Data")]
     order: Order,
     /// The words: counting, random or random:SEED; with --sent, the sender's report gives it
-    #[arg(long, value_name = "PATTERN", default_value = "counting")]
+    #[arg(long, value_name = "PATTERN", default_value = "counting", help_heading = "Data")]
     pattern: Order,
     /// Data generators in each stream; with --sent, the sender's report gives it
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Data")]
     generators: u32,
     /// The sender's report, read at the end: how many packets and bytes there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
     /// End when no packet has come for this time, once there were some
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     idle: Option<TimeSpan>,
-    /// End after this time (60s, 168h)
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 90s, 168h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// Receive buffer to ask the kernel for, for each stream
-    #[arg(long, value_name = "SIZE", default_value = "64MB")]
+    #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
     buffer: ByteSize,
     /// Take packets one by one and not several in a piece (UDP_GRO): slower, but drops of the socket are counted exactly
-    #[arg(long)]
+    #[arg(long, help_heading = "Receiving")]
     no_coalesce: bool,
     /// Cores of the receiving threads, in turn
-    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Receiving")]
     cores: Vec<usize>,
-    /// Show the words live in the browser, at this address (127.0.0.1:8080): how much more often each came than the rarest one
-    #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
+    /// Show live in the browser, at this address, how much more often each word came than the rarest
+    #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     view: Option<SocketAddr>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Write the histogram of the words of each stream as PNG: words.png stands for words-9100.png and so on
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
+    /// Write the histogram of the words of each stream as PNG: words-9100.png and so on
+    #[arg(long, alias = "picture", env = "EVFORGE_IMAGE", value_name = "FILE")]
+    image: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
     /// No progress and no report on the terminal
@@ -84,16 +84,16 @@ pub(super) struct ReceiveArguments {
 /// Runs the command.
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let pictures = arguments
-        .picture
+        .image
         .iter()
         .flat_map(|path| arguments.port.iter().map(|&port| picture_of(path, port)).chain([path.clone()]));
     NamedFiles::default()
         .input("--sent", &arguments.sent)
         .output("--report", &arguments.report)
-        .output("--picture", &pictures.collect::<BTreeSet<_>>())
+        .output("--image", &pictures.collect::<BTreeSet<_>>())
         .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
-    check_writable("the picture", &arguments.picture)?;
+    check_writable("the picture", &arguments.image)?;
     let ports: Vec<_> =
         arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
     let sockets = StreamSockets {
@@ -145,9 +145,9 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     for stream in &mut report.streams {
         stream.mismatches.extend(unreadable.clone());
     }
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
-    if let Some(path) = &arguments.picture {
+    if let Some(path) = &arguments.image {
         for stream in &report.streams {
             let received = &stream.received;
             let path = picture_of(path, received.address.port());

@@ -2,10 +2,9 @@
 
 use super::text;
 use crate::CommandError;
+use crate::arguments::{OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
-use crate::overwrite::OverwriteArguments;
-use crate::receive_backend::WayArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
@@ -26,28 +25,28 @@ pub(crate) struct ReceiveArguments {
     #[command(flatten)]
     way: WayArguments,
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
-    #[arg(long)]
+    #[arg(long, help_heading = "Receiving")]
     coalesce: bool,
     /// Receive buffer to ask the kernel for
-    #[arg(long, value_name = "SIZE", default_value = "16MB")]
+    #[arg(long, value_name = "SIZE", default_value = "16MB", help_heading = "Receiving")]
     buffer: ByteSize,
     /// How long to spin for packets before sleeping; if longer than the time between packets, the core is never released
-    #[arg(long, value_name = "TIME", default_value = "50us")]
+    #[arg(long, value_name = "TIME", default_value = "50us", help_heading = "Receiving")]
     spin: TimeSpan,
     /// Core of the receiving thread
-    #[arg(long, value_name = "CORE")]
+    #[arg(long, value_name = "CORE", help_heading = "Receiving")]
     core: Option<usize>,
     /// Spend this time on each packet, as an application that processes it would
-    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Receiving")]
     work: TimeSpan,
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     sent: Vec<PathBuf>,
     /// End when no packet has come for this time, once there were some
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     idle: Option<TimeSpan>,
-    /// End after this time (60s, 168h)
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 90s, 168h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
@@ -90,7 +89,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     }
     let mut report = ReceiveReport::new(received, sent);
     report.mismatches.extend(unreadable);
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
     let came = report.received.account.counters().packets_counted > 0;
     let is_good = report.mismatches.is_empty() && came;

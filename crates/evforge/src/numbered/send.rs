@@ -2,13 +2,14 @@
 
 use super::text;
 use crate::CommandError;
+use crate::arguments::OverwriteArguments;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
-use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, Rate, TimeSpan};
+use evforge_core::endpoint::endpoint;
 use evforge_core::quantity::Frequency;
 use evforge_lab::link::numbered::{self, SendSettings, Sizes, Traffic, TrafficSettings};
 use evforge_lab::link::{Fault, Pulses, Schedule};
@@ -19,55 +20,55 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct SendArguments {
     /// Where to send to
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9000")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, default_value = "127.0.0.1:9000")]
     to: SocketAddr,
     /// Payload sizes of the packets: one, several in turn (64B,9kB), or a mixture (7x64B,1472B); at least 24B
     #[arg(long, value_name = "SIZES", default_value = "1472B")]
     size: Sizes,
     /// Mean rate of all flows together: 100kpps, 800Mbit/s (UDP payload)
-    #[arg(long, visible_alias = "mean-rate", value_name = "RATE", required_unless_present = "unpaced")]
+    #[arg(long, alias = "mean-rate", value_name = "RATE", required_unless_present = "unpaced")]
     rate: Option<Rate>,
     /// Send as fast as the system takes the packets
     #[arg(long, conflicts_with_all = ["rate", "pulses"])]
     unpaced: bool,
     /// Send in pulses of this frequency (14Hz): all packets of a period in its first part
-    #[arg(long, value_name = "FREQUENCY")]
+    #[arg(long, value_name = "FREQUENCY", help_heading = "Pulses")]
     pulses: Option<Frequency>,
     /// The rate in a pulse over the mean rate: a pulse takes 1 / FACTOR of the period
-    #[arg(long, value_name = "FACTOR", default_value_t = 10.0, requires = "pulses")]
+    #[arg(long, value_name = "FACTOR", default_value_t = 10.0, requires = "pulses", help_heading = "Pulses")]
     peak_factor: f64,
     /// Send from N ports in turn: each is a flow with its own numbers, which a network card puts into one of its queues
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Sending")]
     source_ports: u16,
     /// Send the first flow from this address and port, further ones from successive ports
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, help_heading = "Sending")]
     source: Option<SocketAddr>,
     /// End after N packets
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = "End")]
     packets: Option<u64>,
     /// End with the packet that reaches this many payload bytes
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "End")]
     bytes: Option<ByteSize>,
-    /// End after this time (60s, 168h)
-    #[arg(long = "for", value_name = "TIME")]
+    /// End after this time (60, 90s, 168h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT); auto: where there is a device behind the
     /// interface, which makes single packets of them
-    #[arg(long, value_name = "CHOICE", default_value = "auto")]
+    #[arg(long, value_name = "CHOICE", default_value = "auto", help_heading = "Sending")]
     segment: SegmentChoice,
     /// Send by AF_XDP through this network interface, as whole frames bypassing the kernel's protocols, instead of a socket;
     /// each flow takes one of its queues
-    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment")]
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "segment", help_heading = "Sending")]
     xdp: Option<String>,
     /// Send buffer to ask the kernel for, for each flow
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Sending")]
     buffer: Option<ByteSize>,
     /// Core of the sending thread
-    #[arg(long, value_name = "CORE")]
+    #[arg(long, value_name = "CORE", help_heading = "Sending")]
     core: Option<usize>,
     /// Inject a fault in each flow; may be given several times. lose:packet=1000, twice:packet=1000,
     /// late:packet=1000,by=3, jump:packet=1000,distance=5 (0 repeats a number, -3 goes back)
-    #[arg(long = "fault", value_name = "FAULT")]
+    #[arg(long = "fault", value_name = "FAULT", help_heading = "Faults")]
     faults: Vec<Fault>,
     /// Write what was sent as JSON: receive --sent takes it
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
@@ -114,7 +115,7 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
         ..SendSettings::new(arguments.to)
     };
     let report = numbered::send(traffic, &settings, &*stop_on_signals()?)?;
-    let mut ending = Ending::default();
+    let mut ending = Ending::beside_file(arguments.report.as_deref());
     if let Some(path) = &arguments.report {
         ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }

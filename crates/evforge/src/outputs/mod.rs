@@ -9,11 +9,12 @@ pub(crate) use image::ImageCounters;
 pub(crate) use plan::OutputPlans;
 pub use registry::shipped_outputs;
 
+use crate::arguments::OverwriteArguments;
 use crate::output::{Ending, write_file};
-use crate::overwrite::OverwriteArguments;
 use crate::same_file::NamedFiles;
 use clap::{Args, ValueEnum};
 use evforge_config::Config;
+use evforge_core::endpoint::endpoint;
 use evforge_core::output::Output;
 use evforge_core::time::Clock;
 use evforge_outputs::QueueSettings;
@@ -50,19 +51,18 @@ impl IfExists {
 /// Options of where events go: short forms of the tables `[outputs.…]`.
 #[derive(Args, Default)]
 pub(crate) struct OutputArguments {
-    /// Write the events as CSV, in the order of emission: time_ns,pixel_id, then pulse_time_ns where the readout
-    /// reports the pulses, then veto where the configuration has vetoes [configuration: outputs.csv.file]
+    /// Write the events as CSV: time_ns,pixel_id … [configuration: outputs.csv.file]
     #[arg(long, env = "EVFORGE_EVENTS", value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Write the events as a NeXus file, which can be read while it grows [configuration: outputs.nexus.file]
+    /// Write the events as NeXus (HDF5) [configuration: outputs.nexus.file]
     #[arg(long, env = "EVFORGE_NEXUS", value_name = "FILE")]
     pub(crate) nexus: Option<PathBuf>,
     /// What to do if the NeXus file exists; refuse, unless the configuration sets something else [configuration:
     /// outputs.nexus.if_exists]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "More outputs")]
     pub(crate) if_exists: Option<IfExists>,
-    /// Show the events live in the browser, at this address (127.0.0.1:8080) [configuration: outputs.view.address]
-    #[arg(long, env = "EVFORGE_VIEW", value_name = "ADDRESS:PORT")]
+    /// Show the events live in the browser, at this address [configuration: outputs.view.address]
+    #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     pub(crate) view: Option<SocketAddr>,
     /// Write the end-of-run report as JSON [configuration: outputs.report.file]
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
@@ -72,11 +72,11 @@ pub(crate) struct OutputArguments {
     pub(crate) image: Option<PathBuf>,
     /// Collect monitor data from the start and write it as JSON at the end: readouts and amplitudes per channel,
     /// sizes of clusters, amplitudes of both planes, clusters without a partner, sampled tracks [configuration: outputs.monitor.file]
-    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_MONITOR", value_name = "FILE", help_heading = "More outputs")]
     pub(crate) monitor: Option<PathBuf>,
     /// Write the averaged waveforms of sampled channels as CSV: channel,time_ns,mean; needs [adc_readout.averaging] in the
     /// configuration [configuration: outputs.samples.file]
-    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE")]
+    #[arg(long, env = "EVFORGE_SAMPLES", value_name = "FILE", help_heading = "More outputs")]
     pub(crate) samples: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: OverwriteArguments,

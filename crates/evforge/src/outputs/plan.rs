@@ -12,6 +12,7 @@ use evforge_core::run_state::OutputCounters;
 use evforge_core::settings::SettingsError;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
+use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::{IfExists, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
@@ -93,6 +94,13 @@ impl OutputPlans {
             };
         }
         files
+    }
+
+    /// True if an output goes to standard output, which then has nothing else.
+    pub(crate) fn takes_standard_output(&self) -> bool {
+        let events = self.events.iter().flat_map(|(_, plan)| plan.plan.files());
+        let files = self.files.iter().flatten().map(|file| file.path.clone());
+        events.chain(files).any(|path| is_standard_output(&path))
     }
 
     /// A line for each output of events, for people.

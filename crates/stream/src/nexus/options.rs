@@ -183,6 +183,14 @@ impl NexusOptions {
         if self.geometry.pixel_count() > i32::MAX as u32 {
             return Err(NexusError::TooManyPixels(self.geometry));
         }
+        // HDF5 writes back and forth in a file: a pipe would be read or waited for without end.
+        let is_device = std::fs::metadata(&self.path).is_ok_and(|about| !about.is_file());
+        if is_device || self.path.as_os_str() == "-" {
+            return complain(format!(
+                "a NeXus file cannot be written to {}, which is not a plain file: name a file such as run.nxs",
+                self.path.display()
+            ));
+        }
         if self.instrument.is_empty() {
             return complain("an event file needs the name of an instrument: set `instrument`".into());
         }

@@ -1,6 +1,7 @@
 //! The receive backend, for commands that receive without a configuration.
 
 use clap::Args;
+use evforge_core::endpoint::host;
 use evforge_net::live_receiver::ReceiveMethod;
 use std::net::IpAddr;
 
@@ -8,13 +9,27 @@ use std::net::IpAddr;
 #[derive(Args)]
 pub(crate) struct WayArguments {
     /// Receive at this local address
-    #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "ADDRESS", default_value = "0.0.0.0")]
+    #[arg(
+        long,
+        short = 'i',
+        env = "EVFORGE_ADDRESS",
+        value_name = "HOST",
+        default_value = "0.0.0.0",
+        value_parser = host,
+        help_heading = "Receiving"
+    )]
     pub(crate) address: IpAddr,
     /// Receive by AF_XDP (xdp), through a kernel socket (socket), or whichever suits (auto); see docs/receive.md
-    #[arg(long, env = "EVFORGE_RECEIVE", value_name = "METHOD", default_value = "auto")]
+    #[arg(
+        long,
+        env = "EVFORGE_RECEIVE",
+        value_name = "METHOD",
+        default_value = "auto",
+        help_heading = "Receiving"
+    )]
     pub(crate) receive: Method,
     /// Receive from this network interface by AF_XDP; one thread then takes all ports
-    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME")]
+    #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME", help_heading = "Receiving")]
     pub(crate) interface: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 /// The option of all commands that write files.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OverwriteArguments {
-    /// Replace files that exist; without it they are refused before anything starts
+    /// Replace files that exist (else they are refused at once)
     #[arg(long)]
     pub(crate) overwrite: bool,
 }

@@ -9,20 +9,20 @@ use evforge_core::run_identity::RunIdentity;
 #[derive(Args, Default)]
 pub(crate) struct IdentityArguments {
     /// What is measured, in a line [configuration: run.title]
-    #[arg(long, value_name = "TEXT", help_heading = "What the run is called")]
+    #[arg(long, value_name = "TEXT", help_heading = "Identity of the run")]
     title: Option<String>,
     /// The number of the run [configuration: run.number]
-    #[arg(long, value_name = "NUMBER", help_heading = "What the run is called")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Identity of the run")]
     run_number: Option<u32>,
     /// The experiment or proposal that it belongs to, by the facility's identifier [configuration: run.experiment]
-    #[arg(long, value_name = "ID", help_heading = "What the run is called")]
+    #[arg(long, value_name = "ID", help_heading = "Identity of the run")]
     experiment: Option<String>,
     /// Who measures [configuration: run.user]
     // Not `--user`: that is the user of this host that evforge becomes.
-    #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
+    #[arg(long, value_name = "NAME", help_heading = "Identity of the run")]
     run_user: Option<String>,
     /// What is in the beam [configuration: run.sample]
-    #[arg(long, value_name = "NAME", help_heading = "What the run is called")]
+    #[arg(long, value_name = "NAME", help_heading = "Identity of the run")]
     sample: Option<String>,
 }
 

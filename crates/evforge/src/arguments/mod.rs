@@ -1,0 +1,21 @@
+//! Options that several commands have: the same name, the same meaning, read in one place.
+//!
+//! | what | spelling |
+//! |---|---|
+//! | inputs | as they are, or `--input`; `-` is standard input |
+//! | the output of a command | `--output`; `-` is standard output |
+//! | addresses | `HOST:PORT`, by number or name |
+//! | times of runs | `60`, `60s`, `2h`: a bare number is seconds |
+//! | windows and gaps | with a unit: `500ns` |
+
+mod config;
+mod inputs;
+mod overwrite;
+mod receive_backend;
+mod run_identity;
+
+pub(crate) use config::ConfigArguments;
+pub(crate) use inputs::{CaptureArguments, Inputs};
+pub(crate) use overwrite::OverwriteArguments;
+pub(crate) use receive_backend::{Method, WayArguments};
+pub(crate) use run_identity::IdentityArguments;

@@ -1,0 +1,168 @@
+//! What `-h` and `--help` show: commands in groups, an example for each, the common options first.
+//!
+//! `-h` has the options that one needs every day, on one screen: those without a heading. `--help` has all of them; the others stand
+//! under headings. Both have the examples, which a test runs as they are (`tests/help.rs`).
+
+use crate::exit_status;
+use clap::{Arg, ArgAction, Command};
+use std::fmt::Write as _;
+
+/// The groups of commands, in the order of a first day with a detector.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Events", &["demo", "run", "write"]),
+    ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
+    ("Truth", &["simulate", "score", "accuracy", "overlay"]),
+    ("Links", &["send", "receive", "drop"]),
+    ("This host", &["doctor", "bench"]),
+];
+
+/// A command, by its name and that of its subcommand, and what one types.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    ("demo", &["evforge demo", "evforge demo --detector freia --for 60"]),
+    (
+        "run",
+        &[
+            "evforge run --config configs/gdgem-srs.toml run.pcapng --nexus run.nxs --image run.png",
+            "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --nexus live.nxs --for 2h",
+        ],
+    ),
+    ("write", &["evforge write --recover killed.nxs"]),
+    ("inspect", &["evforge inspect run.pcapng", "evforge inspect run.pcapng --config-skeleton my.toml"]),
+    ("record", &["evforge record --port 6006 --output night.pcapng --rotate-size 1GB --for 12h"]),
+    ("replay", &["evforge replay run.pcapng --to localhost:6006", "evforge replay run.pcapng --rate 10kpps"]),
+    ("dump", &["evforge dump --config configs/multiblade.toml blades.pcapng --output raw.h5"]),
+    ("masks", &["evforge masks --config configs/gdgem-srs.toml run.pcapng"]),
+    ("windows", &["evforge windows --config configs/gdgem-srs.toml run.pcapng"]),
+    (
+        "simulate",
+        &[
+            "evforge simulate gdgem --output simulated.pcapng --truth neutrons.csv",
+            "evforge simulate freia --output - | evforge run --config configs/freia.toml - --image freia.png",
+        ],
+    ),
+    ("score", &["evforge score --config configs/gdgem-srs.toml --truth truth.csv --events events.csv"]),
+    (
+        "accuracy",
+        &[
+            "evforge accuracy --config configs/gdgem-srs.toml --rates 1kHz 100kHz --neutrons 20000 --plot accuracy.svg",
+        ],
+    ),
+    (
+        "overlay",
+        &[
+            "evforge overlay --config configs/gdgem-srs.toml run.pcapng --copies 5 --output dense.pcapng --truth dense.csv",
+        ],
+    ),
+    ("send", &["evforge send --to localhost:9000 --rate 100kpps --for 60"]),
+    ("receive", &["evforge receive --port 9000 --idle 5 --report link.json"]),
+    ("drop send", &["evforge drop send --to localhost:9100 --streams 4 --for 60 --report sent.json"]),
+    ("drop receive", &["evforge drop receive --port 9100 --streams 4 --idle 5 --image words.png"]),
+    ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml"]),
+    ("bench", &["evforge bench --config configs/gdgem-srs.toml run.pcapng"]),
+];
+
+/// The examples of a command, named as `run` or `drop send`.
+pub(crate) fn examples(command: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
+}
+
+/// The command line with its help: only the common options if `is_short`.
+pub(crate) fn with_help(command: Command, is_short: bool) -> Command {
+    let groups = groups(&command);
+    let command = command.mut_subcommands(|sub| {
+        let name = sub.get_name().to_owned();
+        if sub.has_subcommands() {
+            let sub = sub.mut_subcommands(|inner| {
+                let path = format!("{name} {}", inner.get_name());
+                of_command(inner, &path, is_short)
+            });
+            return own_flags(sub);
+        }
+        of_command(sub, &name, is_short)
+    });
+    let command = if is_short { command.mut_arg("user", common) } else { command };
+    own_flags(command).help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
+         `evforge COMMAND -h` shows an example and the common options of a command, `--help` all of them.\n\
+         docs/first-hour.md is the place to begin, docs/README.md lists all documents.\n"
+    ))
+}
+
+/// The commands, in their groups, with what they do.
+fn groups(command: &Command) -> String {
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{title}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {name:<10}{about}");
+        }
+    }
+    text
+}
+
+/// A command with its examples and options.
+fn of_command(command: Command, path: &str, is_short: bool) -> Command {
+    let mut shown = String::new();
+    for example in examples(path) {
+        let _ = writeln!(shown, "  {example}");
+    }
+    let title = if examples(path).len() == 1 { "Example" } else { "Examples" };
+    let after = match is_short {
+        true => format!("All options: evforge {path} --help"),
+        false => exit_status::HELP.to_owned(),
+    };
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{title}:\n{shown}\n{{all-args}}{{after-help}}\n"
+    );
+    let command =
+        command.mut_args(|argument| if is_short { common(argument) } else { argument.hide_env_values(true) });
+    own_flags(command).help_template(template).after_help(after)
+}
+
+/// An option as `-h` shows it: not at all if it has a heading, else without what one looks up.
+fn common(argument: Arg) -> Arg {
+    let hidden = argument.is_hide_set() || argument.get_help_heading().is_some();
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let short = help.split(" [configuration:").next().unwrap_or_default().to_owned();
+    argument.help(short).hide(hidden).hide_env(true)
+}
+
+/// `-h` and `--help`, both with the help of an option in its own line.
+fn own_flags(command: Command) -> Command {
+    let flag = |id| Arg::new(id).action(ArgAction::HelpShort).help_heading(None::<&str>);
+    command
+        .disable_help_flag(true)
+        .arg(flag("h").short('h').help("Show the common options"))
+        .arg(flag("help").long("help").help("Show all options"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CommandLine;
+    use clap::CommandFactory;
+    use std::collections::BTreeSet;
+
+    /// A command that is added is shown, and has an example.
+    #[test]
+    fn every_command_is_in_one_group_and_has_an_example() {
+        let command = CommandLine::command();
+        let mut names: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        names.sort_unstable();
+        let all: BTreeSet<&str> =
+            command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name).collect();
+        assert_eq!(names, all.into_iter().collect::<Vec<_>>());
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            let inner: Vec<String> = sub
+                .get_subcommands()
+                .map(|inner| format!("{} {}", sub.get_name(), inner.get_name()))
+                .collect();
+            for path in if inner.is_empty() { vec![sub.get_name().to_owned()] } else { inner } {
+                assert!(!examples(&path).is_empty(), "{path} has no example");
+            }
+        }
+    }
+}
