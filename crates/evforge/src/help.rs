@@ -37,20 +37,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "simulate",
         &[
             "evforge simulate gdgem --output simulated.pcapng --truth neutrons.csv",
-            "evforge simulate freia --output - | evforge run --config configs/freia.toml - --image freia.png",
+            "evforge simulate freia --output - | evforge run -f configs/freia.toml - --image freia.png",
         ],
     ),
     ("score", &["evforge score --config configs/gdgem-srs.toml --truth truth.csv --events events.csv"]),
     (
         "accuracy",
         &[
-            "evforge accuracy --config configs/gdgem-srs.toml --rates 1kHz 100kHz --neutrons 20000 --plot accuracy.svg",
+            "evforge accuracy -f configs/gdgem-srs.toml --rates 1kHz 100kHz --neutrons 20000 --plot accuracy.svg",
         ],
     ),
     (
         "overlay",
         &[
-            "evforge overlay --config configs/gdgem-srs.toml run.pcapng --copies 5 --output dense.pcapng --truth dense.csv",
+            "evforge overlay -f configs/gdgem-srs.toml run.pcapng --copies 5 --output dense.pcapng --truth dense.csv",
         ],
     ),
     ("send", &["evforge send --to localhost:9000 --rate 100kpps --for 60"]),
@@ -81,11 +81,13 @@ pub(crate) fn with_help(command: Command, is_short: bool) -> Command {
         of_command(sub, &name, is_short)
     });
     let command = if is_short { command.mut_arg("user", common) } else { command };
-    own_flags(command).help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
+    own_flags(command)
+        .help_template(format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
          `evforge COMMAND -h` shows an example and the common options of a command, `--help` all of them.\n\
-         docs/first-hour.md is the place to begin, docs/README.md lists all documents.\n"
-    ))
+         docs/first-hour.md is the place to begin, docs/README.md lists all documents.\n{{after-help}}"
+        ))
+        .after_help(if is_short { "All options: evforge --help" } else { exit_status::HELP })
 }
 
 /// The commands, in their groups, with what they do.

@@ -1,0 +1,195 @@
+//! The help of all commands: `-h` fits on a screen, `--help` has everything, and the examples in it work as they are.
+
+mod common;
+
+use common::{PROGRAM, text, workspace};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// A screen: what `-h` may take.
+const LINES: usize = 30;
+const COLUMNS: usize = 100;
+/// How long an example that has no end of its own is watched.
+const WATCHED: &str = "4s";
+
+fn help(command: &str, option: &str) -> String {
+    let output = Command::new(PROGRAM)
+        .args(command.split_whitespace())
+        .arg(option)
+        // However wide the terminal of whoever tests is.
+        .env("COLUMNS", "100")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{command} {option}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The commands in the help of the program, and those of them that have subcommands with these.
+fn commands() -> Vec<String> {
+    let listed = |help: &str, titles: &dyn Fn(&str) -> bool| -> Vec<String> {
+        let mut found = Vec::new();
+        let mut is_inside = false;
+        for line in help.lines() {
+            if !line.starts_with(' ') {
+                is_inside = line.ends_with(':') && titles(line.trim_end_matches(':'));
+            } else if is_inside && line.starts_with("  ") && !line.starts_with("   ") {
+                found.extend(line.split_whitespace().next().map(str::to_owned));
+            }
+        }
+        found
+    };
+    let names = listed(&help("", "--help"), &|title| !["Options", "Usage", "Exit status"].contains(&title));
+    assert!(names.len() >= 18, "{names:?}");
+    let inner = |name: String| {
+        let inner = listed(&help(&name, "--help"), &|title| title == "Commands");
+        let inner: Vec<String> = inner
+            .into_iter()
+            .filter(|inner| inner != "help")
+            .map(|inner| format!("{name} {inner}"))
+            .collect();
+        if inner.is_empty() { vec![name] } else { inner }
+    };
+    names.into_iter().flat_map(inner).collect()
+}
+
+/// The examples in a help text.
+fn examples(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+    lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_common_options_fit_on_a_screen_and_the_rest_is_under_headings() {
+    assert!(help("", "-h").lines().count() <= 50, "the list of commands");
+    for command in commands() {
+        let (short, long) = (help(&command, "-h"), help(&command, "--help"));
+        let lines = short.lines().count();
+        assert!(lines <= LINES, "`{command} -h` has {lines} lines:\n{short}");
+        // The usage is one line, which clap does not wrap.
+        let wide = short
+            .lines()
+            .filter(|line| !line.starts_with("Usage:"))
+            .find(|line| line.chars().count() > COLUMNS);
+        assert_eq!(wide, None, "{command} -h");
+        assert_eq!(examples(&short), examples(&long), "{command}");
+        assert!(!examples(&long).is_empty(), "`{command}` has no example");
+        let options = |help: &str| -> BTreeSet<String> {
+            let words = help.split([' ', '\n', ',']).filter(|word| word.starts_with("--"));
+            words.map(|word| word.trim_matches(['`', ')', '(', ':', '.']).to_owned()).collect()
+        };
+        assert!(options(&short).is_subset(&options(&long)), "{command}: `--help` has less than `-h`");
+        assert!(long.contains("Exit status:"), "{command}");
+    }
+}
+
+/// What receives while an example sends, and what sends while one receives.
+fn companion(example: &str) -> (&'static str, &'static str) {
+    let is_of = |command: &str| example.starts_with(&format!("evforge {command} "));
+    if is_of("replay") {
+        ("evforge run --config configs/gdgem-srs.toml --quiet & sleep 1", "")
+    } else if is_of("record") || is_of("run") && example.contains("--for") {
+        ("", "(sleep 2; evforge replay run.pcapng --unpaced) &")
+    } else if is_of("send") {
+        ("evforge receive --quiet & sleep 1", "")
+    } else if is_of("receive") {
+        ("", "(sleep 1; evforge send --rate 1kpps --for 1 --quiet) &")
+    } else if is_of("drop send") {
+        ("evforge drop receive --streams 4 --quiet & sleep 1", "")
+    } else if is_of("drop receive") {
+        ("", "(sleep 1; evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet) &")
+    } else {
+        ("", "")
+    }
+}
+
+/// Runs an example by a shell in a folder of its own, with a loopback interface of its own.
+fn run(example: &str, made: &Path) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in std::fs::read_dir(made).expect("what was made") {
+        let entry = entry.expect("an entry");
+        let (from, to) = (entry.path(), folder.path().join(entry.file_name()));
+        if from.is_symlink() {
+            std::os::unix::fs::symlink(from.read_link().expect("a link"), to).expect("a link");
+        } else {
+            std::fs::copy(from, to).expect("a copy");
+        }
+    }
+    // What goes on until somebody ends it is ended by Ctrl-C.
+    let is_endless =
+        example.contains("--for") || example.contains("--idle") || example.starts_with("evforge demo");
+    let watched = if is_endless { WATCHED } else { "120s" };
+    let (before, alongside) = companion(example);
+    let script = format!(
+        "ip link set lo up\nset -o pipefail\n{before}\n{alongside}\n\
+         timeout --preserve-status --signal INT {watched} bash -o pipefail -c {}\nstatus=$?\n\
+         kill $(jobs -p) 2>/dev/null\nexit $status",
+        quoted(example)
+    );
+    let program = Path::new(PROGRAM).parent().expect("a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("unshare")
+        .args(["--net", "bash", "-c", &script])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .output()
+        .expect("unshare starts");
+    // What the host lacks is no fault of the example.
+    let is_good =
+        output.status.success() || example.starts_with("evforge doctor") && output.status.code() == Some(1);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    let written: Vec<&str> =
+        example.split_whitespace().skip_while(|word| !word.starts_with("--output")).collect();
+    let target = written.get(1).filter(|name| **name != "-").map(|name| folder.path().join(name));
+    let is_written = target.is_none_or(|target| {
+        let stem = target.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let names =
+            std::fs::read_dir(folder.path()).expect("the folder").flatten().map(|entry| entry.file_name());
+        names.into_iter().any(|name| name.to_string_lossy().starts_with(&stem))
+    });
+    match is_good && is_written && !said.contains("panicked") {
+        true => Ok(()),
+        false => Err(format!("{example}: {}, {said}", output.status)),
+    }
+}
+
+fn quoted(example: &str) -> String {
+    format!("'{}'", example.replace('\'', r"'\''"))
+}
+
+#[test]
+fn the_examples_in_the_help_work_as_they_are() {
+    if !evforge_testkit::veth::is_possible("the_examples_in_the_help_work_as_they_are") {
+        return;
+    }
+    let made = tempfile::tempdir().unwrap();
+    let configs = workspace().join("configs").canonicalize().unwrap();
+    std::os::unix::fs::symlink(configs, made.path().join("configs")).unwrap();
+    for arguments in [
+        "simulate gdgem --pulses 14 --output run.pcapng --truth truth.csv",
+        "simulate multiblade --pulses 14 --output blades.pcapng",
+        "run --config configs/gdgem-srs.toml run.pcapng --events events.csv --nexus killed.nxs",
+    ] {
+        let output =
+            Command::new(PROGRAM).args(arguments.split(' ')).current_dir(made.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {}", text(&output.stderr));
+    }
+    let all: Vec<String> = commands().iter().flat_map(|command| examples(&help(command, "--help"))).collect();
+    assert!(all.len() >= 18, "{all:?}");
+    let (waiting, failed) = (Mutex::new(all), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        // Most of them wait for one another.
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let example = waiting.lock().expect("no thread has failed").pop();
+                    let Some(example) = example else { break };
+                    failed.lock().expect("no thread has failed").extend(run(&example, made.path()).err());
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
