@@ -101,3 +101,7 @@ colours: ## Regenerate the page's table of colours from crates/picture; then bui
 .PHONY: counters
 counters: ## Regenerate docs/counters.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table
+
+.PHONY: http-api
+http-api: ## Regenerate docs/http-api.md from the declarations
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-view --test http_api

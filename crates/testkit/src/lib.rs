@@ -8,6 +8,7 @@
 
 #[allow(unsafe_code)] // calls of the system
 pub mod held_thread;
+pub mod http_document;
 pub mod outside;
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;

@@ -1,28 +1,31 @@
 //! What browsers and their connections have done.
 
+use crate::json_object::json_object;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the browsers have done since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ClientCounts {
-    /// Browsers watching now.
-    pub connected: u64,
-    /// Browsers dropped because they acknowledged nothing in time or broke the protocol.
-    pub dropped: u64,
-    /// Browsers turned away because there were too many.
-    pub refused: u64,
-    /// Updates sent to all browsers.
-    pub updates_sent: u64,
-    /// Updates that browsers missed because they were slow.
-    pub updates_skipped: u64,
-    /// Connections open now, those of browsers that watch among them.
-    pub connections: u64,
-    /// Connections turned away because too many were open: all together, from one address, or for the descriptors that the
-    /// process may have.
-    pub connections_refused: u64,
-    /// Connections cut because they asked for nothing, or took no part of an answer, for too long.
-    pub connections_timed_out: u64,
+json_object! {
+    /// What the browsers have done since the start.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub struct ClientCounts {
+        /// Browsers watching now.
+        pub connected: u64,
+        /// Browsers dropped because they acknowledged nothing in time or broke the protocol.
+        pub dropped: u64,
+        /// Browsers turned away because there were too many.
+        pub refused: u64,
+        /// Updates sent to all browsers.
+        pub updates_sent: u64,
+        /// Updates that browsers missed because they were slow.
+        pub updates_skipped: u64,
+        /// Connections open now, those of browsers that watch among them.
+        pub connections: u64,
+        /// Connections turned away because too many were open: all together, from one address, or for the descriptors that the
+        /// process may have.
+        pub connections_refused: u64,
+        /// Connections cut because they asked for nothing, or took no part of an answer, for too long.
+        pub connections_timed_out: u64,
+    }
 }
 
 /// Counters of the browsers, and of their connections.

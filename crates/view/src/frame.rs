@@ -8,14 +8,14 @@
 //! | 4 | 1 | version of this format: 2 |
 //! | 5 | 1 | bytes per count of the spectrum: 1, 2 or 4 (unsigned integers) or 8 (IEEE 754 double) |
 //! | 6 | 2 | number of images |
-//! | 8 | 4 | number of the picture, from 1 |
+//! | 8 | 4 | number of the picture, from 1; in `/api/image.bin` the number of events, as in `/api/image.json` |
 //! | 12 | 4 | `bins`: bins of the time-of-flight spectrum |
 //!
 //! Then follow 16 bytes for each image:
 //!
 //! | offset | bytes | content |
 //! |---|---|---|
-//! | 0 | 4 | which picture it is: its place in `pictures` of the greeting, from 0 |
+//! | 0 | 4 | which picture it is: its place in `/api/pictures.json` and in `pictures` of the greeting, from 0 |
 //! | 4 | 4 | `nx`: columns |
 //! | 8 | 4 | `ny`: rows |
 //! | 12 | 4 | bytes per count, as above |

@@ -1,5 +1,6 @@
 //! The event rate of the last minutes, one point a second.
 
+use crate::json_object::json_object;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -7,17 +8,19 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Seconds that are kept for browsers that come later.
 const LENGTH: usize = 600;
 
-/// The rate over about one second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RatePoint {
-    /// End of that second: milliseconds since the Unix epoch, by the server's clock.
-    pub time_ms: u64,
-    /// Events per second.
-    pub events_per_second: f64,
-    /// Packets that came in that second, from the ledger; null before the first ledger.
-    pub packets_received: Option<u64>,
-    /// Packets that were lost in that second (less those that turned up late), from the ledger; null where nobody knows.
-    pub packets_lost: Option<u64>,
+json_object! {
+    /// The rate over about one second.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+    pub struct RatePoint {
+        /// End of that second: milliseconds since the Unix epoch, by the server's clock.
+        pub time_ms: u64,
+        /// Events per second.
+        pub events_per_second: f64,
+        /// Packets that came in that second, from the ledger; null before the first ledger.
+        pub packets_received: Option<u64>,
+        /// Packets that were lost in that second (less those that turned up late), from the ledger; null where nobody knows.
+        pub packets_lost: Option<u64>,
+    }
 }
 
 /// Totals from which a point is made.

@@ -19,7 +19,8 @@
 //! | starting and stopping, the output | [`LiveView`], [`LiveSink`] |
 //! | address, picture rate, time-outs | [`ViewOptions`] |
 //! | a detector's monitor data, and their switch | [`MonitorControl`] |
-//! | what travels between server and page, HTTP paths for scripts | [`protocol`] |
+//! | HTTP paths for scripts, and `docs/http-api.md` | [`http_api`] |
+//! | what travels between server and page | [`protocol`] |
 //! | the picture as bytes | [`frame`] |
 //! | how pixels of any geometry become flat pictures | [`PictureSet`](evforge_picture::PictureSet) |
 //! | bins of the time-of-flight spectrum | [`spectrum`] |
@@ -28,6 +29,7 @@
 
 mod accept;
 mod accumulator;
+mod answers;
 mod client;
 mod client_counts;
 mod connections;
@@ -35,7 +37,10 @@ mod error;
 mod feed_view;
 pub mod frame;
 mod guard;
+mod handlers;
 mod history;
+pub mod http_api;
+mod json_object;
 mod ledger;
 mod live_view;
 mod monitor;

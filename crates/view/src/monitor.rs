@@ -3,33 +3,27 @@
 //! The view knows nothing of what is in them: the run gives a [`MonitorControl`](evforge_outputs::MonitorControl), whose JSON goes to the page as
 //! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
 
+use crate::handlers::Server;
 use crate::page::{plain, with_type};
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use axum::routing::{get, post};
 use evforge_outputs::MonitorControl;
-use std::sync::Arc;
 
-/// What the run has given, if it has.
-type Control = Option<Arc<dyn MonitorControl>>;
-
-/// The paths of the monitor.
-pub(crate) fn routes<S>(control: Control) -> Router<S> {
-    Router::new()
-        .route("/monitor.json", get(data))
-        .route("/monitor/on", post(async |control: State<Control>| switch(control, true).await))
-        .route("/monitor/off", post(async |control: State<Control>| switch(control, false).await))
-        .with_state(control)
+pub(crate) async fn data(State(server): State<Server>) -> Response<Body> {
+    with_control(server, |control| answer(control)).await
 }
 
-async fn data(State(control): State<Control>) -> Response<Body> {
-    with_control(control, |control| answer(control)).await
+pub(crate) async fn on(State(server): State<Server>) -> Response<Body> {
+    switch(server, true).await
 }
 
-async fn switch(State(control): State<Control>, on: bool) -> Response<Body> {
-    with_control(control, move |control| match control.switch(on) {
+pub(crate) async fn off(State(server): State<Server>) -> Response<Body> {
+    switch(server, false).await
+}
+
+async fn switch(server: Server, on: bool) -> Response<Body> {
+    with_control(server, move |control| match control.switch(on) {
         Ok(()) => answer(control),
         Err(reason) => plain(StatusCode::CONFLICT, format!("{reason}\n")),
     })
@@ -38,10 +32,10 @@ async fn switch(State(control): State<Control>, on: bool) -> Response<Body> {
 
 /// Lets `answer` ask the control on a thread of its own: monitor data of many channels are megabytes.
 async fn with_control(
-    control: Control,
+    server: Server,
     answer: impl FnOnce(&dyn MonitorControl) -> Response<Body> + Send + 'static,
 ) -> Response<Body> {
-    let Some(control) = control else {
+    let Some(control) = server.shared.options.monitor.clone() else {
         let text = "this live view has no monitor data: it was started without a detector to monitor\n";
         return plain(StatusCode::NOT_FOUND, text.into());
     };

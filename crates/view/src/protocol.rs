@@ -16,89 +16,88 @@
 //! restarted, and must forget what it has.
 //!
 //! # HTTP
-//! | path | answer |
-//! |---|---|
-//! | `/api/health` | `{"status":"ok","instance":"…"}` |
-//! | `/api/state.json` | a [`State`]: totals and ledgers, of all streams together and of each |
-//! | `/api/pictures.json` | which pictures there are: a list of [`PictureState`], each with the `sum` of its counts and whether it is the `first` of its detector or monitor; the sums of the first ones give all events within the geometry |
-//! | `/api/image.json` | the first picture: `{"number":…,"picture":"xy","nx":…,"ny":…,"counts":[…]}`, row by row from the bottom |
-//! | `/api/image.json?picture=xz` | the picture of this name; 404 and the names there are if it has none |
-//! | `/api/image.bin` | all pictures and the spectrum as a [`frame`](crate::frame) |
-//! | `/api/spectrum.json` | `{"bin_ns":…,"counts":[…]}` |
-//! | `/monitor.json` | `{"on":false}`, or `{"on":true,"data":…}` with the newest copy of the run's monitor data (null before the first) and a newer one asked for; 404 where there is no [`MonitorControl`](crate::MonitorControl) |
-//! | `/monitor/on`, `/monitor/off` | POST only: switches the collection of monitor data, for everybody who looks; answers as `/monitor.json`, or 409 and a sentence if the run does not allow it |
-//! | everything else | the page |
-//!
-//! All requests, also those that switch, are refused (403) if they come from pages of other origins or call the
-//! server by a name that it does not have.
+//! The paths, parameters and answers are declared in [`http_api`](crate::http_api), and described in `docs/http-api.md`, which is made of
+//! the declarations: comments of fields here are read there.
 
+use crate::json_object::json_object;
 use evforge_picture::{Axis, PicturePlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 pub use crate::history::RatePoint;
 
-/// The first message to a browser.
-#[derive(Clone, Debug, Serialize)]
-pub struct Hello {
-    /// Always "hello".
-    pub r#type: &'static str,
-    /// Version of this protocol: 2.
-    pub protocol: u32,
-    /// Changes with every start of a server.
-    pub instance: String,
-    /// Version of evforge.
-    pub version: &'static str,
-    /// The instrument or run.
-    pub title: String,
-    /// Start of the server: milliseconds since the Unix epoch.
-    pub started_ms: u64,
-    /// Pixels per panel and panels.
-    pub geometry: GeometryState,
-    /// The pictures: frames refer to them by their number in this list.
-    pub pictures: Vec<PictureState>,
-    /// Bins of the time-of-flight spectrum.
-    pub spectrum: SpectrumState,
-    /// Milliseconds between pictures.
-    pub interval_ms: u64,
-    /// Updates that may be unacknowledged.
-    pub window: usize,
-    /// True if there are monitor data to switch on.
-    pub monitor: bool,
-    /// The rate of the last ten minutes.
-    pub points: Vec<RatePoint>,
+/// Version of what `docs/http-api.md` promises of paths, parameters and answers.
+pub const API_VERSION: u32 = 1;
+/// Version of what is said over the WebSocket.
+pub const PROTOCOL_VERSION: u32 = 2;
+
+json_object! {
+    /// The first message to a browser.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct Hello {
+        /// Always "hello".
+        pub r#type: &'static str,
+        /// Version of what is said over the WebSocket: 2.
+        pub protocol: u32,
+        /// Changes with every start of a server.
+        pub instance: String,
+        /// Version of evforge.
+        pub version: &'static str,
+        /// The instrument or run.
+        pub title: String,
+        /// Start of the server: milliseconds since the Unix epoch.
+        pub started_ms: u64,
+        /// Pixels per panel and panels.
+        pub geometry: GeometryState,
+        /// The pictures: frames refer to them by their number in this list.
+        pub pictures: Vec<PictureState>,
+        /// Bins of the time-of-flight spectrum.
+        pub spectrum: SpectrumState,
+        /// Milliseconds between pictures.
+        pub interval_ms: u64,
+        /// Updates that may be unacknowledged.
+        pub window: usize,
+        /// True if there are monitor data to switch on.
+        pub monitor: bool,
+        /// The rate of the last ten minutes.
+        pub points: Vec<RatePoint>,
+    }
 }
 
-/// The logical geometry.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct GeometryState {
-    /// Columns per panel.
-    pub nx: u32,
-    /// Rows per panel.
-    pub ny: u32,
-    /// Layers per panel.
-    pub nz: u32,
-    /// Panels.
-    pub panels: u32,
+json_object! {
+    /// The logical geometry.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct GeometryState {
+        /// Columns per panel.
+        pub nx: u32,
+        /// Rows per panel.
+        pub ny: u32,
+        /// Layers per panel.
+        pub nz: u32,
+        /// Panels.
+        pub panels: u32,
+    }
 }
 
-/// A picture.
-#[derive(Clone, Debug, Serialize)]
-pub struct PictureState {
-    /// What programs call it: "xy", "xz", "yz" or the name of a beam monitor.
-    pub name: String,
-    /// What people read.
-    pub title: String,
-    /// "xy", "xz" or "yz": which axes of the pixels point to the right and upwards.
-    pub plane: &'static str,
-    /// True for pictures of a beam monitor.
-    pub is_monitor: bool,
-    /// How many panels stand side by side.
-    pub panels: u32,
-    /// The axis to the right: label, unit, number of pixels, the value in the middle of pixel 0, and the step to the next.
-    pub across: Axis,
-    /// The axis upwards.
-    pub up: Axis,
+json_object! {
+    /// A picture.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct PictureState {
+        /// What programs call it: "xy", "xz", "yz" or the name of a beam monitor.
+        pub name: String,
+        /// What people read.
+        pub title: String,
+        /// "xy", "xz" or "yz": which axes of the pixels point to the right and upwards.
+        pub plane: &'static str,
+        /// True for pictures of a beam monitor.
+        pub is_monitor: bool,
+        /// How many panels stand side by side.
+        pub panels: u32,
+        /// The axis to the right: label, unit, number of pixels, the value in the middle of pixel 0, and the step to the next.
+        pub across: Axis,
+        /// The axis upwards.
+        pub up: Axis,
+    }
 }
 
 impl PictureState {
@@ -115,252 +114,282 @@ impl PictureState {
     }
 }
 
-/// The bins of the time-of-flight spectrum.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct SpectrumState {
-    /// Width of a bin in nanoseconds.
-    pub bin_ns: u64,
-    /// Number of bins.
-    pub bins: usize,
-    /// Pulse period in nanoseconds.
-    pub period_ns: u64,
+json_object! {
+    /// The bins of the time-of-flight spectrum.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct SpectrumState {
+        /// Width of a bin in nanoseconds.
+        pub bin_ns: u64,
+        /// Number of bins.
+        pub bins: usize,
+        /// Pulse period in nanoseconds.
+        pub period_ns: u64,
+    }
 }
 
-/// An update for one browser.
-#[derive(Clone, Debug, Serialize)]
-pub struct Status<'a> {
-    /// Always "status".
-    pub r#type: &'static str,
-    /// Number of the update; numbers that are missing were skipped.
-    pub number: u64,
-    /// True if a picture follows.
-    pub frame: bool,
-    /// Updates that this browser has missed because it was slow.
-    pub skipped: u64,
-    /// Points of the rate that are new to this browser.
-    pub points: Vec<RatePoint>,
-    /// What is the same for all browsers.
-    #[serde(flatten)]
-    pub now: &'a Now,
+json_object! {
+    /// An update for one browser.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct Status<'a> {
+        /// Always "status".
+        pub r#type: &'static str,
+        /// Number of the update; numbers that are missing were skipped.
+        pub number: u64,
+        /// True if a picture follows.
+        pub frame: bool,
+        /// Updates that this browser has missed because it was slow.
+        pub skipped: u64,
+        /// Points of the rate that are new to this browser.
+        pub points: Vec<RatePoint>,
+        /// What is the same for all browsers.
+        #[serde(flatten)]
+        pub now: &'a Now,
+    }
 }
 
-/// The state of things at one moment.
-#[derive(Clone, Debug, Serialize)]
-pub struct Now {
-    /// Milliseconds since the Unix epoch, by the server's clock.
-    pub time_ms: u64,
-    /// "waiting" (nothing has come yet), "running", "ended" or "failed". Until release 0.3; `feed` says more.
-    pub input: &'static str,
-    /// What comes in.
-    pub feed: FeedState,
-    /// Events counted in the picture and outside it.
-    pub events: u64,
-    /// Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.
-    pub outside_geometry: u64,
-    /// Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the
-    /// spectrum.
-    pub before_first_pulse: u64,
-    /// Events so long after the pulse that the readout gave them that they lie beyond the spectrum, which is one
-    /// period long: in the image, not in the spectrum.
-    pub beyond_spectrum: u64,
-    /// Milliseconds since the newest event came; absent before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_event_ms: Option<u64>,
-    /// The ledger; absent before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<LedgerState>,
-    /// Where the events go, and how far that is.
-    pub outputs: Vec<OutputView>,
-    /// What needs attention, in words; then what the pattern of losses suggests.
-    pub alarms: Vec<String>,
-    /// Browsers watching now.
-    pub clients: u64,
+json_object! {
+    /// The state of things at one moment.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct Now {
+        /// Milliseconds since the Unix epoch, by the server's clock.
+        pub time_ms: u64,
+        /// "waiting" (nothing has come yet), "running", "ended" or "failed". Until release 0.3; `feed` says more.
+        pub input: &'static str,
+        /// What comes in.
+        pub feed: FeedState,
+        /// Events counted in the picture and outside it.
+        pub events: u64,
+        /// Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.
+        pub outside_geometry: u64,
+        /// Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the
+        /// spectrum.
+        pub before_first_pulse: u64,
+        /// Events so long after the pulse that the readout gave them that they lie beyond the spectrum, which is one
+        /// period long: in the image, not in the spectrum.
+        pub beyond_spectrum: u64,
+        /// Milliseconds since the newest event came; absent before the first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub last_event_ms: Option<u64>,
+        /// The ledger; absent before the first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ledger: Option<LedgerState>,
+        /// Where the events go, and how far that is.
+        pub outputs: Vec<OutputView>,
+        /// What needs attention, in words; then what the pattern of losses suggests.
+        pub alarms: Vec<String>,
+        /// Browsers watching now.
+        pub clients: u64,
+    }
 }
 
-/// What comes in at this moment, in the words of page, status line and report.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct FeedState {
-    /// "waiting" (no packet has come yet), "live", "stalled" (none for a while), "rejecting" (packets come, none is used) or
-    /// "ended".
-    pub state: &'static str,
-    /// True if it has ended because it failed.
-    pub failed: bool,
-    /// The state in a few words: "No data for 23 s".
-    pub text: String,
-    /// More about it: why packets are rejected, and what they look like.
-    pub reason: Option<String>,
-    /// Milliseconds since the newest packet; null before the first.
-    pub packet_ms: Option<u64>,
-    /// Milliseconds since the newest events; null before the first.
-    pub event_ms: Option<u64>,
-    /// After how many milliseconds without a packet the feed is stalled.
-    pub stalled_after_ms: u64,
+json_object! {
+    /// What comes in at this moment, in the words of page, status line and report.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub struct FeedState {
+        /// "waiting" (no packet has come yet), "live", "stalled" (none for a while), "rejecting" (packets come, none is used) or
+        /// "ended".
+        pub state: &'static str,
+        /// True if it has ended because it failed.
+        pub failed: bool,
+        /// The state in a few words: "No data for 23 s".
+        pub text: String,
+        /// More about it: why packets are rejected, and what they look like.
+        pub reason: Option<String>,
+        /// Milliseconds since the newest packet; null before the first.
+        pub packet_ms: Option<u64>,
+        /// Milliseconds since the newest events; null before the first.
+        pub event_ms: Option<u64>,
+        /// After how many milliseconds without a packet the feed is stalled.
+        pub stalled_after_ms: u64,
+    }
 }
 
-/// The answer to `/api/state.json`.
-#[derive(Clone, Debug, Serialize)]
-pub struct State {
-    /// Changes with every start of a server.
-    pub instance: String,
-    /// The instrument or run.
-    pub title: String,
-    /// Start of the server: milliseconds since the Unix epoch.
-    pub started_ms: u64,
-    /// All streams together.
-    #[serde(flatten)]
-    pub now: Now,
-    /// Each stream.
-    pub streams: Vec<StreamState>,
-    /// The browsers: watching, dropped, turned away, updates sent and skipped.
-    pub browsers: crate::ClientCounts,
+json_object! {
+    /// The state of the run at this moment, its ledger and its browsers.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct State {
+        /// The `api` of `/api/health`.
+        pub api: u32,
+        /// Version of evforge.
+        pub version: &'static str,
+        /// Changes with every start of a server.
+        pub instance: String,
+        /// The instrument or run.
+        pub title: String,
+        /// Start of the server: milliseconds since the Unix epoch.
+        pub started_ms: u64,
+        /// All streams together.
+        #[serde(flatten)]
+        pub now: Now,
+        /// Each stream.
+        pub streams: Vec<StreamState>,
+        /// The browsers: watching, dropped, turned away, updates sent and skipped.
+        pub browsers: crate::ClientCounts,
+    }
 }
 
-/// One stream.
-#[derive(Clone, Debug, Serialize)]
-pub struct StreamState {
-    /// Its name; empty if there is only one.
-    pub name: String,
-    /// As [`Now::input`].
-    pub input: &'static str,
-    /// What comes in of it.
-    pub feed: FeedState,
-    /// Events counted.
-    pub events: u64,
-    /// All counters of detector and pulse assignment, by name.
-    pub counters: BTreeMap<&'static str, u64>,
-    /// Its ledger; absent before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<LedgerState>,
+json_object! {
+    /// One stream.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct StreamState {
+        /// Its name; empty if there is only one.
+        pub name: String,
+        /// As `input` of all streams together. Until release 0.3.
+        pub input: &'static str,
+        /// What comes in of it.
+        pub feed: FeedState,
+        /// Events counted.
+        pub events: u64,
+        /// All counters of detector and pulse assignment, by name.
+        pub counters: BTreeMap<&'static str, u64>,
+        /// Its ledger; absent before the first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ledger: Option<LedgerState>,
+    }
 }
 
-/// An output of a run.
-#[derive(Clone, Debug, Serialize)]
-pub struct OutputView {
-    /// Its name in the configuration.
-    pub id: String,
-    /// What it is, for people.
-    pub name: String,
-    /// What happened to the events that it was offered: the counters of any output.
-    pub events: BTreeMap<&'static str, u64>,
-    /// What it counts itself.
-    pub counters: BTreeMap<&'static str, u64>,
-    /// Why it waits at this moment; absent if it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<String>,
-    /// Why it has failed; absent if it has not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-    /// True if it only needs to be up to date, so that what it drops is no fault.
-    pub may_drop: bool,
+json_object! {
+    /// An output of a run.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct OutputView {
+        /// Its name in the configuration.
+        pub id: String,
+        /// What it is, for people.
+        pub name: String,
+        /// What happened to the events that it was offered: the counters of any output.
+        pub events: BTreeMap<&'static str, u64>,
+        /// What it counts itself.
+        pub counters: BTreeMap<&'static str, u64>,
+        /// Why it waits at this moment; absent if it does not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub waiting: Option<String>,
+        /// Why it has failed; absent if it has not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub failure: Option<String>,
+        /// True if it only needs to be up to date, so that what it drops is no fault.
+        pub may_drop: bool,
+    }
 }
 
-/// A ledger, as in the report at the end of a run.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct LedgerState {
-    /// Milliseconds since it was taken note of (the oldest one, for several streams).
-    pub age_ms: u64,
-    /// Packets of all sources.
-    pub packets: PacketState,
-    /// Packets handed to the pipelines, those of no known source included.
-    pub handed_over: u64,
-    /// Each source.
-    pub sources: Vec<SourceState>,
-    /// Sources whose packets have no numbers: what they have lost is not in `packets.lost`.
-    pub unnumbered_sources: usize,
-    /// Where packets were lost, as far as it is known.
-    pub locations: Vec<LocatedLoss>,
-    /// Lost packets whose location is not known.
-    pub unlocated: u64,
-    /// Readouts in the packets used; null if a detector does not count them.
-    pub readouts: Option<u64>,
-    /// Hits made of readouts; null if a detector does not count them.
-    pub hits: Option<u64>,
-    /// Events formed.
-    pub events: u64,
-    /// Hits held back at this moment.
-    pub held: u64,
-    /// What was thrown away, by reason; reasons that did not occur are left out.
-    pub discarded: Vec<DiscardState>,
-    /// What the laws leave over: 0 unless something vanished.
-    pub unaccounted: u64,
-    /// Beam monitors; absent without any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub beam_monitors: Vec<BeamMonitorState>,
+json_object! {
+    /// A ledger, as in the report at the end of a run.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub struct LedgerState {
+        /// Milliseconds since it was taken note of (the oldest one, for several streams).
+        pub age_ms: u64,
+        /// Packets of all sources.
+        pub packets: PacketState,
+        /// Packets handed to the pipelines, those of no known source included.
+        pub handed_over: u64,
+        /// Each source.
+        pub sources: Vec<SourceState>,
+        /// Sources whose packets have no numbers: what they have lost is not in `packets.lost`.
+        pub unnumbered_sources: usize,
+        /// Where packets were lost, as far as it is known.
+        pub locations: Vec<LocatedLoss>,
+        /// Lost packets whose location is not known.
+        pub unlocated: u64,
+        /// Readouts in the packets used; null if a detector does not count them.
+        pub readouts: Option<u64>,
+        /// Hits made of readouts; null if a detector does not count them.
+        pub hits: Option<u64>,
+        /// Events formed.
+        pub events: u64,
+        /// Hits held back at this moment.
+        pub held: u64,
+        /// What was thrown away, by reason; reasons that did not occur are left out.
+        pub discarded: Vec<DiscardState>,
+        /// What the laws leave over: 0 unless something vanished.
+        pub unaccounted: u64,
+        /// Beam monitors; absent without any.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub beam_monitors: Vec<BeamMonitorState>,
+    }
 }
 
-/// The sums of a beam monitor.
-#[derive(Clone, Debug, Serialize)]
-pub struct BeamMonitorState {
-    /// Its name; with its stream in front if there are several.
-    pub name: String,
-    /// "event_0d", "event_2d" or "integrating".
-    pub kind: &'static str,
-    /// Events, or the sum of the values of an integrating monitor, since the start.
-    pub total: f64,
-    /// The part of it that lies outside the histogram.
-    pub outside: f64,
-    /// Pulses since the start.
-    pub pulses: u64,
+json_object! {
+    /// The sums of a beam monitor.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct BeamMonitorState {
+        /// Its name; with its stream in front if there are several.
+        pub name: String,
+        /// "event_0d", "event_2d" or "integrating".
+        pub kind: &'static str,
+        /// Events, or the sum of the values of an integrating monitor, since the start.
+        pub total: f64,
+        /// The part of it that lies outside the histogram.
+        pub outside: f64,
+        /// Pulses since the start.
+        pub pulses: u64,
+    }
 }
 
-/// Packets of one source or all.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct PacketState {
-    /// Packets sent; null where the format has no sequence.
-    pub sent: Option<u64>,
-    /// Packets received.
-    pub received: u64,
-    /// Packets missing; null where nobody can know all of them.
-    pub lost: Option<u64>,
-    /// Packets missing at least; absent where `lost` says it, and where nothing is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost_at_least: Option<u64>,
-    /// Packets that came after a later one.
-    pub reordered: u64,
-    /// Packets that came again.
-    pub duplicated: u64,
-    /// Packets whose number is far from all others, and which no next number has followed.
-    pub unconfirmed: u64,
-    /// How often the numbering started over.
-    pub restarts: u64,
-    /// Upper bound (95 %) of the true share lost; absent where the format has no sequence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_upper_bound: Option<f64>,
+json_object! {
+    /// Packets of one source or all.
+    #[derive(Clone, Debug, Default, Serialize)]
+    pub struct PacketState {
+        /// Packets sent; null where the format has no sequence.
+        pub sent: Option<u64>,
+        /// Packets received.
+        pub received: u64,
+        /// Packets missing; null where nobody can know all of them.
+        pub lost: Option<u64>,
+        /// Packets missing at least; absent where `lost` says it, and where nothing is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub lost_at_least: Option<u64>,
+        /// Packets that came after a later one.
+        pub reordered: u64,
+        /// Packets that came again.
+        pub duplicated: u64,
+        /// Packets whose number is far from all others, and which no next number has followed.
+        pub unconfirmed: u64,
+        /// How often the numbering started over.
+        pub restarts: u64,
+        /// Upper bound (95 %) of the true share lost; absent where the format has no sequence.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub loss_upper_bound: Option<f64>,
+    }
 }
 
-/// One source of packets.
-#[derive(Clone, Debug, Serialize)]
-pub struct SourceState {
-    /// As people call it; with its stream in front if there are several.
-    pub name: String,
-    /// Its packets.
-    pub packets: PacketState,
-    /// The first few gaps in its numbers that are still open: first number missing, and how many.
-    pub gaps: Vec<(u64, u64)>,
-    /// How many more gaps there are.
-    pub gaps_not_listed: u64,
+json_object! {
+    /// One source of packets.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct SourceState {
+        /// As people call it; with its stream in front if there are several.
+        pub name: String,
+        /// Its packets.
+        pub packets: PacketState,
+        /// The first few gaps in its numbers that are still open: first number missing, and how many.
+        pub gaps: Vec<(u64, u64)>,
+        /// How many more gaps there are.
+        pub gaps_not_listed: u64,
+    }
 }
 
-/// A reason for which something was thrown away.
-#[derive(Clone, Debug, Serialize)]
-pub struct DiscardState {
-    /// The counter's name.
-    pub name: &'static str,
-    /// "packets", "readouts", "hits" or "events".
-    pub of: &'static str,
-    /// How many.
-    pub count: u64,
-    /// One sentence for people.
-    pub help: &'static str,
+json_object! {
+    /// A reason for which something was thrown away.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct DiscardState {
+        /// The counter's name.
+        pub name: &'static str,
+        /// "packets", "readouts", "hits" or "events".
+        pub of: &'static str,
+        /// How many.
+        pub count: u64,
+        /// One sentence for people.
+        pub help: &'static str,
+    }
 }
 
-/// Packets whose location of loss is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LocatedLoss {
-    /// The location: "input", "socket buffer", "NIC ring", …
-    pub location: String,
-    /// Packets lost there.
-    pub packets: u64,
-    /// True if the place was concluded from other counters and not counted there.
-    pub inferred: bool,
+json_object! {
+    /// Packets whose location of loss is known.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+    pub struct LocatedLoss {
+        /// The location: "input", "socket buffer", "NIC ring", …
+        pub location: String,
+        /// Packets lost there.
+        pub packets: u64,
+        /// True if the place was concluded from other counters and not counted there.
+        pub inferred: bool,
+    }
 }

@@ -7,7 +7,9 @@ use crate::frame::Picture;
 use crate::history::{History, Totals};
 use crate::ledger;
 use crate::options::ViewOptions;
-use crate::protocol::{GeometryState, Hello, Now, PictureState, SpectrumState, State, StreamState};
+use crate::protocol::{
+    API_VERSION, GeometryState, Hello, Now, PROTOCOL_VERSION, PictureState, SpectrumState, State, StreamState,
+};
 use crate::spectrum::SpectrumBins;
 use evforge_picture::PictureSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -131,6 +133,8 @@ impl Shared {
             ledger: stream.state().and_then(|state| ledger::join(&[("", &state)], now)),
         };
         State {
+            api: API_VERSION,
+            version: env!("CARGO_PKG_VERSION"),
             instance: self.instance.clone(),
             title: self.options.title.clone(),
             started_ms: self.started_ms,
@@ -147,7 +151,7 @@ impl Shared {
         let history = lock(&self.history);
         let hello = Hello {
             r#type: "hello",
-            protocol: 2,
+            protocol: PROTOCOL_VERSION,
             instance: self.instance.clone(),
             version: env!("CARGO_PKG_VERSION"),
             title: options.title.clone(),

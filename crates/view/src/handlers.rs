@@ -1,0 +1,99 @@
+//! The answers to requests for `/api`.
+
+use crate::answers::{Health, ImageCounts, PictureSum, SpectrumCounts};
+use crate::client::{self, Seat};
+use crate::frame::Picture;
+use crate::page::{self, plain};
+use crate::pictures::{Update, picture_now};
+use crate::protocol::{API_VERSION, PictureState};
+use crate::shared::Shared;
+use axum::body::Body;
+use axum::extract::State;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::{HeaderMap, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
+use evforge_picture::{Image, PicturePlan};
+use serde::Serialize;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A browser says nothing longer than an acknowledgement.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// What answers are made from.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) updates: watch::Receiver<Update>,
+    pub(crate) shutdown: watch::Receiver<bool>,
+}
+
+pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response<Body> {
+    page::answer(uri.path(), &headers)
+}
+
+pub(crate) async fn live(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response<Body> {
+    let Some(seat) = Seat::take(&server.shared) else {
+        let most = server.shared.options.most_clients;
+        let text = format!("{most} browsers are watching already, and this live view serves no more.\n");
+        return plain(StatusCode::SERVICE_UNAVAILABLE, text);
+    };
+    let (updates, shutdown) = (server.updates, server.shutdown);
+    upgrade
+        .max_message_size(LONGEST_MESSAGE)
+        .max_frame_size(LONGEST_MESSAGE)
+        .on_upgrade(move |socket| client::serve(seat, socket, updates, shutdown))
+        .into_response()
+}
+
+pub(crate) async fn health(State(server): State<Server>) -> Response<Body> {
+    let instance = server.shared.instance.clone();
+    json(&Health { status: "ok", api: API_VERSION, version: env!("CARGO_PKG_VERSION"), instance })
+}
+
+pub(crate) async fn state(State(server): State<Server>) -> Response<Body> {
+    json(&server.shared.state())
+}
+
+pub(crate) async fn pictures(State(server): State<Server>) -> Response<Body> {
+    let pictures = picture_now(&server.shared).images;
+    let answer = |(plan, image): (&PicturePlan, Image)| PictureSum {
+        picture: PictureState::of(plan),
+        first: plan.is_first,
+        sum: image.total(),
+    };
+    let answers: Vec<_> = server.shared.pictures.plans().iter().zip(pictures).map(answer).collect();
+    json(&answers)
+}
+
+pub(crate) async fn image_json(State(server): State<Server>, uri: Uri) -> Response<Body> {
+    let pictures = &server.shared.pictures;
+    let mut asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let name = asked.find_map(|(key, name)| (key == "picture").then_some(name));
+    let Some(which) = name.map_or(Some(0), |name| pictures.find(&name)) else {
+        let names: Vec<_> = pictures.plans().iter().map(|plan| plan.name.as_str()).collect();
+        let text = format!("there is no picture of this name; there are: {}\n", names.join(", "));
+        return plain(StatusCode::NOT_FOUND, text);
+    };
+    let Picture { number, mut images, .. } = picture_now(&server.shared);
+    let (image, plan) = (images.swap_remove(which), &pictures.plans()[which]);
+    let Image { nx, ny, counts } = image;
+    json(&ImageCounts { number, picture: plan.name.clone(), nx, ny, counts })
+}
+
+pub(crate) async fn image_bin(State(server): State<Server>) -> Response<Body> {
+    let frame = picture_now(&server.shared).encode();
+    page::with_type(StatusCode::OK, "application/octet-stream", Body::from(frame))
+}
+
+pub(crate) async fn spectrum(State(server): State<Server>) -> Response<Body> {
+    let counts = server.shared.picture(0).spectrum;
+    json(&SpectrumCounts { bin_ns: server.shared.bins.width_ns, counts })
+}
+
+fn json(answer: &impl Serialize) -> Response<Body> {
+    match serde_json::to_vec(answer) {
+        Ok(bytes) => page::with_type(StatusCode::OK, "application/json", Body::from(bytes)),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}

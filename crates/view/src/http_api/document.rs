@@ -1,0 +1,184 @@
+//! The part of `docs/http-api.md` that is made from the declarations.
+
+use super::objects::{OBJECTS, Object};
+use super::route::{Answer, Content, Route};
+use super::routes::{EVERYWHERE, ROUTES};
+use crate::json_object::Field;
+use crate::options::ViewOptions;
+use evforge_core::geometry::{GeometryError, LogicalGeometry};
+use evforge_core::pulse::PulseTrain;
+use std::fmt::Write as _;
+
+/// The module whose comment describes the frames.
+const FRAMES: &str = include_str!("../frame.rs");
+
+/// Markdown: limits, paths, objects and frames.
+///
+/// # Errors
+/// None that can happen: a geometry of one pixel is possible.
+pub fn document() -> Result<String, GeometryError> {
+    let mut text = String::new();
+    limits(&mut text, &ViewOptions::new("", LogicalGeometry::flat(1, 1)?, PulseTrain::ess()));
+    text.push_str("\n## Paths\n\n| path | what it is for |\n|---|---|\n");
+    for route in ROUTES {
+        let title = title(route);
+        let anchor: String = title.chars().filter(|&c| c.is_alphanumeric() || " -_".contains(c)).collect();
+        let anchor = anchor.to_lowercase().replace(' ', "-");
+        let _ = writeln!(text, "| [{title}](#{anchor}) | {} |", route.purpose);
+    }
+    text.push_str("\nEvery path may also answer:\n\n");
+    answers(&mut text, EVERYWHERE);
+    ROUTES.iter().for_each(|route| path(&mut text, route));
+    text.push_str(
+        "\n## Objects\n\n*May be absent* says that a field is left out where there is nothing to say, *or null* that it is there and empty.\n",
+    );
+    OBJECTS.iter().for_each(|object| fields(&mut text, object));
+    text.push_str("\n## Frames\n\n");
+    let frames = FRAMES.lines().map_while(|line| line.strip_prefix("//!"));
+    frames.for_each(|line| {
+        let _ = writeln!(text, "{}", line.strip_prefix(' ').unwrap_or(line));
+    });
+    Ok(text)
+}
+
+/// Numbers that the options set, as they are without any.
+fn limits(text: &mut String, options: &ViewOptions) {
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs_f64());
+    text.push_str("\n## Limits\n\n| limit | | what happens beyond it |\n|---|---|---|\n");
+    let rows = [
+        ("open connections", options.most_connections.to_string(), "503, and the connection is closed"),
+        (
+            "open connections of one address (of IPv6: of one network of 64 bits)",
+            options.most_connections_of_one_address.to_string(),
+            "the same",
+        ),
+        ("descriptors of the process that are left to its files", "64".into(), "the same"),
+        (
+            "time for the header of a request, and between an answer and the next one",
+            seconds(options.request_timeout),
+            "the connection is closed",
+        ),
+        (
+            "time in which nothing of an answer is taken",
+            seconds(options.write_timeout),
+            "the connection is closed",
+        ),
+        ("WebSockets", options.most_clients.to_string(), "503"),
+        (
+            "updates that a WebSocket has not acknowledged",
+            options.window.to_string(),
+            "it gets no more; what it misses is counted in `skipped`",
+        ),
+        (
+            "time in which a WebSocket acknowledges nothing",
+            seconds(options.client_timeout),
+            "the WebSocket is closed, with code 1008",
+        ),
+        ("time between updates", seconds(options.picture_interval), "there are none in between"),
+    ];
+    for (limit, value, beyond) in rows {
+        let _ = writeln!(text, "| {limit} | {value} | {beyond} |");
+    }
+}
+
+fn title(route: &Route) -> String {
+    format!("{} `{}`", route.method.name(), route.path)
+}
+
+fn path(text: &mut String, route: &Route) {
+    let _ = writeln!(text, "\n### {}\n\n{}", title(route), route.purpose);
+    match route.parameters {
+        Some([]) => text.push_str("\nNo parameters.\n"),
+        Some(parameters) => {
+            text.push_str("\n| parameter | meaning | range | default |\n|---|---|---|---|\n");
+            for parameter in parameters {
+                let _ = writeln!(
+                    text,
+                    "| `{}` | {} | {} | {} |",
+                    parameter.name, parameter.meaning, parameter.range, parameter.default
+                );
+            }
+        }
+        None => text.push_str("\nParameters are not looked at.\n"),
+    }
+    let _ = match route.content {
+        Content::Object(name) => writeln!(text, "\nThe answer is {}.\n", link(name)),
+        Content::List(name) => writeln!(text, "\nThe answer is a list of {}.\n", link(name)),
+        Content::Other(words) => writeln!(text, "\nThe answer is {words}.\n"),
+    };
+    answers(text, route.answers);
+    let (end, more) = route.example;
+    let method = if route.method.name() == "GET" { "" } else { "-X POST " };
+    let quoted = if end.contains('?') { "'" } else { "" };
+    let _ = writeln!(text, "\n```sh\ncurl {method}{quoted}http://127.0.0.1:8080/{end}{quoted}{more}\n```");
+}
+
+fn answers(text: &mut String, answers: &[Answer]) {
+    text.push_str("| status | content type | when |\n|---|---|---|\n");
+    for Answer { status, content_type, when } in answers {
+        let content_type = if content_type.is_empty() { "–" } else { content_type };
+        let _ = writeln!(text, "| {status} | {content_type} | {when} |");
+    }
+}
+
+fn fields(text: &mut String, object: &Object) {
+    let _ = writeln!(text, "\n### `{}`\n\n{}\n", object.name, object.help.trim());
+    text.push_str("| field | type | meaning |\n|---|---|---|\n");
+    for Field { name, of, serde, help } in object.fields {
+        let (name, help) = (name.trim_start_matches("r#"), help.trim().replace('|', "\\|"));
+        let absent = serde.contains("skip_serializing_if");
+        let of: String = of.chars().filter(|c| !c.is_whitespace()).collect();
+        let _ = if serde.contains("flatten") {
+            writeln!(text, "| … | all of {} | {help} |", link(bare(&of)))
+        } else if absent {
+            // What is left out instead of being null is never null.
+            let some = of.strip_prefix("Option<").and_then(|of| of.strip_suffix('>'));
+            let some = some.filter(|_| serde.contains("is_none"));
+            let words = kind(some.unwrap_or(&of));
+            writeln!(text, "| `{name}` | {words}; may be absent | {help} |")
+        } else {
+            writeln!(text, "| `{name}` | {} | {help} |", kind(&of))
+        };
+    }
+}
+
+/// A type as it is called in JSON.
+fn kind(of: &str) -> String {
+    let inside = |start: &str| of.strip_prefix(start).and_then(|of| of.strip_suffix('>'));
+    if let Some(of) = inside("Option<") {
+        format!("{} or null", kind(of))
+    } else if let Some(of) = inside("Vec<") {
+        format!("list of {}", several(&kind(of)))
+    } else if let Some(of) = inside("BTreeMap<&'staticstr,") {
+        format!("object of {}", several(&kind(of)))
+    } else if of == "(u64,u64)" {
+        "pair of integers".into()
+    } else {
+        match bare(of) {
+            "u8" | "u16" | "u32" | "u64" | "usize" => "integer".into(),
+            "f64" => "number".into(),
+            "bool" => "true or false".into(),
+            "String" | "str" => "text".into(),
+            object => link(object),
+        }
+    }
+}
+
+/// Several of what [`kind`] says.
+fn several(kind: &str) -> String {
+    match kind {
+        "pair of integers" => "pairs of integers".into(),
+        "integer" | "number" | "text" => format!("{kind}s"),
+        object => object.to_owned(),
+    }
+}
+
+/// A type without references and modules.
+fn bare(of: &str) -> &str {
+    let of = of.strip_prefix("&'static").or(of.strip_prefix("&'a")).unwrap_or(of);
+    of.rsplit("::").next().unwrap_or(of)
+}
+
+fn link(object: &str) -> String {
+    format!("[`{object}`](#{})", object.to_lowercase())
+}

@@ -1,0 +1,186 @@
+//! All paths of the live view.
+
+use super::route::{Answer, Content, Method, Parameter, Route};
+use crate::{handlers, monitor};
+use axum::routing::on;
+
+const NONE: Option<&[Parameter]> = Some(&[]);
+
+const NO_MONITOR: Answer =
+    Answer::words(404, "the view was started without monitor data, as that of `drop receive` is");
+
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: Method::Get,
+        path: "/api/health",
+        purpose: "Whether the live view is there. For programs that wait for a run, or watch over it.",
+        parameters: NONE,
+        content: Content::Object("Health"),
+        answers: &[Answer::json("always")],
+        example: ("api/health", ""),
+        handler: |method| on(method, handlers::health),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/state.json",
+        purpose: "Totals, rates and losses, all streams together and each: what the page shows next to the pictures.",
+        parameters: NONE,
+        content: Content::Object("State"),
+        answers: &[Answer::json("always; before the first packet, too")],
+        example: ("api/state.json", ""),
+        handler: |method| on(method, handlers::state),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/pictures.json",
+        purpose: "Which pictures there are, and how many events are in each.",
+        parameters: NONE,
+        content: Content::List("PictureSum"),
+        answers: &[Answer::json("always")],
+        example: ("api/pictures.json", ""),
+        handler: |method| on(method, handlers::pictures),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/image.json",
+        purpose: "The counts of a picture.",
+        parameters: Some(&[Parameter {
+            name: "picture",
+            meaning: "which picture; encoded as usual in addresses (`monitor%201`)",
+            range: "a `name` of `/api/pictures.json`",
+            default: "the first picture there",
+        }]),
+        content: Content::Object("ImageCounts"),
+        answers: &[
+            Answer::json("there is such a picture"),
+            Answer::words(404, "no picture has this name; the answer lists those there are"),
+        ],
+        example: ("api/image.json?picture=xy", ""),
+        handler: |method| on(method, handlers::image_json),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/image.bin",
+        purpose: "All pictures and the spectrum as numbers in binary: much smaller and faster to read than JSON.",
+        parameters: NONE,
+        content: Content::Other("a [frame](#frames)"),
+        answers: &[Answer { status: 200, content_type: "application/octet-stream", when: "always" }],
+        example: ("api/image.bin", " --output image.bin"),
+        handler: |method| on(method, handlers::image_bin),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/spectrum.json",
+        purpose: "The spectrum of times of flight, over all pixels of the detector.",
+        parameters: NONE,
+        content: Content::Object("SpectrumCounts"),
+        answers: &[Answer::json("always")],
+        example: ("api/spectrum.json", ""),
+        handler: |method| on(method, handlers::spectrum),
+    },
+    Route {
+        method: Method::Get,
+        path: "/api/live",
+        purpose: "The WebSocket from which the page has everything while it changes.",
+        parameters: NONE,
+        content: Content::Other("[messages](#websocket)"),
+        answers: &[
+            Answer { status: 101, content_type: "", when: "from then on it is a WebSocket" },
+            Answer::words(
+                400,
+                "the request does not ask for a WebSocket of version 13: it is plain HTTP, for example",
+            ),
+            Answer::words(503, "too many browsers are watching already"),
+        ],
+        example: (
+            "api/live",
+            " --include --max-time 1 -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' \
+             -H 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='",
+        ),
+        handler: |method| on(method, handlers::live),
+    },
+    Route {
+        method: Method::Get,
+        path: "/monitor.json",
+        purpose: "The monitor data: readouts and amplitudes per channel, clusters, sampled tracks.",
+        parameters: NONE,
+        content: Content::Object("MonitorAnswer"),
+        answers: &[Answer::json("there is a detector to monitor"), NO_MONITOR],
+        example: ("monitor.json", ""),
+        handler: |method| on(method, monitor::data),
+    },
+    Route {
+        method: Method::Post,
+        path: "/monitor/on",
+        purpose: "Begins to collect monitor data, for everybody who looks. Switching it on again changes nothing.",
+        parameters: NONE,
+        content: Content::Object("MonitorAnswer"),
+        answers: &[Answer::json("it is on"), NO_MONITOR],
+        example: ("monitor/on", ""),
+        handler: |method| on(method, monitor::on),
+    },
+    Route {
+        method: Method::Post,
+        path: "/monitor/off",
+        purpose: "Ends that, and forgets what has been collected.",
+        parameters: NONE,
+        content: Content::Object("MonitorAnswer"),
+        answers: &[
+            Answer::json("it is off"),
+            NO_MONITOR,
+            Answer::words(
+                409,
+                "the run writes its monitor data to a file at its end (`--monitor FILE`): they stay on",
+            ),
+        ],
+        example: ("monitor/off", ""),
+        handler: |method| on(method, monitor::off),
+    },
+    Route {
+        method: Method::Get,
+        path: "/",
+        purpose: "The page.",
+        parameters: None,
+        content: Content::Other("HTML"),
+        answers: &[
+            Answer { status: 200, content_type: "text/html; charset=utf-8", when: "always" },
+            NOT_MODIFIED,
+        ],
+        example: ("", " --head"),
+        handler: |method| on(method, handlers::file),
+    },
+    Route {
+        method: Method::Get,
+        path: "/{*file}",
+        purpose: "The files that the page names: every other path.",
+        parameters: None,
+        content: Content::Other("the file"),
+        answers: &[
+            Answer { status: 200, content_type: "that of the file", when: "the page has such a file" },
+            NOT_MODIFIED,
+            Answer::words(404, "it has not"),
+        ],
+        example: ("index.html", " --head"),
+        handler: |method| on(method, handlers::file),
+    },
+];
+
+const NOT_MODIFIED: Answer = Answer {
+    status: 304,
+    content_type: "",
+    when: "`If-None-Match` has the `ETag` of the file: it has not changed",
+};
+
+/// What every path may answer.
+pub(super) const EVERYWHERE: &[Answer] = &[
+    Answer::words(400, "a parameter that this path does not have; the answer lists those that it has"),
+    Answer::words(
+        403,
+        "the request calls the server by a name that is not its own, or comes from another page: [who may ask](#who-may-ask)",
+    ),
+    Answer::words(
+        405,
+        "the path is there, but for another method, which the header `Allow` and the answer name",
+    ),
+    Answer::words(503, "too many connections are open; the connection is then closed"),
+];
