@@ -39,6 +39,9 @@ pub(crate) struct DemoArguments {
     /// Address of the page
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "HOST:PORT", value_parser = endpoint)]
     view: SocketAddr,
+    /// A name by which browsers may call the page, besides this host's name and its addresses; may be given several times
+    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
+    view_names: Vec<String>,
     /// Neutrons per second: 20kHz
     #[arg(long, default_value = "20kHz", value_name = "RATE", value_parser = rate)]
     neutrons: Frequency,
@@ -74,6 +77,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
         nexus: Some(folder.join("demo.nxs")),
         if_exists: Some(IfExists::Overwrite),
         view: Some(arguments.view),
+        view_names: arguments.view_names.clone(),
         report: Some(folder.join("demo-report.json")),
         image: Some(folder.join("demo-image.png")),
         ..OutputArguments::default()

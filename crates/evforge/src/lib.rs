@@ -46,6 +46,7 @@ mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
+mod page_address;
 mod privileges;
 mod progress;
 mod record;

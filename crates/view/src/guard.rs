@@ -27,6 +27,11 @@ impl Guard {
         Self { names }
     }
 
+    /// The names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Judges a request by its headers.
     ///
     /// # Errors
@@ -39,8 +44,9 @@ impl Guard {
             .ok_or("the request does not say which host it wants (header Host)")?;
         if !self.knows(host.host()) {
             return Err(format!(
-                "this live view is not called {}. Call it by the address of its host (numbers) or as {}, or add \
-                 the name to the host names of the live view",
+                "this live view is not called {0}. Call it by the address of its host (numbers) or as {1}. If {0} is a name of \
+                 its host, allow it where evforge is started: --view-name {0}, or host_names = [\"{0}\"] in the output of the \
+                 configuration",
                 host.host(),
                 self.names.join(", ")
             ));

@@ -2,6 +2,7 @@
 
 use crate::client_counts::ClientCounts;
 use crate::error::ViewError;
+use crate::guard::Guard;
 use crate::options::ViewOptions;
 use crate::server;
 use crate::shared::Shared;
@@ -75,6 +76,22 @@ impl LiveView {
     /// Where the page is: `http://` and this. With port 0 in the options, the port that was taken.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What whoever starts it should know: that others than browsers on this host can reach it. None if they cannot.
+    pub fn warning(&self) -> Option<String> {
+        if self.address.ip().to_canonical().is_loopback() {
+            return None;
+        }
+        let options = &self.shared.options;
+        let switch = if options.monitor.is_some() { ", and switch its monitor data on and off" } else { "" };
+        Some(format!(
+            "everybody who can reach {} may look at the live view{switch}; with 127.0.0.1 only browsers on this host may. It is \
+             called by an address in numbers or as {}: --view-name NAME, or host_names = [\"NAME\"] in its output, allows another \
+             name",
+            self.address,
+            Guard::new(&options.host_names).names().join(", ")
+        ))
     }
 
     /// What the browsers have done since the start.

@@ -1,6 +1,7 @@
 //! How a live view is set up.
 
 use crate::error::ViewError;
+use axum::http::uri::Authority;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
@@ -122,6 +123,13 @@ impl ViewOptions {
                 return refuse(option, format!("{found:?}"), "at least 100ms".into());
             }
         }
+        let is_host_name =
+            |name: &&String| name.parse::<Authority>().is_ok_and(|name| name.host() == name.as_str());
+        if let Some(name) = self.host_names.iter().find(|name| !name.trim().is_empty() && !is_host_name(name))
+        {
+            let expected = "a name alone, without http:// and without a port: view.example.org".into();
+            return refuse("host name", format!("{name:?}"), expected);
+        }
         let of_one_address = self.most_connections_of_one_address;
         for (option, found, range) in [
             ("window", self.window, 1..=16),
@@ -150,6 +158,10 @@ mod tests {
         assert_eq!(text, "the live view's window is 0; it must be 1 to 16");
         let text = message(ViewOptions { picture_interval: Duration::from_millis(1), ..good.clone() });
         assert_eq!(text, "the live view's picture interval is 1ms; it must be 50ms to 10s");
+        for name in ["http://lab.example.org", "lab.example.org:8080", "lab/"] {
+            let text = message(ViewOptions { host_names: vec!["fine".into(), name.into()], ..good.clone() });
+            assert!(text.contains(name) && text.contains("without a port"), "{text}");
+        }
         let huge = LogicalGeometry::flat(1 << 13, 1 << 13).unwrap();
         assert!(message(ViewOptions { geometry: huge, ..good }).contains("67108864 pixels"));
     }

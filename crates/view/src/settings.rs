@@ -52,6 +52,9 @@ impl OutputPlan for ViewSettings {
             ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
         };
         let view = LiveView::start(options)?;
+        if let Some(warning) = view.warning() {
+            context.notes.add(format!("warning: {warning}."));
+        }
         Ok(Box::new(view.sink().owning(view)))
     }
 }

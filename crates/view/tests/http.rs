@@ -110,10 +110,36 @@ fn foreign_names_and_pages_are_refused() {
     let address = view.address();
     let refused = ask("GET", address, "/api/state.json", "evil.example:8080", "");
     assert!(refused.status == 403 && refused.text().contains("not called evil.example"));
+    for remedy in ["--view-name evil.example,", "host_names = [\"evil.example\"] in the output"] {
+        assert!(refused.text().contains(remedy), "{}", refused.text());
+    }
     assert_eq!(ask("GET", address, "/api/health", "view.example.org", "").status, 200);
     let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                      Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nOrigin: http://evil.example\r\n";
     assert_eq!(ask("GET", address, "/api/live", &address.to_string(), handshake).status, 403);
+}
+
+#[test]
+fn a_view_that_others_can_reach_says_so() {
+    let (view, _sink) = start(options(2, 2));
+    assert_eq!(view.warning(), None);
+    let open = ViewOptions {
+        address: "0.0.0.0:0".parse().unwrap(),
+        host_names: vec!["view.example.org".into()],
+        ..options(2, 2)
+    };
+    let (view, _sink) = start(open);
+    let warning = view.warning().unwrap();
+    let everybody = format!("everybody who can reach 0.0.0.0:{} may look", view.address().port());
+    for part in [
+        &everybody,
+        "view.example.org, localhost",
+        "--view-name NAME, or host_names = [\"NAME\"]",
+        "127.0.0.1",
+    ] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    assert!(!warning.contains("switch"), "there is nothing to switch: {warning}");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::CommandError;
 use crate::arguments::{OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
+use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
@@ -68,6 +69,9 @@ pub(super) struct ReceiveArguments {
     /// Show live in the browser, at this address, how much more often each word came than the rarest
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     view: Option<SocketAddr>,
+    /// A name by which browsers may call the live view, besides this host's name and its addresses; may be given several times
+    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
+    view_names: Vec<String>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     report: Option<PathBuf>,
@@ -122,9 +126,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
         eprintln!("received by {way}");
     }
-    let mut page = arguments.view.map(|view| WordsView::start(view, &addresses)).transpose()?;
+    let mut page =
+        arguments.view.map(|view| WordsView::start(view, &arguments.view_names, &addresses)).transpose()?;
     if let Some(page) = page.as_ref().filter(|_| !arguments.quiet) {
-        eprintln!("live view at http://{}", page.address());
+        eprintln!("live view at {}", page_text(page.address()));
     }
     let mut line = ProgressLine::new(arguments.quiet);
     let format = (arguments.layout, arguments.order);

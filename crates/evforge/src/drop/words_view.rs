@@ -40,13 +40,24 @@ impl WordsView {
     ///
     /// # Errors
     /// If the address cannot be had, or there are too many streams.
-    pub(super) fn start(address: SocketAddr, ports: &[SocketAddr]) -> Result<Self, CommandError> {
+    pub(super) fn start(
+        address: SocketAddr,
+        host_names: &[String],
+        ports: &[SocketAddr],
+    ) -> Result<Self, CommandError> {
         let streams = ports.len();
         let side = SIDE as u32;
         let geometry = LogicalGeometry::new(side, side, 1, u32::try_from(streams)?)?;
         let title = "DROP: how much more often each word came than the rarest one";
-        let options = ViewOptions { address, ..ViewOptions::new(title, geometry, PulseTrain::ess()) };
+        let options = ViewOptions {
+            address,
+            host_names: host_names.to_vec(),
+            ..ViewOptions::new(title, geometry, PulseTrain::ess())
+        };
         let view = LiveView::start(options)?;
+        if let Some(warning) = view.warning() {
+            eprintln!("warning: {warning}.");
+        }
         let sink = view.sink();
         let empty = |port: &SocketAddr| StreamWords {
             port: port.port(),

@@ -64,6 +64,10 @@ pub(crate) struct OutputArguments {
     /// Show the events live in the browser, at this address [configuration: outputs.view.address]
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     pub(crate) view: Option<SocketAddr>,
+    /// A name by which browsers may call the live view, besides this host's name and its addresses; may be given several times
+    /// [configuration: outputs.view.host_names]
+    #[arg(long = "view-name", env = "EVFORGE_VIEW_NAME", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) view_names: Vec<String>,
     /// Write the end-of-run report as JSON [configuration: outputs.report.file]
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -113,12 +117,42 @@ impl OutputArguments {
                 config.set_output(id, key, value);
             }
         }
+        self.add_view_names(config);
         // Further NeXus files, which no option names.
         let is_nexus = |table: &Value| table.get("kind").and_then(Value::as_str) == Some("nexus");
         let others = config.outputs.iter().filter(|(id, table)| *id != "nexus" && is_nexus(table));
         let others: Vec<String> = others.map(|(id, _)| id.clone()).collect();
         for id in others.iter().filter(|_| self.overwrite.overwrite) {
             config.set_output(id, "if_exists", IfExists::Overwrite.name().to_owned());
+        }
+    }
+
+    /// Adds the names of `--view-name` to those that each live view has already.
+    fn add_view_names(&self, config: &mut Config) {
+        let is_view = |id: &str, table: &Value| {
+            table.get("kind").map_or(id == "view", |kind| kind.as_str() == Some("view"))
+        };
+        let views: Vec<String> = config
+            .outputs
+            .iter()
+            .filter(|(id, table)| is_view(id, table))
+            .map(|(id, _)| id.clone())
+            .collect();
+        if self.view_names.is_empty() {
+            return;
+        }
+        if views.is_empty() && std::env::var_os("EVFORGE_VIEW_NAME").is_none() {
+            eprintln!("warning: --view-name changes nothing: there is no live view (--view ADDRESS:PORT).");
+        }
+        for id in &views {
+            let mut names = match config.outputs.get(id).and_then(|table| table.get("host_names")) {
+                // What is no list is refused where the table is read.
+                Some(Value::Array(names)) => names.clone(),
+                Some(_) => continue,
+                None => Vec::new(),
+            };
+            names.extend(self.view_names.iter().cloned().map(Value::String));
+            config.set_output(id, "host_names", names);
         }
     }
 

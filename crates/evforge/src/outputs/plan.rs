@@ -5,6 +5,7 @@ use crate::CommandError;
 use crate::left_over::tell_lines;
 use crate::monitor_control::TapControl;
 use crate::output::check_writable;
+use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
 use evforge_config::Config;
 use evforge_core::counter::{CounterInfo, CounterSet};
@@ -175,7 +176,8 @@ impl OutputPlans {
             let output = plan.open(&context)?;
             if kind == "view" {
                 let name = output.name();
-                page = page.or(name.split_once("http").map(|(_, rest)| format!("http{rest}")));
+                let address = name.split_once("http://").and_then(|(_, address)| address.parse().ok());
+                page = page.or(address.map(page_text));
             }
             events.push((id, output, queue));
         }

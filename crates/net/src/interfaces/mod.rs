@@ -11,6 +11,7 @@ mod links;
 mod netlink;
 pub(crate) mod next_hop;
 
+use std::net::IpAddr;
 use std::path::Path;
 
 pub use counters::InterfaceCounters;
@@ -32,6 +33,22 @@ impl InterfacesInUse {
         let reading = used(self, &links, &addresses);
         if reading.is_empty() { Err(InterfacesError::None(self.clone())) } else { Ok(reading) }
     }
+}
+
+/// The addresses of this host, in the network namespace of this thread, in the order of its interfaces.
+///
+/// # Errors
+/// If the kernel does not answer.
+pub fn own_addresses() -> Result<Vec<IpAddr>, InterfacesError> {
+    let mut socket = netlink::open().map_err(InterfacesError::Unreadable)?;
+    let found = netlink::addresses(&mut socket).map_err(InterfacesError::Unreadable)?;
+    let mut addresses = Vec::new();
+    for (_, address) in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
 }
 
 /// True if there is a device behind the interface, which sends every frame for itself: not so for loopback, veth pairs and
