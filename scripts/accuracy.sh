@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Simulates every detector at several rates, forms its events and scores them against the truth; puts the tables into
-# docs/accuracy.md and the plots beside it; then the instruments of the EFU paper at their rates. Fails if a detector is
-# not as good at its low rate, which is the first, as it has to be, or an instrument at its rate.
+# docs/accuracy.md and the figures of its plots into docs/pictures, from which `make pictures` draws them; then the
+# instruments of the EFU paper at their rates. Fails if a detector is not as good at its low rate, which is the first, as
+# it has to be, or an instrument at its rate.
 #
 #   scripts/accuracy.sh              all detectors, and the instruments
 #   scripts/accuracy.sh sonde nmx    these only
@@ -25,7 +26,7 @@ accuracy() {
   # Rates are words of their own.
   # shellcheck disable=SC2086
   "$EVFORGE" accuracy --config "configs/$name.toml" --rates $rates --neutrons "$NEUTRONS" "${DEMANDS[@]}" \
-    --document docs/accuracy.md --overwrite --plot "docs/pictures/accuracy-$name.svg" "$@" || failed+=("$name")
+    --document docs/accuracy.md --overwrite --figures "docs/pictures/accuracy-$name.json" "$@" || failed+=("$name")
 }
 
 # Positions may be as far off, in pixels, as docs/accuracy.md says for each detector.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Real pulses, laid over one another: remakes the tables and the picture of docs/accuracy-overlay.md.
+"""Real pulses, laid over one another: remakes the table of docs/accuracy-overlay.md and the figures of its plot.
 
 The capture is gdgem/vmm3a_srs.pcapng of the reference data, in the folder that EVFORGE_SHARED names (../shared unless
 told otherwise). Its isolated neutrons are copied 1 to 200 times; of each overlay events are formed with clusters
-that are joined, as in 2018, and with those that are paired one to one.
+that are joined, as in 2018, and with those that are paired one to one. `make pictures` draws the plot from the figures.
 
     scripts/overlay-accuracy.py [--show [--copies 1 5 10]]
 
@@ -23,7 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EVFORGE = os.environ.get("EVFORGE", str(ROOT / "target/release/evforge"))
 DOCUMENT = ROOT / "docs/accuracy-overlay.md"
-PICTURE = ROOT / "docs/pictures/accuracy-overlay.svg"
+FIGURES = ROOT / "docs/pictures/accuracy-overlay.json"
 SHIPPED = ROOT / "configs/gdgem-srs.toml"
 # The shortest time between two readouts of one channel in the capture, as evforge overlay prints it.
 DEAD_TIME = "277ns"
@@ -61,6 +61,19 @@ def rate(hertz):
 def percent(share):
     """A share in percent; a dash for a share of nothing."""
     return "–" if share is None else f"{100 * share:.2f} %"
+
+
+def point(score):
+    """What a plot shows of a score: crates/lab/src/plots/figures.rs has the meaning."""
+    return {
+        "neutrons_per_second": score["neutrons_per_second"],
+        "neutrons": score["all"]["neutrons"],
+        "found": score["all"]["found"],
+        "resolvable": score["resolvable"]["neutrons"],
+        "resolvable_found": score["resolvable"]["found"],
+        "events": score["events"]["events"],
+        "ghosts": score["events"]["ghosts"],
+    }
 
 
 def table(titles, rows):
@@ -135,10 +148,11 @@ def main():
             print(text, end="")
         else:
             DOCUMENT.write_text(put(DOCUMENT.read_text(), "overlay", text))
-            truths = [folder / f"truth-{copies}.csv" for copies in arguments.copies]
-            events = [folder / f"events-{copies}-one.csv" for copies in arguments.copies]
-            run("score", "--config", SHIPPED, "--time", "200ns", "--plot", PICTURE,
-                "--overwrite", "--truth", *truths, "--events", *events)
+            figures = {
+                "title": "gdgem-srs: recorded pulses, laid over one another",
+                "curves": [{"name": name, "points": list(map(point, scores))} for name, scores in runs.items()],
+            }
+            FIGURES.write_text(json.dumps(figures, indent=2) + "\n")
     for problem in failed:
         print(f"not as good as it has to be: {problem}", file=sys.stderr)
     return 1 if failed else 0

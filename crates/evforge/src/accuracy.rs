@@ -14,10 +14,12 @@ use evforge_lab::accuracy::instruments::{
     self, Found, ROWS, Row, markdown_table as markdown_table_of_instruments,
 };
 use evforge_lab::accuracy::{Document, accuracy as measure, json_of};
-use evforge_lab::score_plot::{RatePoint, svg};
+use evforge_lab::plots::accuracy::svg;
+use evforge_lab::plots::figures::{Figures, RatePoint};
 use evforge_lab::simulation;
 use evforge_sim::score::text::rate;
 use evforge_sim::score::{markdown_table, run_table};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `evforge accuracy`.
@@ -34,7 +36,7 @@ pub(crate) struct AccuracyArguments {
     config: Option<PathBuf>,
     /// Instead of a configuration: the instruments of the EFU paper (table 1) at their average rates, with the shipped
     /// configurations; of these names, or all. Fails if one is not as good as it has to be
-    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["rates", "plot", "overrides"], help_heading = "The table of all instruments")]
+    #[arg(long, value_name = "NAME", num_args = 0.., conflicts_with_all = ["rates", "plot", "figures", "overrides"], help_heading = "The table of all instruments")]
     instruments: Option<Vec<String>>,
     /// Neutrons per second, on average over all time: one run for each; the first is the low rate that demands are for
     #[arg(long, value_name = "RATE", num_args = 1.., default_values = ["1kHz", "10kHz", "100kHz", "1MHz"])]
@@ -55,6 +57,9 @@ pub(crate) struct AccuracyArguments {
     /// Draw efficiency and ghosts against the rate, and the residuals at the low rate, into an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Write the figures that the plot shows as JSON; `make pictures` draws plots of documents from such files
+    #[arg(long, value_name = "FILE")]
+    figures: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
     /// Put the table into this document in Markdown, between the lines `<!-- accuracy of NAME -->`, with the name of the
@@ -127,10 +132,12 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
         .input("--config", &arguments.config)
         .output("--report", &arguments.report)
         .output("--plot", &arguments.plot)
+        .output("--figures", &arguments.figures)
         .kept_output("--document", &arguments.document)
         .check(arguments.overwrite)?;
     check_writable("the scores", &arguments.report)?;
     check_writable("the plot", &arguments.plot)?;
+    check_writable("the figures", &arguments.figures)?;
     // What is wrong with the document is said before the long work.
     let document =
         arguments.document.as_deref().map(|path| Document::open(path, &config.name)).transpose()?;
@@ -142,11 +149,14 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
     let mut ending = Ending::beside_file(arguments.report.as_deref());
     ending.print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))));
     ending.write_json("the scores", arguments.report.as_deref(), &json_of(&config.name, seed, &runs));
-    if let (Some(path), Some(low)) = (&arguments.plot, runs.first()) {
-        let points: Vec<RatePoint> =
-            runs.iter().map(|run| RatePoint::at_rate(run.hertz(), &run.score)).collect();
-        let plot = svg(&config.name, &points, &low.score.resolvable);
-        ending.attempt(plot.and_then(|plot| write_file("the plot", path, plot.as_bytes())));
+    if let Some(low) = runs.first() {
+        let points = runs.iter().map(|run| RatePoint::at_rate(run.hertz(), &run.score)).collect();
+        let figures = Figures::new(&config.name, points, &low.score.resolvable);
+        if let Some(path) = &arguments.plot {
+            let plot = svg(&figures);
+            ending.attempt(plot.and_then(|plot| write_file("the plot", path, plot.as_bytes())));
+        }
+        ending.write_json("the figures", arguments.figures.as_deref(), &json!(figures));
     }
     if let Some(document) = document {
         let table = markdown_table(runs.iter().map(|run| (run.hertz(), &run.score)));

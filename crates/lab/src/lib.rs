@@ -10,7 +10,8 @@
 //! | simulated packets on the network, and the demonstration | [`electronics_sender`], [`demonstration`] |
 //! | a capture laid over itself | [`overlay`] |
 //! | gaps and matching windows that fit a capture | [`windows`] |
-//! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`score_plot`], [`demands`] |
+//! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`demands`] |
+//! | plots, and the figures that they are drawn from | [`plots`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
@@ -24,7 +25,7 @@ pub mod demonstration;
 pub mod electronics_sender;
 pub mod link;
 pub mod overlay;
-pub mod score_plot;
+pub mod plots;
 pub mod scored_runs;
 pub mod shipped;
 pub mod simulated;

@@ -1,7 +1,8 @@
 //! Runs whose events are in files, scored against the truth of their simulation.
 
 use crate::LabError;
-use crate::score_plot::{RatePoint, svg};
+use crate::plots::accuracy::svg;
+use crate::plots::figures::{Figures, RatePoint};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_sim::score::{Score, ScoreSettings, event_file, run_table, score};
 use evforge_sim::truth;
@@ -86,5 +87,5 @@ pub fn plot_of(configuration: &str, runs: &[ScoredRun]) -> Result<Option<String>
             .filter_map(|run| Some(RatePoint::at_rate(run.score.neutrons_per_second?, &run.score)))
             .collect(),
     };
-    svg(configuration, &points, &first.score.resolvable).map(Some)
+    svg(&Figures::new(configuration, points, &first.score.resolvable)).map(Some)
 }

@@ -18,9 +18,9 @@
 //! their picture into docs/pictures. EVFORGE_BENCH_SECONDS sets the time of a measurement (1).
 
 mod load;
-mod picture;
 mod polling;
 
+use evforge_lab::plots::pulsed::{COLUMNS, svg};
 use evforge_testkit::veth::{self, SENDER, Wire, with_wire};
 use load::{ReceivedPulse, Receiving, Sending};
 use std::fmt::Write as _;
@@ -183,10 +183,7 @@ fn write_pictures(points: &[Point]) {
     if std::env::var_os("EVFORGE_UPDATE").is_none_or(|value| value != "1") {
         return;
     }
-    let mut table = String::from(
-        "bytes,truesize,work_us,peak_factor,served_per_second,buffer_bytes,peak_expected_per_second,\
-         peak_found_per_second,pulses_whole_at_90_percent,pulses\n",
-    );
+    let mut table = format!("{COLUMNS}\n");
     for point in points {
         let Receiving { size, buffer, work } = point.receiving;
         // Writing to a string cannot fail.
@@ -204,6 +201,7 @@ fn write_pictures(points: &[Point]) {
         );
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    std::fs::write(folder.join("pulsed.svg"), svg(&table).expect("a plot"))
+        .expect("docs/pictures can be written");
     std::fs::write(folder.join("pulsed.csv"), table).expect("docs/pictures can be written");
-    std::fs::write(folder.join("pulsed.svg"), picture::svg(points)).expect("docs/pictures can be written");
 }

@@ -30,13 +30,13 @@ pub use matching::{EventOutcome, Matching, NeutronOutcome, match_events};
 pub use rate::RateBin;
 pub use residual::{Histogram, Residual};
 pub use settings::{ScoreError, ScoreSettings};
+pub use share::{share, share_error};
 pub use table::{markdown_table, rate_table, run_table};
 
 use crate::truth::Neutron;
 use evforge_core::event::Event;
 use evforge_core::geometry::LogicalGeometry;
 use serde::Serialize;
-use share::{share, share_error};
 
 /// What happened to neutrons.
 #[derive(Clone, Debug, PartialEq, Serialize)]

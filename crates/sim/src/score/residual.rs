@@ -1,6 +1,6 @@
 //! How far events lie from the truth along one axis.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Bins of a histogram of positions: 0.1 pixels each if 3 pixels are allowed.
 pub(super) const POSITION_BINS: usize = 60;
@@ -23,7 +23,7 @@ pub struct Residual {
 }
 
 /// Counts in bins of equal width.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Where the first bin begins.
     pub from: f64,

@@ -1,0 +1,18 @@
+//! Plots of the documents, as SVG, drawn from figures that are kept in small files beside them.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | the figures that a plot of accuracy shows, and their file | [`figures`] |
+//! | efficiency and ghosts against the rate, and residuals | [`accuracy`] |
+//! | the highest loss-free peaks against the buffer | [`pulsed`] |
+//!
+//! `make pictures` draws the plots of `docs/pictures` again; `make accuracy` and the benches make their figures. Keys are
+//! above the data, never on them; every axis says what it shows and in which unit. Colours are those of Okabe and Ito,
+//! which the colour-blind can tell apart, and no two curves differ by colour alone.
+
+pub mod accuracy;
+mod chart;
+pub mod figures;
+mod ghosts;
+pub mod pulsed;
+mod residuals;
