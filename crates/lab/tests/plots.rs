@@ -96,7 +96,7 @@ fn look(plot: &str) -> Seen {
         if line.starts_with("<svg") {
             seen.size = Some(Rectangle([0.0, 0.0, number(line, "width"), number(line, "height")]));
         } else if line.starts_with("<text") {
-            let text = lines.next().expect("the text of a text").trim().to_owned();
+            let text = lines.next().expect("the text of a text").trim().replace("&lt;", "<");
             let place = room_of(line, &text);
             seen.texts.push((text, place, line.contains("rotate(270")));
         } else if line.starts_with("<circle") && attribute(line, "stroke") == "none" {
@@ -172,7 +172,7 @@ fn faults(plot: &str, panels: usize) -> Vec<String> {
     for panel in &seen.panels {
         let Rectangle([left, top, right, bottom]) = *panel;
         let below = Rectangle([left, bottom + 12.0, right, bottom + 60.0]);
-        let beside = Rectangle([left - 60.0, top, left - 30.0, bottom]);
+        let beside = Rectangle([left - 80.0, top, left - 45.0, bottom]);
         for (side, area, stands) in [("x", below, false), ("y", beside, true)] {
             let label = seen.texts.iter().find(|(text, room, upright)| {
                 *upright == stands
@@ -226,6 +226,11 @@ fn plots_are_legible() {
 fn what_cannot_be_read_is_noticed() {
     let plot = accuracy::svg(&figures_of_ghosts(&[0, 1, 100])).expect("a plot");
     let label = "ghosts (% of the events)";
+    let before = |text: &str| {
+        let element = plot.lines().zip(plot.lines().skip(1)).find(|(_, below)| *below == text);
+        element.unwrap_or_else(|| panic!("no text {text}")).0
+    };
+    let (key, next) = (before("ceiling"), before("of all"));
     let moved = |text: &str, from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
         text.replace(from, to)
@@ -233,8 +238,9 @@ fn what_cannot_be_read_is_noticed() {
     for (damaged, fault) in [
         (moved(&plot, label, "ghosts of events"), "no unit"),
         (moved(&plot, label, "%"), "no label of the y axis"),
-        (moved(&plot, "<text x=\"92\"", "<text x=\"820\""), "is cut"),
-        (moved(&plot, "y=\"42\" dy=\"0.5ex\"", "y=\"150\" dy=\"0.5ex\""), "is on the data"),
+        (moved(&plot, key, &key.replace(attribute(key, "x"), "820")), "is cut"),
+        (moved(&plot, key, &key.replace(attribute(key, "y"), "150")), "is on the data"),
+        (moved(&plot, key, &key.replace(attribute(key, "x"), attribute(next, "x"))), "overlap"),
     ] {
         let faults = faults(&damaged, 2);
         assert!(faults.iter().any(|found| found.contains(fault)), "{fault}: {faults:?}\n{damaged}");

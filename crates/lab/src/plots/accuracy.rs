@@ -9,7 +9,7 @@ use crate::LabError;
 use evforge_sim::score::{share, share_error};
 
 /// A panel, in points.
-const PANEL: (u32, u32) = (WIDTH / 2, 300);
+const PANEL: (u32, u32) = (WIDTH / 2, 310);
 /// Where the axis of shares may begin, in percent: the highest that leaves some room below all points.
 const BEGINNINGS: [f64; 9] = [99.8, 99.5, 99.0, 98.0, 95.0, 90.0, 80.0, 50.0, 0.0];
 /// How the axes of the detector look.
@@ -43,9 +43,9 @@ pub fn svg(figures: &Figures) -> Result<String, LabError> {
             let axes: Vec<_> = axes
                 .filter_map(|(histogram, (name, mark))| Some((name, mark, histogram.as_ref()?)))
                 .collect();
-            residuals::draw(root, (left, top), PANEL, "position", "pixel", &axes)?;
+            residuals::draw(root, (left, top), PANEL, "position", ["pixel", "pixels"], &axes)?;
             let time = [("time", Mark::Line(BLUE, 2), time_ns)];
-            residuals::draw(root, (right, top), PANEL, "time", "ns", &time)?;
+            residuals::draw(root, (right, top), PANEL, "time", ["ns", "ns"], &time)?;
         }
         Ok(())
     })
@@ -112,7 +112,8 @@ fn draw_found(root: &Area<'_>, place: (u32, u32), curves: &[Curve]) -> Result<()
     let up = Axis::even(label, from, 100.0 + 0.04 * (100.0 - from), 6);
     let keys: Vec<_> = drawn.iter().map(|(_, mark, name, _)| (*mark, (*name).to_owned())).collect();
     let panel = Panel::new(root, place, PANEL, &[&keys], [&across.axis, &up])?;
-    for (curve, mark, _, part) in drawn {
+    // The ceiling comes last: on what reaches it, it is still seen.
+    for (curve, mark, _, part) in drawn.into_iter().rev() {
         let shares = curve.points.iter().filter_map(|point| Some((point, part(point)?)));
         let shares: Vec<_> =
             shares.map(|(point, share)| (point.neutrons_per_second.log10(), share)).collect();

@@ -16,13 +16,13 @@ pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
 /// The lines behind the data, and the finer ones.
 pub(super) const GRID: RGBColor = RGBColor(205, 205, 205);
 const FINE_GRID: RGBColor = RGBColor(235, 235, 235);
-const INK: RGBColor = RGBColor(30, 30, 30);
+pub(super) const INK: RGBColor = RGBColor(30, 30, 30);
 
 /// Documents show plots about 830 points wide: so they are made, and letters keep their size.
 pub(super) const WIDTH: u32 = 830;
 pub(super) const TITLE_HEIGHT: u32 = 30;
 const FONT: &str = "sans-serif";
-const TEXT: u32 = 13;
+const TEXT: u32 = 15;
 /// Points that a letter of the keys takes at most, on average, in any usual font.
 const LETTER: f64 = 7.4;
 /// Height of the line of keys.
@@ -68,6 +68,12 @@ impl Axis {
     pub(super) fn logarithmic(label: impl Into<String>, from: f64, to: f64, ticks: &[f64]) -> Self {
         let ticks = ticks.iter().map(|tick| (tick.log10(), number_text(*tick, 0))).collect();
         Self { label: label.into(), from: from.log10(), to: to.log10(), ticks, fine: Vec::new() }
+    }
+
+    /// The axis with a line at each tick and no others.
+    pub(super) fn without_fine_lines(mut self) -> Self {
+        self.fine.clear();
+        self
     }
 
     /// The axis, begun earlier, with one more tick.
@@ -126,8 +132,8 @@ pub(super) enum Mark {
     Circle(RGBColor),
     /// A filled square.
     Square(RGBColor),
-    /// An open circle.
-    Open(RGBColor),
+    /// An open circle of this radius.
+    Open(RGBColor, i32),
     /// A line with dashes.
     Dashes(RGBColor),
     /// A line of this width.
@@ -137,8 +143,8 @@ pub(super) enum Mark {
 impl Mark {
     pub(super) fn colour(self) -> RGBColor {
         match self {
-            Self::Circle(colour) | Self::Square(colour) | Self::Open(colour) => colour,
-            Self::Dashes(colour) | Self::Line(colour, _) => colour,
+            Self::Circle(colour) | Self::Square(colour) | Self::Dashes(colour) => colour,
+            Self::Open(colour, _) | Self::Line(colour, _) => colour,
         }
     }
 
@@ -150,9 +156,9 @@ impl Mark {
             Self::Square(colour) => {
                 root.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], colour.filled()))?;
             }
-            Self::Open(colour) => {
-                root.draw(&Circle::new((x, y), 4, WHITE.filled()))?;
-                root.draw(&Circle::new((x, y), 4, colour.stroke_width(2)))?;
+            Self::Open(colour, radius) => {
+                root.draw(&Circle::new((x, y), radius, WHITE.filled()))?;
+                root.draw(&Circle::new((x, y), radius, colour.stroke_width(2)))?;
             }
             Self::Dashes(colour) => dashes(root, &piece, colour)?,
             Self::Line(colour, width) => root.draw(&PathElement::new(piece, colour.stroke_width(width)))?,
@@ -195,16 +201,17 @@ impl<'root, 'text> Panel<'root, 'text> {
         [across, up]: [&Axis; 2],
     ) -> Result<Self, LabError> {
         for (line, keys) in keys.iter().enumerate() {
-            draw_keys(root, (x + 66, y + line as u32 * KEYS + KEYS / 2), keys)?;
+            draw_keys(root, (x + 64, y + line as u32 * KEYS + KEYS / 2), keys)?;
         }
         let above = KEYS * keys.len() as u32;
         let area = root.clone().shrink((x, y + above), (width, height - above));
         let mut chart = ChartBuilder::on(&area)
-            .margin_top(6)
-            .margin_right(26)
+            .margin_top(4)
+            .margin_bottom(10)
+            .margin_right(22)
             .margin_left(4)
-            .x_label_area_size(44)
-            .y_label_area_size(60)
+            .x_label_area_size(42)
+            .y_label_area_size(74)
             .build_cartesian_2d(across.scale(), up.scale())?;
         chart
             .configure_mesh()
@@ -252,13 +259,19 @@ impl<'root, 'text> Panel<'root, 'text> {
         mark.draw(self.root, self.place(x, y))
     }
 
-    /// An upper limit at `(x, limit)`: a bar, and an arrow from it down to `to`.
-    pub(super) fn limit(&self, x: f64, limit: f64, to: f64, colour: RGBColor) -> Result<(), LabError> {
-        let ((x, top), (_, bottom)) = (self.place(x, limit), self.place(x, to));
+    /// An upper limit at `(x, limit)`: a bar, an arrow from it down to `zero`, and there an open circle of this radius.
+    pub(super) fn limit(
+        &self,
+        x: f64,
+        [limit, zero]: [f64; 2],
+        colour: RGBColor,
+        radius: i32,
+    ) -> Result<(), LabError> {
+        let ((x, top), (_, bottom)) = (self.place(x, limit), self.place(x, zero));
         let style = colour.stroke_width(2);
-        self.root.draw(&PathElement::new(vec![(x - 7, top), (x + 7, top)], style))?;
-        // The head stays above the mark at its end.
-        let tip = bottom - 7;
+        self.root.draw(&PathElement::new(vec![(x - radius - 3, top), (x + radius + 3, top)], style))?;
+        Mark::Open(colour, radius).draw(self.root, (x, bottom))?;
+        let tip = bottom - radius - 3;
         self.root.draw(&PathElement::new(vec![(x, top), (x, tip - 6)], style))?;
         Ok(self
             .root

@@ -1,7 +1,7 @@
 //! Ghosts against the rate, on an axis of their own: from one in a hundred thousand events to all of them.
 
 use super::accuracy::rate_axis;
-use super::chart::{Area, Axis, Mark, Panel};
+use super::chart::{Area, Axis, INK, Mark, Panel};
 use super::figures::{Curve, RatePoint};
 use crate::LabError;
 use plotters::style::RGBColor;
@@ -10,6 +10,8 @@ use plotters::style::RGBColor;
 const SMALLEST: f64 = 1e-5;
 /// Behind the points without any ghost.
 const BAND: RGBColor = RGBColor(240, 240, 240);
+/// Of the mark for none; those of several curves lie around one another.
+const RADIUS: i32 = 4;
 /// How far below the lowest decade "0" is written and ends the axis, in decades: a place that no logarithm has.
 const ZERO_BELOW: f64 = 0.6;
 const END_BELOW: f64 = 1.0;
@@ -29,23 +31,22 @@ pub(super) fn draw(
 ) -> Result<(), LabError> {
     let measured = |point: &&RatePoint| point.events > 0;
     let all = || curves.iter().flat_map(|(curve, _)| &curve.points).filter(measured);
-    let lowest = all().map(|point| upper_limit(point.events.max(1)).max(share(point)));
+    let lowest = all().map(|point| if point.ghosts > 0 { share(point) } else { upper_limit(point.events) });
     let lowest = lowest.fold(SMALLEST, f64::min).log10().floor();
     let (zero, end) = (lowest - ZERO_BELOW, lowest - END_BELOW);
     // A little more than all, so that a point at 100 % is whole.
     let up = Axis::decades("ghosts (% of the events)", 10_f64.powf(lowest), 1.6, percent);
-    let up = up.begun_at(end, (zero, "0"));
+    let up = up.without_fine_lines().begun_at(end, (zero, "0"));
     let across = rate_axis(curves.iter().map(|(curve, _)| *curve));
     let name = |curve: &Curve| if curve.name.is_empty() { "ghosts" } else { &curve.name }.to_owned();
     let mut keys: Vec<_> = curves.iter().map(|(curve, mark)| (*mark, name(curve))).collect();
     if all().any(|point| point.ghosts == 0) {
-        let colour = curves.first().map_or(BAND, |(_, mark)| mark.colour());
-        keys.push((Mark::Open(colour), "none: at most 3/N".to_owned()));
+        keys.push((Mark::Open(INK, RADIUS), "none: < 3/N".to_owned()));
     }
     let panel = Panel::new(root, place, size, &[&keys], [&across.axis, &up])?;
-    let band = lowest - 2.0 * ZERO_BELOW + END_BELOW;
-    panel.fill([(across.from, end), (across.to, band.max(zero + 0.3).min(lowest - 0.2))], BAND)?;
-    for (curve, mark) in curves {
+    panel.fill([(across.from, end), (across.to, zero + END_BELOW - ZERO_BELOW)], BAND)?;
+    for (number, (curve, mark)) in curves.iter().enumerate() {
+        let radius = RADIUS + 3 * (curves.len() - 1 - number) as i32;
         let points: Vec<&RatePoint> = curve.points.iter().filter(measured).collect();
         let place = |point: &RatePoint| (point.neutrons_per_second.log10(), share(point).log10());
         for some in points.chunk_by(|before, after| before.ghosts > 0 && after.ghosts > 0) {
@@ -56,8 +57,7 @@ pub(super) fn draw(
             let x = point.neutrons_per_second.log10();
             if point.ghosts == 0 {
                 let limit = upper_limit(point.events).min(1.0).log10();
-                panel.limit(x, limit, zero, mark.colour())?;
-                panel.mark((x, zero), Mark::Open(mark.colour()))?;
+                panel.limit(x, [limit, zero], mark.colour(), radius)?;
             } else {
                 let error = 1.0 / (point.ghosts as f64).sqrt();
                 let (_, y) = place(point);
@@ -75,8 +75,13 @@ fn share(point: &RatePoint) -> f64 {
     point.ghosts as f64 / point.events as f64
 }
 
-/// A share as a number of percent: 0.001.
+/// A share that is a power of ten as a number of percent: 0.001, and 10⁻⁴ below that.
 fn percent(share: f64) -> String {
-    let decimals = (-(100.0 * share * 1.0001).log10().floor()).max(0.0) as usize;
-    format!("{:.decimals$}", 100.0 * share)
+    let decimals = (-(100.0 * share).log10().round()).max(0.0) as usize;
+    match ["\u{2074}", "\u{2075}", "\u{2076}", "\u{2077}", "\u{2078}", "\u{2079}"]
+        .get(decimals.wrapping_sub(4))
+    {
+        Some(digit) => format!("10\u{207b}{digit}"),
+        None => format!("{:.decimals$}", 100.0 * share),
+    }
 }

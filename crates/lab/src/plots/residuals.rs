@@ -5,13 +5,13 @@ use crate::LabError;
 use evforge_sim::score::Histogram;
 
 /// Draws histograms over the bins from the first to the last that holds anything, and one more on both sides; each as the
-/// share of its neutrons per `unit`, so that bins of different width compare.
+/// share of its neutrons per unit, so that bins of different width compare.
 pub(super) fn draw(
     root: &Area<'_>,
     place: (u32, u32),
     size: (u32, u32),
     what: &str,
-    unit: &str,
+    [unit, units]: [&str; 2],
     histograms: &[(&str, Mark, &Histogram)],
 ) -> Result<(), LabError> {
     let ranges = || {
@@ -25,7 +25,7 @@ pub(super) fn draw(
     // Nothing was found: an empty picture, but a picture.
     let (from, to) = if from < to { (from, to) } else { (-1.0, 1.0) };
     let most = histograms.iter().flat_map(|(_, _, histogram)| heights(histogram)).fold(0.0, f64::max);
-    let across = Axis::even(format!("{what}: event \u{2212} truth ({unit}s)"), from, to, 7);
+    let across = Axis::even(format!("{what}: event \u{2212} truth ({units})"), from, to, 7);
     let most = if most > 0.0 { 1.08 * most } else { 1.0 };
     let up = Axis::even(format!("% of the neutrons per {unit}"), 0.0, most, 6);
     let keys: Vec<_> = histograms.iter().map(|(name, mark, _)| (*mark, (*name).to_owned())).collect();
