@@ -11,8 +11,6 @@ mod captures;
 #[path = "../../pipeline/tests/gdgem_oracle/model/mod.rs"]
 #[allow(dead_code)]
 mod model;
-#[path = "../../pipeline/tests/gdgem_oracle/pcapng.rs"]
-mod pcapng;
 
 mod common;
 

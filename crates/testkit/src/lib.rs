@@ -2,7 +2,8 @@
 //!
 //! Tests against recorded data read it from a folder that is not part of this repository: `EVFORGE_SHARED`,
 //! or else `../shared` next to the checkout. Where something that a test needs is missing, the test says so by
-//! name and passes as *skipped*; with `EVFORGE_REQUIRE=all` it fails instead.
+//! name and passes as *skipped*; with `EVFORGE_REQUIRE=all` it fails instead. The captures of the repository itself
+//! ([`own_data`]) are always there, so that no test of them is ever skipped.
 
 #![deny(unsafe_code)]
 
@@ -10,6 +11,8 @@
 pub mod held_thread;
 pub mod http_document;
 pub mod outside;
+pub mod own_data;
+pub mod pcapng;
 #[allow(unsafe_code)] // sockets and namespaces of the system
 pub mod veth;
 

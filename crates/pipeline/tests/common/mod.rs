@@ -1,6 +1,8 @@
 //! What the tests share: a sink that keeps what it is given, and packets straight into a detector.
 #![allow(dead_code)]
 
+pub(crate) mod ess_records;
+
 use evforge_config::Config;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;

@@ -1,8 +1,10 @@
-//! A Gd-GEM with the ESS readout, in production against a plain model, over random hits.
+//! A Gd-GEM with the ESS readout, in production against a plain model, over random hits and over the capture of this
+//! repository.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod model;
+mod own_data;
 
 use common::form_packets;
 use evforge_config::Config;

@@ -1,8 +1,10 @@
-//! Multi-Blades with the ESS readout, in production against a plain model, over random readouts.
+//! Multi-Blades with the ESS readout, in production against a plain model, over random readouts and over the captures of
+//! this repository.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod model;
+mod own_data;
 
 use common::form_packets;
 use evforge_config::Config;
@@ -24,7 +26,7 @@ fn instrument(instrument: Instrument) -> (&'static str, u8, u64) {
 }
 
 /// What the configuration says about the cabling.
-fn cassettes(config: &Config) -> impl Fn(u8, u8, u8) -> Option<u64> {
+pub(crate) fn cassettes(config: &Config) -> impl Fn(u8, u8, u8) -> Option<u64> {
     let table: toml::Table = toml::from_str(&config.text).expect("a configuration that was read");
     let entries = table["ess_multiblade"]["cassettes"].as_array().expect("a list").clone();
     move |ring, fen, hybrid| {
@@ -51,9 +53,8 @@ fn packets(detector_type: u8, readouts: &[Readout]) -> Vec<Vec<u8>> {
     packets
 }
 
-/// Production and model.
-fn compare(rules: &Rules, steps: &[(u64, Readout)]) -> Result<usize, TestCaseError> {
-    let (configuration, detector_type, _) = instrument(rules.instrument);
+/// A shipped configuration with the settings of the model.
+pub(crate) fn config(path: &Path, rules: &Rules) -> Config {
     let overrides = [
         format!("ess_multiblade.wire_threshold={}", rules.threshold_of_wires),
         format!("ess_multiblade.strip_threshold={}", rules.threshold_of_strips),
@@ -65,8 +66,14 @@ fn compare(rules: &Rules, steps: &[(u64, Readout)]) -> Result<usize, TestCaseErr
         "ess.sorting.max_held_hits=8192".into(),
         "ess.sorting.max_group_hits=1024".into(),
     ];
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration);
-    let config = Config::read(&path, &overrides).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    Config::read(path, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Production and model.
+fn compare(rules: &Rules, steps: &[(u64, Readout)]) -> Result<usize, TestCaseError> {
+    let (configuration, detector_type, _) = instrument(rules.instrument);
+    let config =
+        config(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(configuration), rules);
     // The fine time can put a hit before its time stamp: the first ones stay behind the pulse.
     let mut ticks = u64::from(SECOND) * u64::from(TICKS_PER_SECOND) + 100;
     let mut readouts = Vec::new();
@@ -86,7 +93,7 @@ fn compare(rules: &Rules, steps: &[(u64, Readout)]) -> Result<usize, TestCaseErr
     Ok(found.len())
 }
 
-fn rules(of: Instrument) -> Rules {
+pub(crate) fn rules(of: Instrument) -> Rules {
     Rules {
         instrument: of,
         columns: instrument(of).2,

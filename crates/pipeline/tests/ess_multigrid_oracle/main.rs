@@ -1,13 +1,15 @@
-//! Multi-Grids with the ESS readout, in production against a plain model, over random readouts.
+//! Multi-Grids with the ESS readout, in production against a plain model, over random readouts and over the capture of this
+//! repository.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod model;
+mod own_data;
 
 use common::form_packets;
 use evforge_config::Config;
 use evforge_wire::ess::{EssEncoder, EssTime, TICKS_PER_SECOND, Vmm3aFields, detector_type};
-use model::{Readout, Rules};
+use model::{Readout, Rules, Vessel};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -42,8 +44,9 @@ fn readout() -> impl Strategy<Value = (u64, Readout)> {
     // 44 ticks are just below 500 ns; few front ends and channels, so that hits meet.
     let step = prop_oneof![6 => 0..4_u64, 2 => 40..48_u64, 1 => 40..300_u64];
     let channel = prop_oneof![20 => 56..64_u8, 4 => 0..8_u8, 4 => 30..36_u8, 1 => 0..64_u8];
-    (step, 0..4_u8, 0..6_u8, channel, 0..1024_u16)
-        .prop_map(|(step, fen, vmm, channel, adc)| (step, Readout { ticks: 0, fen, vmm, channel, adc }))
+    (step, 0..4_u8, 0..6_u8, channel, 0..1024_u16).prop_map(|(step, fen, vmm, channel, adc)| {
+        (step, Readout { ticks: 0, ring: 0, fen, vmm, channel, adc })
+    })
 }
 
 proptest! {
@@ -55,7 +58,11 @@ proptest! {
         min_adc in 0..200_u16,
         steps in proptest::collection::vec(readout(), 0..400),
     ) {
-        let rules = Rules { max_grid_span, min_adc };
+        let vessels = vec![
+            Vessel { ring: 0, first_fen: 0, x_offset: 0, short: None },
+            Vessel { ring: 0, first_fen: 2, x_offset: 12, short: Some((60, true)) },
+        ];
+        let rules = Rules { vessels, columns: 24, max_grid_span, min_adc };
         let mut ticks = u64::from(SECOND) * u64::from(TICKS_PER_SECOND);
         let mut readouts = Vec::new();
         for (step, readout) in steps {

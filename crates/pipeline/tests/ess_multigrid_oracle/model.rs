@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
-/// A record of ring 0.
+/// A record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readout {
+    pub(crate) ring: u8,
     /// Ticks of 88.0525 MHz since 1970.
     pub(crate) ticks: u64,
     pub(crate) fen: u8,
@@ -15,9 +16,22 @@ pub(crate) struct Readout {
     pub(crate) adc: u16,
 }
 
-/// What can be set.
+/// A vessel, which two FENs of a ring read.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct Vessel {
+    pub(crate) ring: u8,
+    pub(crate) first_fen: u8,
+    /// Column of its first wires.
+    pub(crate) x_offset: u64,
+    /// Of a short one: the row of its grid 0, and whether it is upside down.
+    pub(crate) short: Option<(u64, bool)>,
+}
+
+/// What can be set.
+#[derive(Clone, Debug)]
 pub(crate) struct Rules {
+    pub(crate) vessels: Vec<Vessel>,
+    pub(crate) columns: u64,
     pub(crate) max_grid_span: u16,
     pub(crate) min_adc: u16,
 }
@@ -43,21 +57,22 @@ fn is_close(earlier: u64, later: u64) -> bool {
     nanoseconds(later).saturating_sub(nanoseconds(earlier)) <= 500
 }
 
-/// The wire or grid of a channel. FENs 0 and 1 read a long vessel at column 0; FENs 2 and 3 read a short one at
-/// column 12, upside down with grid 0 in row 60.
-fn place(readout: &Readout) -> Option<(bool, u64)> {
-    let (is_second_vessel, is_odd) = (readout.fen >= 2, u64::from(readout.fen % 2));
+/// The wire or grid of a channel of a vessel. Upside down, wires count backwards by columns and grids downwards.
+fn place(readout: &Readout, vessel: &Vessel) -> Option<(bool, u64)> {
+    let is_odd = u64::from(readout.fen - vessel.first_fen);
     let (hybrid, vmm, channel) = (readout.vmm / 2, u64::from(readout.vmm % 2), u64::from(readout.channel));
     if hybrid == 0 {
         if vmm == 0 && channel < 32 {
             return None;
         }
         let wire = vmm * 64 + channel - 32 + 96 * is_odd;
-        let wire = if is_second_vessel { (11 - wire / 16 + 12) * 16 + wire % 16 } else { wire };
-        return Some((true, wire));
+        let is_rotated = matches!(vessel.short, Some((_, true)));
+        let column = if is_rotated { 11 - wire / 16 } else { wire / 16 };
+        return Some((true, (column + vessel.x_offset) * 16 + wire % 16));
     }
-    if is_second_vessel {
-        return (hybrid == 1 && vmm == 0 && channel <= 50).then(|| (false, 60 - channel));
+    if let Some((row, is_rotated)) = vessel.short {
+        let is_grid = hybrid == 1 && vmm == 0 && channel <= 50;
+        return is_grid.then(|| (false, if is_rotated { row - channel } else { row + channel }));
     }
     match (hybrid, vmm) {
         (1, 0) => (channel >= 58).then(|| (false, channel - 58)),
@@ -71,11 +86,15 @@ fn place(readout: &Readout) -> Option<(bool, u64)> {
 impl Rules {
     /// The events of readouts, in order of time and pixel.
     pub(crate) fn form(&self, readouts: &[Readout]) -> Vec<(u64, u32)> {
-        let mut columns: BTreeMap<u8, Vec<Hit>> = BTreeMap::new();
+        let mut columns: BTreeMap<(u8, u8), Vec<Hit>> = BTreeMap::new();
         for readout in readouts.iter().filter(|readout| readout.adc >= self.min_adc) {
-            let Some((is_wire, coordinate)) = place(readout) else { continue };
+            let reads = |vessel: &&Vessel| {
+                vessel.ring == readout.ring && (vessel.first_fen..vessel.first_fen + 2).contains(&readout.fen)
+            };
+            let Some(vessel) = self.vessels.iter().find(reads) else { continue };
+            let Some((is_wire, coordinate)) = place(readout, vessel) else { continue };
             let hit = Hit { ticks: readout.ticks, is_wire, coordinate, adc: readout.adc.into() };
-            columns.entry(readout.fen).or_default().push(hit);
+            columns.entry((readout.ring, readout.fen)).or_default().push(hit);
         }
         let mut events: Vec<_> = columns.values().flat_map(|hits| self.events(hits)).collect();
         events.sort_unstable();
@@ -126,6 +145,6 @@ impl Rules {
         let (wire, y) = (center(true)?, center(false)?);
         let (x, z) = (wire / 16, wire % 16);
         let start = hits.iter().map(|hit| hit.ticks).min()?;
-        Some((nanoseconds(start), (z * 24 * 140 + y * 24 + x + 1) as u32))
+        Some((nanoseconds(start), ((z * 140 + y) * self.columns + x + 1) as u32))
     }
 }

@@ -1,9 +1,10 @@
-//! The captures, their settings and the reference's event lists, read from the shared reference data.
+//! The captures, their settings and the reference's event lists, read from the shared reference data; and captures of this
+//! repository, which have no such list.
 
+use evforge_testkit::pcapng::udp_payloads;
 use evforge_testkit::{pkts_payloads, shared_file};
 
 use crate::model::settings::{Format, Settings};
-use crate::pcapng::udp_payloads;
 
 /// A recorded run and how to read it.
 pub(crate) struct Capture {
@@ -51,6 +52,16 @@ impl Capture {
         let payloads = if extension == "pcapng" { udp_payloads(&bytes) } else { pkts_payloads(&bytes) };
         let list = String::from_utf8(list).expect("the reference list is text");
         Some(Self { name, configuration, payloads, list, settings })
+    }
+
+    /// A capture of this repository, which the reference has not played.
+    pub(crate) fn own(
+        name: &'static str,
+        configuration: &'static str,
+        payloads: Vec<Vec<u8>>,
+        settings: Settings,
+    ) -> Self {
+        Self { name, configuration, payloads, list: String::new(), settings }
     }
 
     /// The events that the reference found, in its order.

@@ -8,7 +8,7 @@
 
 mod captures;
 mod model;
-mod pcapng;
+mod own_data;
 mod production;
 mod reference;
 mod run16_hits;

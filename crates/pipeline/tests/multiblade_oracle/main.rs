@@ -8,6 +8,7 @@
 
 mod captures;
 mod model;
+mod own_data;
 mod production;
 mod reference;
 mod steps;

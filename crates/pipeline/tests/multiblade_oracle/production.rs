@@ -55,7 +55,7 @@ pub(crate) fn produce(
 }
 
 /// The model's events in the order in which production hands them out, with times in nanoseconds where asked.
-fn expected(outcomes: &[Outcome], rules: &Rules) -> Vec<(u64, u32)> {
+pub(crate) fn expected(outcomes: &[Outcome], rules: &Rules) -> Vec<(u64, u32)> {
     let mut events = crate::model::events(outcomes);
     if rules.in_order_of_time {
         events.iter_mut().for_each(|event| event.0 *= 16);
@@ -75,7 +75,13 @@ fn discarded(outcomes: &[Outcome]) -> BTreeMap<&'static str, u64> {
     discarded
 }
 
-fn compare(place: &str, configuration: &str, overrides: &[&str], readouts: &[Vec<u8>], rules: &Rules) {
+pub(crate) fn compare(
+    place: &str,
+    configuration: &str,
+    overrides: &[&str],
+    readouts: &[Vec<u8>],
+    rules: &Rules,
+) {
     let outcomes = form(&decode(readouts), rules);
     let expected = expected(&outcomes, rules);
     let (events, ledger) = produce(configuration, overrides, readouts);

@@ -7,5 +7,6 @@
 
 mod captures;
 mod model;
+mod own_data;
 mod production;
 mod reference;

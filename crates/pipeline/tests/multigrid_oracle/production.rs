@@ -13,14 +13,14 @@ use evforge_wire::mesytec::{DatagramEncoder, TriggerEnd, VmmrReadout, trigger_wo
 use proptest::prelude::*;
 use std::path::Path;
 
-fn config(name: &str, overrides: &[&str]) -> Config {
+pub(crate) fn config(name: &str, overrides: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(name);
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The events, in slabs and batches of these sizes, and the ledger at the end.
-fn produce(
+pub(crate) fn produce(
     config: &Config,
     packets: &[Vec<u8>],
     slab_packets: usize,

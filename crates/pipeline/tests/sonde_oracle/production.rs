@@ -16,14 +16,14 @@ use std::path::Path;
 
 type Events = Vec<(u64, u32)>;
 
-fn config(name: &str, overrides: &[&str]) -> Config {
+pub(crate) fn config(name: &str, overrides: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").join(name);
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     Config::read(&path, &overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Forms the events of `packets` in slabs of `slab_packets` with batches of `batch_events`.
-fn form(
+pub(crate) fn form(
     config: &Config,
     packets: &[(PacketOrigin, Vec<u8>)],
     slab_packets: usize,
@@ -50,7 +50,7 @@ fn form(
     (events, ledger)
 }
 
-fn from_anywhere(packets: &[Vec<u8>]) -> Vec<(PacketOrigin, Vec<u8>)> {
+pub(crate) fn from_anywhere(packets: &[Vec<u8>]) -> Vec<(PacketOrigin, Vec<u8>)> {
     packets.iter().map(|packet| (PacketOrigin::default(), packet.clone())).collect()
 }
 

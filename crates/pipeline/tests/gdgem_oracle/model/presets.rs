@@ -143,6 +143,15 @@ impl Settings {
         let arithmetic = Arithmetic::vmm3a_physical();
         Self::with_defaults(Format::Vmm3, DATA_ID_VM3, Convention::Vmm3aPhysical, arithmetic, mapping, 128)
     }
+
+    /// Settings of panel `panel` of `gdgem-nmx`: FECs 1 and 2 read x and y of the first one, 3 and 4 of the next.
+    pub(crate) fn nmx_panel(panel: u16) -> Self {
+        let vmms: Vec<u8> = (0..10).collect();
+        let mut mapping = chips(2 * panel + 1, Plane::X, &vmms);
+        mapping.extend(chips(2 * panel + 2, Plane::Y, &vmms));
+        let arithmetic = Arithmetic::vmm3a_physical();
+        Self::with_defaults(Format::Vmm3, DATA_ID_VM3, Convention::Vmm3aPhysical, arithmetic, mapping, 640)
+    }
 }
 
 /// Chips of one FEC that cover one plane in the given order without gaps.
