@@ -105,6 +105,7 @@ counters: ## Regenerate docs/counters.md from the declarations
 .PHONY: http-api
 http-api: ## Regenerate docs/http-api.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-view --test http_api
+
 .PHONY: data
 data: build ## Remake the captures in data/ with their events and counters, the same to the last bit
 	scripts/make-data.sh

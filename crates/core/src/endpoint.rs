@@ -43,7 +43,8 @@ pub fn endpoint(text: &str) -> Result<SocketAddr, String> {
 /// # Errors
 /// What is wrong, with an example of what would be right.
 pub fn host(text: &str) -> Result<IpAddr, String> {
-    if text.parse::<SocketAddr>().is_ok() {
+    let has_port = |name: &str, port: &str| !name.contains(':') && port.parse::<u16>().is_ok();
+    if text.parse::<SocketAddr>().is_ok() || text.rsplit_once(':').is_some_and(|(name, port)| has_port(name, port)) {
         return Err(format!("`{text}` has a port, which is not expected here: give the address alone"));
     }
     host_of(text).map_err(|why| format!("`{text}`: {why}"))
@@ -119,7 +120,9 @@ mod tests {
             let error = endpoint(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
-        assert!(host("127.0.0.1:80").unwrap_err().contains("has a port"));
+        for with_port in ["127.0.0.1:80", "[::1]:80", "localhost:80"] {
+            assert!(host(with_port).unwrap_err().contains("has a port"), "{with_port}");
+        }
         assert!(host("").unwrap_err().contains("expected"));
     }
 }

@@ -3,7 +3,7 @@
 //! A quantity is a decimal number and a unit, with or without a blank between them. The number is taken
 //! exactly: `22.5ns` is 22 500 ps and not the nearest binary fraction.
 
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::borrow::Cow;
 
 /// A count in groups of three digits.
@@ -217,12 +217,39 @@ fn measured(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result
     number.replace('_', "").parse::<f64>().map(|number| number / parts).map_err(|_| wrong())
 }
 
+/// The text of a quantity. A bare number is taken as its text, so that the quantity can say that its unit is missing.
+struct Written;
+
+impl Visitor<'_> for Written {
+    type Value = String;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number with its unit, in quotes")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+}
+
 /// Makes a quantity readable from TOML strings.
 macro_rules! from_toml_string {
     ($($quantity:ty),+) => {$(
         impl<'de> Deserialize<'de> for $quantity {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+                deserializer.deserialize_any(Written)?.parse().map_err(D::Error::custom)
             }
         }
     )+};

@@ -107,7 +107,7 @@ fn of_instruments(arguments: &AccuracyArguments, names: &[String]) -> Result<Exi
     for row in ROWS.iter().filter(is_wanted) {
         found.push(row.measure(arguments.neutrons)?);
     }
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     let table = markdown_table_of_instruments(&found);
     ending.print(&table);
     ending.write_json("the scores", arguments.report.as_deref(), &instruments::json_of(&found));
@@ -146,7 +146,7 @@ fn of_configuration(arguments: &AccuracyArguments, path: &Path) -> Result<ExitSt
     for rate in &arguments.rates {
         runs.push(measure(&config, *rate, arguments.neutrons, &limits)?);
     }
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.print(&run_table(runs.iter().map(|run| (config.name.as_str(), &run.score))));
     ending.write_json("the scores", arguments.report.as_deref(), &json_of(&config.name, seed, &runs));
     if let Some(low) = runs.first() {

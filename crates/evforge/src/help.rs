@@ -43,14 +43,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("score", &["evforge score --config configs/gdgem-srs.toml --truth truth.csv --events events.csv"]),
     (
         "accuracy",
-        &[
-            "evforge accuracy -f configs/gdgem-srs.toml --rates 1kHz 100kHz --neutrons 20000 --plot accuracy.svg",
-        ],
+        &["evforge accuracy -f configs/gdgem-srs.toml --rates 1kHz 100kHz --neutrons 20000 --plot gem.svg"],
     ),
     (
         "overlay",
         &[
-            "evforge overlay -f configs/gdgem-srs.toml run.pcapng --copies 5 --output dense.pcapng --truth dense.csv",
+            "evforge overlay -f configs/gdgem-srs.toml run.pcapng --copies 5 -o dense.pcapng --truth dense.csv",
         ],
     ),
     ("send", &["evforge send --to localhost:9000 --rate 100kpps --for 60"]),

@@ -73,6 +73,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<ExitStatus, Comman
         status = status.and(ExitStatus::Incomplete);
     }
     if findings.packets == 0 {
+        eprintln!("evforge: there are no packets in {}", path.display());
         status = status.and(ExitStatus::NoUse);
     }
     let Some(file) = &arguments.config_skeleton else { return Ok(status) };

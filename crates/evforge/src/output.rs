@@ -20,7 +20,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// As [`print`].
-pub(crate) fn print_beside(is_taken: bool, text: &str) -> Result<(), CommandError> {
+pub(crate) fn print_alongside(is_taken: bool, text: &str) -> Result<(), CommandError> {
     if is_taken {
         eprint!("{text}");
         return Ok(());
@@ -50,13 +50,13 @@ pub(crate) struct Ending {
 
 impl Ending {
     /// As the default; texts go to standard error if standard output `is_taken`.
-    pub(crate) fn beside(is_taken: bool) -> Self {
+    pub(crate) fn alongside(is_taken: bool) -> Self {
         Self { is_taken, ..Self::default() }
     }
 
-    /// As [`Ending::beside`], for a command whose only file is this one.
-    pub(crate) fn beside_file(path: Option<&Path>) -> Self {
-        Self::beside(path.is_some_and(is_standard_output))
+    /// As [`Ending::alongside`], for a command whose only file is this one.
+    pub(crate) fn alongside_file(path: Option<&Path>) -> Self {
+        Self::alongside(path.is_some_and(is_standard_output))
     }
 
     /// Takes note of how something went, and reports it if it failed.
@@ -80,7 +80,7 @@ impl Ending {
 
     /// Prints a text to standard output. That nobody reads it any more is no failure.
     pub(crate) fn print(&mut self, text: &str) {
-        match print_beside(self.is_taken, text) {
+        match print_alongside(self.is_taken, text) {
             Err(error) if is_closed_pipe(error.as_ref()) => {}
             result => self.attempt(result),
         }

@@ -4,7 +4,7 @@ use crate::CommandError;
 use crate::arguments::{CaptureArguments, ConfigArguments, OverwriteArguments};
 use crate::exit_status::ExitStatus;
 use crate::input::open;
-use crate::output::{check_writable, print_beside, write_file};
+use crate::output::{check_writable, print_alongside, write_file};
 use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::quantity::TimeSpan;
@@ -102,6 +102,6 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<ExitStatus, Comman
         grouped(truth.len() as u64),
         arguments.truth.display()
     ));
-    print_beside(is_standard_output(&arguments.output), &text)?;
+    print_alongside(is_standard_output(&arguments.output), &text)?;
     Ok(ExitStatus::Good)
 }

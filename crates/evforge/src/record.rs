@@ -193,7 +193,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
     let mut line = RecordLine::new(arguments.quiet);
     let report = run.run(|status| line.show(status))?;
     line.finish();
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.to_json());
     if !arguments.quiet {
         ending.print(&report.to_text());

@@ -96,7 +96,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
     let mut sender = UdpSender::open_by(&options, arguments.xdp.as_deref())?;
     let (stage, counters) = send_source(source, &mut sender, &stop)?;
     let report = sender.report();
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &to_json(&report, arguments));
     ending.print(&text(&report, arguments));
     if arguments.source_ports > sender.sources() && arguments.source_ports > 1 {

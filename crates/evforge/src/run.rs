@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         eprintln!("note: {note}");
     }
     let stop = stop_on_signals()?;
-    let mut ending = Ending::beside(plans.takes_standard_output());
+    let mut ending = Ending::alongside(plans.takes_standard_output());
     let report = if let Some(input) = &input {
         let mut outputs = plans.open(&config)?;
         let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;

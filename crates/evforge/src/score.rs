@@ -205,7 +205,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<ExitStatus, CommandErr
     for (truth, events) in arguments.truth.iter().zip(&arguments.events) {
         runs.push(ScoredRun::of(&geometry, truth, events, &settings)?);
     }
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.print(&text_of(&runs));
     if arguments.report.is_some() {
         ending.write_json("the score", arguments.report.as_deref(), &json_of(&config.name, &runs));

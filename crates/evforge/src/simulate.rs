@@ -4,7 +4,7 @@ use crate::CommandError;
 use crate::arguments::IdentityArguments;
 use crate::exit_status::ExitStatus;
 use crate::input::refuse_without_origin;
-use crate::output::{Ending, print, print_beside};
+use crate::output::{Ending, print, print_alongside};
 use crate::outputs::{OutputArguments, OutputPlans};
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -165,9 +165,9 @@ pub(crate) fn simulate(
         (None, Some(address)) => send(arguments, source, address, &stop)?,
         (None, None) => return Err("give a destination: --output FILE, --to HOST:PORT or --form".into()),
     };
-    let beside = [&arguments.output, &arguments.truth, &arguments.fault_log];
-    let is_taken = beside.into_iter().flatten().any(|path| is_standard_output(path));
-    print_beside(is_taken, &simulated.summary(&counters))?;
+    let files = [&arguments.output, &arguments.truth, &arguments.fault_log];
+    let is_taken = files.into_iter().flatten().any(|path| is_standard_output(path));
+    print_alongside(is_taken, &simulated.summary(&counters))?;
     Ok(ExitStatus::Good)
 }
 
@@ -227,7 +227,7 @@ fn form(
         stop,
     };
     let report = run.run(|_| {})?;
-    let mut ending = Ending::beside(is_taken);
+    let mut ending = Ending::alongside(is_taken);
     outputs.finish(&report, &mut ending);
     ending.print(&report.to_text());
     if let Some((_, counters)) = report.state.stages.iter().find(|(stage, _)| *stage == "simulation") {

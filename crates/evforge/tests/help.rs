@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::commands::{commands, help};
 use common::{PROGRAM, text, workspace};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,46 +14,6 @@ const LINES: usize = 30;
 const COLUMNS: usize = 100;
 /// How long an example that has no end of its own is watched.
 const WATCHED: &str = "4s";
-
-fn help(command: &str, option: &str) -> String {
-    let output = Command::new(PROGRAM)
-        .args(command.split_whitespace())
-        .arg(option)
-        // However wide the terminal of whoever tests is.
-        .env("COLUMNS", "100")
-        .output()
-        .expect("the program starts");
-    assert!(output.status.success(), "{command} {option}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// The commands in the help of the program, and those of them that have subcommands with these.
-fn commands() -> Vec<String> {
-    let listed = |help: &str, titles: &dyn Fn(&str) -> bool| -> Vec<String> {
-        let mut found = Vec::new();
-        let mut is_inside = false;
-        for line in help.lines() {
-            if !line.starts_with(' ') {
-                is_inside = line.ends_with(':') && titles(line.trim_end_matches(':'));
-            } else if is_inside && line.starts_with("  ") && !line.starts_with("   ") {
-                found.extend(line.split_whitespace().next().map(str::to_owned));
-            }
-        }
-        found
-    };
-    let names = listed(&help("", "--help"), &|title| !["Options", "Usage", "Exit status"].contains(&title));
-    assert!(names.len() >= 18, "{names:?}");
-    let inner = |name: String| {
-        let inner = listed(&help(&name, "--help"), &|title| title == "Commands");
-        let inner: Vec<String> = inner
-            .into_iter()
-            .filter(|inner| inner != "help")
-            .map(|inner| format!("{name} {inner}"))
-            .collect();
-        if inner.is_empty() { vec![name] } else { inner }
-    };
-    names.into_iter().flat_map(inner).collect()
-}
 
 /// The examples in a help text.
 fn examples(help: &str) -> Vec<String> {
@@ -123,7 +84,7 @@ fn run(example: &str, made: &Path) -> Result<(), String> {
     let (before, alongside) = companion(example);
     let script = format!(
         "ip link set lo up\nset -o pipefail\n{before}\n{alongside}\n\
-         timeout --preserve-status --signal INT {watched} bash -o pipefail -c {}\nstatus=$?\n\
+         timeout --foreground --preserve-status --signal INT {watched} bash -o pipefail -c {}\nstatus=$?\n\
          kill $(jobs -p) 2>/dev/null\nexit $status",
         quoted(example)
     );

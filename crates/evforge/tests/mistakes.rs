@@ -84,7 +84,7 @@ const MISTAKES: &[Mistake] = &[
     ("run C notes.txt", 1, &["notes.txt", "pcapng"]),
     ("run C cut.pcapng", 3, &["INPUT FAILED", "truncated"]),
     ("inspect empty.pcapng", 4, &["no packets"]),
-    ("run --config configs/freia.toml run.pcapng", 4, &["none of the", "configs/gdgem-srs.toml"]),
+    ("run --config configs/freia.toml run.pcapng", 4, &["does not belong to the configuration freia", "configs/gdgem-srs.toml"]),
     ("run C run.pcapng --port 7", 4, &["port 6006"]),
     ("write --recover notes.txt", 1, &["notes.txt"]),
     ("score C --truth truth.csv --events run.pcapng", 1, &["run.pcapng"]),
@@ -103,8 +103,8 @@ const MISTAKES: &[Mistake] = &[
     ("dump --config configs/multiblade.toml run.pcapng --output -", 1, &["cannot go to standard output"]),
     // This host.
     ("run C --address 203.0.113.1 --port 0 --for 1", 1, &["203.0.113.1", "ip -brief address"]),
-    ("run C --port 0 --view 127.0.0.1:TCP --for 1", 1, &["127.0.0.1:TCP", "in use"]),
-    ("run C --address 127.0.0.1 --port UDP --for 1", 1, &["UDP", "in use"]),
+    ("run C --port 0 --view 127.0.0.1:TCP --for 1", 1, &["127.0.0.1:TCP", "another program", "ss -ltnp"]),
+    ("run C --address 127.0.0.1 --port UDP --for 1", 1, &["another program", "ss -ulpn"]),
 ];
 
 /// The files that the mistakes are made with.

@@ -155,11 +155,11 @@ fn what_is_wrong_is_said_with_file_and_line() {
         ),
         ("--truth truth.csv --events none.csv", "none.csv: No such file"),
         ("--truth truth.csv truth.csv --events events.csv", "2 files of truth and 1 of events"),
-        ("--json nowhere/score.json", "the score cannot be written to nowhere/score.json"),
+        ("--report nowhere/score.json", "the score cannot be written to nowhere/score.json"),
         ("--distance 0.4", "at least 0.5: 3 or 3,3,0.5"),
         ("--distance 1,2", "one number of pixels, or three"),
         ("--min-efficiency 0.995", "such as 99.5%"),
-        ("--time 3", "a time such as"),
+        ("--time 3", "a time with its unit, such as"),
     ] {
         let output = case.score(further);
         assert!(!output.status.success(), "{further}");

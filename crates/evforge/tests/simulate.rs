@@ -148,15 +148,15 @@ fn what_cannot_be_simulated_is_explained() {
     for (arguments, expected) in [
         (
             &["simulate", "jungfrau", "--output", "x.pkts"][..],
-            "there is no detector `jungfrau`; known are gdgem",
+            "there is no detector `jungfrau`. Known are gdgem",
         ),
-        (&["simulate", "--instrument", "DREAM", "--output", "x.pkts"], "it has C-SPEC, ESTIA, FREIA"),
+        (&["simulate", "--instrument", "DREAM", "--output", "x.pkts"], "It has C-SPEC, ESTIA, FREIA"),
         (
             &["simulate", "--instrument", "SKADI", "--readout", "ess", "--output", "x.pkts"],
             "simulated with prototype",
         ),
         (&["simulate", "--instrument", "LoKI-BCS", "--form"], "no pipeline for the generic readout"),
-        (&["simulate", "sonde"], "--output FILE, --to ADDRESS:PORT or --form"),
+        (&["simulate", "sonde"], "--output FILE, --to HOST:PORT or --form"),
         (&["simulate", "sonde", "--scale", "0", "--form"], "--scale"),
         (&["simulate", "sonde", "--neutrons", "many", "--form"], "many"),
         (&["simulate", "sonde", "--fault", "explode", "--form"], "explode"),

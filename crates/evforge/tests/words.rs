@@ -3,6 +3,9 @@
 //! Looked through are the documents, the configurations, the page, `--help` of every command, and the texts in the
 //! code that reports. Every finding is printed as `file:line`.
 
+mod common;
+
+use common::commands::{commands, help};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -139,24 +142,6 @@ fn files(folder: &Path, ends: &str, below: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The help of a program or one of its commands, and of all commands below it.
-fn helps(program: &str, command: &[String], found: &mut Vec<Text>) {
-    let output = Command::new(program).args(command).arg("--help").output().expect("the program runs");
-    let text = String::from_utf8(output.stdout).expect("help is text");
-    assert!(output.status.success() && !text.is_empty(), "no help for {command:?}");
-    let listed = text.split_once("\nCommands:\n").map_or("", |(_, commands)| commands);
-    for line in listed.lines().take_while(|line| !line.is_empty()) {
-        // Names are indented by two blanks, what is said of them by more.
-        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '));
-        if let Some(name) =
-            name.and_then(|line| line.split_whitespace().next()).filter(|name| *name != "help")
-        {
-            helps(program, &[command, &[name.to_owned()]].concat(), found);
-        }
-    }
-    found.push(Text::new(format!("evforge {} --help", command.join(" ")), &text));
-}
-
 fn expect_none(texts: &[Text], at_least: usize) {
     assert!(texts.len() >= at_least, "only {} texts were found", texts.len());
     let findings: Vec<String> = texts.iter().flat_map(Text::findings).collect();
@@ -186,9 +171,12 @@ fn documents_configurations_and_page_have_none() {
 
 #[test]
 fn the_help_of_every_command_has_none() {
-    let mut texts = Vec::new();
-    helps(env!("CARGO_BIN_EXE_evforge"), &[], &mut texts);
-    helps(env!("CARGO_BIN_EXE_evforge-helper"), &[], &mut texts);
+    let all = commands().into_iter().chain([String::new()]);
+    let of = |command: String| Text::new(format!("evforge {command} --help"), &help(&command, "--help"));
+    let mut texts: Vec<Text> = all.map(of).collect();
+    let helper = Command::new(env!("CARGO_BIN_EXE_evforge-helper")).arg("--help").output().unwrap();
+    assert!(helper.status.success());
+    texts.push(Text::new("evforge-helper --help".to_owned(), &common::text(&helper.stdout)));
     expect_none(&texts, 15);
 }
 

@@ -243,6 +243,9 @@ mod tests {
         let text = "name = 'x'\n[simulation]\nsed = 5\n";
         let config = CommonConfig::parse(Path::new("x.toml"), text, &[]).unwrap();
         let error = settings(&config).unwrap_err().to_string();
-        assert!(error.starts_with("x.toml:3:1: unknown field `sed`, expected one of `seed`"), "{error}");
+        assert!(
+            error.starts_with("x.toml:3:1: unknown field `sed` (did you mean `seed`?), expected"),
+            "{error}"
+        );
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     for stream in &mut report.streams {
         stream.mismatches.extend(unreadable.clone());
     }
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
     if let Some(path) = &arguments.image {
         for stream in &report.streams {

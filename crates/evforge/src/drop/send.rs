@@ -107,7 +107,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
         duration: arguments.ends_after.map(TimeSpan::to_std),
     };
     let report = drop::send(&settings, &*stop_on_signals()?)?;
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     if let Some(path) = &arguments.report {
         ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }

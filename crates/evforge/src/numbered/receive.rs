@@ -89,7 +89,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     }
     let mut report = ReceiveReport::new(received, sent);
     report.mismatches.extend(unreadable);
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
     let came = report.received.account.counters().packets_counted > 0;
     let is_good = report.mismatches.is_empty() && came;

@@ -115,7 +115,7 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
         ..SendSettings::new(arguments.to)
     };
     let report = numbered::send(traffic, &settings, &*stop_on_signals()?)?;
-    let mut ending = Ending::beside_file(arguments.report.as_deref());
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
     if let Some(path) = &arguments.report {
         ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }

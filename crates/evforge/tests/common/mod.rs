@@ -1,6 +1,7 @@
 //! Live runs of the real program, for the tests.
 #![allow(dead_code)]
 
+pub(crate) mod commands;
 pub(crate) mod wire;
 
 use serde_json::Value;

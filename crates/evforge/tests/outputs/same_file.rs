@@ -33,7 +33,7 @@ fn a_capture_is_never_overwritten_by_what_is_made_of_it_however_it_is_called() {
                 !output.status.success() && error.contains("would replace it"),
                 "{option} {name}: {error}"
             );
-            assert!(error.contains(option) && error.contains("--input"), "{error}");
+            assert!(error.contains(option) && error.contains("INPUT"), "{error}");
             assert!(content(folder.path()) == before, "{option} {name}: something has changed");
         }
     }
