@@ -34,14 +34,26 @@ pub fn everything_is_required() -> bool {
 /// Reports `test` as skipped because of `missing`, or fails it where everything is required.
 pub fn skip(test: &str, missing: &str) {
     assert!(!everything_is_required(), "{test}: {missing} (and EVFORGE_REQUIRE=all forbids to skip)");
+    skip_even_if_required(test, missing);
+}
+
+/// Reports `test` as skipped because of something that nobody can be required to have, such as one version of a compiler.
+pub fn skip_even_if_required(test: &str, missing: &str) {
     eprintln!("skipped: {test}: {missing}");
     // The harness shows nothing of a test that passes; whoever runs all of them wants the list.
     if let Some(list) = std::env::var_os("EVFORGE_SKIPPED") {
         let list = std::fs::OpenOptions::new().append(true).create(true).open(&list);
-        let line = format!("{test}: {}\n", missing.replace('\n', " "));
+        let line = format!("{} {test}: {}\n", test_program(), missing.replace('\n', " "));
         let written = list.and_then(|mut list| std::io::Write::write_all(&mut list, line.as_bytes()));
         assert!(written.is_ok(), "{test} cannot be listed as skipped: {written:?}");
     }
+}
+
+/// The name of the program with the tests, without what cargo adds to it.
+fn test_program() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("unknown");
+    stem.rsplit_once('-').map_or(stem, |(name, _)| name).to_owned()
 }
 
 /// The reference file at `path` below the shared folder, or none with `test` reported as skipped.

@@ -2,24 +2,18 @@
 
 #![allow(dead_code)] // each program uses its part
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use evforge_core::packet::{Packet, PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureCounters, CaptureError, CaptureReader, Fill};
 
-/// A file of the shared data, or none if it is not there (the test then returns). With `EVFORGE_REQUIRE=all`
-/// a missing file is a failure.
+/// A file of the shared data, or none with `test` reported as skipped.
 pub(crate) fn file(test: &str, name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("EVFORGE_SHARED").map_or_else(
-        || Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).to_owned(),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
+    let path = evforge_testkit::shared_folder().join(name);
     if path.exists() {
         return Some(path);
     }
-    println!("skipped: {test}: shared data not found at {}", path.display());
-    assert_ne!(std::env::var("EVFORGE_REQUIRE").as_deref(), Ok("all"), "shared data is required");
+    evforge_testkit::skip(test, &format!("reference data {} cannot be read", path.display()));
     None
 }
 
