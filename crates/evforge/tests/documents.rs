@@ -123,7 +123,7 @@ fn every_document_is_in_the_index() {
 fn links_to_missing_files_and_headings_are_noticed() {
     let document = repository().join("docs/README.md");
     assert_eq!(fault(&document, "configuration.md"), None);
-    assert_eq!(fault(&document, "#using-evforge"), None);
+    assert_eq!(fault(&document, "#an-operator-at-night"), None);
     assert_eq!(fault(&document, "loss.md#hints"), None);
     assert!(fault(&document, "absent.md").is_some());
     assert!(fault(&document, "#absent").is_some());
