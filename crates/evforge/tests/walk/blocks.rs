@@ -40,7 +40,7 @@ pub(crate) fn blocks(document: &str) -> Vec<Block> {
             "sh live" => Kind::Live,
             "text" => Kind::Output,
             "text live" => Kind::LiveOutput,
-            "toml" | "json" | "csv" | "python" => Kind::Other,
+            "text recorded" | "toml" | "json" | "csv" | "python" => Kind::Other,
             other => panic!("line {line}: a block that nobody walks: ```{other}"),
         };
         let inside = lines.by_ref().take_while(|(_, line)| *line != "```");

@@ -6,6 +6,7 @@
 //! | `sh` | commands, which must succeed |
 //! | `sh fails` | commands, the last of which must fail |
 //! | `sh live` | commands in a terminal of their own, which receive packets while those after them run |
+//! | `text recorded` | what was printed for a recording that is not part of the repository: not compared |
 //! | `text` | what the commands before it have printed; `text live` what those in the other terminal have, at their end |
 //!
 //! A line `…` stands for lines left out, and `…` within a line for anything. What depends on time and machine is made equal by
@@ -15,6 +16,7 @@
 mod blocks;
 mod compare;
 mod exceptions;
+mod grammar;
 mod terminal;
 
 use blocks::{Block, Kind, blocks};
@@ -124,6 +126,17 @@ fn the_readme_of_the_captures_can_be_typed_as_it_stands() {
     let test = "the_readme_of_the_captures_can_be_typed_as_it_stands";
     if is_inside(test) {
         assert!(walk(test, "data/README.md").0 >= 1);
+    }
+}
+
+#[test]
+fn examples_with_captures_of_the_repository_can_be_typed_as_they_stand() {
+    let test = "examples_with_captures_of_the_repository_can_be_typed_as_they_stand";
+    if is_inside(test) {
+        for document in ["docs/inspect.md", "docs/dumps.md"] {
+            let (commands, _) = walk(test, document);
+            assert!(commands >= 1, "{document}");
+        }
     }
 }
 
