@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The shipped configurations that can be simulated.
-const SHIPPED: [&str; 12] = [
+const SHIPPED: [&str; 17] = [
     "gdgem-srs",
     "gdgem-nmx",
     "multiblade",
@@ -39,6 +39,11 @@ const SHIPPED: [&str; 12] = [
     "trex",
     "let",
     "tblmb",
+    "multiblade-50",
+    "amor-ess",
+    "sonde-module",
+    "beam-monitors",
+    "adc-readout",
 ];
 
 /// `/api/state.json` of a page.

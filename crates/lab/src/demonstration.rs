@@ -46,7 +46,7 @@ pub fn send_pulses(
 
 /// The picture in the beam on a detector, row 0 at y = 0, for whoever wants to compare.
 pub fn mask_json(simulation: &Simulation) -> Value {
-    let geometry = simulation.detector().geometry();
+    let geometry = simulation.detector().picture();
     let (mask, nx) = (Mask::new(geometry), geometry.nx());
     let values = mask.intensities();
     json!({ "nx": nx, "ny": values.len() as u32 / nx, "values": values })

@@ -30,6 +30,8 @@ shipped!(
     "tblmb",
     "sonde",
     "sonde-module",
+    "beam-monitors",
+    "adc-readout",
 );
 
 /// The detector of this name, as people call it, and the configuration that stands for it.

@@ -14,7 +14,7 @@ use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::simulation::{Simulated, Simulation, SimulationError, SimulationSettings};
 use evforge_sim::sonde::{SondeModel, SondeReadout};
 use evforge_sim::truth::Neutron;
-use evforge_sim::{gdgem, multiblade, multigrid};
+use evforge_sim::{adc_readout, beam_monitors, gdgem, multiblade, multigrid};
 use evforge_wire::ess::TICKS_PER_SECOND;
 use std::path::Path;
 
@@ -77,6 +77,7 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
         DetectorSettings::EssGdGem(of) => has_ess_clock(&of.ess)?,
         DetectorSettings::EssMultiGrid(of) => has_ess_clock(&of.ess)?,
         DetectorSettings::EssMultiBlade(of) => has_ess_clock(&of.ess)?,
+        DetectorSettings::BeamMonitors(of) => has_ess_clock(&of.ess)?,
         _ => {}
     }
     Ok(match &config.detector {
@@ -94,6 +95,8 @@ fn simulated(config: &Config, settings: &SimulationSettings) -> Result<Simulated
         DetectorSettings::EssMultiGrid(of) => multigrid::ess(of, settings.multigrid, config.pulses)?,
         DetectorSettings::MultiBlade(of) => multiblade::prototype(of, settings.multiblade, config.pulses)?,
         DetectorSettings::EssMultiBlade(of) => multiblade::ess(of, settings.multiblade, config.pulses)?,
+        DetectorSettings::BeamMonitors(of) => beam_monitors::ess(of, settings.beam_monitors, config.pulses)?,
+        DetectorSettings::AdcReadout(of) => adc_readout::sampled(of, settings.adc_readout, config.pulses)?,
         _ => {
             let problem = format!("a detector with a section [{}] cannot be simulated", config.section);
             return Err(SimulationError(problem));

@@ -51,6 +51,11 @@ pub trait DetectorModel: Send + Sync {
     /// Its pixels.
     fn geometry(&self) -> &LogicalGeometry;
 
+    /// What the picture in the beam is stretched over, in whose pixels neutrons come: usually its pixels.
+    fn picture(&self) -> &LogicalGeometry {
+        self.geometry()
+    }
+
     /// True if a neutron at this column and row of this panel can be found: its pixels are wired.
     fn is_sensitive(&self, x: u32, y: u32, panel: u32) -> bool;
 

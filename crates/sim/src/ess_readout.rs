@@ -146,7 +146,7 @@ fn time_of(ticks: u64) -> EssTime {
 
 /// An output queue of the readout master.
 #[derive(Clone, Debug)]
-struct OutputQueue {
+pub(crate) struct OutputQueue {
     header: EssHeader,
     source: Source,
     /// Whether a pulse has been reported.
@@ -160,7 +160,7 @@ struct OutputQueue {
 }
 
 impl OutputQueue {
-    fn new(detector_type: u8, output_queue: u8) -> Self {
+    pub(crate) fn new(detector_type: u8, output_queue: u8) -> Self {
         Self {
             header: EssHeader { detector_type, output_queue, ..EssHeader::default() },
             source: Source::new(0, SEQUENCE_BITS),
@@ -172,7 +172,48 @@ impl OutputQueue {
         }
     }
 
-    fn begin(&mut self, pulse: &Pulse) {
+    /// As the ledger names it.
+    pub(crate) fn name(&self) -> String {
+        format!("output queue {}", self.header.output_queue)
+    }
+
+    /// The tick that is nearest to so many picoseconds after the start of the pulse.
+    pub(crate) fn tick_after(&self, time_ps: u64) -> EssTime {
+        let since = self.start.parts + time_ps as i64 * PARTS_PER_PICOSECOND;
+        time_of(self.start.ticks + ((since + PARTS_PER_TICK / 2) / PARTS_PER_TICK) as u64)
+    }
+
+    /// Adds a record, which is there at `sent_ns`. A full packet is sent.
+    pub(crate) fn push(
+        &mut self,
+        source: usize,
+        record: &[u8; RECORD],
+        sent_ns: u64,
+        packets: &mut Vec<SimulatedPacket>,
+    ) {
+        self.records.extend(record);
+        self.latest_ns = sent_ns;
+        if self.records.len() == LARGEST_RECORD_COUNT * RECORD {
+            self.send(source, packets);
+        }
+    }
+
+    /// Ends a pulse: what is left is sent, and the pulse is reported even if there was nothing.
+    pub(crate) fn end(&mut self, source: usize, packets: &mut Vec<SimulatedPacket>) {
+        if !self.records.is_empty() || self.sent == 0 {
+            self.send(source, packets);
+        }
+    }
+
+    /// Lets a disturbance happen to it.
+    pub(crate) fn disturb(&mut self, disturbance: Disturbance) {
+        self.source.disturb(disturbance);
+        // A master that has just started knows of no pulse before the first.
+        self.has_begun &= !matches!(disturbance, Disturbance::Restart { .. });
+    }
+
+    /// Begins a pulse.
+    pub(crate) fn begin(&mut self, pulse: &Pulse) {
         self.start = ClockAtStart::new(pulse, self.source.offset_ps());
         let time = self.start.nearest();
         self.header.previous_pulse = if self.has_begun { self.header.pulse } else { time };
@@ -238,7 +279,7 @@ impl EssReadout {
 
 impl Readout for EssReadout {
     fn sources(&self) -> Vec<String> {
-        self.queues.iter().map(|queue| format!("output queue {}", queue.header.output_queue)).collect()
+        self.queues.iter().map(OutputQueue::name).collect()
     }
 
     fn first_pulse(&self, start_ns: u64) -> u64 {
@@ -254,25 +295,18 @@ impl Readout for EssReadout {
             let Some(Some(channel)) = self.channels.get(hit.channel as usize) else { continue };
             let source = usize::from(channel.queue);
             let Some(queue) = self.queues.get_mut(source) else { continue };
-            queue.records.extend(channel.record(&queue.start, hit.time_ps, hit.amplitude));
-            queue.latest_ns = pulse.start_ns + hit.sent_ps / 1000;
-            if queue.records.len() == LARGEST_RECORD_COUNT * RECORD {
-                queue.send(source, packets);
-            }
+            let record = channel.record(&queue.start, hit.time_ps, hit.amplitude);
+            queue.push(source, &record, pulse.start_ns + hit.sent_ps / 1000, packets);
         }
         for (source, queue) in self.queues.iter_mut().enumerate() {
-            if !queue.records.is_empty() || queue.sent == 0 {
-                queue.send(source, packets);
-            }
+            queue.end(source, packets);
         }
         packets[first..].sort_by_key(|packet| packet.origin.arrival_ns);
     }
 
     fn disturb(&mut self, disturbance: Disturbance) -> bool {
         let Some(queue) = self.queues.get_mut(disturbance.source()) else { return false };
-        queue.source.disturb(disturbance);
-        // A master that has just started knows of no pulse before the first.
-        queue.has_begun &= !matches!(disturbance, Disturbance::Restart { .. });
+        queue.disturb(disturbance);
         true
     }
 }

@@ -31,7 +31,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adc_readout;
 pub mod beam;
+pub mod beam_monitors;
 pub mod boron_layer;
 pub mod charge;
 pub mod columns;

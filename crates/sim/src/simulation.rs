@@ -3,8 +3,10 @@
 //! What happens in a pulse is a function of the seed and the pulse's number alone, so that pulses can be simulated on
 //! several threads; only the packets are made one pulse after the other, because electronics count them.
 
+use crate::adc_readout::AdcReadoutPhysics;
 use crate::beam::parts::Parts;
 use crate::beam::{Beam, BeamSettings};
+use crate::beam_monitors::BeamMonitorPhysics;
 use crate::detector_model::{Charge, DetectorModel};
 use crate::electronics::{Channels, ElectronicsSettings, Hit};
 pub use crate::error::SimulationError;
@@ -49,6 +51,10 @@ pub struct SimulationSettings {
     pub sonde: SondePhysics,
     /// Blades, wires and strips of a Multi-Blade.
     pub multiblade: MultiBladePhysics,
+    /// What neutrons leave in beam monitors, and how sums are made.
+    pub beam_monitors: BeamMonitorPhysics,
+    /// Waveforms of sampled channels.
+    pub adc_readout: AdcReadoutPhysics,
 }
 
 /// What happened during one pulse.

@@ -52,7 +52,7 @@ impl Beam {
         detector: &dyn DetectorModel,
         pulses: &PulseTrain,
     ) -> Result<Self, SimulationError> {
-        let geometry = detector.geometry();
+        let geometry = detector.picture();
         let period_ns = match (pulses.start_ns(0), pulses.start_ns(1)) {
             (Some(start), Some(end)) => end - start,
             _ => 0,

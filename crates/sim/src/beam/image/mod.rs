@@ -51,7 +51,7 @@ impl Image {
             ImageSettings::Diffraction(diffraction) => diffraction.layers()?,
             ImageSettings::Reflectometry(reflectometry) => reflectometry.layers()?,
         };
-        let geometry = detector.geometry();
+        let geometry = detector.picture();
         let (nx, ny, panels) = (geometry.nx(), geometry.ny(), geometry.panels());
         let [across, up] = tiles.unwrap_or([1, 1]);
         if tiles.is_some() && u64::from(across) * u64::from(up) != u64::from(panels) {

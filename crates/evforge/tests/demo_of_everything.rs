@@ -1,0 +1,90 @@
+//! `evforge demo` takes every shipped configuration: it ends by itself, serves its page, and forms events.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A second of measurement, with starting and ending: a busy machine takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The names of all files in `configs/`.
+fn shipped() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+    let files =
+        std::fs::read_dir(folder).expect("the configurations").map(|entry| entry.expect("an entry").path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    let mut names: Vec<String> =
+        files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn ask(page: &str, path: &str) -> Value {
+    let mut stream = TcpStream::connect(page).expect("the page is served");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn every_shipped_configuration_is_demonstrated() {
+    let names = shipped();
+    assert!(names.len() >= 17, "{names:?}");
+    for name in &names {
+        let folder = tempfile::tempdir().expect("a folder");
+        let started = Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_evforge"))
+            .args(["demo", "--detector", name, "--for", "1s", "--view", "127.0.0.1:0", "--output"])
+            .arg(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("evforge starts");
+        let mut lines =
+            BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
+        let page = lines.find_map(|line| line.split_once("http://").map(|(_, page)| page.trim().to_owned()));
+        let page = page.unwrap_or_else(|| panic!("{name} has no page"));
+        // While it runs, the page has a picture of each monitor and of the detector.
+        let pictures = ask(&page, "/api/pictures.json");
+        assert!(!pictures.as_array().expect("a list").is_empty(), "{name}");
+        if name == "beam-monitors" {
+            let of_monitors = pictures.as_array().into_iter().flatten().filter(|of| of["is_monitor"] == true);
+            assert!(of_monitors.count() >= 1, "{pictures}");
+            // 0D and integrating monitors have no picture: the ledger has all three.
+            let deadline = Instant::now() + PATIENCE;
+            loop {
+                let monitors = ask(&page, "/api/state.json")["ledger"]["beam_monitors"].clone();
+                let totals: Vec<f64> =
+                    monitors.as_array().into_iter().flatten().filter_map(|of| of["total"].as_f64()).collect();
+                if totals.len() == 3 && totals.iter().all(|total| *total > 0.0) {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "{monitors}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        lines.for_each(drop);
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("a status") {
+                break status;
+            }
+            if started.elapsed() > PATIENCE {
+                let _ = child.kill();
+                panic!("{name} does not end");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(status.code(), Some(0), "{name}");
+        let report = std::fs::read_to_string(folder.path().join("demo-report.json")).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        let events = report["events"].as_u64().or_else(|| report["totals"]["events"].as_u64());
+        assert!(events.is_some_and(|events| events > 1000), "{name}: {events:?} events");
+    }
+}

@@ -1,0 +1,89 @@
+//! Neutrons to signals on channels.
+
+use super::physics::{AdcReadoutPhysics, LARGEST_AMPLITUDE, NOISE, SAMPLE_PS, THRESHOLD};
+use crate::detector_model::{Charge, DetectorModel, Resolution, Strike, TrueEvent};
+use crate::electronics::Electronics;
+use crate::error::SimulationError;
+use crate::layout::{Layout, Place};
+use crate::random::{exponential, normal};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_detect::adc_readout::AdcReadoutSettings;
+use rand::rngs::SmallRng;
+
+/// Simulated sampled channels: each is a pixel.
+#[derive(Clone, Debug)]
+pub struct AdcReadoutModel {
+    physics: AdcReadoutPhysics,
+    geometry: LogicalGeometry,
+    layout: Layout,
+}
+
+impl AdcReadoutModel {
+    /// The channels of these settings, which have been checked.
+    ///
+    /// # Errors
+    /// If the waveforms cannot be.
+    pub fn new(settings: &AdcReadoutSettings, physics: AdcReadoutPhysics) -> Result<Self, SimulationError> {
+        physics.check()?;
+        let places = (0..settings.channels).map(|coordinate| Place { module: 0, plane: 0, coordinate });
+        let geometry = LogicalGeometry::flat(settings.channels.into(), 1);
+        Ok(Self {
+            physics,
+            geometry: geometry.map_err(|error| SimulationError(error.to_string()))?,
+            layout: Layout::new(places.collect()),
+        })
+    }
+}
+
+impl DetectorModel for AdcReadoutModel {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn geometry(&self) -> &LogicalGeometry {
+        &self.geometry
+    }
+
+    fn is_sensitive(&self, _: u32, _: u32, panel: u32) -> bool {
+        panel == 0
+    }
+
+    fn add_neutron(
+        &self,
+        strike: &Strike,
+        random: &mut SmallRng,
+        charges: &mut Vec<Charge>,
+    ) -> Option<TrueEvent> {
+        let height = (self.physics.amplitude * (1.0 + self.physics.spread * normal(random))).max(0.0);
+        charges.push(Charge { channel: strike.x as u32, time_ps: strike.time_ps, amplitude: height as f32 });
+        Some(TrueEvent { module: 0, position: [strike.x, strike.y, 0.5], panel: 0, time_ps: strike.time_ps })
+    }
+
+    fn add_gamma(&self, strike: &Strike, random: &mut SmallRng, charges: &mut Vec<Charge>) {
+        let amplitude = (self.physics.amplitude * NOISE * exponential(random)) as f32;
+        charges.push(Charge { channel: strike.x as u32, time_ps: strike.time_ps, amplitude });
+    }
+
+    fn resolution(&self) -> Resolution {
+        // Every run is an event: only a channel that is busy with a run keeps a neutron from being seen.
+        Resolution { clock_step_ps: SAMPLE_PS, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
+    }
+
+    fn electronics(&self) -> Electronics {
+        Electronics {
+            gain_spread: 0.0,
+            dead_channels: 0.0,
+            threshold: (self.physics.amplitude * THRESHOLD) as u16,
+            largest_amplitude: LARGEST_AMPLITUDE,
+            // A run is one of one signal.
+            dead_time_ps: u64::from(self.physics.samples) * SAMPLE_PS,
+            jitter_ps: 0,
+            latency_ps: 0,
+            noise_per_second: 0.0,
+        }
+    }
+
+    fn noise_amplitude(&self) -> f64 {
+        self.physics.amplitude * NOISE
+    }
+}
