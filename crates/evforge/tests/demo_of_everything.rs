@@ -84,7 +84,7 @@ fn every_shipped_configuration_is_demonstrated() {
         assert_eq!(status.code(), Some(0), "{name}");
         let report = std::fs::read_to_string(folder.path().join("demo-report.json")).expect("a report");
         let report: Value = serde_json::from_str(&report).expect("JSON");
-        let events = report["events"].as_u64().or_else(|| report["totals"]["events"].as_u64());
+        let events = report["streams"][0]["events"].as_u64();
         assert!(events.is_some_and(|events| events > 1000), "{name}: {events:?} events");
     }
 }

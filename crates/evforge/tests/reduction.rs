@@ -8,6 +8,10 @@ use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 use std::process::Command;
 
+/// Configurations of which nothing can be reduced: sampled channels, which have no place, and beam monitors alone, whose places are
+/// checked with `amor-ess.toml`, where they stand alongside.
+const NOT_REDUCED: [&str; 2] = ["adc-readout", "beam-monitors"];
+
 /// Those whose columns run into the depth of the detector, so that the mask lies across layers and rows.
 const DEEP_COLUMNS: [&str; 1] = ["multigrid-cncs"];
 
@@ -37,7 +41,7 @@ fn every_configuration_writes_a_file_that_reduces_without_a_patch() {
     let mut reduced = 0;
     for config in configs.map(|entry| entry.expect("an entry").path()) {
         let Some(name) = config.file_stem().and_then(|name| name.to_str()) else { continue };
-        if config.extension().is_none_or(|extension| extension != "toml") {
+        if config.extension().is_none_or(|extension| extension != "toml") || NOT_REDUCED.contains(&name) {
             continue;
         }
         let path = |ending: &str| folder.path().join(format!("{name}.{ending}")).display().to_string();
@@ -48,7 +52,7 @@ fn every_configuration_writes_a_file_that_reduces_without_a_patch() {
         reduce(&python, &nexus, &config, &events, option);
         reduced += 1;
     }
-    assert!(reduced >= 17, "{reduced} configurations");
+    assert!(reduced >= 15, "{reduced} configurations");
 }
 
 #[test]
