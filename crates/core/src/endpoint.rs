@@ -44,7 +44,9 @@ pub fn endpoint(text: &str) -> Result<SocketAddr, String> {
 /// What is wrong, with an example of what would be right.
 pub fn host(text: &str) -> Result<IpAddr, String> {
     let has_port = |name: &str, port: &str| !name.contains(':') && port.parse::<u16>().is_ok();
-    if text.parse::<SocketAddr>().is_ok() || text.rsplit_once(':').is_some_and(|(name, port)| has_port(name, port)) {
+    if text.parse::<SocketAddr>().is_ok()
+        || text.rsplit_once(':').is_some_and(|(name, port)| has_port(name, port))
+    {
         return Err(format!("`{text}` has a port, which is not expected here: give the address alone"));
     }
     host_of(text).map_err(|why| format!("`{text}`: {why}"))

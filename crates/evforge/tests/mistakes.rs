@@ -84,7 +84,11 @@ const MISTAKES: &[Mistake] = &[
     ("run C notes.txt", 1, &["notes.txt", "pcapng"]),
     ("run C cut.pcapng", 3, &["INPUT FAILED", "truncated"]),
     ("inspect empty.pcapng", 4, &["no packets"]),
-    ("run --config configs/freia.toml run.pcapng", 4, &["does not belong to the configuration freia", "configs/gdgem-srs.toml"]),
+    (
+        "run --config configs/freia.toml run.pcapng",
+        4,
+        &["does not belong to the configuration freia", "configs/gdgem-srs.toml"],
+    ),
     ("run C run.pcapng --port 7", 4, &["port 6006"]),
     ("write --recover notes.txt", 1, &["notes.txt"]),
     ("score C --truth truth.csv --events run.pcapng", 1, &["run.pcapng"]),

@@ -85,7 +85,11 @@ fn a_run_is_scored_as_text_json_and_picture() {
     );
     assert_eq!(score["all"]["position"][2], Value::Null);
     let picture = std::fs::read_to_string(case.path("score.svg")).unwrap();
-    assert!(picture.starts_with("<svg") && picture.contains("found of resolvable"));
+    assert!(
+        picture.starts_with("<svg")
+            && picture.contains("of resolvable")
+            && picture.contains("found (% of the neutrons)")
+    );
 }
 
 #[test]

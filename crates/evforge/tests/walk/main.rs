@@ -122,6 +122,18 @@ fn the_first_hour_can_be_typed_as_it_stands() {
 }
 
 #[test]
+fn the_readme_can_be_typed_as_it_stands() {
+    let test = "the_readme_can_be_typed_as_it_stands";
+    if is_inside(test) {
+        let (commands, compared) = walk(test, "README.md");
+        assert!(commands >= 2 && compared >= 1, "{commands} commands, {compared} outputs");
+    }
+    // Whoever has not begun to read by then will not.
+    let text = std::fs::read_to_string(workspace().join("README.md")).expect("the README");
+    assert!(text.lines().count() <= 90, "README.md has {} lines", text.lines().count());
+}
+
+#[test]
 fn the_readme_of_the_captures_can_be_typed_as_it_stands() {
     let test = "the_readme_of_the_captures_can_be_typed_as_it_stands";
     if is_inside(test) {
