@@ -14,7 +14,7 @@ CARGO ?= cargo
 DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
-TEST_PACKAGES := chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin
+TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin
 # Node.js for the page and its tests: from PyPI, the same version everywhere.
 WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 

@@ -9,7 +9,7 @@ use crate::same_file::NamedFiles;
 use clap::Args;
 use evforge_core::quantity::TimeSpan;
 use evforge_lab::overlay::{OverlayFormat, OverlayOutcome, OverlayRun};
-use evforge_net::staged_file::is_standard_output;
+use evforge_net::staged_file::{is_standard_output, shown};
 use evforge_pipeline::report::grouped;
 use evforge_sim::overlay::OverlayOptions;
 use evforge_sim::overlay::copies::CopyShift;
@@ -98,9 +98,9 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<ExitStatus, Comman
     text.push_str(&format!(
         "written       {} packets to {}, {} neutrons to {}\n",
         grouped(packets),
-        arguments.output.display(),
+        shown(&arguments.output),
         grouped(truth.len() as u64),
-        arguments.truth.display()
+        shown(&arguments.truth)
     ));
     print_alongside(is_standard_output(&arguments.output), &text)?;
     Ok(ExitStatus::Good)

@@ -13,6 +13,7 @@ use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
 use evforge_core::pulsed::{PulseOrigin, PulsedBatch};
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
+use evforge_net::staged_file::shown;
 use serde::Deserialize;
 use std::error::Error;
 use std::io::Write;
@@ -46,7 +47,7 @@ pub struct CsvSettings {
 
 impl OutputPlan for CsvSettings {
     fn name(&self) -> String {
-        format!("events in {}", self.file.display())
+        format!("events in {}", shown(&self.file))
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -151,7 +152,7 @@ impl CsvOutput {
 
     fn explain(&self, error: std::io::Error) -> OutputError {
         OutputError::from(error)
-            .explained(|reason| format!("{} cannot be written: {reason}", self.path.display()))
+            .explained(|reason| format!("{} cannot be written: {reason}", shown(&self.path)))
     }
 
     /// Events that are in the file.
@@ -162,7 +163,7 @@ impl CsvOutput {
 
 impl Output for CsvOutput {
     fn name(&self) -> String {
-        format!("events in {}", self.path.display())
+        format!("events in {}", shown(&self.path))
     }
 
     fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {

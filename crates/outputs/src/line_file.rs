@@ -4,7 +4,7 @@
 use evforge_net::staged_file::{StagedName, is_standard_output, standard_output};
 use std::fmt::Debug;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes gathered before they are given to the system.
@@ -102,7 +102,11 @@ struct OutputTarget {
 
 impl Write for OutputTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = self.file.write(bytes)?;
+        let taken = self.file.write(bytes).map_err(|error| match error.kind() {
+            // Nobody knows when there is room again behind a redirection: the run ends, and does not wait for it.
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => io::Error::other(error.to_string()),
+            _ => error,
+        })?;
         self.written += taken as u64;
         Ok(taken)
     }

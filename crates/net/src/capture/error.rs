@@ -1,5 +1,6 @@
 //! What can go wrong with a capture file, in words for the person who named it.
 
+use crate::staged_file::{is_standard_output, shown};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +102,7 @@ pub enum CaptureError {
         packets: u64,
     },
     /// The system failed to write.
-    #[error("writing {path} failed after {packets} packets: {source}.{}", write_advice(.path, .source))]
+    #[error("writing {} failed after {packets} packets: {source}.{}", shown(.path), write_advice(.path, .source))]
     Write {
         /// The file that was to be made.
         path: PathBuf,
@@ -141,6 +142,7 @@ fn open_advice(path: &Path, source: &io::Error) -> String {
 
 fn write_advice(path: &Path, source: &io::Error) -> String {
     match source.kind() {
+        _ if is_standard_output(path) => " What has come out is not complete.".into(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
             " The disk is full. Free some space (df -h {}) or write to another one; the incomplete file has been removed.",
             folder_of(path).display()

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub use name::StagedName;
 pub(crate) use no_replace::rename_new;
 pub use partial::{is_being_written, left_over, target_of};
-pub use standard_output::{is_standard_output, standard_output};
+pub use standard_output::{is_standard_output, shown, standard_output};
 pub(crate) use utc::utc_in_words;
 
 /// Bytes gathered before they are given to the system.

@@ -10,6 +10,11 @@ pub fn is_standard_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// A path as people are told of it.
+pub fn shown(path: &Path) -> impl std::fmt::Display {
+    if is_standard_output(path) { "standard output".to_owned() } else { path.display().to_string() }
+}
+
 /// Standard output as a file of its own: it is not buffered, and stays open for others when it is closed.
 ///
 /// # Errors
