@@ -14,7 +14,7 @@ CARGO ?= cargo
 DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
-TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin
+TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base
 # Node.js for the page and its tests: from PyPI, the same version everywhere.
 WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
@@ -56,6 +56,17 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 %/node_modules/.package-lock.json: %/package-lock.json .venv/installed
 	cd $* && $(WITH_TOOLS) npm ci --no-audit --no-fund --loglevel=error
 	touch $@
+
+.PHONY: man
+man: build ## Manual pages in target/man
+	./target/release/evforge man target/man
+
+.PHONY: completion
+completion: build ## Completion for bash, zsh and fish in target/completion
+	mkdir -p target/completion
+	./target/release/evforge completion bash > target/completion/evforge
+	./target/release/evforge completion zsh > target/completion/_evforge
+	./target/release/evforge completion fish > target/completion/evforge.fish
 
 .PHONY: fresh
 fresh: ## The first two commands of the README in a new Debian, as root and as a user (needs root; an hour)

@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop"]),
-    ("This host", &["doctor", "bench"]),
+    ("This host", &["doctor", "bench", "completion"]),
 ];
 
 /// A command, by its name and that of its subcommand, and what one types.
@@ -57,6 +57,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("drop receive", &["evforge drop receive --port 9100 --streams 4 --idle 5 --image words.png"]),
     ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml"]),
     ("bench", &["evforge bench --config configs/gdgem-srs.toml run.pcapng"]),
+    ("completion", &["evforge completion bash > evforge.bash"]),
+    ("man", &["evforge man manual-pages"]),
 ];
 
 /// The examples of a command, named as `run` or `drop send`.
@@ -97,7 +99,7 @@ fn groups(command: &Command) -> String {
         for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {name:<10}{about}");
+            let _ = writeln!(text, "  {name:<12}{about}");
         }
     }
     text

@@ -27,6 +27,7 @@ mod accuracy;
 mod arguments;
 mod bench;
 mod command_error;
+mod completion;
 mod configuration;
 mod counter_table;
 mod demo;
@@ -39,6 +40,7 @@ mod input;
 mod inspect;
 mod inspect_dump;
 mod left_over;
+mod manual;
 mod masks;
 mod monitor_control;
 mod numbered;
@@ -101,7 +103,9 @@ impl Command {
             | Self::Dump(_)
             | Self::Bench(_)
             | Self::Masks(_)
-            | Self::Windows(_) => false,
+            | Self::Windows(_)
+            | Self::Completion(_)
+            | Self::Man(_) => false,
         }
     }
 }
@@ -144,6 +148,11 @@ enum Command {
     Masks(masks::MasksArguments),
     /// Report which gaps and matching windows fit a capture, for its configuration
     Windows(windows::WindowsArguments),
+    /// Print what a shell needs to complete command lines
+    Completion(completion::CompletionArguments),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(manual::ManualArguments),
 }
 
 /// Runs the program with the arguments of the process. `[outputs.…]` may be of the kinds in `registry`.
@@ -176,6 +185,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Masks(arguments) => masks::masks(&arguments),
         Command::Windows(arguments) => windows::windows(&arguments),
+        Command::Completion(arguments) => completion::completion(&arguments, all_help()),
+        Command::Man(arguments) => manual::manual(&arguments, all_help()),
     };
     match result {
         Ok(status) => status.into(),
@@ -190,6 +201,11 @@ pub fn main_with(registry: Registry) -> ExitCode {
             ExitStatus::Failed.into()
         }
     }
+}
+
+/// The command line with all of its help.
+fn all_help() -> clap::Command {
+    help::with_help(CommandLine::command(), false)
 }
 
 /// The arguments of the process.

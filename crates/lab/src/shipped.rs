@@ -37,6 +37,11 @@ shipped!(
 /// The detector of this name, as people call it, and the configuration that stands for it.
 const DETECTORS: &[(&str, &str)] = &[("gdgem", "gdgem-srs"), ("gd-gem", "gdgem-srs")];
 
+/// The names that [`configuration`] knows, those of detectors first.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ["gdgem"].into_iter().chain(SHIPPED.iter().map(|(name, _)| *name))
+}
+
 /// The shipped configuration of this name, or of the detector of this name, with overrides.
 ///
 /// # Errors
@@ -60,7 +65,7 @@ fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
     let named = DETECTORS.iter().find(|(detector, _)| *detector == name);
     let wanted = named.map_or(name, |(_, configuration)| configuration);
     SHIPPED.iter().find(|(shipped, _)| *shipped == wanted).copied().ok_or_else(|| {
-        let names: Vec<&str> = ["gdgem"].into_iter().chain(SHIPPED.iter().map(|(name, _)| *name)).collect();
+        let names: Vec<&str> = names().collect();
         let meant = did_you_mean(name, names.iter().copied());
         format!("there is no detector `{name}`{meant} Known are {}", names.join(", ")).into()
     })
