@@ -80,7 +80,9 @@ impl BeamMonitorModel {
         for monitor in &monitors {
             for _ in 0..monitor.ny {
                 // Rows of all monitors are numbered through, so that channels have the order of the pixels.
-                places.extend((0..monitor.nx).map(|x| Place { module: row, plane: 0, coordinate: x as u16 }));
+                // Events come of the first plane alone: a neutron of an integrating monitor is not resolvable.
+                let plane = u8::from(monitor.column.is_none());
+                places.extend((0..monitor.nx).map(|x| Place { module: row, plane, coordinate: x as u16 }));
                 row = row.checked_add(1).ok_or_else(|| {
                     SimulationError(
                         "the beam monitors have more rows than are simulated: 65535 at most".into(),
