@@ -81,12 +81,23 @@ bench: ## Event formation from memory, with the ratio to the reference; loads ma
 	$(CARGO) bench --locked -p evforge-net --bench receive
 
 .PHONY: accuracy
-accuracy: build ## Every detector against known truth: remakes docs/accuracy.md and its plots
+accuracy: build ## Every detector against known truth: remakes the tables of docs/accuracy.md and the plots
 	scripts/accuracy.sh
+	$(MAKE) plots
 
 .PHONY: accuracy-overlay
 accuracy-overlay: build ## Recorded pulses laid over one another: remakes docs/accuracy-overlay.md and its plot
 	scripts/overlay-accuracy.py
+	$(MAKE) plots
+
+.PHONY: pictures
+pictures: build test-tools plots ## Every picture of the documents, the page included (two minutes; FORCE=1 replaces those of the page)
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test document_pictures
+	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" node scripts/pictures.mjs
+
+.PHONY: plots
+plots: ## The plots of the documents, from the figures in docs/pictures
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-lab --test plots
 
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)

@@ -7,6 +7,8 @@ const executable = process.env.EVFORGE_BROWSER ?? "/usr/bin/chromium";
 const quiet = [
   "--no-sandbox",
   "--disable-gpu",
+  // Letters look the same wherever and however often they are drawn.
+  "--font-render-hinting=none",
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-default-apps",
@@ -21,8 +23,9 @@ const quiet = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ];
 
-/** Opens `url` in a window of 1280 x 800. Returns the browser, the page and the page's complaints. */
-export async function open(url, { dark = false, width = 1280, height = 800 } = {}) {
+/** Opens `url` in a window of 1280 x 800, with `scale` points for each of its pixels. Returns the browser, the page and the
+    page's complaints. */
+export async function open(url, { dark = false, width = 1280, height = 800, scale = 1 } = {}) {
   const browser = await chromium.launch({ executablePath: executable, args: quiet }).catch((error) => {
     throw new Error(
       `no browser could be started from ${executable}: ${error.message.split("\n")[0]}\n` +
@@ -30,7 +33,7 @@ export async function open(url, { dark = false, width = 1280, height = 800 } = {
     );
   });
   const colorScheme = dark ? "dark" : "light";
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  const page = await browser.newPage({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme });
   const complaints = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);

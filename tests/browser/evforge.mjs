@@ -11,7 +11,7 @@ export function finish(program, ...args) {
 
 /** Starts a live run with a page; resolves once it says where both are. */
 export function live(program, args) {
-  const started = ["run", "--address", "127.0.0.1", "--port", "0", "--view", "127.0.0.1:0", ...args];
+  const started = ["run", "--address", "127.0.0.1", "--port", "0", ...(args.includes("--view") ? [] : ["--view", "127.0.0.1:0"]), ...args];
   return started_by(program, started, /live view at (http:\S+)/, /receiving at UDP (\S+)/);
 }
 

@@ -30,7 +30,7 @@ export class RateChart {
           x: { time: true, range: (_, low, high) => [Math.min(low, high - shortest), high] },
           y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] },
         },
-        axes: [axis(null, { values: timeLabels, space: 70, size: 26 }), axis("per second", { size: 46 })],
+        axes: [axis("time of day", { values: timeLabels, space: 70, size: 24 }), axis("per second", { size: 46 })],
         series: [{}, line("--line", "--line-fill"), line("--muted")],
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
         hooks: { draw: [(chart) => this.markLosses(chart)], setCursor: [() => this.tell()] },
