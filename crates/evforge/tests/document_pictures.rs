@@ -68,7 +68,7 @@ fn the_histogram_of_words_is_what_a_damaged_transfer_makes() {
         .expect("the program says where it receives");
     // Somebody must go on reading, or the program could stop at a full pipe.
     let reading = std::thread::spawn(move || lines.for_each(std::mem::drop));
-    let faults = ["lose:packet=20", "lose:packet=330", "lose:packet=425", "flip:packet=180,bit=77"];
+    let faults = ["lose:packet=20", "lose:packet=330", "lose:packet=425", "flip:packet=145,bit=65"];
     let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
     let sending = ["drop", "send", "--to", &address, "--bytes", "1100kB", "--rate", "2kpps"];
     evforge(&sending.into_iter().chain(faults).collect::<Vec<_>>());

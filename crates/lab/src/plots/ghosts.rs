@@ -1,8 +1,8 @@
 //! Ghosts against the rate, on an axis of their own: from one in a hundred thousand events to all of them.
 
-use super::accuracy::rate_axis;
 use super::chart::{Area, Axis, INK, Mark, Panel};
 use super::figures::{Curve, RatePoint};
+use super::rates::rate_axis;
 use crate::LabError;
 use plotters::style::RGBColor;
 

@@ -6,13 +6,14 @@
 //! | efficiency and ghosts against the rate, and residuals | [`accuracy`] |
 //! | the highest loss-free peaks against the buffer | [`pulsed`] |
 //!
-//! `make pictures` draws the plots of `docs/pictures` again; `make accuracy` and the benches make their figures. Keys are
+//! `make plots` draws the plots of `docs/pictures` again; `make accuracy` and the bench of pulses make their figures. Keys are
 //! above the data, never on them; every axis says what it shows and in which unit. Colours are those of Okabe and Ito,
-//! which the colour-blind can tell apart, and no two curves differ by colour alone.
+//! which the colour-blind can tell apart, and no two curves of a panel differ by colour alone.
 
 pub mod accuracy;
 mod chart;
 pub mod figures;
 mod ghosts;
 pub mod pulsed;
+mod rates;
 mod residuals;
