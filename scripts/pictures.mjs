@@ -29,7 +29,7 @@ const size = { width: 1280, height: 900, scale: 1.25 };
 const quick = ["--set", 'outputs.nexus.flush_interval="50ms"'];
 
 // After the counts of a second, in milliseconds.
-const lead = 850;
+const lead = 650;
 
 /** What depends on the time of day or on the speed of the processor. */
 const timed = [
