@@ -59,7 +59,7 @@ fn the_histogram_of_words_is_what_a_damaged_transfer_makes() {
         "--for",
         "60s",
     ]);
-    command.arg("--picture").arg(folder.path().join("words.png"));
+    command.arg("--image").arg(folder.path().join("words.png"));
     let mut receiver =
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut lines = BufReader::new(receiver.stderr.take().expect("piped")).lines().map_while(Result::ok);
