@@ -122,7 +122,7 @@ def main():
                 events, scored = folder / f"events-{copies}-{name[:3]}.csv", folder / "score.json"
                 run("run", "--config", config, *settings(overrides), "--input", overlay, "--events", events)
                 run("score", "--config", SHIPPED, "--time", "200ns", "--truth", truth, "--events", events,
-                    "--json", scored, "--overwrite")
+                    "--report", scored, "--overwrite")
                 score = json.loads(scored.read_text())["runs"][0]["score"]
                 runs[name].append(score)
                 found = 100 * score["resolvable"]["efficiency"]
