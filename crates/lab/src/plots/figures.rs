@@ -35,7 +35,7 @@ pub struct Curve {
 pub struct RatePoint {
     /// The rate.
     pub neutrons_per_second: f64,
-    /// Neutrons, and those with an event of their own.
+    /// Neutrons.
     pub neutrons: u64,
     /// Neutrons with an event of their own.
     pub found: u64,
