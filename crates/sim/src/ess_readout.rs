@@ -177,7 +177,7 @@ impl OutputQueue {
         format!("output queue {}", self.header.output_queue)
     }
 
-    /// The tick that is nearest to so many picoseconds after the start of the pulse.
+    /// The tick that is nearest to this many picoseconds after the start of the pulse.
     pub(crate) fn tick_after(&self, time_ps: u64) -> EssTime {
         let since = self.start.parts + time_ps as i64 * PARTS_PER_PICOSECOND;
         time_of(self.start.ticks + ((since + PARTS_PER_TICK / 2) / PARTS_PER_TICK) as u64)

@@ -142,7 +142,7 @@ impl OutputArguments {
             return;
         }
         if views.is_empty() && std::env::var_os("EVFORGE_VIEW_NAME").is_none() {
-            eprintln!("warning: --view-name changes nothing: there is no live view (--view ADDRESS:PORT).");
+            eprintln!("warning: --view-name changes nothing: there is no live view (--view HOST:PORT).");
         }
         for id in &views {
             let mut names = match config.outputs.get(id).and_then(|table| table.get("host_names")) {
