@@ -80,18 +80,8 @@ fn the_histogram_of_words_is_what_a_damaged_transfer_makes() {
 
 /// All documents: README.md and those in docs.
 fn documents() -> Vec<PathBuf> {
-    let mut found = vec![workspace().join("README.md")];
-    let mut folders = vec![workspace().join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder of documents") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
-        }
-    }
+    let mut found = evforge_testkit::documents::documents(&workspace().join("docs"));
+    found.push(workspace().join("README.md"));
     found
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{PROGRAM, text, workspace};
+use evforge_testkit::documents::is_as_documented;
 use std::path::Path;
 use std::process::Command;
 
@@ -22,19 +23,6 @@ fn blocks(document: &str) -> Vec<Block> {
         blocks.push(Block { kind: kind.to_owned(), text: text.join("\n") + "\n" });
     }
     blocks
-}
-
-/// True if the printed line is the documented one, in which `…` stands for anything.
-fn is_as_documented(printed: &str, documented: &str) -> bool {
-    let mut parts = documented.split('…');
-    let Some(mut rest) = parts.next().and_then(|first| printed.strip_prefix(first)) else { return false };
-    let mut ends_in_anything = false;
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-        ends_in_anything = part.is_empty();
-    }
-    rest.is_empty() || ends_in_anything
 }
 
 /// Saves a file under the name in the comment on its first line.

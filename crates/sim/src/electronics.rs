@@ -32,6 +32,22 @@ pub struct Electronics {
     pub noise_per_second: f64,
 }
 
+impl Electronics {
+    /// Channels that are alike, all alive, without jitter, delay and noise: a detector says what it has of these.
+    pub fn ideal(threshold: u16, largest_amplitude: u16, dead_time_ps: u64) -> Self {
+        Self {
+            gain_spread: 0.0,
+            dead_channels: 0.0,
+            threshold,
+            largest_amplitude,
+            dead_time_ps,
+            jitter_ps: 0,
+            latency_ps: 0,
+            noise_per_second: 0.0,
+        }
+    }
+}
+
 /// Changes to the electronics that a detector has of itself: `[simulation.electronics]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -39,6 +39,13 @@ pub struct Resolution {
     pub trigger: Option<TriggerTimes>,
 }
 
+impl Resolution {
+    /// Of a readout each of whose entries is an event: only a channel that is busy keeps a neutron from being seen.
+    pub fn of_single_channels(clock_step_ps: u64) -> Self {
+        Self { clock_step_ps, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
+    }
+}
+
 /// When a module that is read by triggers takes hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriggerTimes {

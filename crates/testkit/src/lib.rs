@@ -7,6 +7,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod documents;
 #[allow(unsafe_code)] // calls of the system
 pub mod held_thread;
 pub mod http_document;

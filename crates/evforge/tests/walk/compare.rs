@@ -1,5 +1,7 @@
 //! What a document says that a command prints, against what it prints.
 
+use evforge_testkit::documents::is_as_documented;
+
 /// Lines that depend on the machine alone, by how they begin: they are passed over.
 const OF_THE_MACHINE: [(&str, &str); 2] = [
     ("the limit of receive buffers is set by the administrator", "warning: The kernel gave UDP port"),
@@ -60,19 +62,6 @@ pub(crate) fn normalised(line: &str) -> String {
         at += length;
     }
     result.join(" ").trim_end().to_owned()
-}
-
-/// Whether a printed line is the documented one, in which `…` stands for anything. Both are normalised.
-fn is_as_documented(printed: &str, documented: &str) -> bool {
-    let mut parts = documented.split('…');
-    let Some(mut rest) = parts.next().and_then(|first| printed.strip_prefix(first)) else { return false };
-    let mut ends_in_anything = false;
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-        ends_in_anything = part.is_empty();
-    }
-    rest.is_empty() || ends_in_anything
 }
 
 /// How what was printed differs from what a document says, if it does.

@@ -15,19 +15,9 @@ const FORMER: [(&str, &str, &str); 4] = [
 
 /// The documents of the repository for users.
 fn documents() -> Vec<PathBuf> {
-    let mut documents =
-        ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| workspace().join(name)).to_vec();
-    let mut folders = vec![workspace().join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder of documents") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                documents.push(path);
-            }
-        }
-    }
+    let others = ["README.md", "CONTRIBUTING.md", "data/README.md"];
+    let mut documents = evforge_testkit::documents::documents(&workspace().join("docs"));
+    documents.extend(others.map(|name| workspace().join(name)));
     documents.sort();
     documents
 }

@@ -65,22 +65,13 @@ impl DetectorModel for AdcReadoutModel {
     }
 
     fn resolution(&self) -> Resolution {
-        // Every run is an event: only a channel that is busy with a run keeps a neutron from being seen.
-        Resolution { clock_step_ps: SAMPLE_PS, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
+        Resolution::of_single_channels(SAMPLE_PS)
     }
 
     fn electronics(&self) -> Electronics {
-        Electronics {
-            gain_spread: 0.0,
-            dead_channels: 0.0,
-            threshold: (self.physics.amplitude * THRESHOLD) as u16,
-            largest_amplitude: LARGEST_AMPLITUDE,
-            // A run is one of one signal.
-            dead_time_ps: u64::from(self.physics.samples) * SAMPLE_PS,
-            jitter_ps: 0,
-            latency_ps: 0,
-            noise_per_second: 0.0,
-        }
+        // A run is one of one signal.
+        let dead_time_ps = u64::from(self.physics.samples) * SAMPLE_PS;
+        Electronics::ideal((self.physics.amplitude * THRESHOLD) as u16, LARGEST_AMPLITUDE, dead_time_ps)
     }
 
     fn noise_amplitude(&self) -> f64 {

@@ -167,21 +167,11 @@ impl DetectorModel for BeamMonitorModel {
     }
 
     fn resolution(&self) -> Resolution {
-        // Every record is an event: only a busy channel keeps a neutron from being seen.
-        Resolution { clock_step_ps: TICK_PS, neighbours: [0, 0], min_hits: [1, 0], trigger: None }
+        Resolution::of_single_channels(TICK_PS)
     }
 
     fn electronics(&self) -> Electronics {
-        Electronics {
-            gain_spread: 0.0,
-            dead_channels: 0.0,
-            threshold: (self.physics.amplitude * THRESHOLD) as u16,
-            largest_amplitude: LARGEST_AMPLITUDE,
-            dead_time_ps: DEAD_TIME_PS,
-            jitter_ps: 0,
-            latency_ps: 0,
-            noise_per_second: 0.0,
-        }
+        Electronics::ideal((self.physics.amplitude * THRESHOLD) as u16, LARGEST_AMPLITUDE, DEAD_TIME_PS)
     }
 
     fn noise_amplitude(&self) -> f64 {
