@@ -14,6 +14,7 @@
 //! | colours of counts, which the page has from here | [`COLOUR_STEPS`], [`colours`], [`Scale`] |
 //! | what stands above a picture: counts, dates, losses | [`Caption`] |
 //! | the PNG | [`Sheet`], [`encode_png`] |
+//! | other numbers in a square, such as how often each word came | [`Grid`] |
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ mod binning;
 mod canvas;
 mod caption;
 mod colours;
+mod grid;
 mod image;
 mod picture_set;
 mod plane;
@@ -34,6 +36,7 @@ pub use axis::{Axis, Unit};
 pub use binning::{AxisFit, Cells, fit};
 pub use caption::{Caption, heading, loss_text};
 pub use colours::{COLOUR_STEPS, EMPTY_COLOUR, Rgb, colours, page_table};
+pub use grid::Grid;
 pub use image::Image;
 pub use picture_set::{PicturePlan, PictureSet};
 pub use plane::Plane;

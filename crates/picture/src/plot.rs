@@ -10,13 +10,13 @@ use crate::scale::Scale;
 use evforge_core::quantity::grouped;
 
 pub(crate) const INK: Rgb = [20, 22, 28];
-const FRAME: Rgb = [90, 96, 110];
+pub(crate) const FRAME: Rgb = [90, 96, 110];
 
 /// Room around the cells.
-const LEFT: i32 = 92;
-const RIGHT: i32 = 136;
-const BOTTOM: i32 = 52;
-const TITLE: i32 = 24;
+pub(crate) const LEFT: i32 = 92;
+pub(crate) const RIGHT: i32 = 136;
+pub(crate) const BOTTOM: i32 = 52;
+pub(crate) const TITLE: i32 = 24;
 const PANEL_NAMES: i32 = 20;
 const BAR_GAP: i32 = 20;
 const BAR_WIDTH: i32 = 18;
@@ -62,7 +62,7 @@ impl Plot<'_> {
         canvas.frame(area, FRAME);
         self.draw_panels(canvas, area);
         draw_across(canvas, area, &self.plan.across, self.fit[0]);
-        draw_up(canvas, area, &self.plan.up, self.fit[1]);
+        draw_vertical(canvas, area, &self.plan.up, self.fit[1], Upwards::Yes);
         draw_bar(canvas, area, &scale, &counts_label(self.fit));
         area
     }
@@ -107,7 +107,8 @@ fn point_at(place: f64, fit: AxisFit) -> i32 {
     (place / f64::from(fit.block) * f64::from(fit.factor)) as i32
 }
 
-fn draw_across(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
+/// Draws the numbers and the label of an axis below `area`.
+pub(crate) fn draw_across(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
     let bottom = area.top + area.height;
     for (value, place) in axis.ticks(f64::from(area.width) / 72.0) {
         let at = area.left + point_at(place, fit).min(area.width - 1);
@@ -118,17 +119,29 @@ fn draw_across(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
     canvas.text(&axis.label, middle, Anchor::Middle, Font::Normal, INK);
 }
 
-fn draw_up(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit) {
+/// Whether the numbers of an axis grow upwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Upwards {
+    /// From the bottom, as in pictures of a detector.
+    Yes,
+    /// From the top, as the rows of a table.
+    No,
+}
+
+/// Draws the numbers and the label of an axis at the left of `area`.
+pub(crate) fn draw_vertical(canvas: &mut Canvas, area: Area, axis: &Axis, fit: AxisFit, upwards: Upwards) {
     let bottom = area.top + area.height;
     for (value, place) in axis.ticks(f64::from(area.height) / 44.0) {
-        let at = bottom - 1 - point_at(place, fit).min(area.height - 1);
+        let point = point_at(place, fit).min(area.height - 1);
+        let at = if upwards == Upwards::Yes { bottom - 1 - point } else { area.top + point };
         canvas.fill(Area { left: area.left - 6, top: at, width: 5, height: 1 }, FRAME);
         canvas.text(&axis.number(value), (area.left - 10, at), Anchor::Right, Font::Normal, INK);
     }
     canvas.text_upwards(&axis.label, (area.left - 76, area.top + area.height / 2), Font::Normal, INK);
 }
 
-fn draw_bar(canvas: &mut Canvas, area: Area, scale: &Scale, label: &str) {
+/// Draws the colour bar at the right of `area`.
+pub(crate) fn draw_bar(canvas: &mut Canvas, area: Area, scale: &Scale, label: &str) {
     let left = area.left + area.width + BAR_GAP;
     // The colour of nothing has a box of its own below the bar.
     let height = area.height - EMPTY_BOX - 6;

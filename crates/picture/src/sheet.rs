@@ -10,7 +10,7 @@ use crate::png_file::{PictureError, encode_png};
 use evforge_core::quantity::grouped;
 use serde::{Deserialize, Serialize};
 
-const PAPER: [u8; 3] = [255, 255, 255];
+pub(crate) const PAPER: [u8; 3] = [255, 255, 255];
 const WARNING: [u8; 3] = [176, 24, 24];
 const MARGIN: i32 = 16;
 /// Between pictures.

@@ -157,7 +157,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
             let received = &stream.received;
             let path = picture_of(path, received.address.port());
             let png = png_of_words(received.account.histogram());
-            ending.attempt(png.and_then(|png| write_file("the picture", &path, &png)));
+            ending.attempt(png.and_then(|(png, _)| write_file("the picture", &path, &png)));
         }
     }
     if !arguments.quiet {
