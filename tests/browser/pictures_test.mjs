@@ -98,11 +98,15 @@ await withPage(depth, async (page, address) => {
   check(lit, "every pixel with counts is lit, and no other");
 
   await page.click("#clear");
-  const cleared = await Promise.all(names.map(async (name) => {
+  // Events go on coming, at whatever speed this machine has: those from before the click must be missing, which the server has.
+  for (const name of names) {
     await page.selectOption("#picture", name);
-    return total(await image(page));
-  }));
-  check(cleared.every((sum) => sum < total(shown) / 2), `"Clear" holds for all pictures: ${cleared}`);
+    const seen = await image(page);
+    const server = await (await fetch(`http://${address}/api/pictures.json`)).json();
+    const missing = server.find((picture) => picture.name === name).sum - total(seen);
+    const text = `${missing} are missing, ${total(shown)} were there`;
+    check(seen.name === name && missing >= total(shown), `"Clear" holds for ${name}: ${text}`);
+  }
 });
 
 // Like FREIA: more rows than the screen has, few columns.
