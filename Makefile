@@ -13,8 +13,8 @@ CARGO ?= cargo
 # What make demo shows.
 DETECTOR ?= gdgem
 # What the program needs to be built, and what its tests need on top.
-BUILD_PACKAGES := build-essential pkg-config libhdf5-dev
-TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base
+BUILD_PACKAGES := build-essential pkg-config libhdf5-dev libssl-dev zlib1g-dev
+TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base openjdk-17-jre-headless curl
 # Node.js for the page and its tests: from PyPI, the same version everywhere.
 WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 

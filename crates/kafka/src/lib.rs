@@ -1,0 +1,3 @@
+//! Apache Kafka: events leave as messages, and what is in topics can be looked at.
+
+#![forbid(unsafe_code)]

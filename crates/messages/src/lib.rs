@@ -1,0 +1,1 @@
+//! The FlatBuffers messages of ESS and ISIS.
