@@ -46,6 +46,8 @@ pub enum Unit {
     Events,
     /// Occurrences of what the help text says.
     Times,
+    /// A duration, as it is at the moment of the snapshot. Not cumulative.
+    Microseconds,
 }
 
 impl Unit {
@@ -59,6 +61,7 @@ impl Unit {
             Unit::Clusters => "clusters",
             Unit::Events => "events",
             Unit::Times => "times",
+            Unit::Microseconds => "µs",
         }
     }
 }

@@ -11,14 +11,17 @@ pub struct OutputProgress {
     pub pending: u64,
     /// Events taken that have no place there; why is in the output's own counters.
     pub left_out: u64,
+    /// Events taken that the other side has refused for good; why is in the output's own counters.
+    pub failed: u64,
 }
 
 crate::counters! {
-    /// Counters of any output: offered = committed + left out + dropped + missed + queued + pending, in every snapshot.
+    /// Counters of any output: offered = committed + left out + failed + dropped + missed + queued + pending, in every snapshot.
     pub struct OutputCounters: "output" {
         offered: Enters(Outputs), Events, "Events offered to the output.";
         committed: Leaves(Outputs), Events, "Events that are where they belong.";
         left_out: Discarded(Outputs), Events, "Events taken that have no place there; why is in the output's own counters.";
+        failed: Discarded(Outputs), Events, "Events taken that the other side has refused for good; why is in the output's own counters.";
         dropped: Discarded(Outputs), Events, "Events dropped because the queue of the output was full.";
         missed: Discarded(Outputs), Events, "Events that the output did not get, or did not keep, because it had failed.";
         queued: Held(Outputs), Events, "Events that wait for the output.";
@@ -34,8 +37,8 @@ crate::counters! {
 impl OutputCounters {
     /// Takes over what the output says of its progress.
     pub fn set_progress(&mut self, progress: OutputProgress) {
-        (self.committed, self.pending, self.left_out) =
-            (progress.committed, progress.pending, progress.left_out);
+        (self.committed, self.pending) = (progress.committed, progress.pending);
+        (self.left_out, self.failed) = (progress.left_out, progress.failed);
     }
 }
 
@@ -65,7 +68,8 @@ pub struct OutputState {
 impl OutputState {
     /// True if everything it was offered is, or will be, where it belongs.
     pub fn is_whole(&self) -> bool {
-        self.failure.is_none() && (self.may_drop || self.counters.dropped + self.counters.missed == 0)
+        let lost = self.counters.dropped + self.counters.missed + self.counters.failed;
+        self.failure.is_none() && (self.may_drop || lost == 0)
     }
 
     /// What is wrong with it, for people; none if nothing is.
@@ -78,6 +82,9 @@ impl OutputState {
             let lost =
                 if dropped > 0 { format!(" {dropped} events were dropped so far.") } else { String::new() };
             return Some(format!("{} is waiting: {waiting}.{lost}", self.name));
+        }
+        if self.counters.failed > 0 {
+            return Some(format!("{}: {} events were refused by the other side", self.name, self.counters.failed));
         }
         (self.counters.dropped > 0 && !self.may_drop)
             .then(|| format!("{}: {} events were dropped, it is too slow", self.name, self.counters.dropped))
@@ -98,7 +105,7 @@ mod tests {
     fn every_event_offered_to_an_output_is_somewhere() {
         let mut counters =
             OutputCounters { offered: 10, dropped: 1, missed: 2, queued: 3, ..Default::default() };
-        counters.set_progress(OutputProgress { committed: 2, pending: 1, left_out: 1 });
+        counters.set_progress(OutputProgress { committed: 2, pending: 1, left_out: 1, failed: 0 });
         assert_eq!(counters.imbalance(Law::Outputs), 0);
         counters.missed -= 1;
         assert_eq!(counters.imbalance(Law::Outputs), 1);
@@ -112,6 +119,10 @@ mod tests {
         assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("too slow")));
         state.may_drop = true;
         assert!(state.is_whole() && state.alarm().is_none());
+        state.may_drop = false;
+        (state.counters.dropped, state.counters.failed) = (0, 3);
+        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("3 events were refused")));
+        (state.counters.dropped, state.counters.failed) = (7, 0);
         state.waiting = Some("no space left".into());
         assert!(state.alarm().is_some_and(|alarm| alarm.contains("is waiting: no space left. 7 events")));
         state.failure = Some("gone".into());

@@ -208,7 +208,7 @@ impl Output for CsvOutput {
 
     fn progress(&self) -> OutputProgress {
         let committed = if self.is_gone { 0 } else { self.events_in_file() };
-        OutputProgress { committed, pending: self.taken - committed, left_out: 0 }
+        OutputProgress { committed, pending: self.taken - committed, left_out: 0, failed: 0 }
     }
 
     fn counters(&self) -> CounterSnapshot {
@@ -280,7 +280,7 @@ mod tests {
         }
         output.finish(&Arc::default()).unwrap();
         let events: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
-        assert_eq!(output.progress(), OutputProgress { committed: events, pending: 0, left_out: 0 });
+        assert_eq!(output.progress(), OutputProgress { committed: events, pending: 0, left_out: 0, failed: 0 });
         std::fs::read_to_string(&path).unwrap()
     }
 

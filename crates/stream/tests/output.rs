@@ -139,12 +139,12 @@ fn progress_says_what_is_safe_what_waits_and_what_is_left_out() {
     }
     let mut feed = Feed::new();
     take(&mut run, &mut feed, &events);
-    assert_eq!(run.progress(), OutputProgress { committed: 0, pending: 2, left_out: 2 });
+    assert_eq!(run.progress(), OutputProgress { committed: 0, pending: 2, left_out: 2, failed: 0 });
     run.poll().unwrap();
     assert_eq!(run.progress().committed, 0, "it is not due");
     clock.advance(Duration::from_secs(2));
     run.poll().unwrap();
-    assert_eq!(run.progress(), OutputProgress { committed: 2, pending: 0, left_out: 2 });
+    assert_eq!(run.progress(), OutputProgress { committed: 2, pending: 0, left_out: 2, failed: 0 });
     let counters = run.counters();
     assert_eq!(counters.value("events_outside_pulse"), Some(2));
     assert_eq!((counters.value("events_taken"), counters.value("commits")), (Some(4), Some(1)));
@@ -156,7 +156,7 @@ fn progress_says_what_is_safe_what_waits_and_what_is_left_out() {
         run.abandon().unwrap().contains(&format!("4 events in {}, marked as incomplete", path.display()))
     );
     assert!(text(&path, "/entry/recording/state").starts_with("incomplete"));
-    assert_eq!(run.progress(), OutputProgress { committed: 4, pending: 0, left_out: 4 });
+    assert_eq!(run.progress(), OutputProgress { committed: 4, pending: 0, left_out: 4, failed: 0 });
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_file_that_is_not_there_any_more_is_a_final_error() {
     std::fs::remove_file(&path).unwrap();
     let error = run.observe(&empty()).unwrap_err();
     assert!(matches!(&error, OutputError::Final(reason) if reason.contains("was removed")), "{error}");
-    assert_eq!(run.progress(), OutputProgress { committed: 0, pending: 2, left_out: 0 });
+    assert_eq!(run.progress(), OutputProgress { committed: 0, pending: 2, left_out: 0, failed: 0 });
     assert_eq!(run.abandon(), None);
     assert!(!path.exists());
 }

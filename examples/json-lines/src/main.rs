@@ -241,7 +241,7 @@ impl Output for JsonLines {
     }
 
     fn progress(&self) -> OutputProgress {
-        OutputProgress { committed: self.committed, pending: self.pending, left_out: 0 }
+        OutputProgress { committed: self.committed, pending: self.pending, left_out: 0, failed: 0 }
     }
 
     fn counters(&self) -> CounterSnapshot {

@@ -124,7 +124,7 @@ impl Output for Image {
     fn progress(&self) -> OutputProgress {
         let events = self.counters.image_events;
         let (committed, pending) = if self.is_written { (events, 0) } else { (0, events) };
-        OutputProgress { committed, pending, left_out: self.counters.image_outside }
+        OutputProgress { committed, pending, left_out: self.counters.image_outside, failed: 0 }
     }
 
     fn counters(&self) -> CounterSnapshot {
