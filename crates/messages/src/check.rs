@@ -121,3 +121,8 @@ pub(crate) fn shape(
     let what = format!("has {values} values; its shape asks for {expected}");
     Err(Refused::Shape { schema, field: field.to_owned(), what })
 }
+
+/// Milliseconds that have been checked, in nanoseconds; none where the field is 0.
+pub(crate) fn known_ms(ms: u64) -> Option<i64> {
+    known(ms).and_then(|ms| ms.checked_mul(1_000_000))
+}

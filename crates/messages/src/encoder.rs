@@ -2,7 +2,13 @@
 
 use crate::column::{Column, Element};
 use crate::schema::Schema;
-use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
+use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
+
+/// A vector of bytes in the message that is being written.
+pub(crate) type Bytes = Option<WIPOffset<Vector<'static, u8>>>;
+
+/// A member of a union in the message that is being written.
+pub(crate) type Member = Option<WIPOffset<UnionWIPOffset>>;
 
 /// Writes messages, one at a time, into a buffer that it keeps. A message is as long as its contents need.
 pub struct Encoder {
