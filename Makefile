@@ -12,6 +12,8 @@ SHELL := bash
 CARGO ?= cargo
 # What make demo shows.
 DETECTOR ?= gdgem
+# What make kafka starts: 1 or 3.
+BROKERS ?= 1
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev libssl-dev zlib1g-dev
 TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base openjdk-17-jre-headless curl
@@ -46,6 +48,7 @@ test: test-tools ## Everything, on a fresh machine too
 test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
+	@scripts/kafka.sh fetch
 
 .venv/installed: tests/python/requirements.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
@@ -56,6 +59,12 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 %/node_modules/.package-lock.json: %/package-lock.json .venv/installed
 	cd $* && $(WITH_TOOLS) npm ci --no-audit --no-fund --loglevel=error
 	touch $@
+
+.PHONY: kafka
+kafka: ## A Kafka broker at 127.0.0.1:9092 for trials, or three (BROKERS=3); scripts/kafka.sh stop ends it
+	@scripts/install-packages.sh "for Kafka" openjdk-17-jre-headless curl
+	@scripts/kafka.sh fetch
+	@scripts/kafka.sh start $(BROKERS)
 
 .PHONY: man
 man: build ## Manual pages in target/man

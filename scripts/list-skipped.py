@@ -16,6 +16,7 @@ GROUPS = [
     ),
     (r"h5py|scipp|matplotlib", "without Python with the packages of tests/python/requirements.txt (.venv, EVFORGE_PYTHON)"),
     (r"playwright|\bnode\b|[Cc]hromium", "without Node.js with the packages of tests/browser, and Chromium"),
+    (r"\bKafka\b|\bJava\b", "without Kafka: a Java runtime and the jars that `make kafka` fetches (scripts/kafka.sh check)"),
     (r"\broot\b|namespaces|setpriv|unshare", "without root: network namespaces, other users, file systems"),
 ]
 IGNORED = re.compile(r"^test (.*) \.\.\. ignored(, .*)?$")
@@ -68,6 +69,7 @@ def self_test():
         "xdp c: network namespaces need root and the command ip (iproute2)",
         "notebook d: /x/.venv/bin/python cannot import h5py, matplotlib and scippnexus: python3 -m venv .venv",
         "nexus_size e: h5dump is not installed",
+        "client g: no Kafka broker can be started: kafka.sh: there is no Java runtime (the command java)",
         "dumps f: /x/captures/multiblade/recorded_2018.h5 is not there",
     ]
     output = [
@@ -89,7 +91,7 @@ def self_test():
         assert line in found, (line, found)
     for group in ["h5dump is not installed", "takes an hour", "marked #[ignore]", *(name for _, name in GROUPS[1:])]:
         assert f"skipped: 1: {group}" in found, (group, found)
-    assert found[-1] == "9", found
+    assert found[-1] == "10", found
     assert list(listing([])) == ["0"]
 
 

@@ -11,6 +11,7 @@ pub mod documents;
 #[allow(unsafe_code)] // calls of the system
 pub mod held_thread;
 pub mod http_document;
+pub mod kafka_broker;
 pub mod outside;
 pub mod own_data;
 pub mod pcapng;
