@@ -1,3 +1,5 @@
 //! Apache Kafka: events leave as messages, and what is in topics can be looked at.
 
 #![forbid(unsafe_code)]
+
+pub mod client;

@@ -1,0 +1,86 @@
+//! What brokers and topics are set to: the largest message above all.
+
+use super::{Cause, ClientError, ClientSettings, Witness, explain_error};
+use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
+use std::time::Duration;
+
+/// Asks for settings of brokers and topics.
+pub struct Admin {
+    client: AdminClient<Witness>,
+    options: AdminOptions,
+}
+
+impl Admin {
+    /// A client that waits this long for answers.
+    ///
+    /// # Errors
+    /// If the settings are wrong.
+    pub fn new(settings: &ClientSettings, within: Duration) -> Result<Self, ClientError> {
+        let config = settings.config(&[])?;
+        let client = config
+            .create_with_context(Witness::default())
+            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
+        let options = AdminOptions::new().request_timeout(Some(within)).operation_timeout(Some(within));
+        Ok(Self { client, options })
+    }
+
+    /// The largest batch that a topic takes, in bytes as they are sent (`max.message.bytes`, which is the broker's
+    /// `message.max.bytes` unless the topic has its own). A message must be smaller by what a batch adds: below 200 bytes and its key.
+    ///
+    /// # Errors
+    /// If the brokers do not tell.
+    pub fn largest_message(&self, topic: &str) -> Result<u64, ClientError> {
+        self.number(ResourceSpecifier::Topic(topic), "max.message.bytes", &format!("topic {topic}"))
+    }
+
+    /// The same for topics that this broker makes (`message.max.bytes`).
+    ///
+    /// # Errors
+    /// If the brokers do not tell.
+    pub fn largest_message_of_broker(&self, broker: i32) -> Result<u64, ClientError> {
+        self.number(ResourceSpecifier::Broker(broker), "message.max.bytes", &format!("broker {broker}"))
+    }
+
+    /// Whether this broker makes a topic when the first message comes (`auto.create.topics.enable`).
+    ///
+    /// # Errors
+    /// If the brokers do not tell.
+    pub fn creates_topics(&self, broker: i32) -> Result<bool, ClientError> {
+        let value = self.setting(ResourceSpecifier::Broker(broker), "auto.create.topics.enable")?;
+        Ok(value.as_deref() == Some("true"))
+    }
+
+    fn number(&self, of: ResourceSpecifier<'_>, key: &str, name: &str) -> Result<u64, ClientError> {
+        let value = self.setting(of, key)?;
+        value.as_deref().and_then(|value| value.parse().ok()).ok_or_else(|| {
+            ClientError::new(
+                Cause::Other,
+                format!("{name} does not tell its {key}: {}", value.as_deref().unwrap_or("it has none")),
+            )
+        })
+    }
+
+    fn setting(&self, of: ResourceSpecifier<'_>, key: &str) -> Result<Option<String>, ClientError> {
+        let asked = [of];
+        let answer = futures_executor::block_on(self.client.describe_configs(&asked, &self.options));
+        let error = match answer {
+            Ok(mut all) => match all.pop() {
+                Some(Ok(resource)) => {
+                    return Ok(resource.get(key).and_then(|entry| entry.value.clone()));
+                }
+                Some(Err(code)) => super::explain(code),
+                None => return Ok(None),
+            },
+            Err(error) => explain_error(&error),
+        };
+        let what = match of {
+            ResourceSpecifier::Topic(name) => format!("topic {name}"),
+            ResourceSpecifier::Group(name) => format!("group {name}"),
+            ResourceSpecifier::Broker(number) => format!("broker {number}"),
+        };
+        Err(ClientError::new(
+            Cause::Other,
+            format!("{what}: its setting {key} cannot be read: {}", error.sentence()),
+        ))
+    }
+}

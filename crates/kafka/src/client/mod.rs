@@ -1,0 +1,33 @@
+//! How Kafka is reached: settings for people, a check that names what is wrong, and every error of the client library in words.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | the keys `brokers`, `options`, `kafka_config`, `password_file`, … | [`ClientSettings`] |
+//! | what a client is made with | [`ClientSettings::config`] |
+//! | whether brokers can be reached and topics are there, within seconds | [`check`](check()) |
+//! | the largest message that a topic takes | [`Admin`] |
+//! | a code of librdkafka as a sentence, and whether another try may help | [`explain`](explain()) |
+//! | what librdkafka says of itself while it runs | [`Witness`] |
+
+mod admin;
+mod brokers;
+mod cause;
+mod check;
+mod error;
+mod explain;
+mod kafka_config;
+mod option_value;
+mod secret;
+mod settings;
+mod witness;
+
+pub use admin::Admin;
+pub use brokers::Brokers;
+pub use cause::{Cause, cause_of};
+pub use check::{Checked, CheckedTopic, check};
+pub use error::ClientError;
+pub use explain::{Explanation, explain, explain_error};
+pub use option_value::OptionValue;
+pub use secret::is_secret;
+pub use settings::ClientSettings;
+pub use witness::{Complaint, Witness};

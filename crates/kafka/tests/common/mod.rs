@@ -1,0 +1,3 @@
+//! What the tests of Kafka share.
+
+pub(crate) mod certificates;
