@@ -24,6 +24,7 @@ use evforge_net::record::RecordCounters;
 use evforge_net::socket::ReceiverCounters;
 use evforge_net::xdp::XdpCounters;
 use evforge_outputs::csv::CsvCounters;
+use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::NexusCounters;
 use evforge_view::ViewCounters;
@@ -63,6 +64,7 @@ pub fn counter_table() -> String {
     add_stage::<PluginCounters>(&mut text, "Forming events of a plugin");
     add_stage::<PulseCounters>(&mut text, "Giving events their pulses and times of flight");
     add_stage::<OutputCounters>(&mut text, "Any output");
+    add_stage::<PacketTapCounters>(&mut text, "Raw packets for outputs");
     add_stage::<NexusCounters>(&mut text, "A NeXus file");
     add_stage::<CsvCounters>(&mut text, "A CSV file");
     add_stage::<ViewCounters>(&mut text, "The live view");

@@ -102,6 +102,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let run = LiveRun {
         receivers: open_receivers(&config, false)?,
         monitor: outputs.monitor.clone(),
+        packets: outputs.packets.clone(),
         config: &config,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),

@@ -8,6 +8,7 @@ use crate::output::print;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_net::clock::SystemClock;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::MonitorTap;
@@ -38,6 +39,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<ExitStatus, CommandErr
         samples: None,
         stop: &stop,
         monitor: monitor.clone(),
+        packets: PacketTap::default(),
     };
     let report = run.run(|_| {})?;
     let collected = monitor.latest().ok_or("the capture holds no packets")?;

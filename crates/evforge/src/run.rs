@@ -148,6 +148,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             receivers,
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
+            packets: outputs.packets.clone(),
             config: &config,
             outputs: std::mem::take(&mut outputs.events),
             clock: Arc::clone(&outputs.clock),
@@ -190,6 +191,7 @@ fn run_capture(
     let mut display = ProgressDisplay::new(arguments.quiet);
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
+        packets: outputs.packets.clone(),
         config,
         input: open_until(input, arguments.port, config, stop)?,
         outputs: std::mem::take(&mut outputs.events),

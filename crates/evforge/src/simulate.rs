@@ -216,6 +216,7 @@ fn form(
     let mut outputs = plans.open(&config)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
+        packets: outputs.packets.clone(),
         config: &config,
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),

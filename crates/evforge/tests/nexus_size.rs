@@ -14,6 +14,7 @@ use evforge_lab::simulation;
 use evforge_lab::truth_files::TruthFiles;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::QueueSettings;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_stream::nexus::{NexusOptions, NexusOutput};
@@ -107,6 +108,7 @@ fn a_minute_of_nmx_takes_less_than_ten_megabytes() {
         samples: None,
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
+        packets: PacketTap::default(),
         clock: Arc::new(SystemClock::start()),
         on_waiting: Arc::new(|_| {}),
     };

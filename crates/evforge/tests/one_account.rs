@@ -12,6 +12,7 @@ use evforge_core::time::Clock;
 use evforge_net::capture::CaptureReader;
 use evforge_net::clock::SystemClock;
 use evforge_outputs::QueueSettings;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::ledger_at_start;
 use evforge_pipeline::monitor_tap::MonitorTap;
@@ -102,6 +103,7 @@ fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
         samples: None,
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
+        packets: PacketTap::default(),
         clock,
         on_waiting: Arc::new(|_| {}),
     };

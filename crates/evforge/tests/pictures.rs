@@ -11,6 +11,7 @@ use evforge_core::time::Clock;
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_net::clock::SystemClock;
 use evforge_outputs::QueueSettings;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_picture::{EMPTY_COLOUR, Image, SheetRecord};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::ledger_at_start;
@@ -242,6 +243,7 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
         samples: None,
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
+        packets: PacketTap::default(),
         clock,
         on_waiting: Arc::new(|_| {}),
     };

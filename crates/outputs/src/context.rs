@@ -1,5 +1,6 @@
 //! What an output may know of the run when it is made.
 
+use crate::packet_tap::PacketTap;
 use evforge_core::counter::CounterInfo;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
@@ -57,6 +58,8 @@ pub struct OutputContext {
     pub clock: Arc<dyn Clock>,
     /// The monitor data of the detector, if they can be had.
     pub monitor: Option<Arc<dyn MonitorControl>>,
+    /// Raw packets, for an output that asks for them when it is made; none where nothing is going to run.
+    pub packets: Option<PacketTap>,
     /// Sentences that an output has to say when it is made (what it recovered, for example) go here.
     pub notes: Notes,
 }

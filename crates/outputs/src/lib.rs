@@ -13,6 +13,7 @@
 //! | what waits for an output, and what happens when too much does | [`QueueSettings`], [`WhenFull`] |
 //! | outputs from the tables `[outputs.…]` of a configuration | [`Registry`], [`OutputPlan`] |
 //! | what an output may know of the run when it is made | [`OutputContext`] |
+//! | raw packets for an output | [`packet_tap`] |
 //! | events as CSV | [`csv`] |
 //! | a text file that loses no whole line | [`line_file`] |
 //!
@@ -25,6 +26,7 @@
 mod context;
 pub mod csv;
 pub mod line_file;
+pub mod packet_tap;
 mod plan;
 mod queue;
 mod registry;

@@ -24,6 +24,7 @@ use evforge_core::run_state::{InputFault, RunState};
 use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::settings::SettingsError;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,6 +93,8 @@ pub struct CaptureRun<'a> {
     pub stop: &'a AtomicBool,
     /// Monitor data: switched and read by others while the run continues.
     pub monitor: MonitorTap,
+    /// Where outputs get raw packets from.
+    pub packets: PacketTap,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
     /// Is given a sentence when an output begins to wait for a cause to pass, and the run with it.
@@ -114,7 +117,7 @@ impl CaptureRun<'_> {
         let pulses =
             self.config.pulse_stage(detector.as_ref(), CalendarRule::Capture(Arc::clone(&self.clock)));
         let outputs = OutputSet::start(self.outputs, false, &self.clock, &self.on_waiting)?;
-        let forming = Forming::new(
+        let mut forming = Forming::new(
             detector,
             outputs,
             self.config.input.events_per_batch,
@@ -124,6 +127,7 @@ impl CaptureRun<'_> {
             Misfit::new(&self.config.name, Expected::by(self.config)),
             FeedWatch::new(self.config.receive.stalled_after.to_std(), started),
         );
+        forming.hand_packets_to(self.packets.begin(true));
         let input = &self.config.input;
         let mut run = Run {
             config: self.config,

@@ -12,6 +12,7 @@ use evforge_core::packet::{ArrivalClock, PacketSlab};
 use evforge_core::pulsed::{Calendar, PulseCounters, PulseStage, PulseStageSettings};
 use evforge_core::run_state::RunState;
 use evforge_net::record::{RecordInlet, Recorder, Recording};
+use evforge_outputs::packet_tap::{PACKET_TAP, PacketInlets};
 use evforge_outputs::{OutputOutcome, OutputSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -30,6 +31,8 @@ pub(crate) struct Forming<'a> {
     monitoring: bool,
     /// Where packets are recorded alongside.
     tee: Option<(RecordInlet, Recorder)>,
+    /// Where outputs get raw packets from, if one has asked for them.
+    packets: Option<PacketInlets>,
     /// For live packets: those of a file have arrived long ago.
     latency: Option<LatencyMeter>,
     /// Whether the input belongs to the configuration.
@@ -63,6 +66,7 @@ impl<'a> Forming<'a> {
             tap,
             monitoring: false,
             tee: None,
+            packets: None,
             latency: None,
             misfit,
             feed,
@@ -73,6 +77,16 @@ impl<'a> Forming<'a> {
     /// the recorder's queue cannot hold is dropped and counted there.
     pub(crate) fn record_into(&mut self, recorder: Recorder, inlet: RecordInlet) {
         self.tee = Some((inlet, recorder));
+    }
+
+    /// Hands the packets that are taken from now on to outputs as well, if one has asked for them.
+    pub(crate) fn hand_packets_to(&mut self, inlets: Option<PacketInlets>) {
+        self.packets = inlets;
+    }
+
+    /// What became of the packets that outputs have asked for; none if no output has.
+    pub(crate) fn packet_counters(&self) -> Option<(&'static str, CounterSnapshot)> {
+        self.packets.as_ref().map(|packets| (PACKET_TAP, packets.counters()))
     }
 
     /// Measures from now on how long events take from the arrival of their packets.
@@ -114,6 +128,11 @@ impl<'a> Forming<'a> {
         if let Some((inlet, _)) = &mut self.tee {
             inlet.copy(&slab.batch());
         }
+        if let Some(packets) = &mut self.packets
+            && !packets.take(&slab.batch(), self.stop)
+        {
+            return;
+        }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         self.note_arrival(slab);
         self.misfit.keep(slab);
@@ -134,6 +153,9 @@ impl<'a> Forming<'a> {
         if let Some((inlet, _)) = &mut self.tee {
             inlet.commit();
         }
+        if let Some(packets) = &mut self.packets {
+            packets.publish();
+        }
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         loop {
@@ -150,6 +172,9 @@ impl<'a> Forming<'a> {
         let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         form_rest(detector.as_mut(), events, |events| deliver(events, pulses, latency, outputs, stop));
         pulses.close();
+        if let Some(packets) = &mut self.packets {
+            packets.close();
+        }
         if self.monitoring {
             self.tap.copy(self.detector.as_ref());
         }
@@ -187,7 +212,8 @@ impl<'a> Forming<'a> {
     /// What comes in at the time `now`, on the clock of the run.
     pub(crate) fn feed(&mut self, now: Duration, ledger: &DetectorLedger) -> Feed {
         let refused = self.misfit.refused_lately(now, ledger);
-        self.feed.observe(now, ledger.handed_over(), self.handed_on(), refused)
+        let not_formed = self.packets.as_ref().map_or(0, PacketInlets::not_formed);
+        self.feed.observe(now, ledger.handed_over() + not_formed, self.handed_on(), refused)
     }
 
     /// How the detector's clock relates to the calendar: decided at the latest now.

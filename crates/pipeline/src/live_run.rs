@@ -39,6 +39,7 @@ use evforge_net::session::{
     Attend, PacketHandler, PacketReceiver, ReceiveState, ReceiverSummary, ReceivingThread, SessionClock,
     SessionEnd, SessionLimits, receive_in_turn, receive_with_threads,
 };
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub struct LiveRun<'a> {
     pub idle_limit: Option<Duration>,
     /// Monitor data: switched and read by others while the run continues.
     pub monitor: MonitorTap,
+    /// Where outputs get raw packets from.
+    pub packets: PacketTap,
     /// Where packets are recorded alongside, if they are, and how much may wait for the disk.
     pub record: Option<(RecordingWriter, RecordQueue)>,
     /// The clock of the run.
@@ -225,6 +228,7 @@ impl LiveRun<'_> {
                 forming.record_into(recorder, inlet);
             }
         }
+        forming.hand_packets_to(self.packets.begin(false));
         forming.measure_latency();
         let clock = ClockReport::measure();
         warnings.extend(clock.warning());

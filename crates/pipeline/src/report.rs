@@ -7,7 +7,9 @@ use crate::figures::counters_json;
 pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
-use crate::report_lines::{beam_monitor_text, output_lines, packets_text, source_lines, unnumbered_text};
+use crate::report_lines::{
+    beam_monitor_text, output_lines, packets_text, raw_packets_text, source_lines, unnumbered_text,
+};
 use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::time_source;
@@ -317,6 +319,9 @@ impl RunReport {
         line("unaccounted", grouped(ledger.unaccounted()));
         for (name, content) in self.recording.iter().flat_map(recording_lines) {
             line(name, content);
+        }
+        if let Some(content) = raw_packets_text(state) {
+            line("raw packets", content);
         }
         for output in &state.outputs {
             for (name, content) in output_lines(output) {

@@ -3,7 +3,8 @@
 use crate::figures::grouped;
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
-use evforge_core::run_state::{OutputState, count_in_words};
+use evforge_core::run_state::{OutputState, RunState, count_in_words};
+use evforge_outputs::packet_tap::PACKET_TAP;
 use std::fmt::Write as _;
 
 /// Sources that a report names although none has lost anything.
@@ -27,6 +28,22 @@ pub(crate) fn source_lines(sources: &[SourceLedger], place: &str) -> Vec<(String
     let names = names.map_or_else(String::new, |(first, last)| format!(" ({} to {})", first.name, last.name));
     lines.push((format!("{} sources", quiet.len()), packets_text(&together) + &names));
     lines
+}
+
+/// What became of raw packets that outputs have asked for; none if no output has.
+pub(crate) fn raw_packets_text(state: &RunState) -> Option<String> {
+    let value = |name| state.stage_value(PACKET_TAP, name);
+    let mut text = format!("{} chosen for outputs", grouped(value("offered")?));
+    for (name, words) in [
+        ("dropped", "dropped because an output was behind or had ended"),
+        ("not_formed", "packets of which no events were formed: calibration mode"),
+    ] {
+        if let Some(count) = value(name).filter(|&count| count > 0) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ", {} {words}", grouped(count));
+        }
+    }
+    Some(text)
 }
 
 pub(crate) fn packets_text(packets: &PacketLedger) -> String {

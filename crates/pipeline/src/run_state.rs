@@ -7,6 +7,7 @@ use evforge_core::feed::Feed;
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::losses::LossBreakdown;
 use evforge_core::pulsed::PulseCounters;
+use evforge_core::quantity::grouped;
 use evforge_core::run_state::{InputFault, OutputState, RunState};
 use std::time::Duration;
 
@@ -31,7 +32,11 @@ pub(crate) struct Surroundings {
 
 /// The state of a run.
 pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Surroundings) -> RunState {
-    let Surroundings { elapsed, feed, stages, losses, hints, alarms, samples } = around;
+    let Surroundings { elapsed, feed, mut stages, losses, mut hints, alarms, samples } = around;
+    if let Some((stage, counters)) = forming.packet_counters() {
+        hints.extend(dropped_packets(&counters));
+        stages.push((stage, counters));
+    }
     let faults = forming.misfit(&ledger).map(InputFault::no_use).into_iter().collect();
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);
@@ -51,6 +56,16 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
         outputs,
         calendar: None,
     }
+}
+
+/// What to do if packets that outputs have asked for found no room.
+fn dropped_packets(counters: &CounterSnapshot) -> Option<String> {
+    let dropped = counters.value("dropped").filter(|&dropped| dropped > 0)?;
+    Some(format!(
+        "{} raw packets that an output had asked for were not handed to it, because it was behind or had ended: sample fewer \
+         of them, or give its buffer more memory",
+        grouped(dropped)
+    ))
 }
 
 /// The ledger of a run with `detector` before its first packet: it has all counters that there will be.

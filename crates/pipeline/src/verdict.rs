@@ -9,6 +9,7 @@ use evforge_core::run_state::{
     Discard, InputFault, InputFaultKind, LedgerTotals, OutputState, RunState, discards,
 };
 use evforge_net::record::Recording;
+use evforge_outputs::packet_tap::PACKET_TAP;
 
 /// What a run was worth; the worst that can be said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,9 +79,14 @@ pub(crate) fn verdict_of(
     worst.max(execution)
 }
 
+/// Packets that came, those of calibration mode included, which no detector gets.
+fn came(state: &RunState) -> u64 {
+    state.ledger.handed_over() + state.stage_value(PACKET_TAP, "not_formed").unwrap_or(0)
+}
+
 /// The fault of a live feed of which nothing ever came.
 pub(crate) fn nothing_received(state: &RunState, addresses: &str) -> Option<InputFault> {
-    (state.ledger.handed_over() == 0).then(|| {
+    (came(state) == 0).then(|| {
         InputFault::no_use(format!(
             "no packet came in {} to UDP {addresses}: check address and port of the sender, cables, multicast groups and \
              firewalls; `evforge doctor` checks this host, and `tcpdump udp` shows what arrives at it",
@@ -91,7 +97,7 @@ pub(crate) fn nothing_received(state: &RunState, addresses: &str) -> Option<Inpu
 
 /// The fault of a file without a packet, of which nothing else is known to be wrong.
 pub(crate) fn nothing_read(state: &RunState) -> Option<InputFault> {
-    (state.ledger.handed_over() == 0 && state.faults.is_empty()).then(|| {
+    (came(state) == 0 && state.faults.is_empty()).then(|| {
         InputFault::no_use(
             "the input holds no packets: check that it is the file that you meant, and how it was recorded",
         )

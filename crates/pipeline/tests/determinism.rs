@@ -12,6 +12,7 @@ use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_lab::simulation::simulation;
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_net::clock::SystemClock;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
@@ -255,6 +256,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let kept = Keep::default();
         let run = CaptureRun {
             monitor: MonitorTap::default(),
+            packets: PacketTap::default(),
             samples: None,
             config: &config(&overrides),
             input: Box::new(CaptureReader::open(&path).unwrap()),

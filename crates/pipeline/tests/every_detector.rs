@@ -11,6 +11,7 @@ use evforge_core::packet::Packet;
 use evforge_lab::benchmark::made_packets;
 use evforge_net::capture::{CaptureReader, PcapngWriter};
 use evforge_net::clock::SystemClock;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_testkit::{shared_folder, skip};
@@ -50,6 +51,7 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
     monitor.switch(monitored);
     let run = CaptureRun {
         monitor: monitor.clone(),
+        packets: PacketTap::default(),
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(capture).expect("a capture")),

@@ -12,6 +12,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_lab::demands::Demands;
 use evforge_net::capture::CaptureReader;
 use evforge_net::clock::SystemClock;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_sim::score::{ScoreSettings, event_file, score};
@@ -34,6 +35,7 @@ fn form(name: &str, overrides: &[&str]) -> (EventLog, DetectorLedger) {
     let kept = Keep::default();
     let run = CaptureRun {
         monitor: MonitorTap::default(),
+        packets: PacketTap::default(),
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(&capture_path(name)).expect("a capture")),

@@ -18,6 +18,7 @@ use evforge_core::endpoint::endpoint;
 use evforge_core::output::Output;
 use evforge_core::time::Clock;
 use evforge_outputs::QueueSettings;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::samples::SampleFile;
@@ -182,6 +183,8 @@ pub(crate) struct Outputs {
     pub(crate) samples: Option<SampleFile>,
     /// The monitor data of the run.
     pub(crate) monitor: MonitorTap,
+    /// Where outputs get raw packets from, to be handed to the run.
+    pub(crate) packets: PacketTap,
     /// The clock of the run.
     pub(crate) clock: Arc<dyn Clock>,
     report: Option<PathBuf>,

@@ -14,6 +14,7 @@ use evforge_core::settings::SettingsError;
 use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
 use evforge_net::staged_file::is_standard_output;
+use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{IfExists, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
@@ -145,6 +146,7 @@ impl OutputPlans {
             batch_events: config.input.events_per_batch,
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
             monitor: None,
+            packets: None,
             notes: evforge_outputs::Notes::default(),
         })
     }
@@ -167,6 +169,8 @@ impl OutputPlans {
         let monitor_file = monitor_file.map(|file| file.path);
         let control = TapControl { tap: monitor.clone(), file: monitor_file.clone() };
         context.monitor = Some(Arc::new(control));
+        let packets = PacketTap::default();
+        context.packets = Some(packets.clone());
         let mut events = Vec::new();
         let mut page = None;
         for (_, PlannedOutput { id, plan, queue, kind }) in self.events {
@@ -186,6 +190,7 @@ impl OutputPlans {
             events,
             samples: samples.transpose()?,
             monitor,
+            packets,
             clock: context.clock,
             report: report.map(|file| file.path),
             monitor_file,
