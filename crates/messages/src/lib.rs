@@ -40,6 +40,8 @@ pub mod ep01;
 pub mod ev42;
 pub mod ev43;
 pub mod ev44;
+#[cfg(any(test, feature = "examples"))]
+pub mod examples;
 pub mod f142;
 pub mod f144;
 pub mod hs00;
@@ -104,3 +106,6 @@ pub use un00::Un00;
 pub use vc00::Vc00;
 pub use wrdn::Wrdn;
 pub use x5f2::X5f2;
+
+#[cfg(test)]
+mod tests;

@@ -151,9 +151,9 @@ fn expected() -> BTreeMap<String, Value> {
         json!({"schema": "pu00", "source_name": "isis_scb", "message_id": 8, "reference_time": ISIS_TIME,
             "vetos": null, "period_number": null, "proton_charge": null}),
     );
-    let unit = |unit: Value| json!({"schema": "un00", "source_name": "IN:DEMO:TEMP", "timestamp": ISIS_TIME, "units": unit});
-    is("un00", unit(json!("K")));
-    is("un00_none", unit(Value::Null));
+    let unit = |log: &str, unit: Value| json!({"schema": "un00", "source_name": log, "timestamp": ISIS_TIME, "units": unit});
+    is("un00", unit("IN:DEMO:TEMP", json!("K")));
+    is("un00_none", unit("IN:DEMO:COUNT", Value::Null));
     let names: Vec<String> = (0..32).map(|bit| format!("veto {bit}")).collect();
     is("vc00", json!({"schema": "vc00", "timestamp": ISIS_TIME, "vetoes": 0x42, "veto_names": names}));
     all
