@@ -2,6 +2,7 @@
 
 use super::{Cause, ClientError, ClientSettings, Witness, explain_error};
 use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
+use rdkafka::types::RDKafkaErrorCode as Code;
 use std::time::Duration;
 
 /// Asks for settings of brokers and topics.
@@ -65,6 +66,10 @@ impl Admin {
         let answer = futures_executor::block_on(self.client.describe_configs(&asked, &self.options));
         let error = match answer {
             Ok(mut all) => match all.pop() {
+                // Of what is not there the brokers tell nothing.
+                Some(Ok(resource)) if resource.entries.is_empty() => {
+                    super::explain(Code::UnknownTopicOrPartition)
+                }
                 Some(Ok(resource)) => {
                     return Ok(resource.get(key).and_then(|entry| entry.value.clone()));
                 }

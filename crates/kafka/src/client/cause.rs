@@ -34,8 +34,10 @@ pub enum Cause {
     CertificateRefused,
     /// Name or password are wrong, or the mechanism is not the broker's.
     AuthenticationRefused,
-    /// The listener wants a name and password, or does not want one.
+    /// The listener expects another way to log in, or none.
     AuthenticationMismatch,
+    /// The listener expects a login, and the client has none.
+    LoginExpected,
     /// The name is known, and may not do this.
     NotAllowed,
     /// The broker does not know the requests of this client.
@@ -87,11 +89,8 @@ pub fn cause_of(code: Code, text: &str) -> Cause {
         Code::SSL | Code::BrokerTransportFailure
             if says("SSL handshake failed") || says("SSL") && says("alert") =>
         {
-            if says("certificate has expired") || says("certificate is not yet valid") {
-                Cause::CertificateExpired
-            } else if says("hostname mismatch") || says("IP address mismatch") {
-                Cause::CertificateOfAnother
-            } else if says("certificate verify failed") || says("unable to get local issuer") {
+            // Why, librdkafka does not say: `tls` asks once more.
+            if says("certificate verify failed") {
                 Cause::CertificateUntrusted
             } else if says("alert") {
                 Cause::CertificateRefused
@@ -101,12 +100,10 @@ pub fn cause_of(code: Code, text: &str) -> Cause {
                 Cause::Connection
             }
         }
-        Code::Authentication | Code::SaslAuthenticationFailed => {
-            match says("handshake") && says("disconnect") {
-                true => Cause::AuthenticationMismatch,
-                false => Cause::AuthenticationRefused,
-            }
-        }
+        Code::Authentication | Code::SaslAuthenticationFailed => match says("handshake failed") {
+            true => Cause::AuthenticationMismatch,
+            false => Cause::AuthenticationRefused,
+        },
         Code::UnsupportedSASLMechanism | Code::IllegalSASLState => Cause::AuthenticationMismatch,
         Code::TopicAuthorizationFailed
         | Code::GroupAuthorizationFailed
@@ -133,6 +130,8 @@ pub fn cause_of(code: Code, text: &str) -> Cause {
                 || says("APIVERSION_QUERY")
             {
                 Cause::BrokerTooOld
+            } else if says("Disconnected") && says("in state AUTH") {
+                Cause::AuthenticationMismatch
             } else {
                 Cause::Connection
             }

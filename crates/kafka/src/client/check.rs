@@ -1,8 +1,9 @@
 //! Whether brokers can be reached and topics are there: known within seconds, with the name of what is wrong.
 
 use super::explain::{cause_of_error, sentence_for};
-use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Witness, explain_error};
+use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Witness, explain_error, tls};
 use evforge_core::suggestion::did_you_mean;
+use rdkafka::ClientConfig;
 use rdkafka::metadata::Metadata;
 use rdkafka::producer::{BaseProducer, Producer};
 use rdkafka::types::RDKafkaErrorCode as Code;
@@ -20,6 +21,10 @@ const HASTY: [(&str, &str); 4] = [
 const SLICE: Duration = Duration::from_millis(150);
 /// How long a broker that others name may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(3);
+
+/// What to do about a broker that calls itself something that this host cannot use.
+const ADVERTISED: &str = "The brokers call it so (advertised.listeners in its settings): this host must know that name and reach \
+                          that port";
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +57,7 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
     let client: BaseProducer<Witness> = config
         .create_with_context(Witness::default())
         .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-    let metadata = metadata(&client, settings, deadline)?;
+    let metadata = metadata(&client, &config, settings, deadline)?;
     let brokers: Vec<_> = metadata
         .brokers()
         .iter()
@@ -76,6 +81,7 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
 /// What the brokers know, or why they do not say.
 fn metadata(
     client: &BaseProducer<Witness>,
+    config: &ClientConfig,
     settings: &ClientSettings,
     deadline: Instant,
 ) -> Result<Metadata, ClientError> {
@@ -89,7 +95,13 @@ fn metadata(
         let complaints = client.context().complaints();
         let is_over = Instant::now() >= deadline;
         if let Some(complaint) = verdict(&complaints, is_over) {
-            return Err(ClientError::new(complaint.cause, complaint.sentence()));
+            let mut complaint = complaint.clone();
+            complaint.cause = tls::closer_look(&complaint, config);
+            let mut sentence = complaint.sentence();
+            if !is_given(&complaint, config) {
+                sentence = format!("{sentence}. {ADVERTISED}");
+            }
+            return Err(ClientError::new(complaint.cause, sentence));
         }
         if is_over {
             let code = error.rdkafka_error_code().unwrap_or(Code::OperationTimedOut);
@@ -101,6 +113,12 @@ fn metadata(
             return Err(ClientError::new(cause, sentence_for(cause, &at, code, "")));
         }
     }
+}
+
+/// Whether the broker is one of the settings, and not one that others have named.
+fn is_given(complaint: &Complaint, config: &ClientConfig) -> bool {
+    let given = config.get("bootstrap.servers").unwrap_or_default();
+    given.split(',').any(|broker| broker == complaint.broker)
 }
 
 /// The complaint that says why there is no answer, once it is clear that there will be none.
@@ -168,9 +186,8 @@ fn reach(found: &Checked, number: i32) -> Result<(), ClientError> {
     let Some((_, host, port)) = found.brokers.iter().find(|(one, ..)| *one == number) else {
         return Ok(());
     };
-    let advice = "the brokers call it so (advertised.listeners in its settings): this host must know that name and reach that port";
     let fail = |cause, why: String| {
-        Err(ClientError::new(cause, format!("broker {number} at {host}:{port}: {why}: {advice}")))
+        Err(ClientError::new(cause, format!("broker {number} at {host}:{port}: {why}. {ADVERTISED}")))
     };
     let addresses = match (host.as_str(), *port).to_socket_addrs() {
         Ok(addresses) => addresses,

@@ -278,8 +278,13 @@ pub(super) fn sentence_for(cause: Cause, at: &str, code: Code, text: &str) -> St
             "the broker refused name or password",
             "check the options sasl.username and sasl.mechanism, and the password (password_file)",
         ),
+        Cause::LoginExpected => (
+            "the broker expects a login there",
+            "set the options security.protocol (\"sasl_plaintext\", \"sasl_ssl\"), sasl.mechanism and sasl.username, and the \
+             password (password_file)",
+        ),
         Cause::AuthenticationMismatch => (
-            "the broker does not have this way to log in",
+            "the broker expects another way to log in there, or none",
             "set the option sasl.mechanism to one of the broker's, and security.protocol to what the port expects",
         ),
         Cause::BrokerTooOld => (

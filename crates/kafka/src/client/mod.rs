@@ -19,6 +19,7 @@ mod kafka_config;
 mod option_value;
 mod secret;
 mod settings;
+mod tls;
 mod witness;
 
 pub use admin::Admin;

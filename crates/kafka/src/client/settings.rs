@@ -109,6 +109,18 @@ impl ClientSettings {
             return Err(ClientError::settings("no broker is given: brokers = \"HOST:9092\""));
         };
         pairs.insert(BROKERS[0].to_owned(), brokers.to_string());
+        // librdkafka would say that some file is missing, and not which.
+        for (key, path) in
+            pairs.iter().filter(|(key, _)| key.starts_with("ssl.") && key.ends_with(".location"))
+        {
+            let is_file_or_folder =
+                path == "probe" || std::fs::metadata(path).is_ok_and(|found| found.is_dir());
+            if let Err(error) = std::fs::File::open(path)
+                && !is_file_or_folder
+            {
+                return Err(ClientError::settings(format!("option `{key}`: {path} cannot be read: {error}")));
+            }
+        }
         let mut config: ClientConfig = pairs.into_iter().collect();
         // Whether it is said is decided by what listens to it, not by a logger that this program does not have.
         config.set_log_level(RDKafkaLogLevel::Info);

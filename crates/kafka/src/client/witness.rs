@@ -58,6 +58,7 @@ impl Witness {
     pub fn note(&self, code: Code, said: &str) {
         let (broker, text) = split(said);
         let cause = cause_of(code, text);
+        let text = text.split(" (after ").next().unwrap_or(text);
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         let count = complaints.len();
         let known = complaints.iter_mut().find(|known| known.cause == cause && known.broker == broker);
@@ -76,7 +77,7 @@ impl Witness {
     }
 }
 
-/// The broker that a text of librdkafka begins with (`ssl://host:9093/bootstrap: …`), and the rest without how long it took.
+/// The broker that a text of librdkafka begins with (`ssl://host:9093/bootstrap: …`), and the rest.
 fn split(said: &str) -> (&str, &str) {
     let (broker, text) = match said.split_once(": ") {
         Some((broker, text)) if broker.contains("://") || broker.contains("/") => (broker, text),
@@ -85,12 +86,18 @@ fn split(said: &str) -> (&str, &str) {
     };
     let broker = broker.split_once("://").map_or(broker, |(_, host)| host);
     let broker = broker.rsplit_once('/').map_or(broker, |(host, _)| host);
-    (broker, text.split(" (after ").next().unwrap_or(text))
+    (broker, text)
 }
 
 impl ClientContext for Witness {
-    // What matters comes as an error as well.
-    fn log(&self, _: RDKafkaLogLevel, _: &str, _: &str) {}
+    // What matters comes as an error as well, but for connections that the broker closes.
+    fn log(&self, _: RDKafkaLogLevel, facility: &str, said: &str) {
+        if facility == "FAIL" && said.contains("Disconnected") {
+            // The name of a thread is in front.
+            let said = said.split_once("]: ").map_or(said, |(_, said)| said);
+            self.note(Code::BrokerTransportFailure, said);
+        }
+    }
 
     fn error(&self, error: KafkaError, reason: &str) {
         self.note(error.rdkafka_error_code().unwrap_or(Code::Fail), reason);
