@@ -2,6 +2,7 @@
 
 use crate::counter::CounterSnapshot;
 use crate::packet::PacketSlab;
+use crate::run_state::InputFault;
 use std::error::Error;
 use std::path::Path;
 
@@ -48,6 +49,11 @@ pub trait PacketSource: Send {
 
     /// What has been read and left out so far.
     fn counters(&self) -> CounterSnapshot;
+
+    /// What is wrong with what has been read so far, besides what its counters say.
+    fn faults(&self) -> Vec<InputFault> {
+        Vec::new()
+    }
 
     /// True if the input has ended because it was asked to, and not where it ends itself.
     fn is_stopped(&self) -> bool {

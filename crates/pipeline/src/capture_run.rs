@@ -152,6 +152,7 @@ impl CaptureRun<'_> {
         state.feed = ending.feed(&state.feed);
         let lost = skipped_frames::alarms(&state.stages).into_iter().map(InputFault::incomplete);
         state.faults.extend(lost);
+        state.faults.extend(reader.faults());
         if ending == Ending::Complete {
             let nothing = nothing_read(&state);
             state.faults.extend(nothing);

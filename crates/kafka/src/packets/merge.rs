@@ -1,0 +1,203 @@
+//! The messages of several partitions in one order.
+//!
+//! In a partition messages come in the order in which they were written. Among partitions, those of one source follow their
+//! numbers, and sources follow their times. A source whose messages are all in one partition, as the output writes them, keeps
+//! its order whatever its times and numbers are.
+
+use super::message::{Delivered, ReadPacket, Reading};
+use evforge_core::packet_source::SourceError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long it is waited for messages before it is looked whether to stop.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Messages of a partition that may be left out, one after the other, before others have their turn.
+const LEFT_OUT: usize = 1000;
+
+/// What a partition has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A message, which was handed over.
+    Message,
+    /// None so far, and there are some.
+    Nothing,
+    /// Many messages, none of which is wanted.
+    LeftOut,
+    /// No further one, at the moment or at all.
+    AtEnd,
+}
+
+/// A partition of a topic, from some message to some other.
+pub(super) trait Partition: Send {
+    /// Hands over the next message, if there is one within `wait`.
+    ///
+    /// # Errors
+    /// If it cannot be read on, in words for a person.
+    fn next(&mut self, wait: Duration, read: &mut dyn FnMut(&Delivered<'_>)) -> Result<Next, SourceError>;
+
+    /// What is known of why nothing comes.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What comes next of all partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The packet of this partition.
+    Packet(usize),
+    /// Nothing at the moment.
+    Nothing,
+    /// Nothing will come any more.
+    End,
+}
+
+#[derive(Debug)]
+struct Lane<P> {
+    partition: P,
+    packet: ReadPacket,
+    has_packet: bool,
+    /// It was at its end when it was looked at last.
+    is_at_end: bool,
+}
+
+/// Several partitions.
+#[derive(Debug)]
+pub(super) struct Merge<P> {
+    lanes: Vec<Lane<P>>,
+    /// Partitions at their end may get further messages.
+    follows: bool,
+    stop: Arc<AtomicBool>,
+    /// How long brokers may be silent.
+    silence: Duration,
+    heard: Instant,
+    /// Of each source the partition whose packet is next.
+    candidates: Vec<usize>,
+}
+
+impl<P: Partition> Merge<P> {
+    pub(super) fn new(partitions: Vec<P>, follows: bool, silence: Duration, stop: Arc<AtomicBool>) -> Self {
+        let lane = |partition| Lane {
+            partition,
+            packet: ReadPacket::default(),
+            has_packet: false,
+            is_at_end: false,
+        };
+        Self {
+            lanes: partitions.into_iter().map(lane).collect(),
+            follows,
+            stop,
+            silence,
+            heard: Instant::now(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// The packet that is next, read by `reading`. Without `may_wait` it is `Nothing` where something may come within a moment.
+    pub(super) fn next(&mut self, reading: &mut Reading, may_wait: bool) -> Result<Found, SourceError> {
+        loop {
+            let wait = if may_wait { PATIENCE } else { Duration::ZERO };
+            match self.fill(reading, wait)? {
+                Next::Message => return Ok(Found::Packet(self.choose(reading))),
+                Next::LeftOut => return Ok(Found::Nothing),
+                Next::AtEnd if !self.follows => return Ok(Found::End),
+                Next::AtEnd => {
+                    if may_wait && let Some(lane) = self.lanes.first_mut() {
+                        lane.fill(reading, PATIENCE)?;
+                    }
+                    return Ok(Found::Nothing);
+                }
+                Next::Nothing if !may_wait || self.is_stopped() => return Ok(Found::Nothing),
+                Next::Nothing => self.check_silence()?,
+            }
+        }
+    }
+
+    /// The packet of a partition that [`Merge::next`] has named.
+    pub(super) fn packet(&self, partition: usize) -> &ReadPacket {
+        &self.lanes[partition].packet
+    }
+
+    /// That packet has been taken.
+    pub(super) fn taken(&mut self, partition: usize) {
+        self.lanes[partition].has_packet = false;
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sees to it that there is a packet of each partition that has some: `Nothing` as long as one is missing.
+    fn fill(&mut self, reading: &mut Reading, wait: Duration) -> Result<Next, SourceError> {
+        let mut any = Next::AtEnd;
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.has_packet) {
+            if lane.is_at_end && !self.follows {
+                continue;
+            }
+            let wait = if lane.is_at_end { Duration::ZERO } else { wait };
+            let next = lane.fill(reading, wait)?;
+            if next != Next::Nothing {
+                self.heard = Instant::now();
+            }
+            if next == Next::LeftOut || next == Next::Nothing && !lane.is_at_end {
+                return Ok(next);
+            }
+        }
+        if self.lanes.iter().any(|lane| lane.has_packet) {
+            any = Next::Message;
+        }
+        Ok(any)
+    }
+
+    /// The partition whose packet is next: of those of one source the one with the lowest number, of several sources the earliest.
+    fn choose(&mut self, reading: &Reading) -> usize {
+        let Self { lanes, candidates, .. } = self;
+        candidates.clear();
+        for (place, lane) in lanes.iter().enumerate().filter(|(_, lane)| lane.has_packet) {
+            // A number that has been passed is of a later run.
+            let key = |packet: &ReadPacket| {
+                (reading.sources.is_behind(packet.source, packet.id), packet.id, packet.time_ns)
+            };
+            match candidates.iter_mut().find(|other| lanes[**other].packet.source == lane.packet.source) {
+                Some(other) if key(&lane.packet) < key(&lanes[*other].packet) => *other = place,
+                Some(_) => {}
+                None => candidates.push(place),
+            }
+        }
+        candidates.iter().copied().min_by_key(|&place| lanes[place].packet.time_ns).unwrap_or(0)
+    }
+
+    fn check_silence(&self) -> Result<(), SourceError> {
+        let silent = self.heard.elapsed();
+        if silent < self.silence {
+            return Ok(());
+        }
+        let trouble = self.lanes.iter().find_map(|lane| lane.partition.trouble());
+        let why = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
+        Err(format!(
+            "the brokers have sent nothing for {} s, though there are further messages{why}",
+            silent.as_secs()
+        )
+        .into())
+    }
+}
+
+impl<P: Partition> Lane<P> {
+    fn fill(&mut self, reading: &mut Reading, wait: Duration) -> Result<Next, SourceError> {
+        for _ in 0..LEFT_OUT {
+            let (packet, mut is_wanted) = (&mut self.packet, false);
+            let next = self.partition.next(wait, &mut |message| is_wanted = reading.read(message, packet))?;
+            self.is_at_end = match next {
+                Next::Message | Next::LeftOut => false,
+                Next::AtEnd => true,
+                Next::Nothing => self.is_at_end,
+            };
+            self.has_packet |= is_wanted;
+            if is_wanted || next != Next::Message {
+                return Ok(next);
+            }
+        }
+        Ok(Next::LeftOut)
+    }
+}

@@ -1,0 +1,182 @@
+//! A topic as an input: looked at before the run, opened for it.
+
+use super::merge::Merge;
+use super::partition::{Common, TopicPartition};
+use super::source::TopicPackets;
+use super::span::{Offsets, Place, Span};
+use crate::client::{Cause, ClientError, ClientSettings, Witness, check, explain_error};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::{Offset, TopicPartitionList};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long brokers may take to answer before the run.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long brokers may send nothing during it, though there is more.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What a consumer is set to, unless the settings say otherwise. librdkafka asks for the name of a group, which is not joined.
+const DEFAULTS: [(&str, &str); 6] = [
+    ("group.id", "evforge"),
+    ("enable.auto.commit", "false"),
+    ("enable.auto.offset.store", "false"),
+    ("enable.partition.eof", "true"),
+    ("auto.offset.reset", "error"),
+    // Of each partition.
+    ("queued.max.messages.kbytes", "16384"),
+];
+
+/// A topic with raw packets.
+#[derive(Clone, Debug)]
+pub struct TopicInput {
+    /// How Kafka is reached.
+    pub client: ClientSettings,
+    /// Its name.
+    pub topic: String,
+    /// What of it is read.
+    pub span: Span,
+    /// Only packets that were sent to this port are taken.
+    pub port: Option<u16>,
+}
+
+impl TopicInput {
+    /// Opens it. What is in it at this moment is what will be read, unless the span says otherwise. It ends early when `stop` is
+    /// set.
+    ///
+    /// # Errors
+    /// If brokers or topic cannot be had, or there is nothing to be read in it; in words for a person.
+    pub fn open(&self, stop: &Arc<AtomicBool>) -> Result<TopicPackets, ClientError> {
+        let checked = check(&self.client, &[&self.topic], PATIENCE)?;
+        let partitions: Vec<i32> =
+            checked.topics.iter().flat_map(|topic| &topic.partitions).map(|(number, _)| *number).collect();
+        if partitions.is_empty() {
+            return Err(ClientError::new(
+                Cause::UnknownTopic,
+                format!(
+                    "there is no topic `{}` at {}: `evforge kafka topics` lists all",
+                    self.topic,
+                    self.client.brokers_text()
+                ),
+            ));
+        }
+        let consumer: BaseConsumer<Witness> = self
+            .client
+            .config(&DEFAULTS)?
+            .create_with_context(Witness::default())
+            .map_err(|error| self.failed("a consumer cannot be made", &error))?;
+        let consumer = Arc::new(consumer);
+        let spans = self.spans(&consumer, &partitions)?;
+        let mut assignment = TopicPartitionList::new();
+        for (number, from, _) in &spans {
+            assignment
+                .add_partition_offset(&self.topic, *number, Offset::Offset(*from))
+                .map_err(|error| self.failed("its partitions cannot be chosen", &error))?;
+        }
+        consumer.assign(&assignment).map_err(|error| self.failed("it cannot be read", &error))?;
+        let common = Arc::new(Common::new(Arc::clone(&consumer)));
+        let mut lanes = Vec::new();
+        for (number, from, end) in spans {
+            let Some(queue) = consumer.split_partition_queue(&self.topic, number) else {
+                let message = format!("topic {}: partition {number} cannot be read", self.topic);
+                return Err(ClientError::new(Cause::Other, message));
+            };
+            lanes.push(TopicPartition {
+                common: Arc::clone(&common),
+                queue,
+                number,
+                end,
+                has_begun: false,
+                is_over: end == Some(from),
+            });
+        }
+        let merge = Merge::new(lanes, self.span.follows, SILENCE, Arc::clone(stop));
+        Ok(TopicPackets::new(
+            format!("topic {} at {}", self.topic, self.client.brokers_text()),
+            merge,
+            self.port,
+        ))
+    }
+
+    /// Of each partition its number, the first message to read and the first one not to read.
+    fn spans(
+        &self,
+        consumer: &BaseConsumer<Witness>,
+        partitions: &[i32],
+    ) -> Result<Vec<(i32, i64, Option<i64>)>, ClientError> {
+        let mut all = Vec::new();
+        for &number in partitions {
+            let (low, high) = consumer
+                .fetch_watermarks(&self.topic, number, PATIENCE)
+                .map_err(|error| self.failed("its offsets cannot be read", &error))?;
+            all.push((number, Offsets { low, high, at_from: low, at_to: high }));
+        }
+        self.look_up(consumer, self.span.from, &mut all, |offsets| &mut offsets.at_from)?;
+        self.look_up(consumer, self.span.to, &mut all, |offsets| &mut offsets.at_to)?;
+        let spans: Vec<_> = all
+            .iter()
+            .map(|(number, offsets)| {
+                let (from, to) = self.span.of(offsets);
+                (*number, from, to)
+            })
+            .collect();
+        if spans.iter().any(|(_, from, to)| *to != Some(*from)) {
+            return Ok(spans);
+        }
+        let there: Vec<String> = all
+            .iter()
+            .filter(|(_, offsets)| offsets.high > offsets.low)
+            .map(|(number, Offsets { low, high, .. })| {
+                format!("partition {number}: offsets {low} to {}", high - 1)
+            })
+            .collect();
+        let what = match there.is_empty() {
+            true => format!("topic {} at {} is empty", self.topic, self.client.brokers_text()),
+            false => {
+                format!("topic {} has no messages{}; it has {}", self.topic, self.span, there.join(", "))
+            }
+        };
+        Err(ClientError::new(
+            Cause::Other,
+            format!(
+                "{what}. `evforge kafka topics` shows which topics have messages; --follow waits for them"
+            ),
+        ))
+    }
+
+    /// Looks up which messages are the first at a time.
+    fn look_up(
+        &self,
+        consumer: &BaseConsumer<Witness>,
+        place: Option<Place>,
+        all: &mut [(i32, Offsets)],
+        slot: impl Fn(&mut Offsets) -> &mut i64,
+    ) -> Result<(), ClientError> {
+        let Some(Place::Time(ms)) = place else { return Ok(()) };
+        let mut times = TopicPartitionList::new();
+        for (number, _) in all.iter() {
+            times
+                .add_partition_offset(&self.topic, *number, Offset::Offset(ms))
+                .map_err(|error| self.failed("a time cannot be looked up", &error))?;
+        }
+        let found = consumer
+            .offsets_for_times(times, PATIENCE)
+            .map_err(|error| self.failed("a time cannot be looked up", &error))?;
+        for (number, offsets) in all {
+            let first = found.find_partition(&self.topic, *number).map(|found| found.offset());
+            // All messages are older.
+            let high = offsets.high;
+            *slot(offsets) = match first {
+                Some(Offset::Offset(offset)) => offset,
+                _ => high,
+            };
+        }
+        Ok(())
+    }
+
+    fn failed(&self, what: &str, error: &KafkaError) -> ClientError {
+        let why = explain_error(error).sentence();
+        ClientError::new(Cause::Other, format!("topic {}: {what}: {why}", self.topic))
+    }
+}
