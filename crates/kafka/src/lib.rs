@@ -4,3 +4,4 @@
 
 pub mod client;
 pub mod packets;
+pub mod producer;

@@ -2,6 +2,7 @@
 
 use super::image::ImageSettings;
 use evforge_outputs::Registry;
+use evforge_kafka::producer::KafkaSettings;
 use evforge_outputs::csv::CsvSettings;
 use evforge_stream::nexus::NexusSettings;
 use evforge_view::ViewSettings;
@@ -13,5 +14,6 @@ pub fn shipped_outputs() -> Registry {
         .with::<NexusSettings>("nexus", "events in a NeXus file")
         .with::<CsvSettings>("csv", "events as text, a line for each")
         .with::<ViewSettings>("view", "pictures, rates and the ledger in the browser")
+        .with::<KafkaSettings>("kafka", "events as messages in a topic of Apache Kafka")
         .with::<ImageSettings>("image", "the detector image as PNG, at the end")
 }

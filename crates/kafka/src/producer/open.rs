@@ -1,0 +1,178 @@
+//! Makes the output: everything that can be known of brokers and topics is asked before the first packet.
+
+use super::about_run::{AboutRules, AboutRun};
+use super::counters::KafkaCounters;
+use super::last_ids::LastIds;
+use super::maker::MessageMaker;
+use super::output::KafkaOutput;
+use super::packer::Packer;
+use super::sender::Sender;
+use super::settings::{KafkaSettings, MESSAGE_OVERHEAD};
+use super::spill::Spill;
+use super::topic_end;
+use super::transport::KafkaTransport;
+use crate::client::{Admin, Checked, check};
+use crate::packets::PacketMessages;
+use evforge_core::output::Output;
+use evforge_outputs::OutputContext;
+use rdkafka::ClientConfig;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long brokers are asked for before the run.
+const WITHIN: Duration = Duration::from_secs(10);
+/// Kafka's own limit of a message, where a topic does not tell another.
+const USUAL_LIMIT: u64 = 1_000_000;
+
+/// Makes the output of these settings.
+pub(super) fn open(
+    settings: &KafkaSettings,
+    context: &OutputContext,
+) -> Result<Box<dyn Output>, Box<dyn Error>> {
+    let topic = settings.topic(context);
+    let name = settings.name_with(Some(&topic));
+    let topics = settings.about_topics(context);
+    let others = [&topics.ledger, &topics.monitors, &topics.status, &topics.values, &topics.samples];
+    let all: Vec<&str> =
+        std::iter::once(&topic).chain(others.into_iter().flatten()).map(String::as_str).collect();
+    let checked = check(&settings.client, &all, WITHIN)?;
+    let largest = largest_message(settings, context, &topic, &checked);
+    let packing = settings.packing(context, largest as usize);
+    let config = config(settings, context, largest)?;
+    let (spill, left_over) = spill(settings, context)?;
+    let names = packing.sources.names().to_vec();
+    let continues = settings.continues();
+    let before = if continues {
+        topic_end::read(&settings.client, &topic, &names, WITHIN)?
+    } else {
+        LastIds::default()
+    };
+    let mut numbered_from = before.clone();
+    for (source, id) in left_over.into_iter().flatten() {
+        numbered_from.add(&source, id, None);
+    }
+    let samples = settings.packets().zip(topics.samples.as_ref()).map(|(packets, _)| {
+        let tap = context
+            .packets
+            .as_ref()
+            .ok_or("this run has no raw packets to send: leave out outputs.kafka.packets")?;
+        let samples = tap.subscribe(packets.rule, packets.memory.bytes as usize)?;
+        if packets.calibration {
+            tap.calibrate(true);
+        }
+        Ok::<_, Box<dyn Error>>(PacketMessages::new(samples, settings.source(context), 1))
+    });
+    let rules = AboutRules {
+        monitors: settings.monitors(),
+        topics,
+        output: name.clone(),
+        instrument: context.instrument.clone(),
+        source: settings.source(context),
+        run: context.run.title.clone(),
+        host: host_name(),
+        before: numbered_from.clone(),
+        start_ns: context.clock.unix_ns() as i64,
+    };
+    Ok(Box::new(KafkaOutput {
+        name,
+        maker: MessageMaker::new(settings.message_rules(context), &names, &numbered_from),
+        packer: Packer::new(packing),
+        sender: Sender::new(Box::new(KafkaTransport::new(&config)?), spill, before),
+        about_run: AboutRun::new(rules, samples.transpose()?),
+        counters: KafkaCounters::default(),
+        clock: Arc::clone(&context.clock),
+        memory_bound: settings.own_memory(context),
+    }))
+}
+
+/// The largest message that the topic takes and the settings want.
+fn largest_message(settings: &KafkaSettings, context: &OutputContext, topic: &str, checked: &Checked) -> u64 {
+    let wanted = settings.table.message_size.map(|size| size.bytes);
+    let told = Admin::new(&settings.client, WITHIN).and_then(|admin| {
+        // A topic that is made with the first message gets what the broker has.
+        let exists = checked.topics.iter().any(|known| known.name == topic && !known.partitions.is_empty());
+        match checked.brokers.first() {
+            Some((broker, ..)) if !exists => admin.largest_message_of_broker(*broker),
+            _ => admin.largest_message(topic),
+        }
+    });
+    let allowed = told.unwrap_or_else(|error| {
+        let limit = wanted.unwrap_or(USUAL_LIMIT);
+        context.notes.add(format!("note: {error}. Messages have at most {limit} bytes (message_size)"));
+        limit
+    });
+    if let Some(wanted) = wanted.filter(|&wanted| wanted > allowed) {
+        context.notes.add(format!(
+            "note: message_size = {wanted} is more than topic {topic} takes: messages have at most {allowed} bytes \
+             (max.message.bytes of the topic)"
+        ));
+    }
+    wanted.unwrap_or(allowed).min(allowed).max(2 * MESSAGE_OVERHEAD as u64)
+}
+
+/// What librdkafka is told. A setting that makes losses or doubles possible is taken, and said.
+fn config(
+    settings: &KafkaSettings,
+    context: &OutputContext,
+    largest: u64,
+) -> Result<ClientConfig, Box<dyn Error>> {
+    let memory = settings.table.memory.bytes;
+    let (kilobytes, messages) = ((memory / 1024).max(1).to_string(), (memory / 1000).max(1).to_string());
+    let largest = largest.clamp(1000, 1_000_000_000).to_string();
+    let config = settings.client.config(&[
+        ("enable.idempotence", "true"),
+        ("acks", "all"),
+        // Messages are never given up: what happens to them is decided here.
+        ("message.timeout.ms", "0"),
+        ("queue.buffering.max.kbytes", &kilobytes),
+        ("queue.buffering.max.messages", &messages),
+        ("message.max.bytes", &largest),
+        ("statistics.interval.ms", "1000"),
+    ])?;
+    let value = |keys: [&str; 2]| keys.iter().find_map(|key| config.get(key)).unwrap_or_default();
+    if value(["enable.idempotence", "enable.idempotence"]) != "true" {
+        context.notes.add(
+            "warning: outputs.kafka.options switches off enable.idempotence: messages may come twice, and in another order, \
+             after a broker was lost",
+        );
+    }
+    if !["all", "-1"].contains(&value(["request.required.acks", "acks"])) {
+        context.notes.add(
+            "warning: outputs.kafka.options sets acks to less than all: messages that count as acknowledged may be lost with a \
+             broker",
+        );
+    }
+    if !["0"].contains(&value(["delivery.timeout.ms", "message.timeout.ms"])) {
+        context.notes.add(
+            "warning: outputs.kafka.options sets message.timeout.ms: messages that no broker acknowledges within that time are given \
+             up, and counted as failed",
+        );
+    }
+    Ok(config)
+}
+
+/// The spill, and the last number of each source in what an earlier run has left in it; none if nothing was left.
+type LeftOver = Option<Vec<(String, i64)>>;
+
+fn spill(
+    settings: &KafkaSettings,
+    context: &OutputContext,
+) -> Result<(Option<Spill>, LeftOver), Box<dyn Error>> {
+    let Some(folder) = &settings.table.spill_folder else { return Ok((None, None)) };
+    let (spill, notes) = Spill::open(folder, settings.spill_limit())?;
+    notes.into_iter().for_each(|note| context.notes.add(note));
+    let mut last = Vec::new();
+    spill.visit_left_over(|record| last.push((record.source.clone(), record.id)))?;
+    if last.is_empty() {
+        return Ok((Some(spill), None));
+    }
+    let (messages, folder) = (last.len(), folder.display());
+    context.notes.add(format!("{messages} messages that an earlier run left in {folder} are sent first"));
+    Ok((Some(spill), Some(last)))
+}
+
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}

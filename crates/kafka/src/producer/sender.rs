@@ -1,0 +1,498 @@
+//! Sends messages in order and keeps account of each until it is acknowledged.
+//!
+//! ```text
+//! made ─► waiting (those of one pulse) ─► spill (disk, if there is one) ─► transport (memory of librdkafka) ─► acknowledged
+//! ```
+//! Nothing overtakes anything. Whoever makes messages asks [`Sender::has_room`] before: what waits here is bounded by that.
+
+use super::counters::KafkaCounters;
+use super::last_ids::LastIds;
+use super::record::{FailureKind, OwnedRecord, Record, Refused, Report, Ticket, Transport};
+use super::spill::{Spill, SpillError};
+use evforge_core::output::OutputError;
+use evforge_core::quantity::grouped;
+use evforge_net::lateness::Lateness;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A broker that has acknowledged nothing for this long, though messages wait for it, does not answer.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Sends messages; see the [module](self).
+pub(crate) struct Sender {
+    transport: Box<dyn Transport>,
+    waiting: VecDeque<OwnedRecord>,
+    spill: Option<Spill>,
+    /// What the topic had when the run began: what is left of an earlier run is compared with it.
+    last_ids: LastIds,
+    reports: Vec<Report>,
+    /// Events in `waiting`, in the spill and in the transport.
+    pending_events: u64,
+    acknowledged_events: u64,
+    failed_events: u64,
+    /// Messages in the transport.
+    in_transport: u64,
+    /// When something was acknowledged, or began to wait.
+    heard: Duration,
+    is_out: bool,
+    spill_trouble: Option<String>,
+    last_failure: Option<String>,
+    latency: Lateness,
+}
+
+impl Sender {
+    pub(crate) fn new(transport: Box<dyn Transport>, spill: Option<Spill>, last_ids: LastIds) -> Self {
+        Self {
+            transport,
+            waiting: VecDeque::new(),
+            spill,
+            last_ids,
+            reports: Vec::new(),
+            pending_events: 0,
+            acknowledged_events: 0,
+            failed_events: 0,
+            in_transport: 0,
+            heard: Duration::ZERO,
+            is_out: false,
+            spill_trouble: None,
+            last_failure: None,
+            latency: Lateness::default(),
+        }
+    }
+
+    /// True if more messages can be made.
+    pub(crate) fn has_room(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Events in messages that are not acknowledged.
+    pub(crate) fn pending_events(&self) -> u64 {
+        self.pending_events
+    }
+
+    /// Events that the brokers have acknowledged.
+    pub(crate) fn acknowledged_events(&self) -> u64 {
+        self.acknowledged_events
+    }
+
+    /// Events in messages that failed for good.
+    pub(crate) fn failed_events(&self) -> u64 {
+        self.failed_events
+    }
+
+    /// Messages that are not acknowledged.
+    pub(crate) fn messages_waiting(&self) -> u64 {
+        self.waiting.len() as u64 + self.spill.as_ref().map_or(0, Spill::waiting) + self.in_transport
+    }
+
+    /// What the last failed message failed for.
+    pub(crate) fn last_failure(&self) -> Option<&str> {
+        self.last_failure.as_deref()
+    }
+
+    /// The spill in words, if something is in it.
+    pub(crate) fn spill_left(&self) -> Option<u64> {
+        self.spill.as_ref().map(Spill::waiting).filter(|&messages| messages > 0)
+    }
+
+    /// Sends a message behind all others, at once or when there is room.
+    pub(crate) fn send(&mut self, record: &Record<'_>, now: Duration, counters: &mut KafkaCounters) {
+        counters.messages_produced += 1;
+        counters.bytes_produced += record.payload.len() as u64;
+        self.pending_events += record.about.events;
+        let spill_is_empty = self.spill.as_ref().is_none_or(Spill::is_empty);
+        if self.waiting.is_empty() && spill_is_empty && self.hand_over(record, None, now, counters) {
+            return;
+        }
+        if !(self.waiting.is_empty() && self.put_on_disk(record, counters)) {
+            self.waiting.push_back(OwnedRecord::from(record));
+        }
+    }
+
+    /// Sends a message if there is room for it at this moment. False if there is none.
+    pub(crate) fn offer(&mut self, record: &Record<'_>, now: Duration, counters: &mut KafkaCounters) -> bool {
+        if !self.waiting.is_empty() || self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) {
+            return false;
+        }
+        let taken = self.hand_over(record, None, now, counters);
+        if taken {
+            counters.messages_produced += 1;
+            counters.bytes_produced += record.payload.len() as u64;
+        }
+        taken
+    }
+
+    /// Gives a message to the transport. False if that has no room.
+    fn hand_over(
+        &mut self,
+        record: &Record<'_>,
+        segment: Option<u64>,
+        now: Duration,
+        counters: &mut KafkaCounters,
+    ) -> bool {
+        let ticket = Ticket {
+            events: record.about.events,
+            bytes: record.payload.len() as u64,
+            arrival_ns: record.about.arrival_ns,
+            segment,
+        };
+        match self.transport.send(record, ticket) {
+            Ok(()) => {
+                if self.in_transport == 0 {
+                    self.heard = now;
+                }
+                self.in_transport += 1;
+                true
+            }
+            Err(Refused::Full) => false,
+            Err(Refused::Never(kind, reason)) => {
+                self.fail(&ticket, kind, reason, counters);
+                true
+            }
+        }
+    }
+
+    fn fail(&mut self, ticket: &Ticket, kind: FailureKind, reason: String, counters: &mut KafkaCounters) {
+        self.pending_events -= ticket.events;
+        self.failed_events += ticket.events;
+        *match kind {
+            FailureKind::TimedOut => &mut counters.failed_timed_out,
+            FailureKind::TooLarge => &mut counters.failed_too_large,
+            FailureKind::UnknownTopic => &mut counters.failed_unknown_topic,
+            FailureKind::NotAuthorised => &mut counters.failed_not_authorised,
+            FailureKind::Purged => &mut counters.failed_purged,
+            FailureKind::Other => &mut counters.failed_other,
+        } += 1;
+        self.last_failure = Some(reason);
+    }
+
+    fn put_on_disk(&mut self, record: &Record<'_>, counters: &mut KafkaCounters) -> bool {
+        let Some(spill) = &mut self.spill else { return false };
+        match spill.append(record) {
+            Ok(()) => {
+                counters.spilled_messages += 1;
+                self.spill_trouble = None;
+                true
+            }
+            Err(error) => {
+                self.spill_trouble = Some(error.to_string());
+                false
+            }
+        }
+    }
+
+    /// Hands on what waits, as far as there is room, and takes note of what was acknowledged.
+    ///
+    /// # Errors
+    /// If no broker answers or the disk refuses (`Retry`), or nothing can be sent any more (`Final`).
+    pub(crate) fn pump(
+        &mut self,
+        wait: Duration,
+        now: Duration,
+        unix_ns: u64,
+        counters: &mut KafkaCounters,
+    ) -> Result<(), OutputError> {
+        self.take_reports(wait, now, unix_ns, counters);
+        if let Some(reason) = self.transport.fatal() {
+            return Err(OutputError::Final(reason));
+        }
+        self.empty_spill(now, counters)?;
+        self.empty_waiting(now, counters);
+        counters.requests_retried = self.transport.retries();
+        counters.messages_waiting = self.messages_waiting();
+        counters.spilled_bytes = self.spill.as_ref().map_or(0, Spill::bytes);
+        self.trouble(now, counters).map_or(Ok(()), |trouble| Err(OutputError::Retry(trouble)))
+    }
+
+    fn take_reports(&mut self, wait: Duration, now: Duration, unix_ns: u64, counters: &mut KafkaCounters) {
+        let mut reports = std::mem::take(&mut self.reports);
+        self.transport.poll(wait, &mut reports);
+        let has_latency = !reports.is_empty();
+        for Report { ticket, failure } in reports.drain(..) {
+            self.in_transport -= 1;
+            self.heard = now;
+            if let (Some(segment), Some(spill)) = (ticket.segment, &mut self.spill) {
+                spill.reported(segment);
+            }
+            match failure {
+                None => {
+                    self.pending_events -= ticket.events;
+                    self.acknowledged_events += ticket.events;
+                    counters.messages_acknowledged += 1;
+                    counters.bytes_acknowledged += ticket.bytes;
+                    if let Some(arrival) = ticket.arrival_ns {
+                        self.latency.add(unix_ns.saturating_sub(arrival));
+                    }
+                }
+                Some((kind, reason)) => self.fail(&ticket, kind, reason, counters),
+            }
+        }
+        self.reports = reports;
+        if has_latency {
+            let microseconds =
+                |share| u64::try_from(self.latency.below(share).as_micros()).unwrap_or(u64::MAX);
+            counters.acknowledged_after_p50 = microseconds(0.5);
+            counters.acknowledged_after_p99 = microseconds(0.99);
+        }
+    }
+
+    /// From the spill to the transport.
+    fn empty_spill(&mut self, now: Duration, counters: &mut KafkaCounters) -> Result<(), OutputError> {
+        loop {
+            let Some(spill) = &mut self.spill else { return Ok(()) };
+            let spilled = match spill.first() {
+                Ok(Some(spilled)) => spilled.clone(),
+                Ok(None) => return Ok(()),
+                Err(error @ SpillError::Full { .. }) => return Err(OutputError::Retry(error.to_string())),
+                Err(error) => return Err(OutputError::Final(error.to_string())),
+            };
+            let mut record = spilled.record.as_record();
+            if spilled.is_left_over {
+                // Its events are those of an earlier run.
+                record.about.events = 0;
+                if self.last_ids.has(record.about.source, record.about.id) {
+                    counters.spill_already_there += 1;
+                    spill.hand_on(false);
+                    continue;
+                }
+            }
+            let before = self.in_transport;
+            if !self.hand_over(&record, Some(spilled.segment), now, counters) {
+                return Ok(());
+            }
+            if let Some(spill) = &mut self.spill {
+                spill.hand_on(self.in_transport > before);
+            }
+            if spilled.is_left_over {
+                counters.spill_resent += 1;
+                counters.messages_produced += 1;
+                counters.bytes_produced += record.payload.len() as u64;
+            }
+        }
+    }
+
+    /// From what waits to the transport, or to the disk while there are earlier messages.
+    fn empty_waiting(&mut self, now: Duration, counters: &mut KafkaCounters) {
+        while let Some(waiting) = self.waiting.pop_front() {
+            let record = waiting.as_record();
+            let spill_is_empty = self.spill.as_ref().is_none_or(Spill::is_empty);
+            let is_handed_over = spill_is_empty && self.hand_over(&record, None, now, counters);
+            if !is_handed_over && !self.put_on_disk(&record, counters) {
+                self.waiting.push_front(waiting);
+                return;
+            }
+        }
+        self.spill_trouble = None;
+    }
+
+    /// What keeps messages from being acknowledged, in words for a person.
+    fn trouble(&mut self, now: Duration, counters: &mut KafkaCounters) -> Option<String> {
+        let silence = now.saturating_sub(self.heard);
+        let outage = match self.transport.trouble() {
+            _ if self.in_transport == 0 => None,
+            trouble if silence >= SILENCE => {
+                let cause = trouble.map_or_else(String::new, |trouble| format!(" ({})", trouble.words));
+                let seconds = silence.as_secs_f64();
+                Some(format!("no broker has acknowledged anything for {seconds:.0} s{cause}"))
+            }
+            // A broker of several that is gone is no outage: another takes its place.
+            trouble => trouble.filter(|trouble| trouble.is_total).map(|trouble| trouble.words),
+        };
+        counters.broker_outages += u64::from(outage.is_some() && !self.is_out);
+        self.is_out = outage.is_some();
+        let words = outage.into_iter().chain(self.spill_trouble.clone()).collect::<Vec<_>>();
+        (!words.is_empty()).then(|| {
+            format!(
+                "{}; {} messages with {} events wait",
+                words.join("; "),
+                grouped(self.messages_waiting()),
+                grouped(self.pending_events)
+            )
+        })
+    }
+
+    /// Gives up what is in memory; what is on disk stays there for the next run.
+    pub(crate) fn give_up(&mut self, now: Duration, unix_ns: u64, counters: &mut KafkaCounters) {
+        self.transport.purge();
+        for _ in 0..20 {
+            if self.in_transport == 0 {
+                break;
+            }
+            self.take_reports(Duration::from_millis(50), now, unix_ns, counters);
+        }
+        counters.messages_waiting = self.messages_waiting();
+    }
+}
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender")
+            .field("pending_events", &self.pending_events)
+            .field("acknowledged_events", &self.acknowledged_events)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::producer::record::About;
+    use crate::producer::test_support::MemoryTransport;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    struct Bench {
+        transport: MemoryTransport,
+        sender: Sender,
+        counters: KafkaCounters,
+        sent: i64,
+    }
+
+    impl Bench {
+        fn new(room: usize, spill: Option<Spill>, last: LastIds) -> Self {
+            let transport = MemoryTransport::new(room);
+            let sender = Sender::new(Box::new(transport.clone()), spill, last);
+            Self { transport, sender, counters: KafkaCounters::default(), sent: 0 }
+        }
+
+        /// Sends a message of three events.
+        fn send(&mut self, now: Duration) {
+            self.sent += 1;
+            let payload = self.sent.to_le_bytes();
+            let about = About { events: 3, source: "a", id: self.sent, arrival_ns: Some(1_000) };
+            let record = Record {
+                topic: "t",
+                partition: None,
+                key: None,
+                timestamp_ms: 0,
+                payload: &payload,
+                headers: &[],
+                about,
+            };
+            self.sender.send(&record, now, &mut self.counters);
+            self.check();
+        }
+
+        fn pump(&mut self, now: Duration) -> Result<(), OutputError> {
+            let pumped = self.sender.pump(Duration::ZERO, now, 5_000, &mut self.counters);
+            self.check();
+            pumped
+        }
+
+        /// Every event is somewhere, and every message.
+        fn check(&self) {
+            let (sender, counters) = (&self.sender, &self.counters);
+            let events = sender.acknowledged_events() + sender.failed_events() + sender.pending_events();
+            assert_eq!(events, 3 * self.sent as u64);
+            let failed = counters.failed_too_large + counters.failed_purged + counters.failed_other;
+            let messages = counters.messages_acknowledged + failed + sender.messages_waiting();
+            assert_eq!(messages, counters.messages_produced);
+        }
+
+        fn ids(&self) -> Vec<i64> {
+            self.transport.broker().topic.iter().map(|record| record.id).collect()
+        }
+    }
+
+    fn spill(folder: &tempfile::TempDir) -> Option<Spill> {
+        Some(Spill::open(folder.path(), 1_000_000).expect("a spill").0)
+    }
+
+    #[test]
+    fn without_room_messages_wait_and_keep_their_order() {
+        let mut bench = Bench::new(2, None, LastIds::default());
+        bench.transport.broker().is_down = true;
+        (0..5).for_each(|_| bench.send(SECOND));
+        assert!(!bench.sender.has_room());
+        let said = bench.pump(SECOND).unwrap_err().reason().to_owned();
+        assert!(said.contains("broker is down") && said.contains("5 messages with 15 events wait"), "{said}");
+        bench.transport.broker().is_down = false;
+        while bench.sender.messages_waiting() > 0 {
+            bench.pump(2 * SECOND).unwrap();
+        }
+        assert_eq!(bench.ids(), [1, 2, 3, 4, 5]);
+        assert_eq!((bench.counters.broker_outages, bench.counters.acknowledged_after_p99), (1, 4));
+    }
+
+    #[test]
+    fn with_a_spill_they_go_to_the_disk_and_come_back_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bench = Bench::new(2, spill(&folder), LastIds::default());
+        bench.transport.broker().is_down = true;
+        (0..5).for_each(|_| bench.send(SECOND));
+        assert!(bench.sender.has_room());
+        assert_eq!(bench.counters.spilled_messages, 3);
+        bench.transport.broker().is_down = false;
+        bench.pump(SECOND).unwrap();
+        bench.send(SECOND);
+        while bench.sender.messages_waiting() > 0 {
+            bench.pump(SECOND).unwrap();
+        }
+        assert_eq!(bench.ids(), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(bench.counters.spilled_bytes, 0);
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_is_sent_first_and_nothing_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bench = Bench::new(1, spill(&folder), LastIds::default());
+        bench.transport.broker().is_down = true;
+        (0..5).for_each(|_| bench.send(SECOND));
+        assert!(bench.sender.spill_left() == Some(4));
+        drop(bench);
+        // The topic has 1 to 3.
+        let mut last = LastIds::default();
+        last.add("a", 3, None);
+        let mut bench = Bench::new(1, spill(&folder), last);
+        bench.transport.broker().room = 10;
+        for _ in 0..3 {
+            let _ = bench.sender.pump(Duration::ZERO, SECOND, 0, &mut bench.counters);
+        }
+        assert_eq!(bench.ids(), [4, 5]);
+        assert_eq!((bench.counters.spill_resent, bench.counters.spill_already_there), (2, 2));
+        assert_eq!((bench.sender.pending_events(), bench.sender.acknowledged_events()), (0, 0));
+    }
+
+    #[test]
+    fn refusals_are_counted_by_reason_and_silence_is_noticed() {
+        let mut bench = Bench::new(9, None, LastIds::default());
+        bench.transport.broker().fails = Some(FailureKind::TooLarge);
+        bench.send(SECOND);
+        bench.pump(SECOND).unwrap();
+        assert_eq!((bench.counters.failed_too_large, bench.sender.failed_events()), (1, 3));
+        assert_eq!(bench.sender.last_failure(), Some("as the test wants it"));
+        bench.transport.broker().is_silent = true;
+        bench.send(2 * SECOND);
+        bench.pump(3 * SECOND).unwrap();
+        let said = bench.pump(6 * SECOND).unwrap_err().reason().to_owned();
+        assert!(said.contains("nothing for 4 s") || said.contains("anything for 4 s"), "{said}");
+        bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
+        bench.check();
+        assert_eq!(bench.counters.failed_purged, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_doubled_or_overtaken(
+            steps in prop::collection::vec((0_u8..6, 1_usize..5), 1..80), room in 1_usize..6, has_spill: bool,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut bench = Bench::new(room, has_spill.then(|| spill(&folder)).flatten(), LastIds::default());
+            for (index, (step, count)) in steps.into_iter().enumerate() {
+                let now = SECOND * index as u32;
+                match step {
+                    0..3 if bench.sender.has_room() => (0..count).for_each(|_| bench.send(now)),
+                    3 => bench.transport.broker().is_down = true,
+                    4 => bench.transport.broker().is_down = false,
+                    _ => drop(bench.pump(now)),
+                }
+            }
+            bench.transport.broker().is_down = false;
+            for _ in 0..1000 {
+                prop_assert!(bench.pump(SECOND * 100).is_ok());
+            }
+            prop_assert_eq!(bench.ids(), (1..=bench.sent).collect::<Vec<_>>());
+        }
+    }
+}

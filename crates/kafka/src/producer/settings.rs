@@ -1,0 +1,405 @@
+//! `[outputs.kafka]`: its keys, and what follows from them before anything is sent.
+
+use super::about_run::AboutTopics;
+use super::about_settings::{MonitorSchemas, RawPackets};
+use super::counters::KafkaCounters;
+use super::maker::{EventSchema, MessageKey, MessageRules, MessageTime};
+use super::open::open;
+use super::packer::{MessageLimits, Packer, PackingRules, Vetoed};
+use super::sources::Sources;
+use crate::client::{Brokers, ClientSettings, OptionValue};
+use evforge_core::counter::{CounterInfo, CounterSet};
+use evforge_core::event::PixelId;
+use evforge_core::output::Output;
+use evforge_core::quantity::{ByteSize, TimeSpan};
+use evforge_core::settings::{RefusedValue, SettingsError};
+use evforge_outputs::packet_tap::PacketTap;
+use evforge_outputs::{OutputContext, OutputPlan};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Bytes of an event in ev44 and ev42.
+const EVENT_BYTES: usize = 8;
+/// Bytes of a message that are not events, but for its pulses: names, the table, Kafka's own.
+pub(super) const MESSAGE_OVERHEAD: usize = 1000;
+/// Bytes of a pulse in ev44.
+const PULSE_BYTES: usize = 12;
+
+/// What becomes of events that a veto marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VetoedEvents {
+    /// They are sent, with a message (da00) that says which are marked by which veto.
+    #[default]
+    Mark,
+    /// They are not sent.
+    LeaveOut,
+    /// They are sent, and nothing says that they are marked.
+    Ignore,
+}
+
+/// Whether each pulse is announced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FrameMetadata {
+    /// No.
+    #[default]
+    None,
+    /// By a pu00 before its events.
+    Pu00,
+}
+
+/// How events are shared out over sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// One source has all.
+    #[default]
+    None,
+    /// Each panel is a source.
+    Panel,
+}
+
+/// Where messages are numbered from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageIds {
+    /// From 1, as the event formation unit. Without a spill the default.
+    #[default]
+    FromOne,
+    /// From behind the last message that the topic has of the source. With a spill the default.
+    Continue,
+}
+
+/// The keys of `[outputs.kafka]`; `docs/kafka.md` describes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "KafkaTable")]
+pub struct KafkaSettings {
+    pub(super) client: ClientSettings,
+    pub(super) table: KafkaTable,
+    banks: Vec<(String, std::ops::RangeInclusive<PixelId>)>,
+}
+
+/// The table as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KafkaTable {
+    brokers: Option<Brokers>,
+    #[serde(default)]
+    options: BTreeMap<String, OptionValue>,
+    kafka_config: Option<PathBuf>,
+    password_file: Option<PathBuf>,
+    password_env: Option<String>,
+    topic: Option<String>,
+    pub(super) partition: Option<i32>,
+    #[serde(default)]
+    pub(super) schema: EventSchema,
+    source: Option<String>,
+    #[serde(default)]
+    split: Split,
+    #[serde(default)]
+    banks: BTreeMap<String, [PixelId; 2]>,
+    #[serde(default)]
+    pub(super) key: MessageKey,
+    #[serde(default)]
+    pub(super) message_time: MessageTime,
+    #[serde(default = "default_events")]
+    message_events: usize,
+    #[serde(default = "one")]
+    message_pulses: usize,
+    pub(super) message_size: Option<ByteSize>,
+    #[serde(default = "default_close_after")]
+    close_after: TimeSpan,
+    #[serde(default)]
+    empty_pulses: bool,
+    #[serde(default)]
+    frame_metadata: FrameMetadata,
+    #[serde(default)]
+    vetoes: VetoedEvents,
+    message_ids: Option<MessageIds>,
+    #[serde(default = "default_memory")]
+    pub(super) memory: ByteSize,
+    pub(super) spill_folder: Option<PathBuf>,
+    spill_size: Option<ByteSize>,
+    ledger: Option<bool>,
+    ledger_topic: Option<String>,
+    monitors: Option<MonitorSchemas>,
+    monitor_topic: Option<String>,
+    status: Option<bool>,
+    status_topic: Option<String>,
+    values: Option<bool>,
+    values_topic: Option<String>,
+    packets: Option<RawPackets>,
+    packets_topic: Option<String>,
+}
+
+fn default_events() -> usize {
+    12_400
+}
+
+fn one() -> usize {
+    1
+}
+
+fn default_close_after() -> TimeSpan {
+    TimeSpan { picoseconds: 1_000_000_000_000 }
+}
+
+fn default_memory() -> ByteSize {
+    ByteSize { bytes: 64_000_000 }
+}
+
+impl TryFrom<KafkaTable> for KafkaSettings {
+    type Error = RefusedValue;
+
+    fn try_from(mut table: KafkaTable) -> Result<Self, RefusedValue> {
+        let refuse = |key: &str, problem: &str| -> Result<Self, RefusedValue> {
+            Ok(SettingsError::refuse(key, problem)?)
+        };
+        let banks: Vec<_> =
+            table.banks.iter().map(|(name, &[first, last])| (name.clone(), first..=last)).collect();
+        if !(1..=10_000_000).contains(&table.message_events) {
+            return refuse("message_events", "must be from 1 to 10000000");
+        }
+        if !(1..=100_000).contains(&table.message_pulses) {
+            return refuse("message_pulses", "must be from 1 to 100000");
+        }
+        if table.message_pulses > 1 && table.schema == EventSchema::Ev42 {
+            return refuse("message_pulses", "must be 1: a message of ev42 has one pulse");
+        }
+        if table.message_pulses > 1 && table.frame_metadata == FrameMetadata::Pu00 {
+            return refuse(
+                "message_pulses",
+                "must be 1: frame_metadata = \"pu00\" comes before the events of each pulse",
+            );
+        }
+        if table.memory.bytes < 1_000_000 {
+            return refuse("memory", "must be at least 1MB");
+        }
+        if !banks.is_empty() && table.split == Split::Panel {
+            return refuse("split", "must be left out: `banks` says which pixels each source has");
+        }
+        if let Err(problem) = Sources::ranges(&banks) {
+            return refuse("banks", &problem);
+        }
+        match (&table.spill_folder, table.spill_size) {
+            (Some(_), Some(size)) if size.bytes < 1_000_000 => {
+                return refuse("spill_size", "must be at least 1MB");
+            }
+            (None, Some(_)) => {
+                return refuse("spill_size", "needs spill_folder, the folder on whose disk it is");
+            }
+            (Some(_), None) => {
+                return refuse(
+                    "spill_size",
+                    "must be given: the most that spill_folder may take, such as \"10GB\"",
+                );
+            }
+            _ => {}
+        }
+        if table.spill_folder.is_some() && table.message_ids == Some(MessageIds::FromOne) {
+            let problem = "must be \"continue\" with spill_folder: what is left of a run is told by its numbers from what the topic has";
+            return refuse("message_ids", problem);
+        }
+        let client = ClientSettings {
+            brokers: table.brokers.take(),
+            options: std::mem::take(&mut table.options),
+            kafka_config: table.kafka_config.take(),
+            password_file: table.password_file.take(),
+            password_env: table.password_env.take(),
+        };
+        if client.brokers.is_none() && client.kafka_config.is_none() {
+            return refuse("brokers", "must be given, such as \"localhost:9092\"");
+        }
+        Ok(Self { client, table, banks })
+    }
+}
+
+impl KafkaSettings {
+    /// What the output is, for people.
+    pub(super) fn name_with(&self, topic: Option<&str>) -> String {
+        let brokers = self.client.brokers_text();
+        topic.map_or_else(
+            || format!("events to Kafka at {brokers}"),
+            |topic| format!("events to topic {topic} at {brokers}"),
+        )
+    }
+
+    /// The topic for events.
+    pub(super) fn topic(&self, context: &OutputContext) -> String {
+        let usual = || format!("{}_detector", plain_name(&context.instrument));
+        self.table.topic.clone().unwrap_or_else(usual)
+    }
+
+    /// The name of the source, or what the names of sources begin with.
+    pub(super) fn source(&self, context: &OutputContext) -> String {
+        self.table.source.clone().unwrap_or_else(|| plain_name(&context.instrument))
+    }
+
+    /// The topics for messages about the run; those that a run has no messages for are left out.
+    pub(super) fn about_topics(&self, context: &OutputContext) -> AboutTopics {
+        let table = &self.table;
+        let topic = self.topic(context);
+        let named = |name: &Option<String>, ending: &str| {
+            Some(name.clone().unwrap_or_else(|| format!("{topic}{ending}")))
+        };
+        let monitors = || {
+            let name = || format!("{}_beam_monitor", plain_name(&context.instrument));
+            table.monitor_topic.clone().unwrap_or_else(name)
+        };
+        AboutTopics {
+            ledger: table.ledger.unwrap_or(true).then(|| named(&table.ledger_topic, "_ledger")).flatten(),
+            monitors: (!context.ledger.beam_monitors.is_empty() && self.monitors() != MonitorSchemas::None)
+                .then(monitors),
+            status: table.status.unwrap_or(true).then(|| named(&table.status_topic, "_status")).flatten(),
+            values: table.values.unwrap_or(true).then(|| named(&table.values_topic, "_values")).flatten(),
+            samples: table.packets.and_then(|_| named(&table.packets_topic, "_samples")),
+        }
+    }
+
+    /// True if numbers continue behind those that the topic has.
+    pub(super) fn continues(&self) -> bool {
+        let usual =
+            if self.table.spill_folder.is_some() { MessageIds::Continue } else { MessageIds::FromOne };
+        self.table.message_ids.unwrap_or(usual) == MessageIds::Continue
+    }
+
+    pub(super) fn monitors(&self) -> MonitorSchemas {
+        self.table.monitors.unwrap_or_default()
+    }
+
+    pub(super) fn packets(&self) -> Option<RawPackets> {
+        self.table.packets
+    }
+
+    pub(super) fn spill_limit(&self) -> u64 {
+        self.table.spill_size.map_or(0, |size| size.bytes)
+    }
+
+    /// How events become messages, if a message may have this many bytes.
+    pub(super) fn packing(&self, context: &OutputContext, largest: usize) -> PackingRules {
+        let table = &self.table;
+        let name = self.source(context);
+        let sources = match table.split {
+            Split::Panel => Sources::panels(&name, context.geometry),
+            // They were checked.
+            Split::None if !self.banks.is_empty() => {
+                Sources::ranges(&self.banks).unwrap_or_else(|_| Sources::one(&name))
+            }
+            Split::None => Sources::one(&name),
+        };
+        let pulses = table.message_pulses * PULSE_BYTES;
+        let room = largest.saturating_sub(MESSAGE_OVERHEAD + pulses) / EVENT_BYTES;
+        PackingRules {
+            sources,
+            limits: MessageLimits {
+                events: table.message_events.min(room).max(1),
+                pulses: table.message_pulses,
+                time: table.close_after.to_std(),
+            },
+            geometry: context.geometry,
+            vetoed: match table.vetoes {
+                _ if context.vetoes.is_empty() => Vetoed::Unmarked,
+                VetoedEvents::Mark => Vetoed::Marked,
+                VetoedEvents::LeaveOut => Vetoed::LeftOut,
+                VetoedEvents::Ignore => Vetoed::Unmarked,
+            },
+            empty_pulses: table.empty_pulses,
+            announces_pulses: table.frame_metadata == FrameMetadata::Pu00,
+        }
+    }
+
+    pub(super) fn message_rules(&self, context: &OutputContext) -> MessageRules {
+        MessageRules {
+            topic: self.topic(context),
+            partition: self.table.partition,
+            schema: self.table.schema,
+            key: self.table.key,
+            time: self.table.message_time,
+            vetoes: context.vetoes.clone(),
+        }
+    }
+
+    pub(super) fn own_memory(&self, context: &OutputContext) -> usize {
+        // What librdkafka keeps of each message besides its bytes, the columns of open messages, and the messages of one pulse.
+        let messages = self.table.memory.bytes as usize / 1000 * 400;
+        let packing = self.packing(context, usize::MAX);
+        let batch = context.batch_events * 2 * EVENT_BYTES + packing.sources.names().len() * MESSAGE_OVERHEAD;
+        self.table.memory.bytes as usize
+            + messages
+            + Packer::memory_bound(&packing)
+            + batch
+            + self.packets().map_or(0, |packets| PacketTap::memory_bound(packets.memory.bytes as usize))
+    }
+}
+
+/// A name of an instrument as topics and sources have it: lower case, and nothing but letters, digits, `.`, `_` and `-`.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain = |letter: char| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9' | '.' | '_' | '-') => letter,
+        _ => '_',
+    };
+    name.chars().map(plain).collect()
+}
+
+impl OutputPlan for KafkaSettings {
+    fn name(&self) -> String {
+        self.name_with(self.table.topic.as_deref())
+    }
+
+    fn counters(&self) -> Vec<CounterInfo> {
+        KafkaCounters::infos().to_vec()
+    }
+
+    fn memory_bound(&self, context: &OutputContext) -> usize {
+        self.own_memory(context)
+    }
+
+    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        open(&self, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<KafkaSettings, String> {
+        toml::from_str::<KafkaSettings>(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_keys_that_most_need_are_few_and_the_others_have_defaults() {
+        let settings = read("brokers = 'localhost'\ntopic = 'freia_detector'").unwrap();
+        assert_eq!(settings.name(), "events to topic freia_detector at localhost:9092");
+        assert!(!settings.continues());
+        let with_spill = "brokers = ['a', 'b:1']\nspill_folder = '/tmp/x'\nspill_size = '1GB'";
+        assert!(read(with_spill).unwrap().continues());
+        assert_eq!(read("brokers = 'a'").unwrap().name(), "events to Kafka at a:9092");
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_the_key() {
+        for (keys, words) in [
+            ("", "brokers"),
+            ("brokers = 'a'\nmessage_events = 0", "message_events"),
+            ("brokers = 'a'\nmessage_pulses = 2\nschema = 'ev42'", "ev42 has one pulse"),
+            ("brokers = 'a'\nmessage_pulses = 2\nframe_metadata = 'pu00'", "pu00"),
+            ("brokers = 'a'\nmemory = '1kB'", "at least 1MB"),
+            ("brokers = 'a'\nsplit = 'panel'\nbanks = { a = [1, 2] }", "banks"),
+            ("brokers = 'a'\nbanks = { a = [1, 2], b = [2, 3] }", "share pixels"),
+            ("brokers = 'a'\nspill_size = '1GB'", "spill_folder"),
+            ("brokers = 'a'\nspill_folder = 'x'", "spill_size"),
+            ("brokers = 'a'\nspill_folder = 'x'\nspill_size = '1GB'\nmessage_ids = 'from_one'", "continue"),
+            ("brokers = 'a'\npackets = { every = 10, calibration = true }", "all packets"),
+            ("brokers = 'a'\npackets = { every = 1, consecutive = 2 }", "consecutive"),
+            ("brokers = 'a'\nshema = 'ev44'", "shema"),
+            ("brokers = 'a'\nschema = 'ev45'", "ev44"),
+        ] {
+            let problem = read(keys).expect_err(keys);
+            assert!(problem.contains(words), "{keys}: {problem}");
+        }
+    }
+}

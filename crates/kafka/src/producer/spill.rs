@@ -1,0 +1,410 @@
+//! Messages on disk that have no room in memory: first in, first out, in files of some megabytes.
+//!
+//! A file is deleted when all its messages are acknowledged. So what a killed run leaves is what was not, or was but not
+//! yet known to be: the next run with the same folder sends it, leaving out what the topic has already.
+//!
+//! What is in the files is described in [`spill_file`](super::spill_file).
+
+use super::record::{OwnedRecord, Record};
+use super::spill_file::{MAGIC, count, encode, open_segment, read};
+use rustix::fs::{FlockOperation, flock};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes after which a new file is begun.
+const SEGMENT_BYTES: u64 = 16_000_000;
+
+/// Why a message did not go to the disk.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SpillError {
+    /// The spill has the size that it may have.
+    #[error("the spill in {} is full: it has the {limit} bytes that it may have (spill_size)", folder.display())]
+    Full { folder: PathBuf, limit: u64 },
+    /// The disk refuses.
+    #[error("the spill in {} cannot be used: {source}", folder.display())]
+    Disk { folder: PathBuf, source: io::Error },
+}
+
+#[derive(Debug)]
+struct Segment {
+    number: u64,
+    bytes: u64,
+    /// Messages handed on that are not reported yet.
+    handed_on: u64,
+    /// Messages in it that have not been read.
+    unread: u64,
+    is_left_over: bool,
+}
+
+/// A message that was on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spilled {
+    pub(crate) record: OwnedRecord,
+    pub(crate) segment: u64,
+    /// An earlier run has left it.
+    pub(crate) is_left_over: bool,
+}
+
+/// Messages on disk; see the [module](self).
+#[derive(Debug)]
+pub(crate) struct Spill {
+    folder: PathBuf,
+    limit: u64,
+    segments: VecDeque<Segment>,
+    writes: Option<File>,
+    reads: Option<(u64, BufReader<File>)>,
+    head: Option<Spilled>,
+    bytes: u64,
+    unread: u64,
+    buffer: Vec<u8>,
+    /// Keeps others away from the folder.
+    _lock: File,
+}
+
+impl Spill {
+    /// Opens the folder, which is made if it does not exist, with what an earlier run has left: what could not be read of
+    /// that is said.
+    ///
+    /// # Errors
+    /// If another program uses it, or it cannot be used.
+    pub(crate) fn open(folder: &Path, limit: u64) -> Result<(Self, Vec<String>), SpillError> {
+        let disk = |source| SpillError::Disk { folder: folder.to_owned(), source };
+        std::fs::create_dir_all(folder).map_err(disk)?;
+        let lock = File::create(folder.join("lock")).map_err(disk)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
+            let text =
+                format!("another program uses this folder ({error}): give each output a folder of its own");
+            disk(io::Error::new(io::ErrorKind::ResourceBusy, text))
+        })?;
+        let mut numbers = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(disk)? {
+            let name = entry.map_err(disk)?.file_name();
+            let number =
+                |name: &str| name.strip_prefix("spill-")?.strip_suffix(".messages")?.parse::<u64>().ok();
+            numbers.extend(name.to_str().and_then(number));
+        }
+        numbers.sort_unstable();
+        let mut spill = Self {
+            folder: folder.to_owned(),
+            limit,
+            segments: VecDeque::new(),
+            writes: None,
+            reads: None,
+            head: None,
+            bytes: 0,
+            unread: 0,
+            buffer: Vec::new(),
+            _lock: lock,
+        };
+        let mut notes = Vec::new();
+        for number in numbers {
+            let (messages, bytes, problem) = count(&spill.path(number)).map_err(disk)?;
+            notes.extend(problem.map(|problem| {
+                format!(
+                    "{}: {problem}; the {messages} messages before that are sent",
+                    spill.path(number).display()
+                )
+            }));
+            spill.bytes += bytes;
+            spill.unread += messages;
+            spill.segments.push_back(Segment {
+                number,
+                bytes,
+                handed_on: 0,
+                unread: messages,
+                is_left_over: true,
+            });
+        }
+        Ok((spill, notes))
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("spill-{number:010}.messages"))
+    }
+
+    fn disk(&self, source: io::Error) -> SpillError {
+        SpillError::Disk { folder: self.folder.clone(), source }
+    }
+
+    /// True if nothing waits here to be handed on.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unread == 0 && self.head.is_none()
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Messages that wait here.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.unread + u64::from(self.head.is_some())
+    }
+
+    /// Puts a message behind all others.
+    ///
+    /// # Errors
+    /// If there is no room, or the disk refuses: nothing of it is kept then.
+    pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<(), SpillError> {
+        self.buffer.clear();
+        encode(record, &mut self.buffer);
+        let length = self.buffer.len() as u64;
+        if self.bytes + length + MAGIC.len() as u64 > self.limit {
+            return Err(SpillError::Full { folder: self.folder.clone(), limit: self.limit });
+        }
+        let begins_new = match (&self.writes, self.segments.back()) {
+            (Some(_), Some(segment)) => segment.bytes + length > SEGMENT_BYTES,
+            _ => true,
+        };
+        if begins_new {
+            let number = self.segments.back().map_or(0, |segment| segment.number + 1);
+            let path = self.path(number);
+            let made = File::create_new(&path).and_then(|mut file| {
+                file.write_all(MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+                Ok(file)
+            });
+            self.writes = Some(made.map_err(|source| self.disk(source))?);
+            let bytes = MAGIC.len() as u64;
+            self.segments.push_back(Segment { number, bytes, handed_on: 0, unread: 0, is_left_over: false });
+            self.bytes += bytes;
+        }
+        let (Some(file), Some(segment)) = (&mut self.writes, self.segments.back_mut()) else { return Ok(()) };
+        if let Err(source) = file.write_all(&self.buffer) {
+            // What was written of it is cut off, so that the next message can follow. If even that fails, a new file is begun.
+            let end = segment.bytes;
+            let cut = file.set_len(end).and_then(|()| io::Seek::seek(file, io::SeekFrom::Start(end)));
+            if cut.is_err() {
+                self.writes = None;
+            }
+            return Err(self.disk(source));
+        }
+        segment.bytes += length;
+        segment.unread += 1;
+        self.bytes += length;
+        self.unread += 1;
+        Ok(())
+    }
+
+    /// The first message that waits. It stays until [`Spill::hand_on`].
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(crate) fn first(&mut self) -> Result<Option<&Spilled>, SpillError> {
+        while self.head.is_none() {
+            let Some(segment) = self.segments.iter().find(|segment| segment.unread > 0) else {
+                return Ok(None);
+            };
+            let (number, is_left_over) = (segment.number, segment.is_left_over);
+            if self.reads.as_ref().is_none_or(|(reading, _)| *reading != number) {
+                let file = open_segment(&self.path(number)).map_err(|source| self.disk(source))?;
+                self.reads = Some((number, file));
+            }
+            let Some((_, file)) = &mut self.reads else { return Ok(None) };
+            let read = read(file);
+            let record = match read {
+                Ok(Some(record)) => record,
+                Ok(None) => {
+                    let source = io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "a message that was written is not there",
+                    );
+                    return Err(self.disk(source));
+                }
+                Err(source) => return Err(self.disk(source)),
+            };
+            if let Some(segment) = self.segments.iter_mut().find(|segment| segment.number == number) {
+                segment.unread -= 1;
+                self.unread -= 1;
+            }
+            self.head = Some(Spilled { record, segment: number, is_left_over });
+        }
+        Ok(self.head.as_ref())
+    }
+
+    /// The first message has been handed on, and will be reported; or it is not needed (`false`).
+    pub(crate) fn hand_on(&mut self, will_be_reported: bool) {
+        if let Some(spilled) = self.head.take() {
+            if let Some(segment) = self.segments.iter_mut().find(|segment| segment.number == spilled.segment)
+            {
+                segment.handed_on += u64::from(will_be_reported);
+            }
+            self.clean();
+        }
+    }
+
+    /// A message of this file has been reported.
+    pub(crate) fn reported(&mut self, segment: u64) {
+        if let Some(segment) = self.segments.iter_mut().find(|known| known.number == segment) {
+            segment.handed_on = segment.handed_on.saturating_sub(1);
+        }
+        self.clean();
+    }
+
+    /// Deletes the files that are not needed any more.
+    fn clean(&mut self) {
+        let head = self.head.as_ref().map(|head| head.segment);
+        while let Some(segment) = self.segments.front()
+            && segment.unread == 0
+            && segment.handed_on == 0
+            && head != Some(segment.number)
+        {
+            let (number, bytes) = (segment.number, segment.bytes);
+            self.segments.pop_front();
+            self.bytes -= bytes;
+            if self.segments.is_empty() {
+                self.writes = None;
+            }
+            if self.reads.as_ref().is_some_and(|(reading, _)| *reading == number) {
+                self.reads = None;
+            }
+            // Nothing is lost if it stays: the next run finds its messages in the topic.
+            let _ = std::fs::remove_file(self.path(number));
+        }
+    }
+
+    /// What earlier runs have left, one message after the other; it stays where it is.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(crate) fn visit_left_over(&self, mut visit: impl FnMut(&OwnedRecord)) -> Result<(), SpillError> {
+        for segment in self.segments.iter().filter(|segment| segment.is_left_over) {
+            let mut file = open_segment(&self.path(segment.number)).map_err(|source| self.disk(source))?;
+            for _ in 0..segment.unread {
+                match read(&mut file).map_err(|source| self.disk(source))? {
+                    Some(record) => visit(&record),
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::producer::record::About;
+    use proptest::prelude::*;
+
+    fn record<'a>(
+        payload: &'a [u8],
+        id: i64,
+        headers: &'a [(std::borrow::Cow<'static, str>, Vec<u8>)],
+    ) -> Record<'a> {
+        Record {
+            topic: "freia_detector",
+            partition: (id % 2 == 0).then_some(3),
+            key: (id % 3 == 0).then_some(b"key"),
+            timestamp_ms: 1000 + id,
+            payload,
+            headers,
+            about: About { events: 7, source: "freia", id, arrival_ns: None },
+        }
+    }
+
+    /// Reads and reports everything.
+    fn drain(spill: &mut Spill) -> Vec<OwnedRecord> {
+        let mut all = Vec::new();
+        while let Some(spilled) = spill.first().expect("readable").cloned() {
+            all.push(spilled.record);
+            spill.hand_on(true);
+            spill.reported(spilled.segment);
+        }
+        all
+    }
+
+    fn files(folder: &Path) -> usize {
+        std::fs::read_dir(folder).expect("a folder").count() - 1
+    }
+
+    #[test]
+    fn what_goes_in_comes_out_in_order_and_the_files_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut spill, notes) = Spill::open(folder.path(), 100_000_000).unwrap();
+        assert!(notes.is_empty() && spill.is_empty());
+        // Files of 16 MB: three are needed.
+        let payload = vec![5; 1_000_000];
+        for id in 1..=40 {
+            spill.append(&record(&payload, id, &[])).unwrap();
+        }
+        assert_eq!((files(folder.path()), spill.waiting()), (3, 40));
+        let all = drain(&mut spill);
+        assert_eq!(all, (1..=40).map(|id| OwnedRecord::from(&record(&payload, id, &[]))).collect::<Vec<_>>());
+        assert_eq!((files(folder.path()), spill.bytes()), (0, 0));
+        // It goes on after it was empty.
+        spill.append(&record(b"x", 41, &[])).unwrap();
+        assert_eq!(drain(&mut spill).len(), 1);
+    }
+
+    #[test]
+    fn a_file_stays_until_all_its_messages_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut spill, _) = Spill::open(folder.path(), 1_000_000).unwrap();
+        spill.append(&record(b"a", 1, &[])).unwrap();
+        spill.append(&record(b"b", 2, &[])).unwrap();
+        let segment = spill.first().unwrap().unwrap().segment;
+        spill.hand_on(true);
+        spill.first().unwrap();
+        spill.hand_on(true);
+        assert!(spill.is_empty());
+        spill.reported(segment);
+        assert_eq!(files(folder.path()), 1);
+        drop(spill);
+        // A run that was killed now would find both.
+        let (mut spill, _) = Spill::open(folder.path(), 1_000_000).unwrap();
+        let mut ids = Vec::new();
+        spill.visit_left_over(|record| ids.push(record.id)).unwrap();
+        assert_eq!((ids, spill.first().unwrap().unwrap().is_left_over), (vec![1, 2], true));
+        assert_eq!(drain(&mut spill).len(), 2);
+        assert_eq!(files(folder.path()), 0);
+    }
+
+    #[test]
+    fn limits_other_programs_and_damage_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut spill, _) = Spill::open(folder.path(), 1000).unwrap();
+        let error = spill.append(&record(&[0; 1000], 1, &[])).unwrap_err().to_string();
+        assert!(error.contains("is full") && error.contains("spill_size"), "{error}");
+        let other = Spill::open(folder.path(), 1000).unwrap_err().to_string();
+        assert!(other.contains("another program"), "{other}");
+        spill.append(&record(b"a", 1, &[])).unwrap();
+        spill.append(&record(b"b", 2, &[])).unwrap();
+        let path = spill.path(0);
+        drop(spill);
+        // The run was killed while the second one was written.
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        std::fs::write(folder.path().join("spill-0000000001.messages"), b"something else").unwrap();
+        let (mut spill, notes) = Spill::open(folder.path(), 1_000_000).unwrap();
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("message 2 is damaged") && notes[1].contains("not a spill"), "{notes:?}");
+        assert_eq!(drain(&mut spill).len(), 1);
+        // What is no spill of ours is not deleted with it.
+        spill.append(&record(b"c", 3, &[])).unwrap();
+        assert_eq!(drain(&mut spill)[0].id, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_is_read_without_harm(bytes: Vec<u8>, flip in any::<prop::sample::Index>(), with_magic: bool) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("spill-0000000000.messages");
+            let headers = [("name".into(), vec![1, 2, 3])];
+            let mut file = if with_magic { MAGIC.to_vec() } else { Vec::new() };
+            file.extend_from_slice(&bytes);
+            let mut good = Vec::new();
+            encode(&record(&bytes, 6, &headers), &mut good);
+            let place = flip.index(good.len());
+            let read_back = read(&mut &good[..]).unwrap().unwrap();
+            prop_assert_eq!(read_back, OwnedRecord::from(&record(&bytes, 6, &headers)));
+            good[place] ^= 0x10;
+            file.extend_from_slice(&good);
+            std::fs::write(&path, &file).unwrap();
+            let (mut spill, _) = Spill::open(folder.path(), u64::MAX).unwrap();
+            let count = spill.waiting();
+            prop_assert_eq!(drain(&mut spill).len() as u64, count);
+        }
+    }
+}

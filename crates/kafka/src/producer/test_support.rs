@@ -1,0 +1,104 @@
+//! What the tests of the producer share: batches, and a transport that keeps what it is given.
+
+use super::record::{FailureKind, OwnedRecord, Record, Refused, Report, Ticket, Transport, Trouble};
+use evforge_core::event::{Event, EventBatch};
+use evforge_core::pulse::PulseTrain;
+use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings, PulsedBatch};
+use evforge_core::time::ManualClock;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Batches of at most this many events (time in ms, pixel), with pulses every 100 ms and a calendar that begins at 5 s.
+pub(crate) fn batches(events: &[(u64, u32)], most: usize) -> Vec<Arc<PulsedBatch>> {
+    let train = PulseTrain::from_millihertz(10_000, 0).expect("10 Hz");
+    // The calendar is anchored to the first time: an event of time 0, which has a batch of its own, makes it 5 s.
+    let clock = Arc::new(ManualClock::starting_at(5_000_000_000));
+    let mut stage = PulseStage::new(PulseStageSettings::new(train, CalendarRule::Live(clock)));
+    let mut made = Vec::new();
+    let mut batch = EventBatch::new(1);
+    let _ = batch.push(Event { time_ns: 0, pixel_id: 1 });
+    stage.hand_on(&batch, None, &mut |_| ());
+    for events in events.chunks(most) {
+        let mut batch = EventBatch::new(most);
+        for &(time_ms, pixel_id) in events {
+            let _ = batch.push(Event { time_ns: time_ms * 1_000_000, pixel_id });
+        }
+        stage.hand_on(&batch, None, &mut |batch| made.push(Arc::new(batch)));
+    }
+    made
+}
+
+/// A broker in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Broker {
+    /// Messages that were acknowledged.
+    pub(crate) topic: Vec<OwnedRecord>,
+    /// Messages given to the client and not acknowledged.
+    pub(crate) in_memory: VecDeque<(OwnedRecord, Ticket)>,
+    /// How many of these there can be.
+    pub(crate) room: usize,
+    pub(crate) is_down: bool,
+    /// Nothing is heard of it.
+    pub(crate) is_silent: bool,
+    /// The next message fails for this reason.
+    pub(crate) fails: Option<FailureKind>,
+}
+
+/// A transport whose broker the test holds as well.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryTransport(Arc<Mutex<Broker>>);
+
+impl MemoryTransport {
+    pub(crate) fn new(room: usize) -> Self {
+        Self(Arc::new(Mutex::new(Broker { room, ..Broker::default() })))
+    }
+
+    pub(crate) fn broker(&self) -> MutexGuard<'_, Broker> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for MemoryTransport {
+    fn send(&mut self, record: &Record<'_>, ticket: Ticket) -> Result<(), Refused> {
+        let mut broker = self.broker();
+        if broker.in_memory.len() >= broker.room {
+            return Err(Refused::Full);
+        }
+        broker.in_memory.push_back((OwnedRecord::from(record), ticket));
+        Ok(())
+    }
+
+    fn poll(&mut self, _: Duration, reports: &mut Vec<Report>) {
+        let mut broker = self.broker();
+        if broker.is_down || broker.is_silent {
+            return;
+        }
+        while let Some((record, ticket)) = broker.in_memory.pop_front() {
+            let failure = broker.fails.take().map(|kind| (kind, "as the test wants it".to_owned()));
+            if failure.is_none() {
+                broker.topic.push(record);
+            }
+            reports.push(Report { ticket, failure });
+        }
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
+        let words = "the test's broker is down".to_owned();
+        self.broker().is_down.then_some(Trouble { words, is_total: true })
+    }
+
+    fn fatal(&self) -> Option<String> {
+        None
+    }
+
+    fn retries(&self) -> u64 {
+        0
+    }
+
+    fn purge(&mut self) {
+        let mut broker = self.broker();
+        (broker.is_down, broker.is_silent) = (false, false);
+        broker.fails = Some(FailureKind::Purged);
+    }
+}

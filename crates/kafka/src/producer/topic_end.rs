@@ -1,0 +1,123 @@
+//! Reads the end of a topic: the last message of each source.
+
+use super::last_ids::LastIds;
+use super::maker::vetoes_of;
+use crate::client::{Cause, ClientError, ClientSettings, Witness, explain_error};
+use evforge_messages::{Message, decode};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::message::Message as _;
+use rdkafka::{Offset, TopicPartitionList};
+use std::time::{Duration, Instant};
+
+/// Messages read from the end of each partition: first so many, then ten times as many while a source is missing.
+const LOOKS: [i64; 3] = [200, 2_000, 20_000];
+
+/// The last messages of these sources in the topic. A source that is not among the last messages of any partition has none.
+///
+/// # Errors
+/// If the topic cannot be read within this time.
+pub(super) fn read(
+    client: &ClientSettings,
+    topic: &str,
+    sources: &[String],
+    within: Duration,
+) -> Result<LastIds, ClientError> {
+    let failed = |error| failed(topic, &error);
+    let config = client.config(&[
+        ("group.id", "evforge-topic-end"),
+        ("enable.auto.commit", "false"),
+        ("enable.partition.eof", "true"),
+        ("auto.offset.reset", "earliest"),
+    ])?;
+    let consumer: BaseConsumer<Witness> = config.create_with_context(Witness::default()).map_err(failed)?;
+    let metadata = consumer.fetch_metadata(Some(topic), within).map_err(failed)?;
+    let partitions: Vec<i32> = metadata
+        .topics()
+        .iter()
+        .flat_map(|topic| topic.partitions())
+        .map(|partition| partition.id())
+        .collect();
+    let deadline = Instant::now() + 3 * within;
+    let mut last = LastIds::default();
+    for partition in partitions {
+        let (low, high) = consumer.fetch_watermarks(topic, partition, within).map_err(failed)?;
+        for look in LOOKS {
+            let part = Part { topic, partition, from: low.max(high - look), high };
+            part.read(&consumer, deadline, &mut last)?;
+            if part.from == low || sources.iter().all(|source| last.get(source).is_some()) {
+                break;
+            }
+        }
+    }
+    Ok(last)
+}
+
+fn failed(topic: &str, error: &KafkaError) -> ClientError {
+    let why = explain_error(error).sentence();
+    ClientError::new(Cause::Other, format!("the end of topic {topic} cannot be read: {why}"))
+}
+
+/// Messages of a partition, up to its end.
+struct Part<'a> {
+    topic: &'a str,
+    partition: i32,
+    from: i64,
+    /// The offset behind the last message.
+    high: i64,
+}
+
+impl Part<'_> {
+    fn read(
+        &self,
+        consumer: &BaseConsumer<Witness>,
+        deadline: Instant,
+        last: &mut LastIds,
+    ) -> Result<(), ClientError> {
+        let Part { topic, partition, from, high } = *self;
+        let failed = |error| failed(topic, &error);
+        if from >= high {
+            return Ok(());
+        }
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic, partition, Offset::Offset(from)).map_err(failed)?;
+        consumer.assign(&list).map_err(failed)?;
+        while Instant::now() < deadline {
+            let message = match consumer.poll(Duration::from_millis(100)) {
+                None => continue,
+                Some(Ok(message)) => message,
+                Some(Err(KafkaError::PartitionEOF(_))) => return Ok(()),
+                Some(Err(error)) => return Err(failed(error)),
+            };
+            note(message.payload().unwrap_or_default(), last);
+            if message.offset() + 1 >= high {
+                return Ok(());
+            }
+        }
+        let text = format!(
+            "the end of topic {topic} cannot be read: partition {partition} was not delivered in time"
+        );
+        Err(ClientError::new(Cause::Silent, text))
+    }
+}
+
+/// Takes note of the number of a message. What is no message of an event source says nothing of numbers.
+fn note(payload: &[u8], last: &mut LastIds) {
+    match decode(payload) {
+        Ok(Message::Ev44(events)) => {
+            last.add(events.source_name, events.message_id, events.reference_time.last());
+        }
+        Ok(Message::Ev42(events)) => {
+            let id = i64::try_from(events.message_id).unwrap_or(i64::MAX);
+            last.add(events.source_name.unwrap_or_default(), id, i64::try_from(events.pulse_time).ok());
+        }
+        Ok(Message::Pu00(pulse)) => last.add(pulse.source_name, pulse.message_id, None),
+        Ok(Message::Da00(array)) => {
+            let id = array.variable("message_id").and_then(|id| id.numbers());
+            if let Some(&id) = id.map(|id| id.to_f64()).unwrap_or_default().first() {
+                last.add(&vetoes_of(array.source_name), id as i64, None);
+            }
+        }
+        _ => {}
+    }
+}

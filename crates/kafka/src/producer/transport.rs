@@ -1,0 +1,146 @@
+//! Messages to Kafka, by librdkafka.
+
+use super::record::{FailureKind, Record, Refused, Report, Ticket, Transport, Trouble};
+use crate::client::{Complaint, Witness};
+use rdkafka::client::ClientContext;
+use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, PurgeConfig};
+use rdkafka::statistics::Statistics;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Reports served by one poll, so that a call has an end.
+const MOST_POLLS: usize = 64;
+
+/// Sends messages to Kafka.
+pub(crate) struct KafkaTransport {
+    producer: BaseProducer<Context>,
+}
+
+/// What librdkafka says between two polls.
+#[derive(Default)]
+pub(crate) struct Context {
+    reports: Mutex<Vec<Report>>,
+    witness: Witness,
+    retries: AtomicU64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.witness.log(level, facility, message);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        let retries = statistics.brokers.values().map(|broker| broker.txretries).sum();
+        self.retries.store(retries, Ordering::Relaxed);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.witness.error(error, reason);
+    }
+}
+
+impl ProducerContext for Context {
+    type DeliveryOpaque = Box<Ticket>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, ticket: Box<Ticket>) {
+        let failure = result.as_ref().err().map(|(error, _)| (kind(error), error.to_string()));
+        if failure.is_none() {
+            self.witness.clear();
+        }
+        locked(&self.reports).push(Report { ticket: *ticket, failure });
+    }
+}
+
+fn kind(error: &KafkaError) -> FailureKind {
+    use RDKafkaErrorCode as Code;
+    match error.rdkafka_error_code() {
+        Some(Code::MessageTimedOut | Code::OperationTimedOut | Code::RequestTimedOut) => {
+            FailureKind::TimedOut
+        }
+        Some(Code::MessageSizeTooLarge | Code::InvalidMessageSize) => FailureKind::TooLarge,
+        Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition) => {
+            FailureKind::UnknownTopic
+        }
+        Some(Code::TopicAuthorizationFailed | Code::ClusterAuthorizationFailed) => FailureKind::NotAuthorised,
+        Some(Code::PurgeQueue | Code::PurgeInflight) => FailureKind::Purged,
+        _ => FailureKind::Other,
+    }
+}
+
+impl KafkaTransport {
+    /// Makes the client; connections come by themselves.
+    ///
+    /// # Errors
+    /// If librdkafka refuses an option.
+    pub(crate) fn new(config: &ClientConfig) -> Result<Self, KafkaError> {
+        Ok(Self { producer: config.create_with_context(Context::default())? })
+    }
+}
+
+impl Transport for KafkaTransport {
+    fn send(&mut self, record: &Record<'_>, ticket: Ticket) -> Result<(), Refused> {
+        let mut message = BaseRecord::with_opaque_to(record.topic, Box::new(ticket))
+            .payload(record.payload)
+            .timestamp(record.timestamp_ms);
+        message.key = record.key;
+        message.partition = record.partition;
+        if !record.headers.is_empty() {
+            let headers = OwnedHeaders::new_with_capacity(record.headers.len());
+            message.headers = Some(record.headers.iter().fold(headers, |headers, (name, value)| {
+                headers.insert(Header { key: name, value: Some(value) })
+            }));
+        }
+        match self.producer.send(message) {
+            Ok(()) => Ok(()),
+            Err((error, _)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::QueueFull) => {
+                Err(Refused::Full)
+            }
+            Err((error, _)) => Err(Refused::Never(kind(&error), error.to_string())),
+        }
+    }
+
+    fn poll(&mut self, wait: Duration, reports: &mut Vec<Report>) {
+        // A poll that waits does so to its end, whatever comes, and one that does not serves one event.
+        self.producer.poll(wait);
+        for _ in 0..MOST_POLLS {
+            let mut new = locked(&self.producer.context().reports);
+            if new.is_empty() {
+                return;
+            }
+            reports.append(&mut new);
+            drop(new);
+            self.producer.poll(Duration::ZERO);
+        }
+        reports.append(&mut locked(&self.producer.context().reports));
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
+        let complaints = self.producer.context().witness.complaints();
+        let is_summary = |complaint: &&Complaint| complaint.code == RDKafkaErrorCode::AllBrokersDown;
+        let is_total = complaints.iter().any(|complaint| is_summary(&complaint));
+        // The cause says more than that all brokers are down, which comes with it.
+        let cause = complaints.iter().find(|complaint| !is_summary(complaint)).or(complaints.first())?;
+        Some(Trouble { words: cause.sentence(), is_total })
+    }
+
+    fn fatal(&self) -> Option<String> {
+        let (code, reason) = self.producer.client().fatal_error()?;
+        Some(format!("librdkafka cannot go on without losing or doubling messages: {reason} ({code})"))
+    }
+
+    fn retries(&self) -> u64 {
+        self.producer.context().retries.load(Ordering::Relaxed)
+    }
+
+    fn purge(&mut self) {
+        self.producer.purge(PurgeConfig::default().queue().inflight());
+    }
+}
