@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod commands;
+pub(crate) mod kafka;
 pub(crate) mod wire;
 
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! What brokers and topics are set to: the largest message above all.
 
 use super::{Cause, ClientError, ClientSettings, Witness, explain_error};
-use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::types::RDKafkaErrorCode as Code;
 use std::time::Duration;
 
@@ -40,6 +41,28 @@ impl Admin {
     /// If the brokers do not tell.
     pub fn largest_message_of_broker(&self, broker: i32) -> Result<u64, ClientError> {
         self.number(ResourceSpecifier::Broker(broker), "message.max.bytes", &format!("broker {broker}"))
+    }
+
+    /// Makes the topics that do not exist, with as many partitions and replicas as the brokers give a topic by themselves.
+    ///
+    /// # Errors
+    /// If one can neither be made nor exists.
+    pub fn create_topics(&self, topics: &[&str]) -> Result<(), ClientError> {
+        const BROKERS_CHOICE: i32 = -1;
+        let new = |topic| NewTopic::new(topic, BROKERS_CHOICE, TopicReplication::Fixed(BROKERS_CHOICE));
+        let new: Vec<_> = topics.iter().copied().map(new).collect();
+        let refused = |topic: &str, why: String| {
+            ClientError::new(Cause::Other, format!("topic {topic} cannot be made: {why}"))
+        };
+        let made = futures_executor::block_on(self.client.create_topics(&new, &self.options));
+        let made = made.map_err(|error| refused(&topics.join(", "), explain_error(&error).sentence()))?;
+        for result in made {
+            match result {
+                Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+                Err((topic, code)) => return Err(refused(&topic, super::explain(code).sentence())),
+            }
+        }
+        Ok(())
     }
 
     /// Whether this broker makes a topic when the first message comes (`auto.create.topics.enable`).

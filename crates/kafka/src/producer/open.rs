@@ -36,6 +36,11 @@ pub(super) fn open(
     let others = [&topics.ledger, &topics.monitors, &topics.status, &topics.values, &topics.samples];
     let all: Vec<&str> =
         std::iter::once(&topic).chain(others.into_iter().flatten()).map(String::as_str).collect();
+    if settings.table.create_topics {
+        // Whether a broker can be reached at all is said best by the check.
+        check(&settings.client, &[], WITHIN)?;
+        Admin::new(&settings.client, WITHIN)?.create_topics(&all)?;
+    }
     let checked = check(&settings.client, &all, WITHIN)?;
     let largest = largest_message(settings, context, &topic, &checked);
     let packing = settings.packing(context, largest as usize);

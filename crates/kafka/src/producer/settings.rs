@@ -93,6 +93,8 @@ pub(super) struct KafkaTable {
     password_file: Option<PathBuf>,
     password_env: Option<String>,
     topic: Option<String>,
+    #[serde(default)]
+    pub(super) create_topics: bool,
     pub(super) partition: Option<i32>,
     #[serde(default)]
     pub(super) schema: EventSchema,
