@@ -45,7 +45,7 @@ test: test-tools ## Everything, on a fresh machine too
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
-test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+test-tools: .venv/installed .venv-messages/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	@scripts/kafka.sh fetch
@@ -54,6 +54,13 @@ test-tools: .venv/installed web/node_modules/.package-lock.json tests/browser/no
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	touch $@
+
+.venv-messages/installed: tests/python/requirements-messages.txt tests/python/requirements-messages-isis.txt
+	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
+	python3 -m venv .venv-messages
+	.venv-messages/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-messages.txt
+	scripts/install-isis-python.sh
 	touch $@
 
 %/node_modules/.package-lock.json: %/package-lock.json .venv/installed
@@ -65,6 +72,10 @@ kafka: ## A Kafka broker at 127.0.0.1:9092 for trials, or three (BROKERS=3); scr
 	@scripts/install-packages.sh "for Kafka" openjdk-17-jre-headless curl
 	@scripts/kafka.sh fetch
 	@scripts/kafka.sh start $(BROKERS)
+
+.PHONY: messages
+messages: .venv-messages/installed ## Regenerate the code of the messages' schemas in crates/messages, with flatc
+	scripts/make-messages.sh
 
 .PHONY: man
 man: build ## Manual pages in target/man

@@ -60,6 +60,11 @@ impl<'a> Variable<'a> {
         Self::new(name, unit, Vec::new(), Column::default(), data)
     }
 
+    /// A text with a name. It has no axes, as the Python library wants it, and is read back with the shape of its bytes.
+    pub fn text(name: &'a str, text: &'a str) -> Self {
+        Self::single(name, None, Data::Text(text.as_bytes()))
+    }
+
     /// Its numbers, or none if it is a text.
     pub fn numbers(&self) -> Option<Array<'a>> {
         match self.data {
@@ -119,15 +124,12 @@ fn write_variable(
         Data::Numbers(array) => (i8::try_from(array.place_of_type() + 1).unwrap_or_default(), array.bytes(e)),
         Data::Text(bytes) => (TEXT, Some(e.builder.create_vector(bytes))),
     };
+    let length = [i64::try_from(variable.data.len()).unwrap_or(i64::MAX)];
+    let text = matches!(variable.data, Data::Text(_));
     let args = wire::VariableArgs {
         data,
-        shape: e.column(variable.shape),
-        // Without dimensions there is an empty list of axes: readers exist that do not survive an absent one.
-        axes: if variable.axes.is_empty() && !variable.shape.is_empty() {
-            None
-        } else {
-            e.texts(&variable.axes)
-        },
+        shape: e.column(if text && variable.shape.is_empty() { (&length).into() } else { variable.shape }),
+        axes: e.texts(&variable.axes),
         data_type: wire::DataType(data_type),
         source: e.text_if(variable.source),
         label: e.text_if(variable.label),
@@ -144,8 +146,15 @@ fn read_variable<'a>(schema: Schema, variable: wire::Variable<'a>) -> Result<Var
     let data =
         if found == TEXT { Data::Text(bytes) } else { numbers(schema, &field, i64::from(found) - 1, bytes)? };
     let shape = column(variable.shape());
-    check::shape(schema, &field(), shape.iter(), data.len())?;
     let axes = texts_if(variable.axes());
+    check::shape(schema, &field(), shape.iter(), data.len()).or_else(|refused| {
+        // The Python library gives a single number without axes the shape of its bytes.
+        let of_bytes = axes.is_empty()
+            && data.len() == 1
+            && shape.first() == i64::try_from(bytes.len()).ok()
+            && shape.len() == 1;
+        if of_bytes { Ok(()) } else { Err(refused) }
+    })?;
     check::equal_if_given(schema, ("axes", axes.len()), ("shape", shape.len()))?;
     Ok(Variable {
         name: variable.name(),

@@ -38,8 +38,8 @@ where
 fn limits(length: usize) -> VerifierOptions {
     VerifierOptions {
         max_depth: 8,
-        max_tables: 1_000_000,
-        max_apparent_size: length.saturating_mul(8).saturating_add(4096),
+        max_tables: length / 8,
+        max_apparent_size: length.saturating_mul(4).saturating_add(4096),
         // Texts are read by their lengths.
         ignore_missing_null_terminator: true,
     }

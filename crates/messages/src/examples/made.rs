@@ -221,7 +221,7 @@ fn histograms(v: &mut Values) {
     let (edges_x, edges_y) = (v.numbers(x + 1), v.column::<i64>(y + 1));
     let shape = [i64::try_from(x).unwrap_or(0), i64::try_from(y).unwrap_or(0)];
     let flat = [i32::try_from(x).unwrap_or(0), i32::try_from(y).unwrap_or(0)];
-    let text = &label.as_bytes()[..label.len().min(x)];
+    let text = label.as_bytes();
     let text_length = [i64::try_from(text.len()).unwrap_or(0)];
     let variable = |name, shape, data| da00::Variable {
         label: Some(&label),
@@ -232,7 +232,7 @@ fn histograms(v: &mut Values) {
         variable("errors", &shape[..], Data::from(&errors)),
         variable("x", &shape[..1], Data::from(&edges_x[..x])),
         variable("total", &[], Data::from(&counts[..1])),
-        variable("text", &text_length[..], Data::Text(text)),
+        da00::Variable { axes: Vec::new(), ..variable("text", &text_length[..], Data::Text(text)) },
     ];
     put!(v "da00" Da00 { source_name: &source, timestamp, data });
     let dimension = |length, bin_boundaries| hs01::Dimension {
