@@ -11,6 +11,7 @@
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
+//! | [`messages`](messages::messages) | FlatBuffers messages | the same at any alignment; encoding again gives the same message |
 //! | [`numbered`](numbered::numbered) | numbered packets | encoding again gives the same bytes |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
 //! | [`adc_readout`](adc_readout::adc_readout) | packets of sampled channels | numbering agrees; encoding again gives the same bytes |
@@ -43,6 +44,7 @@ pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
 pub mod helper;
+pub mod messages;
 pub mod mesytec;
 pub mod multiblade;
 pub mod multigrid;
@@ -78,12 +80,13 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 22] = targets! {
+pub const TARGETS: [Target; 23] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
     cncs::cncs, cncs::seeds;
     drop::drop, drop::seeds;
+    messages::messages, messages::seeds;
     numbered::numbered, numbered::seeds;
     caen::caen, caen::seeds;
     adc_readout::adc_readout, adc_readout::seeds;
