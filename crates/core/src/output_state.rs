@@ -84,7 +84,10 @@ impl OutputState {
             return Some(format!("{} is waiting: {waiting}.{lost}", self.name));
         }
         if self.counters.failed > 0 {
-            return Some(format!("{}: {} events were refused by the other side", self.name, self.counters.failed));
+            return Some(format!(
+                "{}: {} events were refused by the other side",
+                self.name, self.counters.failed
+            ));
         }
         (self.counters.dropped > 0 && !self.may_drop)
             .then(|| format!("{}: {} events were dropped, it is too slow", self.name, self.counters.dropped))
@@ -121,7 +124,9 @@ mod tests {
         assert!(state.is_whole() && state.alarm().is_none());
         state.may_drop = false;
         (state.counters.dropped, state.counters.failed) = (0, 3);
-        assert!(!state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("3 events were refused")));
+        assert!(
+            !state.is_whole() && state.alarm().is_some_and(|alarm| alarm.contains("3 events were refused"))
+        );
         (state.counters.dropped, state.counters.failed) = (7, 0);
         state.waiting = Some("no space left".into());
         assert!(state.alarm().is_some_and(|alarm| alarm.contains("is waiting: no space left. 7 events")));

@@ -5,3 +5,4 @@
 pub mod client;
 pub mod packets;
 pub mod producer;
+pub mod tools;

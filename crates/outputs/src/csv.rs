@@ -280,7 +280,10 @@ mod tests {
         }
         output.finish(&Arc::default()).unwrap();
         let events: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
-        assert_eq!(output.progress(), OutputProgress { committed: events, pending: 0, left_out: 0, failed: 0 });
+        assert_eq!(
+            output.progress(),
+            OutputProgress { committed: events, pending: 0, left_out: 0, failed: 0 }
+        );
         std::fs::read_to_string(&path).unwrap()
     }
 

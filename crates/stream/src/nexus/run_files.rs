@@ -90,7 +90,12 @@ impl RunFiles {
             Some(writer) => self.before.events + writer.committed_events(),
             None => self.before.events,
         };
-        OutputProgress { committed, pending: counters.events_taken - left_out - committed, left_out, failed: 0 }
+        OutputProgress {
+            committed,
+            pending: counters.events_taken - left_out - committed,
+            left_out,
+            failed: 0,
+        }
     }
 
     /// Begins the current file for a batch, if it is not there yet.

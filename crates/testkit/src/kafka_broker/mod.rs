@@ -10,11 +10,14 @@
 //! ```
 
 mod options;
+mod ports;
 mod process;
 mod protocol;
 
-pub use options::{BrokerOptions, Listener};
-use process::{Ports, Process};
+pub use options::BrokerOptions;
+pub use ports::Listener;
+use ports::Ports;
+use process::Process;
 pub use protocol::Topic;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -142,8 +145,9 @@ impl Cluster {
         // A port that was free may be taken before the broker has it: another program of tests looks for one as well.
         for attempt in 0.. {
             let folder = tempfile::Builder::new().prefix("evforge-kafka").tempdir().expect("a folder");
-            let nodes: Vec<Node> =
-                (0..brokers).map(|_| Node { ports: Ports::free(&options), process: None }).collect();
+            let nodes: Vec<Node> = (0..brokers)
+                .map(|_| Node { ports: Ports::free(&options.listeners), process: None })
+                .collect();
             let voters = (1..)
                 .zip(&nodes)
                 .map(|(number, node)| format!("{number}@127.0.0.1:{}", node.ports.controller))

@@ -1,29 +1,7 @@
 //! What a broker for tests is set up with, beyond what `scripts/kafka.sh` gives all.
 
-use super::process::Ports;
+use super::ports::{Listener, Ports};
 use std::path::PathBuf;
-
-/// A listener besides the plain one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listener {
-    /// TLS (`security.protocol=ssl`).
-    Tls,
-    /// Names and passwords without encryption (`sasl_plaintext`, mechanism PLAIN).
-    Sasl,
-    /// Both (`sasl_ssl`).
-    SaslTls,
-}
-
-impl Listener {
-    /// As Kafka calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Tls => "SSL",
-            Self::Sasl => "SASL_PLAINTEXT",
-            Self::SaslTls => "SASL_SSL",
-        }
-    }
-}
 
 /// What is set up otherwise than usual.
 #[derive(Clone, Debug, Default)]

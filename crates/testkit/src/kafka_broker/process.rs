@@ -1,9 +1,7 @@
 //! The process of a broker: started by `scripts/kafka.sh serve`, killed with whoever started it.
 
-use super::options::{BrokerOptions, Listener};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
@@ -19,38 +17,6 @@ pub(super) fn what_is_missing() -> Option<String> {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         Err(error) => Some(format!("{} cannot be started: {error}", script().display())),
-    }
-}
-
-/// The ports of a broker.
-#[derive(Debug)]
-pub(super) struct Ports {
-    pub(super) broker: u16,
-    pub(super) controller: u16,
-    further: Vec<(Listener, u16)>,
-}
-
-impl Ports {
-    /// Ports that nobody has at this moment.
-    pub(super) fn free(options: &BrokerOptions) -> Self {
-        // All are held until all are known: no two are the same.
-        let mut held = Vec::new();
-        let mut free = || {
-            let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
-            let port = socket.local_addr().expect("an address").port();
-            held.push(socket);
-            port
-        };
-        let (broker, controller) = (free(), free());
-        let further = options.listeners.iter().map(|listener| (*listener, free())).collect();
-        Self { broker, controller, further }
-    }
-
-    /// The address of a further listener, by the name that certificates are for.
-    pub(super) fn further(&self, listener: Listener) -> String {
-        let found = self.further.iter().find(|(one, _)| *one == listener);
-        let (_, port) = found.unwrap_or_else(|| panic!("the broker has no listener {listener:?}"));
-        format!("localhost:{port}")
     }
 }
 

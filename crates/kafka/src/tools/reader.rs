@@ -1,0 +1,290 @@
+//! The messages of a topic: of all partitions, in the order of time as far as it can be known.
+
+use super::record::Record;
+use crate::client::{Cause, ClientError, ClientSettings, Witness, cause_of, check, explain, explain_error};
+use rdkafka::Message as _;
+use rdkafka::consumer::base_consumer::PartitionQueue;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::message::OwnedMessage;
+use rdkafka::{Offset, TopicPartitionList};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a reader is set to, unless the settings say otherwise. It joins no group and commits nothing: who looks on changes nothing.
+const READING: [(&str, &str); 8] = [
+    // librdkafka asks for a name even where it is not used.
+    ("group.id", "evforge-look"),
+    ("enable.auto.commit", "false"),
+    ("enable.partition.eof", "true"),
+    ("allow.auto.create.topics", "false"),
+    ("auto.offset.reset", "earliest"),
+    ("fetch.wait.max.ms", "100"),
+    // Per partition: what is read ahead, also of messages of 10 MB.
+    ("queued.max.messages.kbytes", "16384"),
+    ("fetch.message.max.bytes", "4194304"),
+];
+/// How long the order of partitions is waited for while one of them does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long brokers may take to say what there is.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// Where reading begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// With the oldest message that is kept.
+    Oldest,
+    /// With the next message that comes.
+    Newest,
+    /// With the newest N of each partition.
+    Last(u64),
+    /// With this number, in each partition.
+    Offset(i64),
+    /// With the first message that Kafka has from this time on, in milliseconds since 1970.
+    Since(i64),
+}
+
+/// Where reading ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Nowhere.
+    Forever,
+    /// With the last message that is there when reading begins.
+    Present,
+}
+
+/// What a reader has.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A message.
+    Message(Record),
+    /// None within the time.
+    Idle,
+    /// None any more.
+    End,
+}
+
+struct Partition {
+    number: i32,
+    low: i64,
+    high: i64,
+    queue: PartitionQueue<Witness>,
+    /// The next message.
+    head: Option<OwnedMessage>,
+    /// True once all that was there has been read: the order of the others does not wait for it.
+    has_caught_up: bool,
+    /// The first number that is not read any more.
+    end: Option<i64>,
+}
+
+impl Partition {
+    fn is_finished(&self) -> bool {
+        self.head.is_none() && self.end.is_some() && self.has_caught_up
+    }
+}
+
+/// Reads a topic.
+pub struct TopicReader {
+    // The queues hold it as well.
+    consumer: Arc<BaseConsumer<Witness>>,
+    partitions: Vec<Partition>,
+    waiting_since: Option<Instant>,
+}
+
+impl TopicReader {
+    /// Opens a topic.
+    ///
+    /// # Errors
+    /// If the brokers cannot be reached, or there is no such topic, or nothing at the place to begin with.
+    pub fn open(
+        settings: &ClientSettings,
+        topic: &str,
+        begin: Begin,
+        until: Until,
+    ) -> Result<Self, ClientError> {
+        let checked = check(settings, &[topic], WITHIN)?;
+        let numbers: Vec<i32> = checked
+            .topics
+            .iter()
+            .flat_map(|topic| topic.partitions.iter().map(|(number, _)| *number))
+            .collect();
+        if numbers.is_empty() {
+            return Err(ClientError::new(
+                Cause::UnknownTopic,
+                format!("there is no topic `{topic}` yet: the brokers make it with its first message"),
+            ));
+        }
+        let consumer: BaseConsumer<Witness> = settings
+            .config(&READING)?
+            .create_with_context(Witness::default())
+            .map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
+        let consumer = Arc::new(consumer);
+        let times = match begin {
+            Begin::Since(ms) => Some(offsets_at(&consumer, topic, &numbers, ms)?),
+            _ => None,
+        };
+        let mut places = Vec::new();
+        let mut assignment = TopicPartitionList::new();
+        for number in numbers {
+            let (low, high) = consumer
+                .fetch_watermarks(topic, number, WITHIN)
+                .map_err(|error| failed(&format!("partition {number} of {topic}"), &error))?;
+            let first = match begin {
+                Begin::Oldest => low,
+                Begin::Newest => high,
+                Begin::Last(count) => high.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(low),
+                Begin::Offset(offset) if offset < low || offset > high => {
+                    return Err(ClientError::new(
+                        Cause::Other,
+                        format!(
+                            "partition {number} of {topic} has no message {offset}: it keeps {low} to {}",
+                            high - 1
+                        ),
+                    ));
+                }
+                Begin::Offset(offset) => offset,
+                Begin::Since(_) => times
+                    .as_ref()
+                    .and_then(|times| times.find_partition(topic, number))
+                    .and_then(|found| match found.offset() {
+                        Offset::Offset(offset) => Some(offset),
+                        _ => None,
+                    })
+                    .unwrap_or(high),
+            };
+            assignment
+                .add_partition_offset(topic, number, Offset::Offset(first))
+                .map_err(|error| failed(topic, &error))?;
+            places.push((number, low, high, first));
+        }
+        consumer.assign(&assignment).map_err(|error| failed(topic, &error))?;
+        let mut partitions = Vec::new();
+        for (number, low, high, first) in places {
+            let queue = consumer.split_partition_queue(topic, number).ok_or_else(|| {
+                ClientError::new(Cause::Other, format!("partition {number} of {topic} has no queue"))
+            })?;
+            let end = (until == Until::Present).then_some(high);
+            let has_caught_up = first >= high;
+            partitions.push(Partition { number, low, high, queue, head: None, has_caught_up, end });
+        }
+        Ok(Self { consumer, partitions, waiting_since: None })
+    }
+
+    /// Number, lowest and highest offset of each partition when reading began; the highest is that of the next message.
+    pub fn offsets(&self) -> impl Iterator<Item = (i32, i64, i64)> + '_ {
+        self.partitions.iter().map(|partition| (partition.number, partition.low, partition.high))
+    }
+
+    /// What the client has complained about: why nothing comes.
+    pub fn complaints(&self) -> Vec<crate::client::Complaint> {
+        self.consumer.context().complaints()
+    }
+
+    /// The next message, waiting this long for it.
+    ///
+    /// # Errors
+    /// If a partition cannot be read and will not be.
+    pub fn next(&mut self, wait: Duration) -> Result<Next, ClientError> {
+        let deadline = Instant::now() + wait;
+        loop {
+            // Serves what is not a message; errors are noted by the witness, and the client tries again by itself.
+            drop(self.consumer.poll(Duration::ZERO));
+            for partition in &mut self.partitions {
+                partition.advance(Duration::ZERO)?;
+            }
+            if let Some(place) = self.first() {
+                self.waiting_since = None;
+                let head = self.partitions.get_mut(place).and_then(|partition| partition.head.take());
+                if let Some(message) = head {
+                    return Ok(Next::Message(record(message)));
+                }
+            }
+            if self.partitions.iter().all(Partition::is_finished) {
+                return Ok(Next::End);
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Ok(Next::Idle);
+            }
+            let slice = (deadline - now).min(Duration::from_millis(10));
+            if let Some(partition) = self
+                .partitions
+                .iter_mut()
+                .find(|partition| partition.head.is_none() && !partition.is_finished())
+            {
+                partition.advance(slice)?;
+            }
+        }
+    }
+
+    /// The partition with the oldest message, once that is known.
+    fn first(&mut self) -> Option<usize> {
+        let heads = self.partitions.iter().enumerate();
+        let oldest = heads
+            .filter_map(|(place, partition)| Some((partition.head.as_ref()?.timestamp().to_millis(), place)))
+            .min()?;
+        let is_known =
+            self.partitions.iter().all(|partition| partition.head.is_some() || partition.has_caught_up);
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        (is_known || since.elapsed() >= PATIENCE).then_some(oldest.1)
+    }
+}
+
+impl Partition {
+    /// Looks for the next message, if there is none yet.
+    fn advance(&mut self, wait: Duration) -> Result<(), ClientError> {
+        if self.head.is_some() || self.is_finished() {
+            return Ok(());
+        }
+        match self.queue.poll(wait) {
+            None => {}
+            Some(Ok(message)) => match self.end {
+                Some(end) if message.offset() >= end => self.has_caught_up = true,
+                _ => {
+                    self.has_caught_up |= self.end.is_none() && message.offset() + 1 >= self.high;
+                    self.head = Some(message.detach());
+                }
+            },
+            Some(Err(KafkaError::PartitionEOF(_))) => self.has_caught_up = true,
+            Some(Err(error)) => {
+                let cause = error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""));
+                if cause.is_final() {
+                    return Err(failed(&format!("partition {}", self.number), &error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn record(message: OwnedMessage) -> Record {
+    Record {
+        partition: message.partition(),
+        offset: message.offset(),
+        time_ms: message.timestamp().to_millis(),
+        key: message.key().map(<[u8]>::to_vec),
+        payload: message.payload().map(<[u8]>::to_vec).unwrap_or_default(),
+    }
+}
+
+/// The first offsets from a time on.
+fn offsets_at(
+    consumer: &BaseConsumer<Witness>,
+    topic: &str,
+    partitions: &[i32],
+    ms: i64,
+) -> Result<TopicPartitionList, ClientError> {
+    let mut asked = TopicPartitionList::new();
+    for number in partitions {
+        asked
+            .add_partition_offset(topic, *number, Offset::Offset(ms))
+            .map_err(|error| failed(topic, &error))?;
+    }
+    consumer.offsets_for_times(asked, WITHIN).map_err(|error| failed(topic, &error))
+}
+
+fn failed(what: &str, error: &KafkaError) -> ClientError {
+    let cause = error.rdkafka_error_code().map_or(Cause::Other, |code| cause_of(code, ""));
+    let said = error.rdkafka_error_code().map_or_else(|| explain_error(error), explain);
+    ClientError::new(cause, format!("{what}: {}", said.sentence()))
+}

@@ -1,0 +1,28 @@
+//! A message of a topic, with where it was.
+
+use evforge_messages::{Message, Refused, decode};
+
+/// A message of a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its partition.
+    pub partition: i32,
+    /// Its number in the partition.
+    pub offset: i64,
+    /// The time that Kafka has of it, in milliseconds since 1970: when it was sent, or written by the broker.
+    pub time_ms: Option<i64>,
+    /// Its key.
+    pub key: Option<Vec<u8>>,
+    /// Its content; empty where there is none.
+    pub payload: Vec<u8>,
+}
+
+impl Record {
+    /// What it says.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn decode(&self) -> Result<Message<'_>, Refused> {
+        decode(&self.payload)
+    }
+}
