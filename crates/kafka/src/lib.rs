@@ -1,4 +1,13 @@
-//! Apache Kafka: events leave as messages, and what is in topics can be looked at.
+//! Apache Kafka: events leave as messages, raw packets come back as an input, and what is in topics can be looked at.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | how brokers are reached, and what is in the way if they are not | [`client`] |
+//! | the output `[outputs.kafka]` | [`producer`] |
+//! | raw packets to and from topics | [`packets`] |
+//! | what people do with topics: list, read, replay, fill | [`tools`] |
+//!
+//! The messages themselves are those of `evforge_messages`. What consumers may rely on is in `docs/kafka.md`.
 
 #![forbid(unsafe_code)]
 
