@@ -24,7 +24,7 @@ fn rest(samples: &mut PacketSamples) -> Vec<u32> {
     std::iter::from_fn(|| samples.take().map(|packets| numbers(&packets))).flatten().collect()
 }
 
-const GOES_ON: AtomicBool = AtomicBool::new(false);
+static GOES_ON: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn nobody_asks_and_there_is_no_tap() {
