@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 /// Events of a message, and messages of a measurement.
 const EVENTS: usize = 12_400;
-const MESSAGES: usize = 1_000;
+const MESSAGES: usize = 4_000;
 const BATCH: usize = 16 << 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,8 +38,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !is_possible("producer") {
         return Ok(());
     }
-    let broker = Broker::start();
-    let address = broker.address();
     let batches = batches();
     let payload = payload();
     println!("{MESSAGES} messages of {EVENTS} events ({} bytes), {pairs} pairs", payload.len());
@@ -49,16 +47,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let mut ratios = Vec::new();
     for pair in 0..pairs {
-        // Each measurement has topics of its own: those of the last one go.
-        let topics = [format!("bare_{pair}"), format!("events_{pair}")];
-        topics.iter().for_each(|topic| broker.create_topic(topic, 1));
+        // A broker for each pair: what one takes on disk goes with it. It is warm before the first measurement.
+        let broker = Broker::start();
+        let address = broker.address();
+        ["warm", "bare", "events"].iter().for_each(|topic| broker.create_topic(topic, 1));
+        bare(&address, "warm", &payload)?;
         let (first, second);
         if pair % 2 == 0 {
-            first = bare(&address, &topics[0], &payload)?;
-            second = evforge(&address, &topics[1], &batches)?;
+            first = bare(&address, "bare", &payload)?;
+            second = evforge(&address, "events", &batches)?;
         } else {
-            second = evforge(&address, &topics[1], &batches)?;
-            first = bare(&address, &topics[0], &payload)?;
+            second = evforge(&address, "events", &batches)?;
+            first = bare(&address, "bare", &payload)?;
         }
         let events = (EVENTS * MESSAGES) as f64;
         let rate = |measured: Measured| events / measured.wall.as_secs_f64() / 1e6;
@@ -147,7 +147,9 @@ fn bare(address: &str, topic: &str, payload: &[u8]) -> Result<Measured, Box<dyn 
         ("message.max.bytes", "1000000"),
     ])?;
     let producer: BaseProducer = config.create()?;
-    producer.client().fetch_metadata(Some(topic), Duration::from_secs(10))?;
+    // The connections are there before the time begins.
+    producer.send(BaseRecord::to(topic).payload(payload).key("bench")).map_err(|(error, _)| error)?;
+    producer.flush(Duration::from_secs(60))?;
     measured(|| {
         let mut sent = 0;
         while sent < MESSAGES {
@@ -193,8 +195,15 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
     };
     let mut output = Box::new(settings).open(&context)?;
     let state = Arc::new(RunState::default());
+    let (first, others) = batches.split_first().ok_or("no batch")?;
+    // The connections are there before the time begins.
+    output.take(first)?;
+    while output.progress().committed == 0 {
+        output.poll()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let measured = measured(|| {
-        for batch in batches {
+        for batch in others {
             // As the thread of an output does: what was not taken is offered again after a while.
             while output.take(batch)? == Taken::NotNow {
                 std::thread::sleep(Duration::from_millis(1));
