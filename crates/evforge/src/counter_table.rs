@@ -16,6 +16,7 @@ use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
+use evforge_messages::RefusedCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::departure_counters::DepartureCounters;
 use evforge_net::interfaces::InterfaceCounters;
@@ -65,6 +66,7 @@ pub fn counter_table() -> String {
     add_stage::<PulseCounters>(&mut text, "Giving events their pulses and times of flight");
     add_stage::<OutputCounters>(&mut text, "Any output");
     add_stage::<PacketTapCounters>(&mut text, "Raw packets for outputs");
+    add_stage::<RefusedCounters>(&mut text, "Messages that are not read");
     add_stage::<NexusCounters>(&mut text, "A NeXus file");
     add_stage::<CsvCounters>(&mut text, "A CSV file");
     add_stage::<ViewCounters>(&mut text, "The live view");

@@ -1,4 +1,4 @@
-//! Packets to text, with the decoders of this crate: a line for each field.
+//! Packets to text, with the decoders of this crate, and messages with those of `evforge-messages`: a line for each field.
 
 use crate::ess_and_srs::{ess_header, ess_monitors, ess_vmm3a, srs_vmm2, srs_vmm3};
 use crate::fields::{Fields, rejected};
@@ -35,6 +35,7 @@ pub(crate) fn decode(page: &str, variant: &str, bytes: &[u8]) -> Result<String, 
         ("drop.md", layout) => drop_packet(bytes, layout, &mut out)?,
         ("numbered.md", "") => numbered(bytes, &mut out)?,
         ("pkts.md", "") => pkts(bytes, &mut out)?,
+        ("messages.md", "") => message(bytes, &mut out)?,
         _ => {
             return Err(format!(
                 "no decoder for `{variant}` of this page: add it to tests/format_pages/decode.rs"
@@ -42,6 +43,32 @@ pub(crate) fn decode(page: &str, variant: &str, bytes: &[u8]) -> Result<String, 
         }
     }
     Ok(out.0)
+}
+
+/// The fields in the order of the page: JSON has none.
+fn message(bytes: &[u8], out: &mut Fields) -> Result<(), String> {
+    let message = evforge_messages::decode(bytes).map_err(|refused| refused.to_string())?;
+    let json = message.to_json();
+    let order = [
+        "schema",
+        "source_name",
+        "message_id",
+        "reference_time",
+        "reference_time_index",
+        "time_of_flight",
+        "pixel_id",
+        "vetos",
+        "period_number",
+        "proton_charge",
+    ];
+    let fields = json.as_object().ok_or("no object")?;
+    let left: Vec<_> = fields.keys().filter(|field| !order.contains(&field.as_str())).collect();
+    assert!(left.is_empty(), "add them to the order: {left:?}");
+    order
+        .iter()
+        .filter_map(|field| Some((field, fields.get(*field)?)))
+        .for_each(|(field, value)| out.put(field, value));
+    Ok(())
 }
 
 fn sonde(bytes: &[u8], out: &mut Fields) -> Result<(), String> {
