@@ -19,6 +19,8 @@ mod partition;
 mod source;
 mod sources;
 mod span;
+#[cfg(test)]
+mod tests;
 mod topic;
 
 pub use counters::TopicCounters;
