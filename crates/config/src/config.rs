@@ -265,8 +265,8 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 12 + SECTIONS.len()] = {
-    let mut keys = ["name"; 12 + SECTIONS.len()];
+const KEYS: [&str; 13 + SECTIONS.len()] = {
+    let mut keys = ["name"; 13 + SECTIONS.len()];
     let common = [
         "name",
         "input",
@@ -279,6 +279,7 @@ const KEYS: [&str; 12 + SECTIONS.len()] = {
         "run",
         "simulation",
         "outputs",
+        "kafka",
         ESS,
     ];
     let mut index = 0;

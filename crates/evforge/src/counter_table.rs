@@ -13,6 +13,7 @@ use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, O
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
+use evforge_kafka::packets::TopicCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
@@ -35,6 +36,7 @@ use std::fmt::Write as _;
 pub fn counter_table() -> String {
     let mut text = String::new();
     add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
+    add_stage::<TopicCounters>(&mut text, "Reading raw packets from a topic");
     add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
     add_stage::<XdpCounters>(&mut text, "Receiving by AF_XDP");
     add_stage::<KernelCounters>(&mut text, "What the kernel lost");

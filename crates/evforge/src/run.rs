@@ -1,7 +1,7 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::arguments::{IdentityArguments, Inputs, Method};
+use crate::arguments::{IdentityArguments, Inputs, Method, TopicArguments};
 use crate::configuration::{read_configuration, read_with_library};
 use crate::exit_status::ExitStatus;
 use crate::input::open_until;
@@ -17,6 +17,7 @@ use clap::Args;
 use evforge_config::{Config, InputSettings, TimeSpan};
 use evforge_core::endpoint::host;
 use evforge_core::packet::PacketSlab;
+use evforge_core::packet_source::PacketSource;
 use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
@@ -26,9 +27,9 @@ use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped, scaled};
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Arguments of `evforge run`.
 #[derive(Args)]
@@ -48,6 +49,8 @@ pub(crate) struct RunArguments {
     // Read as fast as possible; without one, packets come from the network.
     #[command(flatten)]
     inputs: Inputs<0, 1>,
+    #[command(flatten)]
+    topic: TopicArguments,
     /// Receive at this local address [configuration: receive.address]
     #[arg(long, short = 'i', env = "EVFORGE_ADDRESS", value_name = "HOST", value_parser = host, help_heading = "Receiving")]
     address: Option<IpAddr>,
@@ -60,7 +63,7 @@ pub(crate) struct RunArguments {
     /// Receive from this network interface by AF_XDP [configuration: receive.interface]
     #[arg(long, env = "EVFORGE_INTERFACE", value_name = "NAME", help_heading = "Receiving")]
     interface: Option<String>,
-    /// End after this time (60, 90s, 2h); live runs only
+    /// End after this time (60, 90s, 2h); live runs, and topics that are followed
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
     /// End when no packet has come for this time, once there were some; live runs only
@@ -72,7 +75,7 @@ pub(crate) struct RunArguments {
         long,
         env = "EVFORGE_RECORD",
         value_name = "FILE",
-        conflicts_with = "inputs",
+        conflicts_with_all = ["inputs", "input_kafka"],
         help_heading = "Recording"
     )]
     record: Option<PathBuf>,
@@ -96,7 +99,7 @@ pub(crate) struct RunArguments {
 impl RunArguments {
     /// Whether packets come from the network.
     pub(crate) fn is_live(&self) -> bool {
-        self.inputs.paths().is_ok_and(|inputs| inputs.is_empty()) && !self.check
+        self.inputs.paths().is_ok_and(|inputs| inputs.is_empty()) && !self.topic.is_given() && !self.check
     }
 }
 
@@ -125,9 +128,22 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     }
     let stop = stop_on_signals()?;
     let mut ending = Ending::alongside(plans.takes_standard_output());
-    let report = if let Some(input) = &input {
+    let topic = arguments.topic.input(&config, arguments.port)?;
+    let report = if let Some(topic) = topic {
+        // Before the outputs: what is wrong with the topic leaves no files.
+        let packets = topic.open(&stop)?;
         let mut outputs = plans.open(&config)?;
-        let report = run_capture(arguments, &config, input, &mut outputs, &stop)?;
+        let report = run_packets(arguments, &config, Box::new(packets), &mut outputs, &stop)?;
+        outputs.finish(&report, &mut ending);
+        report
+    } else if let Some(input) = &input {
+        let mut outputs = plans.open(&config)?;
+        let packets = open_until(input, arguments.port, &config, &stop)?;
+        let mut report = run_packets(arguments, &config, packets, &mut outputs, &stop)?;
+        if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
+            let others = streams_to_other_ports(input, port).map(InputFault::no_use);
+            report.state.faults.extend(others);
+        }
         outputs.finish(&report, &mut ending);
         report
     } else {
@@ -181,19 +197,23 @@ fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
     })
 }
 
-fn run_capture(
+/// Forms the events of packets that are not live.
+fn run_packets(
     arguments: &RunArguments,
     config: &Config,
-    input: &Path,
+    packets: Box<dyn PacketSource>,
     outputs: &mut Outputs,
     stop: &Arc<AtomicBool>,
 ) -> Result<RunReport, CommandError> {
     let mut display = ProgressDisplay::new(arguments.quiet);
+    let ends_after = arguments.ends_after.filter(|_| arguments.topic.follows()).map(TimeSpan::to_std);
+    let clock = Arc::clone(&outputs.clock);
+    let started = clock.elapsed();
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
         config,
-        input: open_until(input, arguments.port, config, stop)?,
+        input: packets,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
         on_waiting: Arc::new(|text| {
@@ -202,15 +222,14 @@ fn run_capture(
         samples: outputs.samples.take(),
         stop,
     };
-    let mut report = run.run(|progress| {
+    let report = run.run(|progress| {
         if let Some(display) = &mut display {
             display.show(progress);
         }
+        if ends_after.is_some_and(|after| clock.elapsed().saturating_sub(started) >= after) {
+            stop.store(true, Ordering::Relaxed);
+        }
     })?;
-    if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
-        let others = streams_to_other_ports(input, port).map(InputFault::no_use);
-        report.state.faults.extend(others);
-    }
     if let Some(display) = display {
         display.finish();
     }

@@ -207,6 +207,10 @@ struct Run<'a, P> {
 impl<P: FnMut(RunProgress)> Run<'_, P> {
     fn take(&mut self, slab: &PacketSlab, at: RunProgress) {
         self.forming.take(slab);
+        if slab.is_empty() {
+            // Nothing comes at the moment: a pipe or a topic that is followed.
+            self.forming.publish();
+        }
         (self.progress)(RunProgress { events: self.forming.handed_on(), ..at });
         let now = self.clock.elapsed();
         if now.saturating_sub(self.shown) < STATE_INTERVAL || self.forming.outputs().is_empty() {

@@ -13,9 +13,11 @@ mod inputs;
 mod overwrite;
 mod receive_backend;
 mod run_identity;
+mod topic;
 
 pub(crate) use config::ConfigArguments;
 pub(crate) use inputs::{CaptureArguments, Inputs};
 pub(crate) use overwrite::OverwriteArguments;
 pub(crate) use receive_backend::{Method, WayArguments};
 pub(crate) use run_identity::IdentityArguments;
+pub(crate) use topic::TopicArguments;

@@ -1,0 +1,109 @@
+//! A topic of Kafka as the input of a run.
+
+use crate::CommandError;
+use clap::Args;
+use evforge_config::Config;
+use evforge_kafka::client::{Brokers, ClientSettings};
+use evforge_kafka::packets::{Place, Span, TopicInput};
+use std::str::FromStr;
+
+/// `TOPIC` or `TOPIC@BROKERS`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TopicAt {
+    topic: String,
+    brokers: Option<Brokers>,
+}
+
+impl FromStr for TopicAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (topic, brokers) = match text.split_once('@') {
+            Some((topic, brokers)) => (topic, Some(brokers.parse()?)),
+            None => (text, None),
+        };
+        if topic.is_empty() || topic == "-" {
+            return Err(format!(
+                "`{text}` names no topic: expected TOPIC or TOPIC@BROKERS, such as freia_samples@localhost:9092"
+            ));
+        }
+        Ok(Self { topic: topic.to_owned(), brokers })
+    }
+}
+
+/// Options of a topic as the input.
+#[derive(Args)]
+pub(crate) struct TopicArguments {
+    /// Read raw packets (ar51) from this topic, such as freia_samples@localhost:9092; the brokers may be in [kafka] of the
+    /// configuration instead (docs/kafka-packets.md)
+    #[arg(
+        long,
+        env = "EVFORGE_INPUT_KAFKA",
+        value_name = "TOPIC[@BROKERS]",
+        conflicts_with = "inputs",
+        help_heading = "Input"
+    )]
+    input_kafka: Option<TopicAt>,
+    /// Begin at this message of the topic: its offset (1200), or the time when it was written (2026-11-23T08:00:00Z)
+    #[arg(long, value_name = "PLACE", requires = "input_kafka", help_heading = "Input")]
+    from: Option<Place>,
+    /// Read to before this message of the topic: its offset or time; without it, what is there at the start
+    #[arg(long, value_name = "PLACE", requires = "input_kafka", help_heading = "Input")]
+    to: Option<Place>,
+    /// Read on as messages come, until Ctrl-C, --for or --to
+    #[arg(long, requires = "input_kafka", help_heading = "Input")]
+    follow: bool,
+}
+
+impl TopicArguments {
+    /// True if a topic is the input.
+    pub(crate) fn is_given(&self) -> bool {
+        self.input_kafka.is_some()
+    }
+
+    /// True if the run goes on with what comes into the topic.
+    pub(crate) fn follows(&self) -> bool {
+        self.follow
+    }
+
+    /// The topic, if one is the input; of it packets to `port` if one is given.
+    ///
+    /// # Errors
+    /// If no broker is named, or the table `[kafka]` is wrong.
+    pub(crate) fn input(
+        &self,
+        config: &Config,
+        port: Option<u16>,
+    ) -> Result<Option<TopicInput>, CommandError> {
+        let Some(TopicAt { topic, brokers }) = &self.input_kafka else { return Ok(None) };
+        let mut client: ClientSettings = config.table("kafka")?;
+        if brokers.is_some() {
+            client.brokers.clone_from(brokers);
+        }
+        if client.brokers.is_none() && client.kafka_config.is_none() {
+            return Err(format!(
+                "--input-kafka {topic}: no broker is named: --input-kafka {topic}@HOST:9092, or brokers = \"HOST:9092\" in \
+                 the table [kafka] of the configuration"
+            )
+            .into());
+        }
+        let span = Span { from: self.from, to: self.to, follows: self.follow };
+        Ok(Some(TopicInput { client, topic: topic.clone(), span, port }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_may_have_its_brokers() {
+        let plain: TopicAt = "freia_samples".parse().unwrap();
+        assert_eq!((plain.topic.as_str(), plain.brokers), ("freia_samples", None));
+        let at: TopicAt = "raw@a,b:9093".parse().unwrap();
+        assert_eq!((at.topic.as_str(), at.brokers.unwrap().to_string().as_str()), ("raw", "a:9092,b:9093"));
+        for text in ["", "-", "@a", "raw@", "raw@a:x"] {
+            assert!(text.parse::<TopicAt>().is_err(), "{text}");
+        }
+    }
+}
