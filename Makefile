@@ -30,8 +30,8 @@ build: ## Install what the build needs and build in release mode
 	$(CARGO) build --release --locked -p evforge
 
 .PHONY: demo
-demo: build ## A simulated detector (DETECTOR=multigrid, multiblade, sonde …), live in the browser, until Ctrl-C
-	./target/release/evforge demo --detector $(DETECTOR)
+demo: build ## A simulated detector (DETECTOR=multigrid, multiblade, sonde …), live in the browser, until Ctrl-C; with KAFKA=1 onto Kafka
+	@if [ -n "$(KAFKA)" ]; then scripts/demo-kafka.sh $(DETECTOR); else ./target/release/evforge demo --detector $(DETECTOR); fi
 
 .PHONY: check
 check: ## Format, lints and unit tests: for every commit

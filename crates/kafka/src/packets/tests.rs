@@ -232,7 +232,7 @@ fn a_failure_comes_behind_the_packets_that_were_read_before_it_and_stays() {
 
 #[test]
 fn silent_brokers_end_it_with_an_error_and_a_wish_to_stop_ends_it_in_peace() {
-    let pauses = || vec![vec![packet("one", 1, 1)], vec![Item::Pause; 10_000]].concat();
+    let pauses = || [vec![packet("one", 1, 1)], vec![Item::Pause; 10_000]].concat();
     let mut silent = topic([pauses()], false, None);
     let error = read(&mut silent, 1).unwrap_err();
     assert!(error.starts_with("1 packets, then the brokers have sent nothing for 0 s"), "{error}");
