@@ -8,11 +8,12 @@ use clap::{Arg, ArgAction, Command};
 use std::fmt::Write as _;
 
 /// The groups of commands, in the order of a first day with a detector.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Events", &["demo", "run", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop"]),
+    ("Kafka", &["kafka"]),
     ("This host", &["doctor", "bench", "completion"]),
 ];
 
@@ -55,6 +56,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("receive", &["evforge receive --port 9000 --idle 5 --report link.json"]),
     ("drop send", &["evforge drop send --to localhost:9100 --streams 4 --for 60 --report sent.json"]),
     ("drop receive", &["evforge drop receive --port 9100 --streams 4 --idle 5 --image words.png"]),
+    ("kafka topics", &["evforge kafka topics", "evforge kafka topics freia_events --json"]),
+    (
+        "kafka tail",
+        &[
+            "evforge kafka tail freia_events --last 5 --for 60",
+            "evforge kafka tail freia_events --oldest --schema ev44,f144 --json --until-end",
+        ],
+    ),
+    (
+        "kafka replay",
+        &[
+            "evforge kafka replay freia_events --to freia_again --unpaced",
+            "evforge kafka replay run.nxs --to freia_events --new-times --speed 10",
+        ],
+    ),
+    ("kafka forward", &["echo \"freia:chopper_speed 14.0\" | evforge kafka forward --to freia_logs"]),
+    ("kafka test-image", &["evforge kafka test-image --to freia_events --size 64x32 --for 60"]),
     ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml"]),
     ("bench", &["evforge bench --config configs/gdgem-srs.toml run.pcapng"]),
     ("completion", &["evforge completion bash > evforge.bash"]),

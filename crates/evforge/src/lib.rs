@@ -39,6 +39,7 @@ mod help;
 mod input;
 mod inspect;
 mod inspect_dump;
+mod kafka;
 mod left_over;
 mod manual;
 mod masks;
@@ -95,7 +96,8 @@ impl Command {
             | Self::Receive(_)
             | Self::Drop(_)
             | Self::Simulate(_) => true,
-            Self::Score(_)
+            Self::Kafka(_)
+            | Self::Score(_)
             | Self::Accuracy(_)
             | Self::Overlay(_)
             | Self::Write(_)
@@ -136,6 +138,8 @@ enum Command {
     Receive(numbered::ReceiveArguments),
     /// Send and receive test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
+    /// Look into Kafka topics, and send messages to them
+    Kafka(kafka::KafkaArguments),
     /// Repair NeXus files that a killed run has left
     Write(write::WriteArguments),
     /// Tell what is in a capture, and write a configuration that reads it
@@ -179,6 +183,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Send(arguments) => numbered::send(&arguments),
         Command::Receive(arguments) => numbered::receive(&arguments),
         Command::Drop(arguments) => drop::drop_streams(&arguments),
+        Command::Kafka(arguments) => kafka::kafka(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),

@@ -31,6 +31,8 @@ const ADVERTISED: &str = "The brokers call it so (advertised.listeners in its se
 pub struct Checked {
     /// Number, host and port of all brokers, as they name themselves.
     pub brokers: Vec<(i32, String, u16)>,
+    /// The names of all topics that this user may see, in order.
+    pub names: Vec<String>,
     /// The topics that were asked for, in that order.
     pub topics: Vec<CheckedTopic>,
 }
@@ -63,7 +65,9 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
         .iter()
         .map(|broker| (broker.id(), broker.host().to_owned(), u16::try_from(broker.port()).unwrap_or(0)))
         .collect();
-    let mut found = Checked { brokers, topics: Vec::new() };
+    let mut names: Vec<String> = metadata.topics().iter().map(|topic| topic.name().to_owned()).collect();
+    names.sort_unstable();
+    let mut found = Checked { brokers, names, topics: Vec::new() };
     for name in topics {
         let topic = find(&metadata, name, settings, &found, deadline)?;
         for leader in topic.partitions.iter().filter_map(|(_, leader)| *leader) {
@@ -171,7 +175,7 @@ fn find(
     if Admin::new(settings, left)?.creates_topics(first).unwrap_or(false) {
         return Ok(CheckedTopic { name: name.to_owned(), partitions: Vec::new() });
     }
-    let known = metadata.topics().iter().map(|topic| topic.name()).filter(|name| !name.starts_with("__"));
+    let known = found.names.iter().map(String::as_str).filter(|name| !name.starts_with("__"));
     let message = format!(
         "there is no topic `{name}` at {}, or this user may not see it{} Create it, and say how many partitions it has, or check \
          its name: evforge kafka topics lists all",

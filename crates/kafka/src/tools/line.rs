@@ -30,6 +30,12 @@ pub fn kafka_time(ms: Option<i64>) -> String {
     time.map_or_else(|| "-".to_owned(), |time| format!("{time:.3}"))
 }
 
+/// A time in messages, in nanoseconds since 1970, as text.
+pub fn data_time(ns: Option<i64>) -> Option<String> {
+    let time = ns.and_then(|ns| jiff::Timestamp::from_nanosecond(ns.into()).ok());
+    time.map(|time| format!("{time:.3}"))
+}
+
 /// A message with where it is: `2026-11-23T00:30:00.123Z 0@4115 ev44 freia #12 …`.
 #[derive(Debug)]
 pub struct Line<'a> {

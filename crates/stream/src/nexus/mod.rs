@@ -7,6 +7,7 @@
 //! | write a single file, and decide when it is committed | [`NexusWriter`] |
 //! | know whether a killed writer left a file, and repair it | [`needs_recovery`], [`recover`] |
 //! | hold the name of a file before there is one | [`Reservation`] |
+//! | read the events of a file, pulse by pulse | [`EventReader`] |
 //! | put a fuller report into a finished file | [`replace_report`] |
 //!
 //! # The layout (version 2)
@@ -201,6 +202,7 @@ mod diversion;
 mod error;
 mod event_column;
 mod event_group;
+mod event_reader;
 mod kept;
 mod layout;
 mod live_table;
@@ -232,6 +234,7 @@ mod writer;
 
 pub use counters::NexusCounters;
 pub use error::NexusError;
+pub use event_reader::{EventReader, ReadPulse};
 pub use options::{Compression, DiskSync, ExistingFile, NexusOptions, PulseOrigin};
 pub use output::NexusOutput;
 pub use recovered::Recovered;
