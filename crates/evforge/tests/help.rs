@@ -4,6 +4,7 @@ mod common;
 
 use common::commands::{commands, help};
 use common::{PROGRAM, text, workspace};
+use evforge_testkit::kafka_broker::{Broker, BrokerOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -65,8 +66,27 @@ fn companion(example: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// Runs an example by a shell in a folder of its own, with a loopback interface of its own.
-fn run(example: &str, made: &Path) -> Result<(), String> {
+/// A broker for the examples of `evforge kafka`, with what they read; none where there cannot be one, which is said.
+fn broker() -> Option<Broker> {
+    let test = "the_examples_in_the_help_work_as_they_are (evforge kafka)";
+    let is_possible = evforge_testkit::kafka_broker::is_possible(test);
+    is_possible.then(|| {
+        let makes = ("auto.create.topics.enable".to_owned(), "true".to_owned());
+        let broker = Broker::with(BrokerOptions { properties: vec![makes], ..BrokerOptions::default() });
+        let typed = "kafka test-image --to freia_events --pulses 20 --events 100 --quiet";
+        let filled = Command::new(PROGRAM)
+            .args(typed.split(' '))
+            .env("EVFORGE_KAFKA_BROKERS", broker.address())
+            .output()
+            .expect("the program starts");
+        assert!(filled.status.success(), "{}", text(&filled.stderr));
+        broker
+    })
+}
+
+/// Runs an example by a shell in a folder of its own, with a loopback interface of its own; one of `evforge kafka` on that of the
+/// host, where the broker is.
+fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder");
     for entry in std::fs::read_dir(made).expect("what was made") {
         let entry = entry.expect("an entry");
@@ -88,14 +108,30 @@ fn run(example: &str, made: &Path) -> Result<(), String> {
          kill $(jobs -p) 2>/dev/null\nexit $status",
         quoted(example)
     );
+    let is_kafka = example.contains("evforge kafka ");
+    let (mut shell, brokers) = match broker.filter(|_| is_kafka) {
+        None if is_kafka => return Ok(()),
+        Some(broker) => {
+            std::fs::rename(folder.path().join("killed.nxs"), folder.path().join("run.nxs")).expect("a file");
+            (Command::new("env"), broker.address())
+        }
+        None => {
+            let mut shell = Command::new("unshare");
+            shell.arg("--net");
+            (shell, String::new())
+        }
+    };
     let program = Path::new(PROGRAM).parent().expect("a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("unshare")
-        .args(["--net", "bash", "-c", &script])
+    if is_kafka {
+        shell.arg(format!("EVFORGE_KAFKA_BROKERS={brokers}"));
+    }
+    let output = shell
+        .args(["bash", "-c", &script])
         .current_dir(folder.path())
         .env("PATH", path)
         .output()
-        .expect("unshare starts");
+        .expect("the shell starts");
     // What the host lacks is no fault of the example.
     let is_good =
         output.status.success() || example.starts_with("evforge doctor") && output.status.code() == Some(1);
@@ -138,6 +174,7 @@ fn the_examples_in_the_help_work_as_they_are() {
     }
     let all: Vec<String> = commands().iter().flat_map(|command| examples(&help(command, "--help"))).collect();
     assert!(all.len() >= 18, "{all:?}");
+    let broker = broker();
     let (waiting, failed) = (Mutex::new(all), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         // Most of them wait for one another.
@@ -146,7 +183,10 @@ fn the_examples_in_the_help_work_as_they_are() {
                 loop {
                     let example = waiting.lock().expect("no thread has failed").pop();
                     let Some(example) = example else { break };
-                    failed.lock().expect("no thread has failed").extend(run(&example, made.path()).err());
+                    failed
+                        .lock()
+                        .expect("no thread has failed")
+                        .extend(run(&example, made.path(), broker.as_ref()).err());
                 }
             });
         }

@@ -71,9 +71,10 @@ pub(super) fn tail(arguments: &TailArguments) -> Result<ExitStatus, CommandError
             Next::Idle => {
                 if heard.elapsed() >= QUIET && !has_complained {
                     has_complained = true;
-                    for complaint in
-                        reader.complaints().iter().filter(|complaint| !complaint.broker.is_empty())
-                    {
+                    // Of several the latest says most.
+                    let complaints = reader.complaints();
+                    let of_a_broker = complaints.iter().rfind(|complaint| !complaint.broker.is_empty());
+                    if let Some(complaint) = of_a_broker {
                         eprintln!("evforge: waiting: {}", complaint.sentence());
                     }
                 }
