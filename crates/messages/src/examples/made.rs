@@ -1,87 +1,21 @@
 //! One message of every schema, layout and kind of value, with values of a seed.
 
 use super::foreign;
+use super::put;
+use super::runs::{isis, runs};
+use super::values::Values;
 use crate::ev42::{AdcPulseDebug, Facility, IsisData, RunState};
 use crate::hs01::Counts;
 use crate::mo01::{Data as Monitor, Histograms, Hits, Sample, Track};
-use crate::pl72::SpectrumMap;
 use crate::senv::Layout;
 use crate::{
-    Ad00, Al00, An44, Answ, Ar51, Array, Column, Da00, Data, Element, Encoder, Ep00, Ep01, Ev42, Ev43, Ev44,
-    F142, F144, Hs00, Hs01, Json, Location, Mo01, Pl72, Pu00, S6s4t, Scalar, Se00, Senv, TOO_LATE_NS, Tdct,
-    Un00, Vc00, Wrdn, X5f2, ad00, al00, answ, da00, ep00, ep01, f142, f144, hs00, hs01,
+    Ad00, Al00, An44, Ar51, Array, Column, Da00, Data, Ep00, Ep01, Ev42, Ev43, Ev44, F142, F144, Hs00, Hs01,
+    Location, Mo01, Scalar, Se00, Senv, Tdct, ad00, al00, da00, ep00, ep01, f142, f144, hs00, hs01,
 };
-
-/// Values that follow from a seed (SplitMix64), and where messages go.
-struct Values {
-    state: u64,
-    encoder: Encoder,
-    made: Vec<(&'static str, Vec<u8>)>,
-}
-
-impl Values {
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `limit`.
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(limit).unwrap_or(1)).unwrap_or(0)
-    }
-
-    fn time(&mut self) -> i64 {
-        i64::try_from(self.next() % TOO_LATE_NS.unsigned_abs()).unwrap_or(0)
-    }
-
-    fn times(&mut self, count: usize) -> Vec<i64> {
-        (0..count).map(|_| self.time()).collect()
-    }
-
-    fn column<T: Element>(&mut self, count: usize) -> Vec<T> {
-        let bytes: Vec<u8> = (0..count * size_of::<T>()).map(|_| self.next().to_le_bytes()[0]).collect();
-        Column::from_le_bytes(&bytes).to_vec()
-    }
-
-    /// Floating-point numbers without those that are not equal to themselves.
-    fn numbers(&mut self, count: usize) -> Vec<f64> {
-        (0..count).map(|_| self.below(1 << 20) as f64 / 16.0 - 100.0).collect()
-    }
-
-    fn text(&mut self) -> String {
-        let letters = ["a", "B", "7", ":", "_", "µ", "\"", "\n", "\u{1b}", "→"];
-        let count = self.below(12);
-        (0..count).map(|_| letters[self.below(letters.len())]).collect()
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-
-    /// Where pulses begin: ascending from 0, within the events.
-    fn index(&mut self, pulses: usize, events: usize) -> Vec<i32> {
-        let mut index: Vec<i32> =
-            (0..pulses).map(|_| i32::try_from(self.below(events + 1)).unwrap_or(0)).collect();
-        index.sort_unstable();
-        index.first_mut().into_iter().for_each(|first| *first = 0);
-        index
-    }
-}
-
-/// Puts down what `encode` of a struct makes.
-macro_rules! put {
-    ($values:ident $name:literal $message:expr) => {
-        let bytes = $message.encode(&mut $values.encoder).to_vec();
-        $values.made.push(($name, bytes));
-    };
-}
 
 /// One message of every schema, layout and kind of value, with its name. All of them are sound.
 pub fn messages(seed: u64) -> Vec<(&'static str, Vec<u8>)> {
-    let mut values = Values { state: seed, encoder: Encoder::new(), made: Vec::new() };
+    let mut values = Values::new(seed);
     events(&mut values);
     logs(&mut values);
     histograms(&mut values);
@@ -350,69 +284,4 @@ fn monitors(v: &mut Values) {
         v.made.push((names[0], foreign::write_mo01(&marked, true)));
         v.made.push((names[1], foreign::write_mo01(&Mo01 { source_name: None, data }, false)));
     }
-}
-
-fn runs(v: &mut Values) {
-    let (name, id, json) = (v.text(), v.text(), r#"{"a":[1,2]}"#);
-    let time = v.time().unsigned_abs() / 1_000_000;
-    let (spectrum, detector_id) = (v.column::<i32>(3), v.column::<i32>(3));
-    let map = SpectrumMap { spectrum: (&spectrum).into(), detector_id: (&detector_id).into(), n_spectra: 3 };
-    put!(v "pl72" Pl72 {
-        start_time: time,
-        run_name: Some(&name),
-        instrument_name: Some("freia"),
-        nexus_structure: Some(json),
-        job_id: Some(&id),
-        broker: Some("b:9092"),
-        service_id: Some(&name),
-        filename: Some("run.nxs"),
-        detector_spectrum_map: Some(map),
-        metadata: Some(json),
-        control_topic: Some("freia_filewriter"),
-        ..Pl72::default()
-    });
-    let names = (Some(name.as_str()), Some(id.as_str()));
-    put!(v "6s4t" S6s4t { stop_time: time, run_name: names.0, job_id: names.1, service_id: names.0, command_id: names.1, abort: true });
-    put!(v "answ" Answ {
-        service_id: &name,
-        job_id: &id,
-        action: v.of(answ::Action::ALL),
-        outcome: v.of(answ::Outcome::ALL),
-        status_code: 201,
-        stop_time: time,
-        message: names.0,
-        command_id: names.1,
-    });
-    put!(v "wrdn" Wrdn {
-        service_id: &name,
-        job_id: &id,
-        error_encountered: true,
-        file_name: "run.nxs",
-        metadata: Some(json),
-        message: names.0,
-    });
-    put!(v "x5f2" X5f2 {
-        software_name: Some("evforge"),
-        software_version: names.0,
-        service_id: names.1,
-        host_name: names.0,
-        process_id: 4711,
-        update_interval: 1000,
-        status_json: Some(json),
-    });
-    put!(v "json" Json { json: Some(json) });
-}
-
-fn isis(v: &mut Values) {
-    let (source_name, timestamp) = (v.text(), v.time());
-    let word = v.column::<u32>(1)[0];
-    let pulse =
-        Pu00 { source_name: &source_name, message_id: -1, reference_time: timestamp, ..Pu00::default() };
-    put!(v "pu00_absent" pulse);
-    put!(v "pu00" Pu00 { vetos: Some(word), period_number: Some(0), proton_charge: Some(0.0), ..pulse });
-    let units = v.text();
-    put!(v "un00" Un00 { source_name: &source_name, timestamp, units: Some(&units) });
-    let names: Vec<String> = (0..32).map(|_| v.text()).collect();
-    let veto_names = names.iter().map(String::as_str).collect();
-    put!(v "vc00" Vc00 { timestamp, vetoes: word, veto_names });
 }
