@@ -240,7 +240,7 @@ fn ten_megabytes_are_read_at_once() {
     assert!(before.elapsed() < Duration::from_secs(1), "{:?} for ten times", before.elapsed());
 }
 
-/// Half a million references to one long text: ten megabytes that would keep a reader busy for hours.
+/// Half a million references to one long text: ten megabytes that without a limit keep a reader busy for hours.
 #[test]
 fn contents_that_are_many_times_their_message_are_refused() {
     let mut e = Encoder::new();

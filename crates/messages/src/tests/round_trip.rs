@@ -1,7 +1,8 @@
 //! What was written is read again.
 
 use crate::ev42::{Facility, IsisData, RunState};
-use crate::examples::messages;
+use crate::examples::{foreign, messages};
+use crate::senv::Layout;
 use crate::{Column, Encoder, Ev42, Ev44, F142, Message, Schema, decode, f142};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -28,6 +29,17 @@ proptest! {
                 prop_assert_eq!(&decode(again).unwrap(), &message, "{}", name);
             } else {
                 prop_assert!(!message.schema().is_written(), "{}", name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_layouts_of_senv_are_told_apart(seed: u64) {
+        for (name, bytes) in messages(seed) {
+            if let Ok(Message::Senv(samples)) = decode(&bytes) {
+                let wanted = if name == "senv_2018" { Layout::Vector } else { Layout::Union };
+                prop_assert_eq!(samples.layout, wanted);
+                prop_assert_eq!(foreign::write_senv(&samples), bytes);
             }
         }
     }
