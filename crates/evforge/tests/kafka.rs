@@ -4,7 +4,7 @@ mod common;
 
 use common::{PROGRAM, text, workspace};
 use evforge_kafka::client::{Brokers, ClientSettings};
-use evforge_kafka::tools::{Begin, Next, Sender, TopicReader, Until};
+use evforge_kafka::tools::{Begin, Next, Outgoing, Sender, TopicReader, Until};
 use evforge_messages::Message;
 use evforge_stream::nexus::{EventReader, ReadPulse};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible};
@@ -121,7 +121,9 @@ fn a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end() {
     let begin = Instant::now();
     let mut sender = Sender::open(&settings(&broker), "events").unwrap();
     for number in 0..4 {
-        assert!(sender.send(None, b"garbage \x1b[2J\n that is no message", Some(number), &RUN).unwrap());
+        let payload = b"garbage \x1b[2J\n that is no message";
+        let message = Outgoing { payload, partition: Some(number), ..Outgoing::default() };
+        assert!(sender.send(&message, &RUN).unwrap());
     }
     assert!(sender.finish(Duration::from_secs(10), &RUN).is_complete());
     for _ in 0..4 {
@@ -200,20 +202,13 @@ fn a_file_and_a_topic_are_replayed_event_for_event() {
     });
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let made = Command::new(PROGRAM)
-        .args([
-            "run",
-            "--config",
-            "configs/freia.toml",
-            "data/freia.pcapng",
-            "--nexus",
-            &at("run.nxs"),
-            "--quiet",
-        ])
-        .current_dir(workspace())
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{}", text(&made.stderr));
+    for typed in [
+        format!("simulate gdgem --pulses 14 --start fixed --output {}", at("run.pcapng")),
+        format!("run --config configs/gdgem-srs.toml {} --nexus {} --quiet", at("run.pcapng"), at("run.nxs")),
+    ] {
+        let made = Command::new(PROGRAM).args(typed.split(' ')).current_dir(workspace()).output().unwrap();
+        assert!(made.status.success(), "{typed}: {}", text(&made.stderr));
+    }
     let expected = pulses_of_file(Path::new(&at("run.nxs")));
     assert!(expected.len() > 10);
 
@@ -236,7 +231,8 @@ fn a_file_and_a_topic_are_replayed_event_for_event() {
 
     // Messages that are none are counted and left out; so are those that are too large for the topic.
     let mut sender = Sender::open(&settings(&broker), "again").unwrap();
-    assert!(sender.send(None, b"garbage", None, &RUN).unwrap());
+    let message = Outgoing { payload: b"garbage", ..Outgoing::default() };
+    assert!(sender.send(&message, &RUN).unwrap());
     assert!(sender.finish(Duration::from_secs(10), &RUN).is_complete());
     let (status, said, _) = kafka(&broker, "replay again --to cleaned --unpaced");
     assert!(status == Some(3) && said.contains("refused 1: messages_too_short 1"), "{said}");

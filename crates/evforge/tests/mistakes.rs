@@ -52,7 +52,7 @@ const MISTAKES: &[Mistake] = &[
     ("kafka replay events", 2, &["required", "--to <TOPIC>"]),
     ("kafka tail events --last 5 --offset 3", 2, &["--last", "cannot be used with", "--offset"]),
     ("kafka tail events --schema ev45", 2, &["no schema `ev45`", "ev44"]),
-    ("kafka tail events --since soon", 2, &["found `soon`", "10min", "or a date"]),
+    ("kafka tail events --since soon", 2, &["found `soon`", "5min", "or a date"]),
     ("kafka topics --brokers localhost:http", 2, &["`http` is no port", "1 to 65535"]),
     ("kafka topics --brokers ssl://localhost:9093", 2, &["security.protocol", "localhost:9093"]),
     ("kafka topics --option acks", 2, &["KEY=VALUE", "security.protocol"]),

@@ -5,7 +5,7 @@ use evforge_kafka::tools::forward::{LogLine, ValueType, forward};
 use evforge_kafka::tools::replay::{FilePulse, PulseReplay, ReplaySettings, replay_topic};
 use evforge_kafka::tools::survey::{Sample, survey};
 use evforge_kafka::tools::test_image::{TestImage, send_image};
-use evforge_kafka::tools::{Begin, Delivery, Next, Record, Sender, TopicReader, Until};
+use evforge_kafka::tools::{Begin, Delivery, Next, Outgoing, Record, Sender, TopicReader, Until};
 use evforge_messages::{Encoder, Ev44, Message, RefusedReason, Schema};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions, Topic, is_possible};
 use std::sync::atomic::AtomicBool;
@@ -68,7 +68,9 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
     let mut sender = Sender::open(&here, "mixed").unwrap();
     assert!(sender.largest() > 19_000_000);
     let send = |sender: &mut Sender, payload: &[u8], partition| {
-        assert!(sender.send(None, payload, Some(partition), &RUN).expect("it is sent"));
+        let headers = [("from".to_owned(), Some(b"here".to_vec())), ("none".to_owned(), None)];
+        let message = Outgoing { payload, partition: Some(partition), headers: &headers, key: None };
+        assert!(sender.send(&message, &RUN).expect("it is sent"));
     };
     for number in 0..30 {
         send(&mut sender, &pulse(1000 + number, 5, &mut encoder), i32::try_from(number).unwrap());
@@ -123,6 +125,8 @@ fn a_topic_with_garbage_in_it_is_surveyed_read_and_replayed() {
         assert_eq!(message.pixel_id.first(), Some(1));
         assert!(message.time_ns().is_some_and(|time| time > T + 900_000_000_000));
         numbers.push(message.message_id);
+        assert_eq!(record.headers[0], ("from".to_owned(), Some(b"here".to_vec())));
+        assert_eq!(record.headers[1], ("none".to_owned(), None));
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=31).collect::<Vec<i64>>());

@@ -4,18 +4,15 @@ use clap::Args;
 use evforge_kafka::client::{Brokers, ClientSettings, OptionValue};
 use std::path::PathBuf;
 
+/// The usual port.
+const PORT: u16 = 9092;
+
 /// Brokers, and how to talk to them.
 #[derive(Args)]
 pub(super) struct ClientArguments {
-    /// Brokers to begin with: HOST, HOST:PORT, or several with commas
-    #[arg(
-        long,
-        short = 'b',
-        env = "EVFORGE_KAFKA_BROKERS",
-        value_name = "BROKERS",
-        default_value = "localhost:9092"
-    )]
-    brokers: Brokers,
+    /// Brokers to begin with: HOST, HOST:PORT, or several with commas; localhost:9092 unless given
+    #[arg(long, short = 'b', env = "EVFORGE_KAFKA_BROKERS", value_name = "BROKERS")]
+    brokers: Option<Brokers>,
     /// Option of librdkafka, such as security.protocol=sasl_ssl; repeatable
     #[arg(long = "option", short = 'X', value_name = "KEY=VALUE", value_parser = option, help_heading = "Connection")]
     options: Vec<(String, String)>,
@@ -31,10 +28,15 @@ pub(super) struct ClientArguments {
 }
 
 impl ClientArguments {
+    /// The broker of this host, unless a settings file may name others.
+    fn otherwise(&self) -> Option<Brokers> {
+        self.kafka_config.is_none().then(|| Brokers::from(("localhost", PORT)))
+    }
+
     /// The settings of the client.
     pub(super) fn settings(&self) -> ClientSettings {
         ClientSettings {
-            brokers: Some(self.brokers.clone()),
+            brokers: self.brokers.clone().or_else(|| self.otherwise()),
             options: self
                 .options
                 .iter()

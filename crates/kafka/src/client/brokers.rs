@@ -18,6 +18,12 @@ impl Brokers {
     }
 }
 
+impl From<(&str, u16)> for Brokers {
+    fn from((host, port): (&str, u16)) -> Self {
+        Self(vec![(host.to_owned(), port)])
+    }
+}
+
 impl fmt::Display for Brokers {
     /// As librdkafka takes them: with ports, and commas between.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Whether brokers can be reached and topics are there: known within seconds, with the name of what is wrong.
 
-use super::explain::{cause_of_error, sentence_for};
+use super::advice::{cause_of_error, sentence_for};
 use super::{Admin, Cause, ClientError, ClientSettings, Complaint, Witness, explain_error, tls};
 use evforge_core::suggestion::did_you_mean;
 use rdkafka::ClientConfig;

@@ -10,6 +10,7 @@
 //! | what librdkafka says of itself while it runs | [`Witness`] |
 
 mod admin;
+mod advice;
 mod brokers;
 mod cause;
 mod check;

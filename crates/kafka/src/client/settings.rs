@@ -106,7 +106,14 @@ impl ClientSettings {
             pairs.insert("sasl.password".to_owned(), password);
         }
         let Some(brokers) = brokers else {
-            return Err(ClientError::settings("no broker is given: brokers = \"HOST:9092\""));
+            let why = match &self.kafka_config {
+                None => "no broker is given: brokers = \"HOST:9092\"".to_owned(),
+                Some(file) => format!(
+                    "no broker is given: neither by `brokers`, nor by bootstrap.servers in {}",
+                    file.display()
+                ),
+            };
+            return Err(ClientError::settings(why));
         };
         pairs.insert(BROKERS[0].to_owned(), brokers.to_string());
         // librdkafka would say that some file is missing, and not which.

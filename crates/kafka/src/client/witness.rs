@@ -1,6 +1,6 @@
 //! What librdkafka says of itself while it runs: kept for whoever asks, said to nobody by itself.
 
-use super::explain::sentence_for;
+use super::advice::sentence_for;
 use super::{Cause, cause_of};
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;

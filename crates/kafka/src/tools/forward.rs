@@ -1,6 +1,6 @@
 //! Values of logs from lines: `NAME VALUE [TIME]`, each an f144.
 
-use super::sender::Sender;
+use super::sender::{Outgoing, Sender};
 use crate::client::ClientError;
 use evforge_messages::f144::Value;
 use evforge_messages::{Array, Encoder, F144, Scalar, TOO_LATE_NS};
@@ -91,7 +91,8 @@ pub fn forward(
     stop: &AtomicBool,
 ) -> Result<bool, ClientError> {
     let payload = line.encode(now_ns, encoder);
-    sender.send(Some(line.name.as_bytes()), payload, None, stop)
+    let key = Some(line.name.as_bytes());
+    sender.send(&Outgoing { key, payload, ..Outgoing::default() }, stop)
 }
 
 fn numbers<T: std::str::FromStr>(text: &str, expected: &str) -> Result<Vec<T>, String> {

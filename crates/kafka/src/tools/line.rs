@@ -67,7 +67,7 @@ impl fmt::Display for Line<'_> {
 impl Line<'_> {
     /// The same with every field.
     pub fn json(&self) -> Value {
-        let Record { partition, offset, time_ms, key, payload } = self.record;
+        let Record { partition, offset, time_ms, key, headers, payload } = self.record;
         let mut line = json!({
             "partition": partition,
             "offset": offset,
@@ -75,6 +75,13 @@ impl Line<'_> {
             "key": key.as_deref().map(|key| key.escape_ascii().to_string()),
             "bytes": payload.len(),
         });
+        if !headers.is_empty() {
+            let shown = headers.iter().map(|(name, value)| {
+                let value = value.as_deref().map(|value| value.escape_ascii().to_string());
+                json!({ "name": name, "value": value })
+            });
+            line["headers"] = shown.collect();
+        }
         match self.message {
             Ok(message) => line["message"] = message.to_json(),
             Err(refused) => {
@@ -101,7 +108,14 @@ mod tests {
         let bytes = F144 { source_name: "a\nb\u{1b}[2J", timestamp: 1_000_000_000, value: 2.5.into() }
             .encode(&mut encoder)
             .to_vec();
-        let record = Record { partition: 1, offset: 7, time_ms: Some(1_500), key: None, payload: bytes };
+        let record = Record {
+            partition: 1,
+            offset: 7,
+            time_ms: Some(1_500),
+            key: None,
+            headers: Vec::new(),
+            payload: bytes,
+        };
         let message = record.decode().unwrap();
         let line = Line { record: &record, message: Ok(&message) }.to_string();
         assert!(line.starts_with("1970-01-01T00:00:01.500Z 1@7 f144 a"), "{line}");

@@ -23,4 +23,4 @@ pub mod test_image;
 
 pub use reader::{Begin, Next, TopicReader, Until};
 pub use record::Record;
-pub use sender::{Delivery, Sender};
+pub use sender::{Delivery, Outgoing, Sender};

@@ -6,7 +6,7 @@ use rdkafka::Message as _;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
-use rdkafka::message::OwnedMessage;
+use rdkafka::message::{Headers, OwnedHeaders, OwnedMessage};
 use rdkafka::{Offset, TopicPartitionList};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -263,8 +263,13 @@ fn record(message: OwnedMessage) -> Record {
         offset: message.offset(),
         time_ms: message.timestamp().to_millis(),
         key: message.key().map(<[u8]>::to_vec),
+        headers: message.headers().map(headers).unwrap_or_default(),
         payload: message.payload().map(<[u8]>::to_vec).unwrap_or_default(),
     }
+}
+
+fn headers(found: &OwnedHeaders) -> Vec<(String, Option<Vec<u8>>)> {
+    found.iter().map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect()
 }
 
 /// The first offsets from a time on.

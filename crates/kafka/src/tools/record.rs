@@ -13,6 +13,8 @@ pub struct Record {
     pub time_ms: Option<i64>,
     /// Its key.
     pub key: Option<Vec<u8>>,
+    /// What travels with it: names and values, in their order.
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
     /// Its content; empty where there is none.
     pub payload: Vec<u8>,
 }

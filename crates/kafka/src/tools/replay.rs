@@ -3,7 +3,7 @@
 use super::pacer::Pacer;
 use super::reader::{Next, TopicReader};
 use super::renewal::{Renewal, Shift};
-use super::sender::Sender;
+use super::sender::{Outgoing, Sender};
 use crate::client::ClientError;
 use evforge_messages::{Encoder, Ev44, RefusedCounters, Schema};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,8 +93,13 @@ pub fn replay_topic(
             report.too_large += 1;
             continue;
         }
-        let partition = record.key.is_none().then_some(record.partition);
-        if !sender.send(record.key.as_deref(), payload, partition, stop)? {
+        let message = Outgoing {
+            key: record.key.as_deref(),
+            payload,
+            partition: record.key.is_none().then_some(record.partition),
+            headers: &record.headers,
+        };
+        if !sender.send(&message, stop)? {
             break;
         }
         *(if renewed.is_some() { &mut report.renewed } else { &mut report.unchanged }) += 1;
@@ -169,7 +174,8 @@ impl<'s> PulseReplay<'s> {
                 pixel_id: pixels.into(),
             };
             let payload = message.encode(&mut self.encoder);
-            if !self.sender.send(Some(pulse.source.as_bytes()), payload, None, stop)? {
+            let key = Some(pulse.source.as_bytes());
+            if !self.sender.send(&Outgoing { key, payload, ..Outgoing::default() }, stop)? {
                 return Ok(false);
             }
             self.report.renewed += 1;

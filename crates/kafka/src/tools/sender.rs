@@ -6,7 +6,7 @@ use crate::client::{
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
-use rdkafka::message::DeliveryResult;
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, PurgeConfig};
 use rdkafka::types::RDKafkaErrorCode as Code;
 use std::collections::BTreeMap;
@@ -49,6 +49,27 @@ impl Delivery {
     pub fn is_complete(&self) -> bool {
         self.acknowledged == self.sent
     }
+}
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outgoing<'a> {
+    /// Messages with the same key go to the same partition.
+    pub key: Option<&'a [u8]>,
+    /// Its content.
+    pub payload: &'a [u8],
+    /// To the partition of this number, modulo those of the topic; none: to that of its key, or any.
+    pub partition: Option<i32>,
+    /// What travels with it.
+    pub headers: &'a [(String, Option<Vec<u8>>)],
+}
+
+fn headers(of_message: &[(String, Option<Vec<u8>>)]) -> Option<OwnedHeaders> {
+    (!of_message.is_empty()).then(|| {
+        of_message.iter().fold(OwnedHeaders::new(), |headers, (key, value)| {
+            headers.insert(Header { key, value: value.as_ref() })
+        })
+    })
 }
 
 #[derive(Default)]
@@ -131,26 +152,21 @@ impl Sender {
         self.largest
     }
 
-    /// Sends a message: to the partition that its key says, or to that of this number among those of the topic. Waits while too
-    /// much is on its way; false if `stop` was set meanwhile, or the client has given up.
+    /// Sends a message. Waits while too much is on its way; false if `stop` was set meanwhile.
     ///
     /// # Errors
     /// If the message cannot be sent at all: it is larger than the topic takes.
-    pub fn send(
-        &mut self,
-        key: Option<&[u8]>,
-        payload: &[u8],
-        partition: Option<i32>,
-        stop: &AtomicBool,
-    ) -> Result<bool, ClientError> {
-        let partition = match (partition.map(u64::try_from), self.partitions) {
+    pub fn send(&mut self, message: &Outgoing<'_>, stop: &AtomicBool) -> Result<bool, ClientError> {
+        let payload = message.payload;
+        let partition = match (message.partition.map(u64::try_from), self.partitions) {
             (Some(Ok(number)), Some(partitions)) => i32::try_from(number % partitions).ok(),
             _ => None,
         };
         loop {
             let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(&self.topic).payload(payload);
-            record.key = key;
+            record.key = message.key;
             record.partition = partition;
+            record.headers = headers(message.headers);
             match self.producer.send(record) {
                 Ok(()) => break,
                 Err((error, _)) if error.rdkafka_error_code() == Some(Code::QueueFull) => {

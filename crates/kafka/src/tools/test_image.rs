@@ -2,7 +2,7 @@
 //! that nothing is turned or mirrored on the way.
 
 use super::pacer::Pacer;
-use super::sender::Sender;
+use super::sender::{Outgoing, Sender};
 use crate::client::ClientError;
 use evforge_messages::{Encoder, Ev44};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,8 @@ pub fn send_image(
             pixel_id: pixels.as_slice().into(),
         };
         let payload = message.encode(&mut encoder);
-        if !sender.send(Some(image.source.as_bytes()), payload, None, stop)? {
+        let key = Some(image.source.as_bytes());
+        if !sender.send(&Outgoing { key, payload, ..Outgoing::default() }, stop)? {
             break;
         }
         number += 1;
