@@ -5,10 +5,12 @@
 mod common;
 mod topics;
 
-use evforge_messages::{Encoder, Ev44};
+use common::kafka::read_topic;
+use evforge_messages::{Ar51, Encoder, Ev44};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
-use evforge_testkit::own_data::{capture_names, capture_path, configuration_path};
+use evforge_testkit::own_data::{capture, capture_names, capture_path, configuration_path};
 use rdkafka::producer::{BaseRecord, Producer};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 use topics::{PLAIN, Written, producer, run, write_capture};
@@ -45,6 +47,81 @@ fn the_events_of_every_capture_are_formed_again_from_a_topic() {
             assert_eq!(again.report["topic"]["packets"], original.report["capture"]["packets"], "{name}");
             assert_eq!(again.report["topic"]["messages_lost"], 0, "{name}");
         }
+    }
+}
+
+/// A run over a capture with `[outputs.kafka]` and these further keys of it.
+fn run_into(broker: &Broker, name: &str, topic: &str, keys: &[&str]) -> topics::Run {
+    let capture = capture_path(name).display().to_string();
+    let brokers = format!("brokers={}", broker.address());
+    let topic = format!("topic={topic}");
+    let keys = [&brokers, topic.as_str(), "create_topics=true"].into_iter().chain(keys.iter().copied());
+    let keys: Vec<String> = keys.map(|key| format!("outputs.kafka.{key}")).collect();
+    let keys = keys.iter().flat_map(|key| ["--set", key]);
+    run(&configuration_path(name), &[capture.as_str()].into_iter().chain(keys).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_output_writes_the_packets_of_the_rule() {
+    if !is_possible("the_output_writes_the_packets_of_the_rule") {
+        return;
+    }
+    let (broker, name) = (broker(), "gdgem-srs-faults");
+    let done = run_into(broker, name, "sampled", &["packets.every=7", "packets.consecutive=3", "source=gem"]);
+    // From the definition: each sender is counted by itself.
+    let mut numbers = HashMap::new();
+    let chosen = capture(name).into_iter().filter(|datagram| {
+        let number: &mut u64 = numbers.entry(datagram.source).or_default();
+        *number += 1;
+        (*number - 1) % 7 < 3
+    });
+    let messages = read_topic(&broker.address(), "sampled_samples");
+    let mut ids = 1..;
+    let mut found = messages.iter().map(|message| {
+        let raw = Ar51::decode(&message.payload).expect("ar51");
+        assert_eq!((raw.source_name, Some(raw.message_id)), ("gem", ids.next()));
+        assert_eq!(message.key.as_deref(), Some(&b"gem"[..]));
+        raw.raw_data.to_vec()
+    });
+    let chosen: Vec<Vec<u8>> = chosen.map(|datagram| datagram.payload).collect();
+    assert!(chosen.len() > 60 && found.by_ref().eq(chosen.iter().cloned()), "{}", done.said);
+    assert_eq!(
+        (done.status, &done.report["packet_tap"]["taken"]),
+        (Some(0), &serde_json::json!(chosen.len()))
+    );
+    assert_eq!(done.report["packet_tap"]["dropped"], 0);
+}
+
+#[test]
+fn a_calibration_run_writes_all_packets_of_which_events_are_formed_later() {
+    if !is_possible("a_calibration_run_writes_all_packets_of_which_events_are_formed_later") {
+        return;
+    }
+    let broker = broker();
+    for name in ["gdgem-srs-faults", "sonde-module", "nmx"] {
+        let topic = format!("calibration_{name}");
+        // The run waits for a buffer that holds a part of the packets only.
+        let keys = ["packets.calibration=true", "packets.memory=1MB"];
+        let written = run_into(broker, name, &topic, &keys);
+        assert_eq!(
+            (written.status, written.events.lines().count()),
+            (Some(0), 1),
+            "{name}: {}",
+            written.said
+        );
+        assert_eq!(
+            written.report["packet_tap"]["not_formed"], written.report["capture"]["packets"],
+            "{name}"
+        );
+        let input = format!("{topic}_samples@{}", broker.address());
+        let formed = run(&configuration_path(name), &["--input-kafka", &input]);
+        let original = run(&configuration_path(name), &[&capture_path(name).display().to_string()]);
+        assert!(
+            formed.events == original.events && formed.events.lines().count() > 100,
+            "{name}: {}",
+            formed.said
+        );
+        assert_eq!(formed.report["calendar"], original.report["calendar"], "{name}");
     }
 }
 
