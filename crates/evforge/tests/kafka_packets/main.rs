@@ -126,6 +126,32 @@ fn a_calibration_run_writes_all_packets_of_which_events_are_formed_later() {
 }
 
 #[test]
+fn packets_that_wait_at_the_end_of_a_run_are_sent_as_well() {
+    if !is_possible("packets_that_wait_at_the_end_of_a_run_are_sent_as_well") {
+        return;
+    }
+    let (broker, folder) = (broker(), tempfile::tempdir().expect("a folder"));
+    let capture = folder.path().join("long.pcapng").display().to_string();
+    let pulses = ["simulate", "freia", "--pulses", "30000", "--set", "simulation.beam.neutrons=100Hz"];
+    common::evforge(&[&pulses[..], &["--output", &capture]].concat());
+    let brokers = format!("outputs.kafka.brokers={}", broker.address());
+    let keys = ["topic=long", "create_topics=true", "packets.calibration=true"]
+        .map(|key| format!("outputs.kafka.{key}"));
+    let keys = [&brokers].into_iter().chain(&keys).flat_map(|key| ["--set", key]);
+    let written =
+        run(&configuration_path("freia"), &[capture.as_str()].into_iter().chain(keys).collect::<Vec<_>>());
+    assert_eq!(
+        (written.status, &written.report["packet_tap"]["taken"]),
+        (Some(0), &serde_json::json!(30_000))
+    );
+    let formed =
+        run(&configuration_path("freia"), &["--input-kafka", &format!("long_samples@{}", broker.address())]);
+    assert_eq!(formed.report["topic"]["packets"], 30_000, "{}", written.said);
+    let original = run(&configuration_path("freia"), &[&capture]);
+    assert!(formed.events == original.events && formed.events.lines().count() > 10_000);
+}
+
+#[test]
 fn a_source_without_a_key_over_several_partitions_is_put_together_by_its_numbers() {
     if !is_possible("a_source_without_a_key_over_several_partitions_is_put_together_by_its_numbers") {
         return;

@@ -221,6 +221,11 @@ impl AboutRun {
         to.counters.status_messages += u64::from(to.send(topic, source, payload));
     }
 
+    /// True as long as there are raw packets to be sent, or may be.
+    pub(super) fn has_samples(&self) -> bool {
+        self.samples.as_ref().is_some_and(|samples| !samples.has_ended())
+    }
+
     /// Sends raw packets that were sampled, as long as there is room.
     pub(super) fn send_samples(
         &mut self,

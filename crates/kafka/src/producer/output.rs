@@ -121,8 +121,11 @@ impl Output for KafkaOutput {
             let before = self.sender.messages_waiting();
             let pumped = self.pump(SHORT);
             self.pack();
+            let sent = self.counters.sample_messages;
+            let (now, unix_ns) = (self.clock.elapsed(), self.clock.unix_ns());
+            self.about_run.send_samples(&mut self.sender, now, unix_ns, &mut self.counters);
             let waiting = self.sender.messages_waiting();
-            if waiting == 0 && self.pending() == 0 {
+            if waiting == 0 && self.pending() == 0 && !self.about_run.has_samples() {
                 let failed = self.sender.failed_events();
                 let reason = self.sender.last_failure().filter(|_| failed > 0);
                 return reason.map_or(Ok(()), |reason| {
@@ -130,7 +133,8 @@ impl Output for KafkaOutput {
                 });
             }
             pumped?;
-            heard = if waiting < before { self.clock.elapsed() } else { heard };
+            let progresses = waiting < before || self.counters.sample_messages > sent;
+            heard = if progresses { self.clock.elapsed() } else { heard };
             if self.clock.elapsed().saturating_sub(heard) >= PATIENCE {
                 let (messages, events) = (grouped(waiting), grouped(self.pending()));
                 let text =
