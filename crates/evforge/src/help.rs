@@ -25,6 +25,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "evforge run --config configs/gdgem-srs.toml run.pcapng --nexus run.nxs --image run.png",
             "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --nexus live.nxs --for 2h",
+            "evforge run --config configs/freia.toml --input-kafka freia_samples --nexus again.nxs",
         ],
     ),
     ("write", &["evforge write --recover killed.nxs"]),

@@ -66,7 +66,7 @@ fn companion(example: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// A broker for the examples of `evforge kafka`, with what they read; none where there cannot be one, which is said.
+/// A broker for the examples that read topics, with what they read; none where there cannot be one, which is said.
 fn broker() -> Option<Broker> {
     let test = "the_examples_in_the_help_work_as_they_are (evforge kafka)";
     let is_possible = evforge_testkit::kafka_broker::is_possible(test);
@@ -80,6 +80,14 @@ fn broker() -> Option<Broker> {
             .output()
             .expect("the program starts");
         assert!(filled.status.success(), "{}", text(&filled.stderr));
+        let packets = Command::new(PROGRAM)
+            .args(["run", "--quiet", "--config", "configs/freia.toml", "data/freia.pcapng"])
+            .args(["--set", "outputs.kafka.topic=freia", "--set", "outputs.kafka.packets.calibration=true"])
+            .args(["--set", &format!("outputs.kafka.brokers={}", broker.address())])
+            .current_dir(workspace())
+            .output()
+            .expect("the program starts");
+        assert!(packets.status.success(), "{}", text(&packets.stderr));
         broker
     })
 }
@@ -108,7 +116,7 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
          kill $(jobs -p) 2>/dev/null\nexit $status",
         quoted(example)
     );
-    let is_kafka = example.contains("evforge kafka ");
+    let is_kafka = example.contains("evforge kafka ") || example.contains("--input-kafka");
     let (mut shell, brokers) = match broker.filter(|_| is_kafka) {
         None if is_kafka => return Ok(()),
         Some(broker) => {

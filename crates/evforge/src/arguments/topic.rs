@@ -7,6 +7,10 @@ use evforge_kafka::client::{Brokers, ClientSettings};
 use evforge_kafka::packets::{Place, Span, TopicInput};
 use std::str::FromStr;
 
+/// The brokers of all commands that ask for none.
+const BROKERS: &str = "EVFORGE_KAFKA_BROKERS";
+const USUAL_BROKERS: &str = "localhost:9092";
+
 /// `TOPIC` or `TOPIC@BROKERS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TopicAt {
@@ -34,8 +38,8 @@ impl FromStr for TopicAt {
 /// Options of a topic as the input.
 #[derive(Args)]
 pub(crate) struct TopicArguments {
-    /// Read raw packets (ar51) from this topic, such as freia_samples@localhost:9092; the brokers may be in [kafka] of the
-    /// configuration instead (docs/kafka-packets.md)
+    /// Read raw packets (ar51) from this topic, such as freia_samples@localhost:9092; without brokers, those of
+    /// EVFORGE_KAFKA_BROKERS, of [kafka] in the configuration, or localhost:9092 (docs/kafka-packets.md)
     #[arg(
         long,
         env = "EVFORGE_INPUT_KAFKA",
@@ -69,7 +73,7 @@ impl TopicArguments {
     /// The topic, if one is the input; of it packets to `port` if one is given.
     ///
     /// # Errors
-    /// If no broker is named, or the table `[kafka]` is wrong.
+    /// If the table `[kafka]` or the variable is wrong.
     pub(crate) fn input(
         &self,
         config: &Config,
@@ -77,15 +81,13 @@ impl TopicArguments {
     ) -> Result<Option<TopicInput>, CommandError> {
         let Some(TopicAt { topic, brokers }) = &self.input_kafka else { return Ok(None) };
         let mut client: ClientSettings = config.table("kafka")?;
-        if brokers.is_some() {
-            client.brokers.clone_from(brokers);
-        }
-        if client.brokers.is_none() && client.kafka_config.is_none() {
-            return Err(format!(
-                "--input-kafka {topic}: no broker is named: --input-kafka {topic}@HOST:9092, or brokers = \"HOST:9092\" in \
-                 the table [kafka] of the configuration"
-            )
-            .into());
+        let of_environment = std::env::var(BROKERS).ok().filter(|text| !text.is_empty());
+        if let Some(brokers) = brokers {
+            client.brokers = Some(brokers.clone());
+        } else if let Some(text) = of_environment {
+            client.brokers = Some(text.parse().map_err(|problem| format!("{BROKERS}: {problem}"))?);
+        } else if client.brokers.is_none() && client.kafka_config.is_none() {
+            client.brokers = Some(USUAL_BROKERS.parse()?);
         }
         let span = Span { from: self.from, to: self.to, follows: self.follow };
         Ok(Some(TopicInput { client, topic: topic.clone(), span, port }))

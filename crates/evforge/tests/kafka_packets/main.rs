@@ -284,15 +284,13 @@ fn topics_that_cannot_be_read_are_refused_before_any_output_is_begun() {
         assert!(words.iter().all(|word| refused.said.contains(word)), "{topic}: {}", refused.said);
     }
     let other = run(&config, &["--input-kafka", &format!("events@{}", broker.address())]);
-    assert!(other.status == Some(3) || other.status == Some(4), "{:?}: {}", other.status, other.said);
+    assert_eq!(other.status, Some(4), "{}", other.said);
     for word in ["holds no raw packets (ar51)", "\"ev44\"", "evforge kafka topics"] {
         assert!(other.said.contains(word), "{}", other.said);
     }
     let nobody = run(&config, &["--input-kafka", "raw@127.0.0.1:1"]);
     assert_eq!(nobody.status, Some(1));
     assert!(nobody.said.contains("127.0.0.1:1"), "{}", nobody.said);
-    let no_broker = run(&config, &["--input-kafka", "raw"]);
-    assert!(no_broker.said.contains("--input-kafka raw@HOST:9092"), "{}", no_broker.said);
     let in_table =
         run(&config, &["--input-kafka", "none", "--set", &format!("kafka.brokers=\"{}\"", broker.address())]);
     assert!(in_table.said.contains("there is no topic `none`"), "{}", in_table.said);

@@ -107,13 +107,10 @@ impl<P: Partition> Packets<P> {
                 }
                 Ok(Found::Nothing) => {
                     self.is_stopped = self.merge.is_stopped();
-                    self.check_kind()?;
-                    return Ok(if self.is_stopped { Fill::End } else { Fill::More });
+                    let is_over = self.is_stopped || self.is_of_others();
+                    return Ok(if is_over { Fill::End } else { Fill::More });
                 }
-                Ok(Found::End) => {
-                    self.check_kind()?;
-                    return Ok(Fill::End);
-                }
+                Ok(Found::End) => return Ok(Fill::End),
                 Err(error) => return self.fail(slab, error),
             }
         }
@@ -142,25 +139,10 @@ impl<P: Partition> Packets<P> {
         true
     }
 
-    /// Refuses a topic of which nothing is a raw packet, long before its end.
-    fn check_kind(&mut self) -> Result<(), SourceError> {
-        let others = self.reading.refused.total();
-        if self.reading.counters.messages != others || others < STRANGERS {
-            return Ok(());
-        }
-        let failure = self.no_packets(others);
-        self.failure = Some(failure.clone());
-        Err(failure.into())
-    }
-
-    fn no_packets(&self, others: u64) -> String {
-        let example = self.reading.stranger.as_deref().unwrap_or_default();
-        format!(
-            "{} holds no raw packets (ar51): none of its first {} messages is one ({example}). `evforge kafka topics` shows \
-             which schemas are in which topic",
-            self.name.display(),
-            grouped(others)
-        )
+    /// True if nothing of the topic is a raw packet: known long before its end.
+    fn is_of_others(&self) -> bool {
+        let messages = self.reading.counters.messages;
+        messages >= STRANGERS && messages == self.reading.refused.total()
     }
 
     pub(super) fn counters(&self) -> CounterSnapshot {
@@ -180,9 +162,13 @@ impl<P: Partition> Packets<P> {
         let Reading { counters, refused, sources, .. } = &self.reading;
         let mut faults = Vec::new();
         if counters.messages > 0 && counters.messages == refused.total() {
-            if self.failure.is_none() {
-                faults.push(InputFault::no_use(self.no_packets(refused.total())));
-            }
+            let example = self.reading.stranger.as_deref().unwrap_or_default();
+            faults.push(InputFault::no_use(format!(
+                "{} holds no raw packets (ar51): none of its first {} messages is one ({example}). `evforge kafka topics` shows \
+                 which schemas are in which topic",
+                self.name.display(),
+                grouped(counters.messages)
+            )));
             return faults;
         }
         let lost = sources.counts().lost;
