@@ -1,0 +1,90 @@
+//! Runs that end while something is not acknowledged: within their patience, with a status and a count.
+
+use crate::run::{Replay, Run};
+use crate::truth::{all_events, assert_same, messages_of, missing, simulate};
+use evforge_testkit::kafka_broker::{Broker, is_possible};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
+use std::time::Duration;
+
+#[test]
+fn without_a_broker_a_run_ends_in_time_and_counts_what_stayed_behind() {
+    if !is_possible("without_a_broker_a_run_ends_in_time_and_counts_what_stayed_behind") {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 3, "fixed");
+    let start = |name: &str| {
+        let mut run = Run::live(folder.path(), name, &broker.address(), &["finish_within=3s"]);
+        let replay = Replay::start(&capture, &run.address(), 1);
+        (run, replay)
+    };
+    let (by_itself, mut replay) = start("by_itself");
+    let (asked, _also) = start("asked");
+    std::thread::sleep(Duration::from_millis(1500));
+    broker.freeze();
+    std::thread::sleep(Duration::from_millis(1000));
+    // Ctrl-C.
+    asked.signal("INT");
+    let asked = asked.end();
+    while replay.is_running() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let by_itself = by_itself.end();
+    broker.thaw();
+    for (name, ended) in [("by_itself", by_itself), ("asked", asked)] {
+        let said = &ended.said;
+        ended.check_balance();
+        assert_eq!(ended.status, Some(1), "{name}: {said}");
+        assert!(ended.took < Duration::from_secs(8), "{name}: it took {:?}", ended.took);
+        let behind = ended.events("failed") + ended.events("missed");
+        assert!(behind > 1000, "{name}: {:#}", ended.kafka());
+        let note = ended.kafka()["note"].as_str().unwrap();
+        assert!(note.replace(' ', "").contains(&format!("{behind}were not")), "{behind}: {note}");
+        assert!(said.contains("FAILED OUTPUT") && said.contains(note), "{said}");
+        // What was acknowledged is there; of the rest, what was on its way may be.
+        let found = all_events(&messages_of(&broker.address(), name));
+        let missing = missing(name, &found, &ended.events);
+        assert!(found.len() as u64 >= ended.events("committed"), "{name}: {:#}", ended.kafka());
+        assert!(missing.len() as u64 <= behind);
+        assert_same(name, &found, &ended.events[..found.len()]);
+    }
+}
+
+fn delete_topic(brokers: &str, topic: &str) {
+    let admin: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", brokers).create().expect("a client");
+    let deleting = admin.delete_topics(&[topic], &AdminOptions::new());
+    let mut deleting = std::pin::pin!(deleting);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let results = loop {
+        if let std::task::Poll::Ready(results) = deleting.as_mut().poll(&mut context) {
+            break results.expect("an answer");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+}
+
+#[test]
+fn the_topic_is_deleted_under_a_run() {
+    if !is_possible("the_topic_is_deleted_under_a_run") {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 4, "fixed");
+    let mut run = Run::live(folder.path(), "deleted", &broker.address(), &["finish_within=50s"]);
+    let _replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(1500));
+    delete_topic(&broker.address(), "deleted");
+    let ended = run.end();
+    ended.check_balance();
+    eprintln!("{}\n{:#}", ended.said, ended.kafka());
+    assert_eq!(ended.status, Some(1), "{}", ended.said);
+    assert!(ended.events("committed") < ended.events.len() as u64);
+    assert!(ended.events("failed") > 1000, "{:#}", ended.kafka());
+    assert!(ended.counter("failed_unknown_topic") > 50, "{:#}", ended.kafka());
+}

@@ -1,0 +1,1 @@
+//! The program is killed at random moments, and started again.
