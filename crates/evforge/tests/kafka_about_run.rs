@@ -163,7 +163,7 @@ fn a_whole_run_is_said_to_be_complete_and_each_pulse_is_announced() {
 fn vetoes_come_with_the_events_or_take_them_out() {
     let Some(bench) = Bench::new("vetoes_come_with_the_events_or_take_them_out") else { return };
     let capture = bench.simulate("freia");
-    let rules = r#"veto=[{ name = "prompt", time_of_flight = ["0", "20ms"] }, { name = "late", time_of_flight = ["15ms", "60ms"] }]"#;
+    let rules = r#"veto=[{ name = "prompt", time_of_flight = ["0ms", "20ms"] }, { name = "late", time_of_flight = ["15ms", "60ms"] }]"#;
     let file = bench.path("run.nxs");
     bench.run("freia", &capture, "marked", &["message_events=500"], &["--set", rules, "--nexus", &file]);
     let file = File::open(&file).unwrap();
