@@ -11,7 +11,7 @@ for schema in crates/messages/schemas/*.fbs; do
     name=$(basename "$schema" .fbs)
     "$flatc" --rust -o "$folder" --filename-suffix "" "$schema"
     mv "$folder/$name.rs" "$folder/$name.rs.new"
-    # What differs from one copy of flatc to another, or is no business of a module inside a crate.
+    # flatc leaves blanks at the ends of lines.
     sed -e 's/[[:space:]]*$//' "$folder/$name.rs.new" >"$folder/$name.rs"
     rm "$folder/$name.rs.new"
 done
