@@ -103,6 +103,8 @@ fn the_ledger_and_the_values_say_what_the_report_says() {
     expect("packets_sent", &stream["packets"]["sent"]);
     expect("events_formed", &stream["events"]);
     expect("unaccounted", &stream["unaccounted"]);
+    expect("events_acknowledged", &stream["events"]);
+    assert_eq!((run["events_pending"], run["events_dropped"], run["events_failed"]), (0.0, 0.0, 0.0));
     assert_eq!((run["packets_lost"], run["complete"]), (3.0, 0.0));
     let messages = bench.topic("srs");
     let Message::Ev44(last) = decode(&messages.last().unwrap().payload).unwrap() else { panic!("no events") };

@@ -107,7 +107,9 @@ fn read<T: DeserializeOwned>(table: Table) -> Result<T, SettingsError> {
     T::deserialize(Value::Table(table)).map_err(|error| {
         let message = error.message().to_owned();
         // An unknown key is named in the message; for a wrong value the key is not, so the table is meant.
-        let key = names.iter().find(|name| message.contains(&format!("`{name}`"))).cloned();
+        // What it would have expected comes behind it, and may be a key that is there as well.
+        let place = |name: &&String| message.find(&format!("`{name}`")).unwrap_or(usize::MAX);
+        let key = names.iter().filter(|name| place(name) < usize::MAX).min_by_key(place).cloned();
         SettingsError { key: key.unwrap_or_default(), problem: message }
     })
 }
@@ -159,6 +161,7 @@ mod tests {
     fn what_is_wrong_is_named_with_its_key() {
         for (text, key, words) in [
             ("[toy]\nfil = 'a'", "outputs.toy.fil", "unknown field"),
+            ("[toy]\nfile = 'a'\nfiles = 'b'", "outputs.toy.files", "unknown field"),
             ("[toy]", "outputs.toy.file", "missing field"),
             ("[copy]\nfile = 'a'", "outputs.copy", "`toy` (for tests)"),
             ("[copy]\nkind = 3", "outputs.copy.kind", "text"),

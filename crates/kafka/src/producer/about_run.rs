@@ -13,6 +13,7 @@ use super::record::{About, Record};
 use super::sender::Sender;
 use super::values::Rates;
 use crate::packets::PacketMessages;
+use evforge_core::output::OutputProgress;
 use evforge_core::run_state::RunState;
 use evforge_messages::{Encoder, X5f2};
 use serde_json::json;
@@ -111,7 +112,7 @@ impl AboutRun {
         counters: &mut KafkaCounters,
     ) {
         let mut to = To { sender, counters, now, unix_ns };
-        self.send_ledger(state, maker, &mut to);
+        self.send_ledger(state, maker, None, &mut to);
         self.send_monitors(state, &mut to);
         self.send_values(state, maker, &mut to);
         if self.status_sent.is_none_or(|sent| now.saturating_sub(sent) >= STATUS_INTERVAL) {
@@ -120,25 +121,35 @@ impl AboutRun {
         }
     }
 
-    /// The run has ended: this is its last state.
+    /// The run has ended, and all events are where they belong: this is the last that is said of it. False if there was no room
+    /// for all of it.
+    #[expect(clippy::too_many_arguments, reason = "as for `observe`, and the outcome")]
     pub(super) fn end(
         &mut self,
         state: &RunState,
+        outcome: OutputProgress,
         maker: &MessageMaker,
         sender: &mut Sender,
         now: Duration,
         unix_ns: u64,
         counters: &mut KafkaCounters,
-    ) {
-        self.send_samples(sender, now, unix_ns, counters);
+    ) -> bool {
+        let left_out = counters.side_messages_left_out;
         let mut to = To { sender, counters, now, unix_ns };
-        self.send_ledger(state, maker, &mut to);
+        self.send_ledger(state, maker, Some(outcome), &mut to);
         self.send_monitors(state, &mut to);
         self.send_values(state, maker, &mut to);
         self.send_status(state, "ended", &mut to);
+        to.counters.side_messages_left_out == left_out
     }
 
-    fn send_ledger(&mut self, state: &RunState, maker: &MessageMaker, to: &mut To<'_>) {
+    fn send_ledger(
+        &mut self,
+        state: &RunState,
+        maker: &MessageMaker,
+        ended: Option<OutputProgress>,
+        to: &mut To<'_>,
+    ) {
         let AboutRules { topics, source, output, before, .. } = &self.rules;
         let Some(topic) = &topics.ledger else { return };
         let timestamp = to.unix_ns as i64;
@@ -148,7 +159,7 @@ impl AboutRun {
             to.counters.ledger_messages += u64::from(to.send(topic, &name, payload));
         }
         for last in maker.last() {
-            let row = ledger::of_run(state, output, &last, before);
+            let row = ledger::of_run(state, output, &last, before, ended);
             let payload = row.encode(&mut self.encoder, last.name, timestamp);
             to.counters.ledger_messages += u64::from(to.send(topic, last.name, payload));
         }

@@ -6,6 +6,7 @@
 use super::last_ids::LastIds;
 use super::maker::LastOfSource;
 use evforge_core::ledger::{Loss, SourceLedger};
+use evforge_core::output::OutputProgress;
 use evforge_core::run_state::{OutputCounters, RunState};
 use evforge_messages::da00::Variable;
 use evforge_messages::{Da00, Encoder};
@@ -66,7 +67,15 @@ pub(super) fn of_module(module: &SourceLedger) -> Row {
 }
 
 /// What is known of everything up to the last message of an event source.
-pub(super) fn of_run(state: &RunState, output: &str, last: &LastOfSource<'_>, before: &LastIds) -> Row {
+///
+/// `ended` is what has become of the events of this output at its end, which no state of the run has any more.
+pub(super) fn of_run(
+    state: &RunState,
+    output: &str,
+    last: &LastOfSource<'_>,
+    before: &LastIds,
+    ended: Option<OutputProgress>,
+) -> Row {
     let mut row = Row::default();
     row.integers.push(("message_id", "", [last.id]));
     if let Some(time) = last.reference_time {
@@ -96,7 +105,11 @@ pub(super) fn of_run(state: &RunState, output: &str, last: &LastOfSource<'_>, be
         }
     }
     let own = state.outputs.iter().find(|known| known.name == output).map(|known| known.counters);
-    let counters = own.unwrap_or_default();
+    let mut counters = own.unwrap_or_default();
+    if let Some(progress) = ended {
+        counters.set_progress(progress);
+        counters.queued = 0;
+    }
     put_output(&mut row, &counters);
     let missing = counters.dropped + counters.missed + counters.failed + state.ledger.unaccounted();
     let is_complete = loss.exactly() == Some(0) && missing == 0 && state.detector_failure.is_none();

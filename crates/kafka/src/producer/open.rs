@@ -13,8 +13,9 @@ use super::topic_end;
 use super::transport::KafkaTransport;
 use crate::client::{Admin, Checked, check};
 use crate::packets::PacketMessages;
+use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
-use evforge_outputs::OutputContext;
+use evforge_outputs::{OutputContext, OutputPlan};
 use rdkafka::ClientConfig;
 use std::error::Error;
 use std::sync::Arc;
@@ -25,11 +26,26 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// Kafka's own limit of a message, where a topic does not tell another.
 const USUAL_LIMIT: u64 = 1_000_000;
 
+impl OutputPlan for KafkaSettings {
+    fn name(&self) -> String {
+        self.name_with(self.named_topic())
+    }
+
+    fn counters(&self) -> Vec<CounterInfo> {
+        KafkaCounters::infos().to_vec()
+    }
+
+    fn memory_bound(&self, context: &OutputContext) -> usize {
+        self.own_memory(context)
+    }
+
+    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
+        open(&self, context)
+    }
+}
+
 /// Makes the output of these settings.
-pub(super) fn open(
-    settings: &KafkaSettings,
-    context: &OutputContext,
-) -> Result<Box<dyn Output>, Box<dyn Error>> {
+fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
     let topic = settings.topic(context);
     let name = settings.name_with(Some(&topic));
     let topics = settings.about_topics(context);
@@ -88,6 +104,7 @@ pub(super) fn open(
         counters: KafkaCounters::default(),
         clock: Arc::clone(&context.clock),
         memory_bound: settings.own_memory(context),
+        has_said_the_end: false,
     }))
 }
 

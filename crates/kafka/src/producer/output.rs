@@ -29,6 +29,8 @@ pub(crate) struct KafkaOutput {
     pub(super) counters: KafkaCounters,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) memory_bound: usize,
+    /// The last state has been sent.
+    pub(super) has_said_the_end: bool,
 }
 
 impl KafkaOutput {
@@ -115,7 +117,6 @@ impl Output for KafkaOutput {
             let (now, unix_ns) = (heard, self.clock.unix_ns());
             let mut outlet = Outlet { maker: &mut self.maker, sender: &mut self.sender, now, unix_ns };
             self.packer.close_all(&mut outlet, &mut self.counters);
-            self.about_run.end(state, &self.maker, &mut self.sender, now, unix_ns, &mut self.counters);
         }
         loop {
             let before = self.sender.messages_waiting();
@@ -125,7 +126,14 @@ impl Output for KafkaOutput {
             let (now, unix_ns) = (self.clock.elapsed(), self.clock.unix_ns());
             self.about_run.send_samples(&mut self.sender, now, unix_ns, &mut self.counters);
             let waiting = self.sender.messages_waiting();
-            if waiting == 0 && self.pending() == 0 && !self.about_run.has_samples() {
+            let is_all_there = waiting == 0 && self.pending() == 0 && !self.about_run.has_samples();
+            if is_all_there && !self.has_said_the_end {
+                let outcome = self.progress();
+                let Self { about_run, maker, sender, counters, .. } = self;
+                self.has_said_the_end = about_run.end(state, outcome, maker, sender, now, unix_ns, counters);
+                continue;
+            }
+            if is_all_there {
                 let failed = self.sender.failed_events();
                 let reason = self.sender.last_failure().filter(|_| failed > 0);
                 return reason.map_or(Ok(()), |reason| {

@@ -2,22 +2,17 @@
 
 use super::about_run::AboutTopics;
 use super::about_settings::{MonitorSchemas, RawPackets};
-use super::counters::KafkaCounters;
 use super::maker::{EventSchema, MessageKey, MessageRules, MessageTime};
-use super::open::open;
 use super::packer::{MessageLimits, Packer, PackingRules, Vetoed};
 use super::sources::Sources;
 use crate::client::{Brokers, ClientSettings, OptionValue};
-use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::event::PixelId;
-use evforge_core::output::Output;
 use evforge_core::quantity::{ByteSize, TimeSpan};
 use evforge_core::settings::{RefusedValue, SettingsError};
+use evforge_outputs::OutputContext;
 use evforge_outputs::packet_tap::PacketTap;
-use evforge_outputs::{OutputContext, OutputPlan};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::PathBuf;
 
 /// Bytes of an event in ev44 and ev42.
@@ -220,6 +215,11 @@ impl TryFrom<KafkaTable> for KafkaSettings {
 }
 
 impl KafkaSettings {
+    /// The topic that the table names.
+    pub(super) fn named_topic(&self) -> Option<&str> {
+        self.table.topic.as_deref()
+    }
+
     /// What the output is, for people.
     pub(super) fn name_with(&self, topic: Option<&str>) -> String {
         let brokers = self.client.brokers_text();
@@ -346,27 +346,10 @@ pub(super) fn plain_name(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-impl OutputPlan for KafkaSettings {
-    fn name(&self) -> String {
-        self.name_with(self.table.topic.as_deref())
-    }
-
-    fn counters(&self) -> Vec<CounterInfo> {
-        KafkaCounters::infos().to_vec()
-    }
-
-    fn memory_bound(&self, context: &OutputContext) -> usize {
-        self.own_memory(context)
-    }
-
-    fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
-        open(&self, context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_outputs::OutputPlan;
 
     fn read(text: &str) -> Result<KafkaSettings, String> {
         toml::from_str::<KafkaSettings>(text).map_err(|error| error.to_string())
