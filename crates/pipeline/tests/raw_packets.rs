@@ -25,10 +25,13 @@ use std::time::Duration;
 
 const NAME: &str = "gdgem-srs-faults";
 
+/// Source, port, arrival and bytes of packets.
+type Kept = Vec<(SocketAddr, u16, u64, Vec<u8>)>;
+
 /// An output that wants raw packets and keeps them.
 struct KeepPackets {
     samples: PacketSamples,
-    kept: Arc<Mutex<Vec<(SocketAddr, u16, u64, Vec<u8>)>>>,
+    kept: Arc<Mutex<Kept>>,
     /// Takes nothing before the end.
     is_late: bool,
 }
@@ -71,8 +74,6 @@ impl Output for KeepPackets {
         Ok(())
     }
 }
-
-type Kept = Vec<(SocketAddr, u16, u64, Vec<u8>)>;
 
 /// A tap with an output that takes packets by this rule.
 struct Tapped {
