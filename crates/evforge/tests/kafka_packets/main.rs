@@ -11,6 +11,7 @@ use evforge_testkit::kafka_broker::{Broker, is_possible};
 use evforge_testkit::own_data::{capture, capture_names, capture_path, configuration_path};
 use rdkafka::producer::{BaseRecord, Producer};
 use std::collections::HashMap;
+use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 use topics::{PLAIN, Written, producer, run, write_capture};
@@ -317,4 +318,12 @@ fn a_topic_is_followed_while_packets_come() {
     writing.join().expect("all is written");
     assert!(followed.events == original.events, "{}", followed.said);
     assert_eq!((followed.status, &followed.report["ending"]), (Some(0), &serde_json::json!("stopped")));
+    // To a time that has passed when messages come, and to one that has passed long ago.
+    for to in ["2 seconds", "now"] {
+        let date = Command::new("date").args(["-u", "+%FT%TZ", "-d", to]).output().expect("the command date");
+        let time = common::text(&date.stdout).trim().to_owned();
+        let ended = run(&config, &["--input-kafka", &topic, "--follow", "--to", &time, "--for", "60"]);
+        assert!(ended.events == original.events, "{time}: {}", ended.said);
+        assert_eq!(ended.report["ending"], "complete", "{time}: {}", ended.said);
+    }
 }

@@ -36,6 +36,11 @@ pub(super) trait Partition: Send {
     /// If it cannot be read on, in words for a person.
     fn next(&mut self, wait: Duration, read: &mut dyn FnMut(&Delivered<'_>)) -> Result<Next, SourceError>;
 
+    /// True if nothing can come any more, though topics are followed.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// What is known of why nothing comes.
     fn trouble(&self) -> Option<String> {
         None
@@ -101,9 +106,11 @@ impl<P: Partition> Merge<P> {
             match self.fill(reading, wait)? {
                 Next::Message => return Ok(Found::Packet(self.choose(reading))),
                 Next::LeftOut => return Ok(Found::Nothing),
-                Next::AtEnd if !self.follows => return Ok(Found::End),
+                Next::AtEnd if self.is_over() => return Ok(Found::End),
                 Next::AtEnd => {
-                    if may_wait && let Some(lane) = self.lanes.first_mut() {
+                    if may_wait
+                        && let Some(lane) = self.lanes.iter_mut().find(|lane| !lane.partition.is_over())
+                    {
                         lane.fill(reading, PATIENCE)?;
                     }
                     return Ok(Found::Nothing);
@@ -128,11 +135,15 @@ impl<P: Partition> Merge<P> {
         self.stop.load(Ordering::Relaxed)
     }
 
+    fn is_over(&self) -> bool {
+        !self.follows || self.lanes.iter().all(|lane| lane.partition.is_over())
+    }
+
     /// Sees to it that there is a packet of each partition that has some: `Nothing` as long as one is missing.
     fn fill(&mut self, reading: &mut Reading, wait: Duration) -> Result<Next, SourceError> {
         let mut any = Next::AtEnd;
         for lane in self.lanes.iter_mut().filter(|lane| !lane.has_packet) {
-            if lane.is_at_end && !self.follows {
+            if lane.is_at_end && (!self.follows || lane.partition.is_over()) {
                 continue;
             }
             let wait = if lane.is_at_end { Duration::ZERO } else { wait };

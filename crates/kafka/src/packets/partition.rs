@@ -5,6 +5,7 @@ use super::merge::{Next, Partition};
 use super::message::Delivered;
 use crate::client::{Witness, explain};
 use evforge_core::packet_source::SourceError;
+use jiff::Timestamp;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
@@ -72,6 +73,42 @@ pub(super) struct TopicPartition {
     /// True once its own queue has had something: the common one has nothing of it any more then.
     pub(super) has_begun: bool,
     pub(super) is_over: bool,
+    /// Where topics are followed: the time of the first message that is not read any more.
+    pub(super) until_ms: Option<i64>,
+    /// True if nothing has come since its end was reached.
+    pub(super) is_at_end: bool,
+}
+
+/// How long messages may be under way to a topic: so long after its last time it is over.
+const UNDER_WAY_MS: i64 = 5000;
+
+impl TopicPartition {
+    /// The end has been reached, and nothing has come since.
+    fn at_end(&mut self) -> Next {
+        self.is_at_end = true;
+        let is_late = |until: i64| Timestamp::now().as_millisecond() >= until.saturating_add(UNDER_WAY_MS);
+        self.is_over = self.end.is_some() || self.until_ms.is_some_and(is_late);
+        Next::AtEnd
+    }
+
+    /// Hands a message over, if it is one of those that are to be read.
+    fn hand_over(
+        message: &impl Message,
+        end: Option<i64>,
+        until_ms: Option<i64>,
+        is_over: &mut bool,
+        read: &mut dyn FnMut(&Delivered<'_>),
+    ) -> Next {
+        let time_ms = message.timestamp().to_millis();
+        let is_late = until_ms.zip(time_ms).is_some_and(|(until, time)| time >= until);
+        let is_behind = is_late || end.is_some_and(|end| message.offset() >= end);
+        *is_over = is_behind || end.is_some_and(|end| message.offset() + 1 >= end);
+        if is_behind {
+            return Next::AtEnd;
+        }
+        read(&Delivered { payload: message.payload(), origin: origin_of(message, time_ms), time_ms });
+        Next::Message
+    }
 }
 
 impl Partition for TopicPartition {
@@ -80,17 +117,14 @@ impl Partition for TopicPartition {
             return Ok(Next::AtEnd);
         }
         if let Some(message) = self.common.early_of(self.number) {
-            return Ok(hand_over(&message, self.end, &mut self.is_over, read));
+            return Ok(Self::hand_over(&message, self.end, self.until_ms, &mut self.is_over, read));
         }
         let came = match self.queue.poll(wait) {
             None => {
                 self.common.serve()?;
-                return Ok(Next::Nothing);
+                return Ok(if self.is_at_end { self.at_end() } else { Next::Nothing });
             }
-            Some(Err(KafkaError::PartitionEOF(_))) if self.has_begun => {
-                self.is_over = self.end.is_some();
-                return Ok(Next::AtEnd);
-            }
+            Some(Err(KafkaError::PartitionEOF(_))) if self.has_begun => return Ok(self.at_end()),
             Some(Err(KafkaError::PartitionEOF(_))) => None,
             Some(Err(error)) => {
                 self.common.note(&error)?;
@@ -98,6 +132,7 @@ impl Partition for TopicPartition {
             }
             Some(Ok(message)) => Some(message),
         };
+        self.is_at_end = false;
         if !std::mem::replace(&mut self.has_begun, true) {
             self.common.serve()?;
             if let Some(early) = self.common.early_of(self.number) {
@@ -106,38 +141,22 @@ impl Partition for TopicPartition {
                 let mut waiting = self.common.early.lock().unwrap_or_else(PoisonError::into_inner);
                 waiting.entry(self.number).or_default().extend(came);
                 drop(waiting);
-                return Ok(hand_over(&early, self.end, &mut self.is_over, read));
+                return Ok(Self::hand_over(&early, self.end, self.until_ms, &mut self.is_over, read));
             }
         }
         Ok(match came {
-            Some(message) => hand_over(&message, self.end, &mut self.is_over, read),
-            None => {
-                self.is_over = self.end.is_some();
-                Next::AtEnd
-            }
+            Some(message) => Self::hand_over(&message, self.end, self.until_ms, &mut self.is_over, read),
+            None => self.at_end(),
         })
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
 
     fn trouble(&self) -> Option<String> {
         self.common.consumer.context().complaints().last().map(|complaint| complaint.sentence())
     }
-}
-
-/// Hands a message over, if it is one of those that are to be read.
-fn hand_over(
-    message: &impl Message,
-    end: Option<i64>,
-    is_over: &mut bool,
-    read: &mut dyn FnMut(&Delivered<'_>),
-) -> Next {
-    let is_behind = end.is_some_and(|end| message.offset() >= end);
-    *is_over = is_behind || end.is_some_and(|end| message.offset() + 1 >= end);
-    if is_behind {
-        return Next::AtEnd;
-    }
-    let time_ms = message.timestamp().to_millis();
-    read(&Delivered { payload: message.payload(), origin: origin_of(message, time_ms), time_ms });
-    Next::Message
 }
 
 fn origin_of(message: &impl Message, time_ms: Option<i64>) -> Result<Origin, BadHeader> {

@@ -79,9 +79,19 @@ impl Span {
             // With what follows, the end may not be there yet.
             Some(Place::Offset(offset)) if self.follows => offset,
             Some(Place::Offset(offset)) => offset.min(high),
+            // The messages of that time are still to come.
+            Some(Place::Time(_)) if self.follows && at_to >= high => return (from, None),
             Some(Place::Time(_)) => at_to.min(high),
         };
         (from, Some(to.max(from)))
+    }
+
+    /// The time of the first message that is not read any more, where that may still be to come.
+    pub(super) fn until_ms(&self) -> Option<i64> {
+        match self.to {
+            Some(Place::Time(ms)) if self.follows => Some(ms),
+            _ => None,
+        }
     }
 }
 
@@ -122,8 +132,12 @@ mod tests {
             (offset(25), None, false, (20, Some(20))),
             (time, time, false, (13, Some(17))),
             (None, offset(25), true, (10, Some(25))),
+            (None, time, true, (10, Some(17))),
         ] {
             assert_eq!(Span { from, to, follows }.of(&offsets), expected, "{from:?} {to:?}");
         }
+        let to_come = Span { from: None, to: time, follows: true };
+        assert_eq!(to_come.of(&Offsets { at_to: 20, ..offsets }), (10, None));
+        assert_eq!((to_come.until_ms(), Span { follows: false, ..to_come }.until_ms()), (Some(5), None));
     }
 }

@@ -22,9 +22,13 @@ enum Item {
 }
 
 #[derive(Debug, Default)]
-struct InMemory(VecDeque<Item>);
+struct InMemory(VecDeque<Item>, bool);
 
 impl Partition for InMemory {
+    fn is_over(&self) -> bool {
+        self.1 && self.0.is_empty()
+    }
+
     fn next(&mut self, wait: Duration, read: &mut dyn FnMut(&Delivered<'_>)) -> Result<Next, SourceError> {
         match self.0.pop_front() {
             None => Ok(Next::AtEnd),
@@ -75,7 +79,7 @@ fn events() -> Item {
 }
 
 fn topic<const N: usize>(partitions: [Vec<Item>; N], follows: bool, port: Option<u16>) -> Packets<InMemory> {
-    let partitions = partitions.into_iter().map(|items| InMemory(items.into())).collect();
+    let partitions = partitions.into_iter().map(|items| InMemory(items.into(), false)).collect();
     let merge = Merge::new(partitions, follows, Duration::from_millis(300), Arc::default());
     Packets::new("topic t at a:9092".into(), merge, port)
 }
@@ -236,7 +240,7 @@ fn silent_brokers_end_it_with_an_error_and_a_wish_to_stop_ends_it_in_peace() {
     assert!(error.starts_with("1 packets, then the brokers have sent nothing for 0 s"), "{error}");
     let stop = Arc::new(AtomicBool::new(false));
     let merge =
-        Merge::new(vec![InMemory(pauses().into())], false, Duration::from_secs(60), Arc::clone(&stop));
+        Merge::new(vec![InMemory(pauses().into(), false)], false, Duration::from_secs(60), Arc::clone(&stop));
     let mut stopped = Packets::new("t".into(), merge, None);
     stop.store(true, Ordering::Relaxed);
     assert_eq!(read(&mut stopped, 1).unwrap(), numbered("one", [1]));
@@ -252,4 +256,13 @@ fn following_goes_on_behind_the_end_without_waiting_for_partitions_that_have_not
     slab.clear();
     assert_eq!(topic.fill(&mut slab).unwrap(), Fill::More);
     assert_eq!(slab.len(), 0);
+}
+
+#[test]
+fn following_ends_where_nothing_can_come_any_more() {
+    let partitions = [vec![packet("one", 1, 1), packet("one", 2, 2)], vec![packet("two", 1, 3)]];
+    let partitions = partitions.into_iter().map(|items| InMemory(items.into(), true)).collect();
+    let merge = Merge::new(partitions, true, Duration::from_secs(60), Arc::default());
+    let mut topic = Packets::new("t".into(), merge, None);
+    assert_eq!(read(&mut topic, 2).unwrap(), ["one 1", "one 2", "two 1"]);
 }

@@ -89,6 +89,8 @@ impl TopicInput {
                 end,
                 has_begun: false,
                 is_over: end == Some(from),
+                until_ms: self.span.until_ms(),
+                is_at_end: false,
             });
         }
         let merge = Merge::new(lanes, self.span.follows, SILENCE, Arc::clone(stop));
