@@ -11,7 +11,7 @@ use super::settings::{KafkaSettings, MESSAGE_OVERHEAD};
 use super::spill::Spill;
 use super::topic_end;
 use super::transport::KafkaTransport;
-use crate::client::{Admin, Checked, check};
+use crate::client::{Admin, Cause, Checked, ClientError, check};
 use crate::packets::PacketMessages;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
@@ -19,10 +19,12 @@ use evforge_outputs::{OutputContext, OutputPlan};
 use rdkafka::ClientConfig;
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long brokers are asked for before the run.
 const WITHIN: Duration = Duration::from_secs(10);
+/// Until it is looked again whether a new topic is there.
+const AGAIN: Duration = Duration::from_millis(50);
 /// Kafka's own limit of a message, where a topic does not tell another.
 const USUAL_LIMIT: u64 = 1_000_000;
 
@@ -57,7 +59,7 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         check(&settings.client, &[], WITHIN)?;
         Admin::new(&settings.client, WITHIN)?.create_topics(&all)?;
     }
-    let checked = check(&settings.client, &all, WITHIN)?;
+    let checked = check_topics(settings, &all)?;
     let largest = largest_message(settings, context, &topic, &checked);
     let packing = settings.packing(context, largest as usize);
     let config = config(settings, context, largest)?;
@@ -106,6 +108,22 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
         memory_bound: settings.own_memory(context),
         has_said_the_end: false,
     }))
+}
+
+/// All topics must be there. Brokers come to know a new one, and who leads it, a moment after it was made.
+fn check_topics(settings: &KafkaSettings, topics: &[&str]) -> Result<Checked, ClientError> {
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let problem = match check(&settings.client, topics, WITHIN) {
+            Ok(checked) => return Ok(checked),
+            Err(problem) => problem,
+        };
+        let may_pass = matches!(problem.cause, Cause::UnknownTopic | Cause::NoLeader);
+        if !(settings.table.create_topics && may_pass) || Instant::now() >= deadline {
+            return Err(problem);
+        }
+        std::thread::sleep(AGAIN);
+    }
 }
 
 /// The largest message that the topic takes and the settings want.
