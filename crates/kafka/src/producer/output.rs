@@ -156,8 +156,9 @@ impl Output for KafkaOutput {
         let (now, unix_ns) = (self.clock.elapsed(), self.clock.unix_ns());
         self.sender.give_up(now, unix_ns, &mut self.counters);
         let acknowledged = grouped(self.sender.acknowledged_events());
+        let unacknowledged = self.pending() + self.sender.failed_events();
         let mut note =
-            format!("{acknowledged} events were acknowledged, {} were not", grouped(self.pending()));
+            format!("{acknowledged} events were acknowledged, {} were not", grouped(unacknowledged));
         if let Some(messages) = self.sender.spill_left() {
             let messages = grouped(messages);
             note += &format!(

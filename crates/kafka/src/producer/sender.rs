@@ -90,9 +90,9 @@ impl Sender {
         self.last_failure.as_deref()
     }
 
-    /// The spill in words, if something is in it.
+    /// Messages that the next run finds in the spill, if there are any.
     pub(crate) fn spill_left(&self) -> Option<u64> {
-        self.spill.as_ref().map(Spill::waiting).filter(|&messages| messages > 0)
+        self.spill.as_ref().map(Spill::kept).filter(|&messages| messages > 0)
     }
 
     /// Sends a message behind all others, at once or when there is room.
@@ -153,8 +153,12 @@ impl Sender {
     }
 
     fn fail(&mut self, ticket: &Ticket, kind: FailureKind, reason: String, counters: &mut KafkaCounters) {
-        self.pending_events -= ticket.events;
-        self.failed_events += ticket.events;
+        // No broker has refused what is given up: it stays pending, and is missed when the output ends.
+        if kind != FailureKind::Purged {
+            self.pending_events -= ticket.events;
+            self.failed_events += ticket.events;
+            self.last_failure = Some(reason);
+        }
         *match kind {
             FailureKind::TimedOut => &mut counters.failed_timed_out,
             FailureKind::TooLarge => &mut counters.failed_too_large,
@@ -163,7 +167,6 @@ impl Sender {
             FailureKind::Purged => &mut counters.failed_purged,
             FailureKind::Other => &mut counters.failed_other,
         } += 1;
-        self.last_failure = Some(reason);
     }
 
     fn put_on_disk(&mut self, record: &Record<'_>, counters: &mut KafkaCounters) -> bool {
@@ -211,7 +214,9 @@ impl Sender {
         for Report { ticket, failure } in reports.drain(..) {
             self.in_transport -= 1;
             self.heard = now;
-            if let (Some(segment), Some(spill)) = (ticket.segment, &mut self.spill) {
+            // What is given up stays on disk for the next run.
+            let is_given_up = matches!(failure, Some((FailureKind::Purged, _)));
+            if let (Some(segment), Some(spill), false) = (ticket.segment, &mut self.spill, is_given_up) {
                 spill.reported(segment);
             }
             match failure {
@@ -470,6 +475,28 @@ mod tests {
         bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
         bench.check();
         assert_eq!(bench.counters.failed_purged, 1);
+        // No broker has refused it: it is missing, and that is counted by whoever ends the output.
+        assert_eq!((bench.sender.failed_events(), bench.sender.pending_events()), (3, 3));
+    }
+
+    #[test]
+    fn what_was_on_disk_and_is_given_up_stays_there_for_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bench = Bench::new(1, spill(&folder), LastIds::default());
+        bench.transport.broker().is_silent = true;
+        (0..5).for_each(|_| bench.send(SECOND));
+        // Messages 2 to 4 are read from the disk, and sent to a broker that does not answer.
+        bench.transport.broker().room = 4;
+        let _ = bench.pump(2 * SECOND);
+        assert_eq!(bench.sender.in_transport, 4);
+        bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
+        assert_eq!(bench.sender.spill_left(), Some(4));
+        drop(bench);
+        let mut bench = Bench::new(9, spill(&folder), LastIds::default());
+        for _ in 0..3 {
+            let _ = bench.sender.pump(Duration::ZERO, SECOND, 0, &mut bench.counters);
+        }
+        assert_eq!(bench.ids(), [2, 3, 4, 5]);
     }
 
     proptest! {

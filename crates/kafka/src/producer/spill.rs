@@ -143,6 +143,11 @@ impl Spill {
         self.unread + u64::from(self.head.is_some())
     }
 
+    /// Messages that are kept: those that wait, and those handed on that were not reported.
+    pub(crate) fn kept(&self) -> u64 {
+        self.waiting() + self.segments.iter().map(|segment| segment.handed_on).sum::<u64>()
+    }
+
     /// Puts a message behind all others.
     ///
     /// # Errors

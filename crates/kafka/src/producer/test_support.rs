@@ -41,8 +41,12 @@ pub(crate) struct Broker {
     pub(crate) is_down: bool,
     /// Nothing is heard of it.
     pub(crate) is_silent: bool,
+    /// Nothing is heard of messages with events.
+    pub(crate) loses_events: bool,
     /// The next message fails for this reason.
     pub(crate) fails: Option<FailureKind>,
+    /// All messages were given up.
+    pub(crate) is_purged: bool,
 }
 
 /// A transport whose broker the test holds as well.
@@ -74,13 +78,21 @@ impl Transport for MemoryTransport {
         if broker.is_down || broker.is_silent {
             return;
         }
+        let mut kept = VecDeque::new();
         while let Some((record, ticket)) = broker.in_memory.pop_front() {
-            let failure = broker.fails.take().map(|kind| (kind, "as the test wants it".to_owned()));
+            if broker.loses_events && record.events > 0 {
+                kept.push_back((record, ticket));
+                continue;
+            }
+            let purged = broker.is_purged.then_some(FailureKind::Purged);
+            let failure =
+                purged.or(broker.fails.take()).map(|kind| (kind, "as the test wants it".to_owned()));
             if failure.is_none() {
                 broker.topic.push(record);
             }
             reports.push(Report { ticket, failure });
         }
+        broker.in_memory = kept;
     }
 
     fn trouble(&self) -> Option<Trouble> {
@@ -98,7 +110,6 @@ impl Transport for MemoryTransport {
 
     fn purge(&mut self) {
         let mut broker = self.broker();
-        (broker.is_down, broker.is_silent) = (false, false);
-        broker.fails = Some(FailureKind::Purged);
+        (broker.is_down, broker.is_silent, broker.is_purged) = (false, false, true);
     }
 }
