@@ -30,14 +30,41 @@ pub(crate) struct Sender {
     pending_events: u64,
     acknowledged_events: u64,
     failed_events: u64,
-    /// Messages in the transport.
-    in_transport: u64,
-    /// When something was acknowledged, or began to wait.
-    heard: Duration,
+    /// Messages with events in the transport, and all others. Each are judged by themselves: ledger and status may arrive while
+    /// nothing takes the events.
+    with_events: InTransport,
+    others: InTransport,
     is_out: bool,
     spill_trouble: Option<String>,
     last_failure: Option<String>,
     latency: Lateness,
+}
+
+/// Messages of a kind that the transport has.
+#[derive(Clone, Copy, Debug, Default)]
+struct InTransport {
+    messages: u64,
+    /// When one was reported, or the first one began to wait.
+    heard: Duration,
+}
+
+impl InTransport {
+    fn add(&mut self, now: Duration) {
+        if self.messages == 0 {
+            self.heard = now;
+        }
+        self.messages += 1;
+    }
+
+    fn reported(&mut self, now: Duration) {
+        self.messages -= 1;
+        self.heard = now;
+    }
+
+    /// For how long nothing was reported although messages wait.
+    fn silence(&self, now: Duration) -> Duration {
+        if self.messages == 0 { Duration::ZERO } else { now.saturating_sub(self.heard) }
+    }
 }
 
 impl Sender {
@@ -51,8 +78,8 @@ impl Sender {
             pending_events: 0,
             acknowledged_events: 0,
             failed_events: 0,
-            in_transport: 0,
-            heard: Duration::ZERO,
+            with_events: InTransport::default(),
+            others: InTransport::default(),
             is_out: false,
             spill_trouble: None,
             last_failure: None,
@@ -82,7 +109,17 @@ impl Sender {
 
     /// Messages that are not acknowledged.
     pub(crate) fn messages_waiting(&self) -> u64 {
-        self.waiting.len() as u64 + self.spill.as_ref().map_or(0, Spill::waiting) + self.in_transport
+        self.waiting.len() as u64 + self.spill.as_ref().map_or(0, Spill::waiting) + self.in_transport()
+    }
+
+    /// Messages in the transport.
+    fn in_transport(&self) -> u64 {
+        self.with_events.messages + self.others.messages
+    }
+
+    /// Those of the same kind as this message.
+    fn kind_of(&mut self, ticket: &Ticket) -> &mut InTransport {
+        if ticket.events > 0 { &mut self.with_events } else { &mut self.others }
     }
 
     /// What the last failed message failed for.
@@ -138,10 +175,7 @@ impl Sender {
         };
         match self.transport.send(record, ticket) {
             Ok(()) => {
-                if self.in_transport == 0 {
-                    self.heard = now;
-                }
-                self.in_transport += 1;
+                self.kind_of(&ticket).add(now);
                 true
             }
             Err(Refused::Full) => false,
@@ -212,8 +246,7 @@ impl Sender {
         self.transport.poll(wait, &mut reports);
         let has_latency = !reports.is_empty();
         for Report { ticket, failure } in reports.drain(..) {
-            self.in_transport -= 1;
-            self.heard = now;
+            self.kind_of(&ticket).reported(now);
             // What is given up stays on disk for the next run.
             let is_given_up = matches!(failure, Some((FailureKind::Purged, _)));
             if let (Some(segment), Some(spill), false) = (ticket.segment, &mut self.spill, is_given_up) {
@@ -261,12 +294,13 @@ impl Sender {
                     continue;
                 }
             }
-            let before = self.in_transport;
+            let before = self.in_transport();
             if !self.hand_over(&record, Some(spilled.segment), now, counters) {
                 return Ok(());
             }
+            let is_on_its_way = self.in_transport() > before;
             if let Some(spill) = &mut self.spill {
-                spill.hand_on(self.in_transport > before);
+                spill.hand_on(is_on_its_way);
             }
             if spilled.is_left_over {
                 counters.spill_resent += 1;
@@ -292,9 +326,9 @@ impl Sender {
 
     /// What keeps messages from being acknowledged, in words for a person.
     fn trouble(&mut self, now: Duration, counters: &mut KafkaCounters) -> Option<String> {
-        let silence = now.saturating_sub(self.heard);
+        let silence = self.with_events.silence(now).max(self.others.silence(now));
         let outage = match self.transport.trouble() {
-            _ if self.in_transport == 0 => None,
+            _ if self.in_transport() == 0 => None,
             trouble if silence >= SILENCE => {
                 let cause = trouble.map_or_else(String::new, |trouble| format!(" ({})", trouble.words));
                 let seconds = silence.as_secs_f64();
@@ -320,7 +354,7 @@ impl Sender {
     pub(crate) fn give_up(&mut self, now: Duration, unix_ns: u64, counters: &mut KafkaCounters) {
         self.transport.purge();
         for _ in 0..20 {
-            if self.in_transport == 0 {
+            if self.in_transport() == 0 {
                 break;
             }
             self.take_reports(Duration::from_millis(50), now, unix_ns, counters);
@@ -488,7 +522,7 @@ mod tests {
         // Messages 2 to 4 are read from the disk, and sent to a broker that does not answer.
         bench.transport.broker().room = 4;
         let _ = bench.pump(2 * SECOND);
-        assert_eq!(bench.sender.in_transport, 4);
+        assert_eq!(bench.sender.in_transport(), 4);
         bench.sender.give_up(6 * SECOND, 0, &mut bench.counters);
         assert_eq!(bench.sender.spill_left(), Some(4));
         drop(bench);
@@ -497,6 +531,29 @@ mod tests {
             let _ = bench.sender.pump(Duration::ZERO, SECOND, 0, &mut bench.counters);
         }
         assert_eq!(bench.ids(), [2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn silence_about_events_is_noticed_while_other_messages_arrive() {
+        let mut bench = Bench::new(9, None, LastIds::default());
+        bench.transport.broker().loses_events = true;
+        bench.send(SECOND);
+        let status = Record {
+            topic: "status",
+            partition: None,
+            key: None,
+            timestamp_ms: 0,
+            payload: b"x",
+            headers: &[],
+            about: About::default(),
+        };
+        for second in 2..4 {
+            assert!(bench.sender.offer(&status, SECOND * second, &mut bench.counters));
+            bench.pump(SECOND * second).unwrap();
+        }
+        assert!(bench.sender.offer(&status, 5 * SECOND, &mut bench.counters));
+        let said = bench.pump(5 * SECOND).unwrap_err().reason().to_owned();
+        assert!(said.contains("anything for 4 s"), "{said}");
     }
 
     proptest! {
