@@ -67,14 +67,12 @@ fn open(settings: &KafkaSettings, context: &OutputContext) -> Result<Box<dyn Out
     let names = packing.sources.names().to_vec();
     let continues = settings.continues();
     let before = if continues {
-        topic_end::read(&settings.client, &topic, &names, WITHIN)?
+        topic_end::read(&settings.client, &topic, &names, &left_over, WITHIN)?
     } else {
         LastIds::default()
     };
     let mut numbered_from = before.clone();
-    for (source, id) in left_over.into_iter().flatten() {
-        numbered_from.add(&source, id, None);
-    }
+    numbered_from.add_all(&left_over);
     let samples = settings.packets().zip(topics.samples.as_ref()).map(|(packets, _)| {
         let tap = context
             .packets
@@ -192,24 +190,25 @@ fn config(
     Ok(config)
 }
 
-/// The spill, and the last number of each source in what an earlier run has left in it; none if nothing was left.
-type LeftOver = Option<Vec<(String, i64)>>;
-
+/// The spill, and the numbers of what an earlier run has left in it.
 fn spill(
     settings: &KafkaSettings,
     context: &OutputContext,
-) -> Result<(Option<Spill>, LeftOver), Box<dyn Error>> {
-    let Some(folder) = &settings.table.spill_folder else { return Ok((None, None)) };
+) -> Result<(Option<Spill>, LastIds), Box<dyn Error>> {
+    let mut left_over = LastIds::default();
+    let Some(folder) = &settings.table.spill_folder else { return Ok((None, left_over)) };
     let (spill, notes) = Spill::open(folder, settings.spill_limit())?;
     notes.into_iter().for_each(|note| context.notes.add(note));
-    let mut last = Vec::new();
-    spill.visit_left_over(|record| last.push((record.source.clone(), record.id)))?;
-    if last.is_empty() {
-        return Ok((Some(spill), None));
+    let mut messages = 0;
+    spill.visit_left_over(|record| {
+        messages += 1;
+        topic_end::note(&record.payload, &mut left_over);
+    })?;
+    if messages > 0 {
+        let folder = folder.display();
+        context.notes.add(format!("{messages} messages that an earlier run left in {folder} are sent first"));
     }
-    let (messages, folder) = (last.len(), folder.display());
-    context.notes.add(format!("{messages} messages that an earlier run left in {folder} are sent first"));
-    Ok((Some(spill), Some(last)))
+    Ok((Some(spill), left_over))
 }
 
 fn host_name() -> String {

@@ -482,7 +482,7 @@ mod tests {
         drop(bench);
         // The topic has 1 to 3.
         let mut last = LastIds::default();
-        last.add("a", 3, None);
+        (1..=3).for_each(|id| last.add("a", id, None));
         let mut bench = Bench::new(1, spill(&folder), last);
         bench.transport.broker().room = 10;
         for _ in 0..3 {

@@ -10,10 +10,13 @@ use rdkafka::message::Message as _;
 use rdkafka::{Offset, TopicPartitionList};
 use std::time::{Duration, Instant};
 
-/// Messages read from the end of each partition: first so many, then ten times as many while a source is missing.
-const LOOKS: [i64; 3] = [200, 2_000, 20_000];
+/// Messages read from the end of each partition: first so many, then ten times as many each time.
+const FIRST_LOOK: i64 = 200;
+/// A source that is not among so many is taken to be new.
+const FOR_A_SOURCE: i64 = 20_000;
 
-/// The last messages of these sources in the topic. A source that is not among the last messages of any partition has none.
+/// The messages of these sources at the end of the topic: the last one at least, and all that are as new as what is left of an
+/// earlier run. A source that is not among the last messages of any partition has none.
 ///
 /// # Errors
 /// If the topic cannot be read within this time.
@@ -21,6 +24,7 @@ pub(super) fn read(
     client: &ClientSettings,
     topic: &str,
     sources: &[String],
+    left_over: &LastIds,
     within: Duration,
 ) -> Result<LastIds, ClientError> {
     let failed = |error| failed(topic, &error);
@@ -42,12 +46,19 @@ pub(super) fn read(
     let mut last = LastIds::default();
     for partition in partitions {
         let (low, high) = consumer.fetch_watermarks(topic, partition, within).map_err(failed)?;
-        for look in LOOKS {
-            let part = Part { topic, partition, from: low.max(high - look), high };
-            part.read(&consumer, deadline, &mut last)?;
-            if part.from == low || sources.iter().all(|source| last.get(source).is_some()) {
+        let mut look = FIRST_LOOK;
+        loop {
+            let part = Part { topic, partition, from: low.max(high.saturating_sub(look)), high };
+            let mut found = LastIds::default();
+            part.read(&consumer, deadline, &mut found)?;
+            last.add_all(&found);
+            let is_far = look >= FOR_A_SOURCE;
+            let knows_sources = is_far || sources.iter().all(|source| last.get(source).is_some());
+            // Numbers rise in a partition, so what is before them is older.
+            if part.from == low || knows_sources && found.reaches_back_to(left_over, is_far) {
                 break;
             }
+            look *= 10;
         }
     }
     Ok(last)
@@ -102,7 +113,7 @@ impl Part<'_> {
 }
 
 /// Takes note of the number of a message. What is no message of an event source says nothing of numbers.
-fn note(payload: &[u8], last: &mut LastIds) {
+pub(super) fn note(payload: &[u8], last: &mut LastIds) {
     match decode(payload) {
         Ok(Message::Ev44(events)) => {
             last.add(events.source_name, events.message_id, events.reference_time.last());
