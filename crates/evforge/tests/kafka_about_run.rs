@@ -126,7 +126,9 @@ fn the_ledger_and_the_values_say_what_the_report_says() {
 
 #[test]
 fn a_whole_run_is_said_to_be_complete_and_each_pulse_is_announced() {
-    let Some(bench) = Bench::new("a_whole_run_is_said_to_be_complete_and_each_pulse_is_announced") else { return };
+    let Some(bench) = Bench::new("a_whole_run_is_said_to_be_complete_and_each_pulse_is_announced") else {
+        return;
+    };
     let capture = bench.simulate("freia");
     let keys = ["frame_metadata=pu00", "key=pulse"];
     bench.run("freia", &capture, "freia", &keys, &[]);

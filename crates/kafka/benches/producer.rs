@@ -156,7 +156,9 @@ fn bare(address: &str, topic: &str, payload: &[u8]) -> Result<Measured, Box<dyn 
             match producer.send(BaseRecord::to(topic).payload(payload).key("bench")) {
                 Ok(()) => sent += 1,
                 Err((error, _)) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::QueueFull) => {
-                    producer.poll(Duration::from_millis(1));
+                    // As the thread of an output does. A poll with a time would wait to its end, whatever comes.
+                    producer.poll(Duration::ZERO);
+                    std::thread::sleep(Duration::from_millis(1));
                 }
                 Err((error, _)) => return Err(error.into()),
             }

@@ -3,7 +3,7 @@
 //! da00 has the names of the ESS (`frame_time`, `signal`, `reference_time`, `frame_total`) and what was counted since the message before:
 //! whoever adds the messages up has the sum. hs01 has what was counted since the start of the run.
 
-use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind};
 use evforge_messages::da00::Variable;
 use evforge_messages::hs01::{Counts, Dimension};
 use evforge_messages::{Da00, Data, Encoder, Hs01};
@@ -59,7 +59,8 @@ pub(super) fn as_da00<'e>(
     let signal = if is_whole { Data::from(&counts) } else { Data::from(&difference.counts) };
     let (bins, bounds) = ([counts.len() as i64], [edges.len() as i64]);
     let (reference, total) = ([reference_time], [difference.total]);
-    let unit = plan.kind.unit();
+    // What the integrating ones are called in reports is no unit that scipp knows.
+    let unit = if plan.kind == BeamMonitorKind::Integrating { "arbitrary units" } else { "counts" };
     let data = vec![
         Variable::new("signal", Some(unit), vec!["frame_time"], &bins, signal),
         Variable::new("frame_time", Some("ns"), vec!["frame_time"], &bounds, &edges),
