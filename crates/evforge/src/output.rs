@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use evforge_net::staged_file::{StagedFile, is_standard_output};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,15 @@ impl Ending {
 /// True if the error is that nobody reads standard output any more.
 pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// True if standard output is a pipe that nobody reads any more: known before the next line is written, of which there may be none.
+pub(crate) fn is_reader_gone() -> bool {
+    let output = std::io::stdout();
+    let mut polled = [PollFd::new(&output, PollFlags::empty())];
+    // Where the system does not tell, writing does.
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
 /// Writes a whole file; it gets its name only when it is complete.

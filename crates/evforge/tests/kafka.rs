@@ -139,7 +139,7 @@ fn a_tail_follows_until_it_is_ended_and_takes_a_closed_pipe_for_an_end() {
     let mut child = command(&broker, "tail events --oldest").stdout(Stdio::piped()).spawn().unwrap();
     let mut one = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut one).unwrap();
-    // The pipe is closed now, and 500 lines are to come.
+    // The pipe is closed now, with lines that are to come, and after the last of them.
     let deadline = Instant::now() + Duration::from_secs(20);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {

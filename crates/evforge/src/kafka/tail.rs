@@ -5,7 +5,7 @@ use super::client::ClientArguments;
 use super::ending::refused;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
-use crate::output::print;
+use crate::output::{is_reader_gone, print};
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::TimeSpan;
@@ -68,6 +68,7 @@ pub(super) fn tail(arguments: &TailArguments) -> Result<ExitStatus, CommandError
         let record = match reader.next(Duration::from_millis(100))? {
             Next::Message(record) => record,
             Next::End => break,
+            Next::Idle if is_reader_gone() => break,
             Next::Idle => {
                 if heard.elapsed() >= QUIET && !has_complained {
                     has_complained = true;
