@@ -2,6 +2,7 @@
 
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message as _;
+use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,16 @@ pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
         while next < high {
             assert!(Instant::now() < deadline, "{topic}/{partition} stops at {next} of {high}");
             let Some(message) = consumer.poll(Duration::from_millis(200)) else { continue };
-            let message = message.expect("a message");
+            let message = match message {
+                Ok(message) => message,
+                // Another broker has it.
+                Err(error)
+                    if error.rdkafka_error_code() == Some(RDKafkaErrorCode::BrokerTransportFailure) =>
+                {
+                    continue;
+                }
+                Err(error) => panic!("{topic}: {error}"),
+            };
             next = message.offset() + 1;
             messages.push(TopicMessage {
                 partition,

@@ -18,22 +18,24 @@ fn a_broker_is_killed_and_comes_back() {
     }
     let mut broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    let capture = simulate(folder.path(), "a.pcapng", 140, "fixed");
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "killed", &broker.address(), &[]);
-    let mut replay = Replay::start(&capture, &run.address(), 1);
+    let replay = Replay::start(&capture, &run.address(), 1);
     std::thread::sleep(Duration::from_millis(1500));
     broker.kill();
     run.await_said("is waiting");
     std::thread::sleep(Duration::from_secs(1));
     broker.restart();
-    assert!(replay.is_running(), "the fault must be in the middle of the run");
+    std::thread::sleep(Duration::from_secs(1));
+    replay.stop();
     let ended = run.end();
     ended.check_success();
     let kafka = ended.kafka();
-    assert!(ended.events.len() > 90_000);
+    assert!(ended.events.len() > 30_000);
     assert!(ended.counter("broker_outages") >= 1, "{kafka:#}");
     let why = kafka["interruption"].as_str().unwrap();
-    assert!(why.contains(&broker.address()) && why.contains("messages with"), "{why}");
+    assert!(why.contains("no broker can be reached") || why.contains(&broker.address()), "{why}");
+    assert!(why.contains("messages with") && why.contains("events wait"), "{why}");
     assert_same("the topic", &all_events(&messages_of(&broker.address(), "killed")), &ended.events);
 }
 
@@ -44,16 +46,16 @@ fn a_broker_stands_still_for_a_while() {
     }
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
-    let pulses = 14 * (6 + standstill().as_secs() as u32);
-    let capture = simulate(folder.path(), "a.pcapng", pulses, "fixed");
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 120, "fixed");
     let mut run = Run::live(folder.path(), "frozen", &broker.address(), &[]);
-    let mut replay = Replay::start(&capture, &run.address(), 1);
+    let replay = Replay::start(&capture, &run.address(), 1);
     std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();
     std::thread::sleep(standstill());
     run.await_said("no broker has acknowledged anything for");
     broker.thaw();
-    assert!(replay.is_running(), "the fault must be in the middle of the run");
+    std::thread::sleep(Duration::from_secs(1));
+    replay.stop();
     let ended = run.end();
     ended.check_success();
     assert_eq!(ended.counter("broker_outages"), 1, "{:#}", ended.kafka());

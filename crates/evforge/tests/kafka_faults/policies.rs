@@ -49,9 +49,9 @@ fn each_policy_loses_what_it_allows_and_says_so() {
             }
             "stop" => {
                 assert_eq!(ended.status, Some(1), "{said}");
-                assert_eq!(ended.report["stopped_by"], "kafka", "{said}");
-                // What is there is the beginning.
-                assert_same(policy, &found, &ended.events[..found.len()]);
+                let by = ended.report["stopped_by"].as_str().unwrap();
+                assert!(by.contains("the queue of events to topic stop") && by.contains("full"), "{by}");
+                assert!(!missing.is_empty() && missing.len() < 10_000, "{said}");
                 assert!(ended.events.len() < 90_000, "it did not stop");
             }
             _ => {

@@ -27,6 +27,7 @@ pub(crate) struct Run {
 /// How a run has ended.
 pub(crate) struct Ended {
     pub(crate) status: Option<i32>,
+    /// On standard error, then on standard output.
     pub(crate) said: String,
     pub(crate) report: Value,
     /// What was formed.
@@ -109,7 +110,8 @@ impl Run {
         for key in further {
             command.args(["--set", &format!("outputs.kafka.{key}")]);
         }
-        command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+        let printed = std::fs::File::create(folder.join(format!("{name}.out"))).expect("a file");
+        command.current_dir(folder).stdout(printed).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let said = Arc::new(Mutex::new(String::new()));
         let (mut source, seen) = (child.stderr.take().expect("piped"), Arc::clone(&said));
@@ -146,11 +148,6 @@ impl Run {
         line.expect("an address").to_owned()
     }
 
-    /// Number of its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// True as long as it runs.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
@@ -183,8 +180,8 @@ impl Run {
         if let Some(reader) = self.reader.take() {
             reader.join().expect("no panic");
         }
-        let said = self.said();
         let file = |ending: &str| self.folder.join(format!("{}.{ending}", self.name));
+        let said = self.said() + &std::fs::read_to_string(file("out")).expect("what it has printed");
         let report = std::fs::read(file("json")).unwrap_or_else(|error| panic!("no report: {error}: {said}"));
         let report = serde_json::from_slice(&report).expect("JSON");
         Ended { status: status.code(), said, report, events: events_of_csv(&file("csv")), took }
@@ -248,6 +245,9 @@ impl Replay {
         command.args(["replay", "--overwrite", "--to", address, "--speed", &speed.to_string()]).arg(capture);
         Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts"))
     }
+
+    /// Sends no more.
+    pub(crate) fn stop(self) {}
 
     /// True as long as there is something to send.
     pub(crate) fn is_running(&mut self) -> bool {
