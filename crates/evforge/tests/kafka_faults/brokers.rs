@@ -1,6 +1,6 @@
 //! A broker that is killed and comes back, and one that stands still.
 
-use crate::run::{Replay, Run};
+use crate::run::{Replay, Run, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn a_broker_is_killed_and_comes_back() {
     if !is_possible("a_broker_is_killed_and_comes_back") {
         return;
     }
-    let mut broker = Broker::start();
+    let mut broker = Broker::with(back_soon());
     let folder = tempfile::tempdir().unwrap();
     let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
     let mut run = Run::live(folder.path(), "killed", &broker.address(), &[]);
@@ -47,7 +47,9 @@ fn a_broker_stands_still_for_a_while() {
     let broker = Broker::start();
     let folder = tempfile::tempdir().unwrap();
     let capture = simulate(folder.path(), "a.pcapng", 14 * 120, "fixed");
-    let mut run = Run::live(folder.path(), "frozen", &broker.address(), &[]);
+    // Longer than librdkafka trusts what it knows of brokers and topics, which is 15 min by default.
+    let age = "options={ \"metadata.max.age.ms\" = 2000, \"topic.metadata.refresh.interval.ms\" = 1000 }";
+    let mut run = Run::live(folder.path(), "frozen", &broker.address(), &[age]);
     let replay = Replay::start(&capture, &run.address(), 1);
     std::thread::sleep(Duration::from_millis(1500));
     broker.freeze();

@@ -1,6 +1,6 @@
 //! Three brokers, each partition on all, and never acknowledged by fewer than two.
 
-use crate::run::{Replay, Run, await_that};
+use crate::run::{Replay, Run, await_that, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, simulate};
 use evforge_testkit::kafka_broker::{Cluster, Topic, is_possible};
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn the_leader_is_lost_then_another_and_one_never_comes_back() {
     if !is_possible("the_leader_is_lost_then_another_and_one_never_comes_back") {
         return;
     }
-    let mut cluster = Cluster::start(3);
+    let mut cluster = Cluster::with(3, back_soon());
     let folder = tempfile::tempdir().unwrap();
     cluster.create_topic(&topic("led"));
     let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");

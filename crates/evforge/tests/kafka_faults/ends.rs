@@ -1,6 +1,6 @@
 //! Runs that end while something is not acknowledged: within their patience, with a status and a count.
 
-use crate::run::{Replay, Run};
+use crate::run::{MESSAGE_EVENTS, Replay, Run, back_soon};
 use crate::truth::{all_events, assert_same, messages_of, missing, simulate};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use rdkafka::ClientConfig;
@@ -96,4 +96,78 @@ fn the_topic_is_deleted_under_a_run() {
     assert!(failure.contains("partition"), "{failure}");
     let failed = ended.events("failed");
     assert!(note.replace(' ', "").contains(&format!("{failed}werenot")), "{failed}: {note}");
+}
+
+#[test]
+fn what_a_run_leaves_on_disk_is_sent_once_by_the_next() {
+    if !is_possible("what_a_run_leaves_on_disk_is_sent_once_by_the_next") {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 10, "2026-01-01T00:00:00Z");
+    let later = simulate(folder.path(), "b.pcapng", 14, "2026-01-01T01:00:00Z");
+    let keys = ["memory=1MB", "spill_folder=spill", "spill_size=100MB", "finish_within=2s"];
+    let mut run = Run::live(folder.path(), "left", &broker.address(), &keys);
+    let _replay = Replay::start(&capture, &run.address(), 2);
+    std::thread::sleep(Duration::from_millis(1500));
+    broker.freeze();
+    std::thread::sleep(Duration::from_millis(2500));
+    run.signal("INT");
+    let first = run.end();
+    broker.thaw();
+    first.check_balance();
+    assert_eq!(first.status, Some(1), "{}", first.said);
+    let note = first.kafka()["note"].as_str().unwrap();
+    assert!(note.contains("are sent by the next run with the same spill_folder"), "{note}");
+    let second = Run::over(folder.path(), "left", &later, &broker.address(), &keys).end();
+    second.check_success();
+    let (again, there) = (second.counter("spill_resent"), second.counter("spill_already_there"));
+    assert!(
+        note.replace(' ', "").contains(&format!(";{}messages", again + there)),
+        "{again} {there}: {note}"
+    );
+    assert!(again > 100, "{:#}", second.kafka());
+    // What librdkafka had when the first run ended may be missing, and nothing else.
+    let messages = messages_of(&broker.address(), "left");
+    let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
+    assert!(ids.is_sorted_by(|one, next| one < next), "a message is there twice");
+    let found: Vec<_> = messages.into_iter().flat_map(|message| message.events).collect();
+    let formed = [&first.events[..], &second.events].concat();
+    let missing = missing("left", &found, &formed);
+    let produced = *ids.last().unwrap() as u64;
+    assert!(missing.len() as u64 <= (produced - ids.len() as u64) * MESSAGE_EVENTS);
+    assert!(missing.len() < 21_000, "more than the memory is missing: {}", missing.len());
+}
+
+#[test]
+fn a_broker_that_has_lost_the_end_of_its_log_is_not_hidden() {
+    if !is_possible("a_broker_that_has_lost_the_end_of_its_log_is_not_hidden") {
+        return;
+    }
+    let mut broker = Broker::with(back_soon());
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 60, "fixed");
+    let mut run = Run::live(folder.path(), "cut", &broker.address(), &["finish_within=5s"]);
+    let replay = Replay::start(&capture, &run.address(), 1);
+    std::thread::sleep(Duration::from_millis(2500));
+    broker.kill();
+    // As a disk may be after a loss of power: what was acknowledged is not there any more.
+    let log = broker.folder().join("1/data/cut-0/00000000000000000000.log");
+    let length = std::fs::metadata(&log).unwrap().len();
+    assert!(length > 10_000, "{length}");
+    std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2).unwrap();
+    broker.restart();
+    std::thread::sleep(Duration::from_secs(2));
+    replay.stop();
+    let ended = run.end();
+    ended.check_balance();
+    assert_eq!(ended.status, Some(1), "{}", ended.said);
+    let failure = ended.kafka()["failure"].as_str().unwrap();
+    assert!(failure.contains("without losing or doubling messages"), "{failure}");
+    assert!(ended.said.contains("FAILED OUTPUT"), "{}", ended.said);
+    // What is there is the beginning, and less than was acknowledged: readers see by the numbers that the end is gone.
+    let found = all_events(&messages_of(&broker.address(), "cut"));
+    assert!((found.len() as u64) < ended.events("committed"), "nothing was cut");
+    assert_same("cut", &found, &ended.events[..found.len()]);
 }

@@ -2,6 +2,7 @@
 
 use crate::common::PROGRAM;
 use crate::truth::{Event, config, events_of_csv};
+use evforge_testkit::kafka_broker::BrokerOptions;
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,13 @@ pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Brokers that others take for gone soon after they were killed, and that may come back as soon.
+pub(crate) fn back_soon() -> BrokerOptions {
+    let properties = [("broker.session.timeout.ms", "3000"), ("broker.heartbeat.interval.ms", "500")];
+    let properties = properties.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+    BrokerOptions { properties, ..BrokerOptions::default() }
 }
 
 /// The keys that all runs have.
