@@ -121,8 +121,7 @@ impl AboutRun {
         }
     }
 
-    /// The run has ended, and all events are where they belong: this is the last that is said of it. False if there was no room
-    /// for all of it.
+    /// The run has ended, and all events are where they belong: this is the last that is said of it, as far as there is room.
     #[expect(clippy::too_many_arguments, reason = "as for `observe`, and the outcome")]
     pub(super) fn end(
         &mut self,
@@ -133,14 +132,12 @@ impl AboutRun {
         now: Duration,
         unix_ns: u64,
         counters: &mut KafkaCounters,
-    ) -> bool {
-        let left_out = counters.side_messages_left_out;
+    ) {
         let mut to = To { sender, counters, now, unix_ns };
         self.send_ledger(state, maker, Some(outcome), &mut to);
         self.send_monitors(state, &mut to);
         self.send_values(state, maker, &mut to);
         self.send_status(state, "ended", &mut to);
-        to.counters.side_messages_left_out == left_out
     }
 
     fn send_ledger(

@@ -121,6 +121,10 @@ impl Output for KafkaOutput {
         loop {
             let before = self.sender.messages_waiting();
             let pumped = self.pump(SHORT);
+            if matches!(pumped, Err(OutputError::Final(_))) {
+                // Says more than the messages that failed for it.
+                return pumped;
+            }
             self.pack();
             let sent = self.counters.sample_messages;
             let (now, unix_ns) = (self.clock.elapsed(), self.clock.unix_ns());
@@ -130,7 +134,9 @@ impl Output for KafkaOutput {
             if is_all_there && !self.has_said_the_end {
                 let outcome = self.progress();
                 let Self { about_run, maker, sender, counters, .. } = self;
-                self.has_said_the_end = about_run.end(state, outcome, maker, sender, now, unix_ns, counters);
+                // Nothing else waits: what finds no room now would not find it later.
+                about_run.end(state, outcome, maker, sender, now, unix_ns, counters);
+                self.has_said_the_end = true;
                 continue;
             }
             if is_all_there {
