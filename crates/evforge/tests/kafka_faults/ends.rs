@@ -171,3 +171,20 @@ fn a_broker_that_has_lost_the_end_of_its_log_is_not_hidden() {
     assert!((found.len() as u64) < ended.events("committed"), "nothing was cut");
     assert_same("cut", &found, &ended.events[..found.len()]);
 }
+
+#[test]
+fn messages_are_never_larger_than_the_memory() {
+    if !is_possible("messages_are_never_larger_than_the_memory") {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let capture = simulate(folder.path(), "a.pcapng", 14 * 30, "fixed");
+    let keys = ["memory=1MB", "message_events=1000000", "message_pulses=10000"];
+    let ended = Run::over(folder.path(), "large", &capture, &broker.address(), &keys).end();
+    ended.check_success();
+    assert!(ended.said.contains("at most 500000 bytes, half of outputs.kafka.memory"), "{}", ended.said);
+    let messages = messages_of(&broker.address(), "large");
+    assert!(messages.iter().any(|message| message.events.len() > 60_000), "{} messages", messages.len());
+    assert_same("large", &all_events(&messages), &ended.events);
+}

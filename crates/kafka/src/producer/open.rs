@@ -146,7 +146,16 @@ fn largest_message(settings: &KafkaSettings, context: &OutputContext, topic: &st
              (max.message.bytes of the topic)"
         ));
     }
-    wanted.unwrap_or(allowed).min(allowed).max(2 * MESSAGE_OVERHEAD as u64)
+    let largest = wanted.unwrap_or(allowed).min(allowed).max(2 * MESSAGE_OVERHEAD as u64);
+    // One that is larger than the memory would wait for ever.
+    let half = settings.table.memory.bytes / 2;
+    let events = |largest: u64| settings.packing(context, largest as usize).limits.events;
+    if events(half) < events(largest) {
+        context.notes.add(format!(
+            "note: messages have at most {half} bytes, half of outputs.kafka.memory, so that one can be sent while the next is made"
+        ));
+    }
+    largest.min(half)
 }
 
 /// What librdkafka is told. A setting that makes losses or doubles possible is taken, and said.
