@@ -185,6 +185,6 @@ fn messages_are_never_larger_than_the_memory() {
     ended.check_success();
     assert!(ended.said.contains("at most 500000 bytes, half of outputs.kafka.memory"), "{}", ended.said);
     let messages = messages_of(&broker.address(), "large");
-    assert!(messages.iter().any(|message| message.events.len() > 60_000), "{} messages", messages.len());
+    assert!(messages.iter().any(|message| message.events.len() > 40_000), "{} messages", messages.len());
     assert_same("large", &all_events(&messages), &ended.events);
 }
