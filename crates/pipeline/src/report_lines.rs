@@ -2,6 +2,7 @@
 
 use crate::figures::grouped;
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
+use evforge_core::counter::Unit;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::run_state::{OutputState, RunState, count_in_words};
 use evforge_outputs::packet_tap::PACKET_TAP;
@@ -120,7 +121,11 @@ pub(crate) fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> 
     let committed = grouped(counters.committed);
     let mut lines = vec![("output", format!("{}: {committed} events are where they belong", output.name))];
     let counted: Vec<String> = (output.own.iter().filter(|(_, count)| *count > 0))
-        .map(|(info, count)| format!("{} {}", info.name.replace('_', " "), grouped(count)))
+        .map(|(info, count)| {
+            // Counts need no unit behind their name; durations do.
+            let unit = if info.unit == Unit::Microseconds { " µs" } else { "" };
+            format!("{} {}{unit}", info.name.replace('_', " "), grouped(count))
+        })
         .collect();
     if !counted.is_empty() {
         lines.push(("  counters", counted.join(", ")));
@@ -132,6 +137,10 @@ pub(crate) fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> 
         let retries = grouped(counters.retries);
         let text = format!("{}: had to wait ({retries} retries): {interruption}", output.name);
         lines.push(("  waited", text));
+    }
+    if counters.failed > 0 {
+        let failed = grouped(counters.failed);
+        lines.push(("ALARM", format!("{}: {failed} events were refused by the other side", output.name)));
     }
     if counters.pulses_lost > 0 {
         let pulses = grouped(counters.pulses_lost);
@@ -148,6 +157,24 @@ pub(crate) fn output_lines(output: &OutputState) -> Vec<(&'static str, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_their_unit_and_refused_events_an_alarm() {
+        use evforge_core::counter::CounterSnapshot;
+        evforge_core::counters! {
+            /// An output that counts a message and how long it took.
+            struct Toy: "toy" {
+                messages_sent: Information, Times, "Sent.";
+                acknowledged_after: Information, Microseconds, "Until it was acknowledged.";
+            }
+        }
+        let own = CounterSnapshot::of(&Toy { messages_sent: 1, acknowledged_after: 2500 });
+        let mut output = OutputState { name: "toy".into(), own, ..OutputState::default() };
+        output.counters.failed = 3;
+        let lines = output_lines(&output);
+        assert_eq!(lines[1], ("  counters", "messages sent 1, acknowledged after 2 500 µs".to_owned()));
+        assert_eq!(lines[2], ("ALARM", "toy: 3 events were refused by the other side".to_owned()));
+    }
 
     /// As a SoNDe has them: 400 modules, of which one has lost packets.
     #[test]
