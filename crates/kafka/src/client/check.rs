@@ -82,6 +82,10 @@ pub fn check(settings: &ClientSettings, topics: &[&str], within: Duration) -> Re
     Ok(found)
 }
 
+/// A name may have several addresses (`localhost` has `::1` and `127.0.0.1`), which are tried one after the other: that none is of
+/// use is known after this time.
+const ALL_ADDRESSES: Duration = Duration::from_secs(1);
+
 /// What the brokers know, or why they do not say.
 fn metadata(
     client: &BaseProducer<Witness>,
@@ -89,6 +93,7 @@ fn metadata(
     settings: &ClientSettings,
     deadline: Instant,
 ) -> Result<Metadata, ClientError> {
+    let begun = Instant::now();
     loop {
         let error = match client.client().fetch_metadata(None, SLICE) {
             Ok(metadata) => return Ok(metadata),
@@ -98,7 +103,7 @@ fn metadata(
         client.poll(Duration::from_millis(20));
         let complaints = client.context().complaints();
         let is_over = Instant::now() >= deadline;
-        if let Some(complaint) = verdict(&complaints, is_over) {
+        if let Some(complaint) = verdict(&complaints, begun.elapsed() >= ALL_ADDRESSES, is_over) {
             let mut complaint = complaint.clone();
             complaint.cause = tls::closer_look(&complaint, config);
             let mut sentence = complaint.sentence();
@@ -126,12 +131,16 @@ fn is_given(complaint: &Complaint, config: &ClientConfig) -> bool {
 }
 
 /// The complaint that says why there is no answer, once it is clear that there will be none.
-fn verdict(complaints: &[Complaint], is_over: bool) -> Option<&Complaint> {
+fn verdict(complaints: &[Complaint], all_were_tried: bool, is_over: bool) -> Option<&Complaint> {
     let of_a_broker = || complaints.iter().filter(|complaint| !complaint.broker.is_empty());
     let all_are_down = complaints.iter().any(|complaint| complaint.code == Code::AllBrokersDown);
     of_a_broker().find(|complaint| complaint.cause.is_final()).or_else(|| {
         // Another broker of the list may answer yet.
-        if is_over || all_are_down { of_a_broker().min_by_key(|complaint| complaint.cause) } else { None }
+        if is_over || all_are_down && all_were_tried {
+            of_a_broker().min_by_key(|complaint| complaint.cause)
+        } else {
+            None
+        }
     })
 }
 

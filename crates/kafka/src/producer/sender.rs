@@ -18,6 +18,9 @@ use std::time::Duration;
 /// A broker that has acknowledged nothing for this long, though messages wait for it, does not answer.
 const SILENCE: Duration = Duration::from_secs(3);
 
+/// The same if all brokers are known to be down: a name may have several addresses, of which the first need not be the right one.
+const SILENCE_WITHOUT_BROKERS: Duration = Duration::from_secs(1);
+
 /// Sends messages; see the [module](self).
 pub(crate) struct Sender {
     transport: Box<dyn Transport>,
@@ -335,7 +338,9 @@ impl Sender {
                 Some(format!("no broker has acknowledged anything for {seconds:.0} s{cause}"))
             }
             // A broker of several that is gone is no outage: another takes its place.
-            trouble => trouble.filter(|trouble| trouble.is_total).map(|trouble| trouble.words),
+            trouble => trouble
+                .filter(|trouble| trouble.is_total && silence >= SILENCE_WITHOUT_BROKERS)
+                .map(|trouble| trouble.words),
         };
         counters.broker_outages += u64::from(outage.is_some() && !self.is_out);
         self.is_out = outage.is_some();

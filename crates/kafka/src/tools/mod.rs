@@ -5,7 +5,7 @@
 //! | the messages of a topic in their order, from anywhere on | [`TopicReader`] |
 //! | messages into a topic, each accounted for | [`Sender`] |
 //! | what is in a topic, from a sample of the newest messages | [`survey`](survey::survey) |
-//! | a message as one line | [`line`] |
+//! | a message as one line | [`mod@line`] |
 //! | a topic or a file into another topic, with its timing | [`replay`] |
 //! | values of logs from lines | [`forward`] |
 //! | events that everybody knows, to see if a chain is alive | [`test_image`] |
