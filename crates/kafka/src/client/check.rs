@@ -130,6 +130,11 @@ fn is_given(complaint: &Complaint, config: &ClientConfig) -> bool {
     given.split(',').any(|broker| broker == complaint.broker)
 }
 
+/// One address of a name does not answer; another one may, and what is wrong there says more.
+fn is_absence(complaint: &Complaint) -> bool {
+    matches!(complaint.cause, Cause::NothingListens | Cause::Unreachable)
+}
+
 /// The complaint that says why there is no answer, once it is clear that there will be none.
 fn verdict(complaints: &[Complaint], all_were_tried: bool, is_over: bool) -> Option<&Complaint> {
     let of_a_broker = || complaints.iter().filter(|complaint| !complaint.broker.is_empty());
@@ -137,7 +142,7 @@ fn verdict(complaints: &[Complaint], all_were_tried: bool, is_over: bool) -> Opt
     of_a_broker().find(|complaint| complaint.cause.is_final()).or_else(|| {
         // Another broker of the list may answer yet.
         if is_over || all_are_down && all_were_tried {
-            of_a_broker().min_by_key(|complaint| complaint.cause)
+            of_a_broker().min_by_key(|complaint| (is_absence(complaint), complaint.cause))
         } else {
             None
         }

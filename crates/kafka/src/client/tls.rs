@@ -51,8 +51,8 @@ pub(super) fn closer_look(complaint: &Complaint, config: &ClientConfig) -> Cause
 fn handshake(broker: &str, config: &ClientConfig) -> Option<i32> {
     let (host, _) = broker.rsplit_once(':')?;
     let host = host.trim_matches(['[', ']']);
-    let address = broker.to_socket_addrs().ok()?.next()?;
-    let stream = TcpStream::connect_timeout(&address, WITHIN).ok()?;
+    let mut addresses = broker.to_socket_addrs().ok()?;
+    let stream = addresses.find_map(|address| TcpStream::connect_timeout(&address, WITHIN).ok())?;
     stream.set_read_timeout(Some(WITHIN)).ok()?;
     stream.set_write_timeout(Some(WITHIN)).ok()?;
     let mut connector = SslConnector::builder(SslMethod::tls_client()).ok()?;
