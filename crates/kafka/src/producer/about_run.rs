@@ -112,9 +112,7 @@ impl AboutRun {
         counters: &mut KafkaCounters,
     ) {
         let mut to = To { sender, counters, now, unix_ns };
-        self.send_ledger(state, maker, None, &mut to);
-        self.send_monitors(state, &mut to);
-        self.send_values(state, maker, &mut to);
+        self.send_totals(state, maker, None, &mut to);
         if self.status_sent.is_none_or(|sent| now.saturating_sub(sent) >= STATUS_INTERVAL) {
             self.status_sent = Some(now);
             self.send_status(state, "running", &mut to);
@@ -134,10 +132,21 @@ impl AboutRun {
         counters: &mut KafkaCounters,
     ) {
         let mut to = To { sender, counters, now, unix_ns };
-        self.send_ledger(state, maker, Some(outcome), &mut to);
-        self.send_monitors(state, &mut to);
-        self.send_values(state, maker, &mut to);
+        self.send_totals(state, maker, Some(outcome), &mut to);
         self.send_status(state, "ended", &mut to);
+    }
+
+    /// Everything that counts from the start of the run.
+    fn send_totals(
+        &mut self,
+        state: &RunState,
+        maker: &MessageMaker,
+        ended: Option<OutputProgress>,
+        to: &mut To<'_>,
+    ) {
+        self.send_ledger(state, maker, ended, to);
+        self.send_monitors(state, to);
+        self.send_values(state, maker, to);
     }
 
     fn send_ledger(

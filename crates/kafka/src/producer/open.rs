@@ -177,20 +177,21 @@ fn config(
         ("message.max.bytes", &largest),
         ("statistics.interval.ms", "1000"),
     ])?;
-    let value = |keys: [&str; 2]| keys.iter().find_map(|key| config.get(key)).unwrap_or_default();
-    if value(["enable.idempotence", "enable.idempotence"]) != "true" {
+    // librdkafka knows some options by two names.
+    let value = |keys: &[&str]| keys.iter().find_map(|key| config.get(key)).unwrap_or_default();
+    if value(&["enable.idempotence"]) != "true" {
         context.notes.add(
             "warning: outputs.kafka.options switches off enable.idempotence: messages may come twice, and in another order, \
              after a broker was lost",
         );
     }
-    if !["all", "-1"].contains(&value(["request.required.acks", "acks"])) {
+    if !["all", "-1"].contains(&value(&["request.required.acks", "acks"])) {
         context.notes.add(
             "warning: outputs.kafka.options sets acks to less than all: messages that count as acknowledged may be lost with a \
              broker",
         );
     }
-    if !["0"].contains(&value(["delivery.timeout.ms", "message.timeout.ms"])) {
+    if value(&["delivery.timeout.ms", "message.timeout.ms"]) != "0" {
         context.notes.add(
             "warning: outputs.kafka.options sets message.timeout.ms: messages that no broker acknowledges within that time are given \
              up, and counted as failed",
