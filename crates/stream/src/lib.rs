@@ -10,3 +10,4 @@
 //! Start with [`nexus`]: it draws the layout of a file as a tree and has an example.
 
 pub mod nexus;
+pub mod storage;

@@ -4,6 +4,7 @@ use hdf5_metno::filters::Filter;
 use hdf5_metno::{Dataset, Group, H5Type, Result};
 
 use super::options::Compression;
+use crate::storage::growing::index_growth;
 
 /// A growing dataset and the values waiting to be appended to it.
 #[derive(Debug)]
@@ -100,13 +101,4 @@ impl<T: H5Type> Column<T> {
 /// it back (and decompresses it).
 pub(crate) fn cache_of<T>(chunk: usize) -> usize {
     4 * chunk * size_of::<T>()
-}
-
-/// Bytes at most by which the index of a dataset of `chunks` chunks has grown when `new` of them are.
-///
-/// The index is an extensible array (HDF5 File Format Specification, version 3.0, section VII.D): entries of at most 20
-/// bytes in blocks, of which there are about as many as each has entries. So the blocks are up to some multiple of the
-/// root of the number of chunks long, and one more of each kind may be begun.
-pub(super) fn index_growth(chunks: u64, new: u64) -> u64 {
-    2048 + 24 * new + 24 * 16 * (chunks.isqrt() + 8)
 }

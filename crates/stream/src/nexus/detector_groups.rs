@@ -10,10 +10,10 @@ use evforge_core::event::PixelId;
 use evforge_core::placement::{GridAxis, Offsets, Pitch, Placement};
 use hdf5_metno::{Group, Result};
 
-use super::dataset::{class, write_compressed, write_grid};
 use super::options::NexusOptions;
-use super::text::{create_text, set_attribute, set_list_attribute};
 use super::transformations::write_chain;
+use crate::storage::dataset::{class, write_compressed, write_grid};
+use crate::storage::text::{create_text, set_attribute, set_list_attribute};
 
 /// One group of a detector.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use evforge_core::geometry::LogicalGeometry;
 
 use rustix::io::Errno;
 
-use super::space::Shortage;
+use crate::storage::space::Shortage;
 
 /// Why an event file could not be written, read or repaired.
 #[derive(Debug, thiserror::Error)]

@@ -7,12 +7,13 @@ use evforge_core::event::PixelId;
 use hdf5_metno::{Dataset, Group, Result};
 
 use super::column::{Column, cache_of};
-use super::dataset::{class, mark_as_time, scalar};
 use super::detector_groups::number_of_detectors;
-use super::event_column::{EventColumn, WorkerLost};
+use super::event_column::EventColumn;
 use super::options::{Compression, NexusOptions};
-use super::text::set_attribute;
-use super::workers::Workers;
+use crate::storage::dataset::{class, mark_as_time, scalar};
+use crate::storage::growing::WorkerLost;
+use crate::storage::text::set_attribute;
+use crate::storage::workers::Workers;
 
 /// Records per chunk of the pulse arrays.
 const CHUNK_PULSES: usize = 16 << 10;

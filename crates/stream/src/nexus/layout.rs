@@ -8,7 +8,6 @@ use evforge_core::counter::CounterInfo;
 use evforge_core::pulsed::Calendar;
 use hdf5_metno::{Dataset, File, Group, Result};
 
-use super::dataset::{class, preallocated, scalar};
 use super::detector_groups::{bytes_of_detectors, create_detectors, number_of_detectors};
 use super::event_group::{EventGroups, EventPlace};
 use super::live_table::LiveTable;
@@ -16,9 +15,10 @@ use super::moment::{self, ISO_8601_ROOM};
 use super::monitor_group::{MonitorGroup, events_name, has_events};
 use super::options::{NexusOptions, PulseOrigin};
 use super::series::{LedgerSeries, series_bound};
-use super::text::{create_text, set_attribute};
 use super::transformations::{along_the_beam, write_chain};
-use super::workers::Workers;
+use crate::storage::dataset::{class, preallocated, scalar};
+use crate::storage::text::{create_text, set_attribute};
+use crate::storage::workers::Workers;
 
 /// Begins the root attribute `creator` of every file that evforge writes.
 pub(crate) const CREATOR: &str = "evforge";

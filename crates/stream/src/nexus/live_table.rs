@@ -6,9 +6,9 @@ use hdf5_metno::types::FixedUnicode;
 use hdf5_metno::{Group, Result};
 
 use super::column::{Column, cache_of};
-use super::dataset::mark_as_time;
 use super::options::Compression;
-use super::text::set_attribute;
+use crate::storage::dataset::mark_as_time;
+use crate::storage::text::set_attribute;
 
 /// Rows per chunk.
 const CHUNK_ROWS: usize = 1024;

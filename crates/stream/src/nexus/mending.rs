@@ -8,7 +8,7 @@ use super::layout::{EVENT_GROUPS, RECORDING, STATE_ROOM, TOTAL_PULSES};
 use super::moment;
 use super::recovered::{Recovered, Wish};
 use super::series::OUTPUTS;
-use super::text::{read_text, write_text};
+use crate::storage::text::{read_text, write_text};
 
 /// True if all data of the last commit lie within the first `length` bytes. A disk that was full can leave a
 /// file whose tail was promised but never written; what lies there must not be taken for data.

@@ -193,12 +193,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod chunk_write;
 mod column;
 mod counters;
-mod dataset;
 mod detector_groups;
-mod diversion;
 mod error;
 mod event_column;
 mod event_group;
@@ -213,7 +210,6 @@ mod monitor_group;
 mod open_file;
 mod options;
 mod output;
-mod packer;
 mod parts;
 mod place;
 mod records;
@@ -224,14 +220,10 @@ mod reservation;
 mod run_files;
 mod series;
 mod settings;
-mod space;
-mod superblock;
-mod syncer;
-mod text;
 mod transformations;
-mod workers;
 mod writer;
 
+pub use crate::storage::space::{DiskSpace, FileSystemSpace, Shortage};
 pub use counters::NexusCounters;
 pub use error::NexusError;
 pub use event_reader::{EventReader, ReadPulse};
@@ -241,5 +233,4 @@ pub use recovered::Recovered;
 pub use recovery::{needs_recovery, recover, replace_report};
 pub use reservation::Reservation;
 pub use settings::{CompressionSetting, NexusSettings};
-pub use space::{DiskSpace, FileSystemSpace, Shortage};
 pub use writer::NexusWriter;

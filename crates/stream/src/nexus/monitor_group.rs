@@ -7,9 +7,9 @@
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan};
 use hdf5_metno::{Dataset, Group, Result};
 
-use super::dataset::{class, preallocated, scalar};
-use super::text::{create_text, set_attribute, set_list_attribute};
 use super::transformations::{along_the_beam, write_chain};
+use crate::storage::dataset::{class, preallocated, scalar};
+use crate::storage::text::{create_text, set_attribute, set_list_attribute};
 
 /// The group of one beam monitor.
 #[derive(Debug)]

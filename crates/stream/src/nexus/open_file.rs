@@ -8,18 +8,18 @@ use std::{fs, io};
 use hdf5_metno::File;
 use hdf5_metno::file::LibraryVersion;
 
-use super::diversion::divert;
 use super::error::NexusError;
-use super::event_column::WorkerLost;
 use super::layout::{Beginning, Layout, length_at_the_beginning};
 use super::lock::identity;
 use super::options::{Compression, DiskSync, NexusOptions};
 use super::records::Extent;
-use super::space::{DiskSpace, folder_of, try_out};
-use super::syncer::Syncer;
-use super::text::write_text;
-use super::workers::Workers;
 use super::{moment, place};
+use crate::storage::diversion::divert;
+use crate::storage::growing::WorkerLost;
+use crate::storage::space::{DiskSpace, folder_of, try_out};
+use crate::storage::syncer::Syncer;
+use crate::storage::text::write_text;
+use crate::storage::workers::Workers;
 
 /// What is reserved beyond what the bound says that an append can need.
 const BEYOND: u64 = 64 << 10;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::error::NexusError;
 use super::monitor_group::events_name;
-use super::workers::Workers;
+use crate::storage::workers::Workers;
 
 /// How the arrays of events are compressed. Everything else is too small to matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

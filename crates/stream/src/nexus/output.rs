@@ -18,9 +18,9 @@ use super::options::NexusOptions;
 use super::recovered::Recovered;
 use super::reservation::Reservation;
 use super::run_files::{RunFiles, last};
-use super::space::{DiskSpace, FileSystemSpace};
 use super::writer::NexusWriter;
 use super::{event_group, live_table, series};
+use crate::storage::space::{DiskSpace, FileSystemSpace};
 
 /// How long a commit waits for the disk before it goes on with other things.
 const WAIT: Duration = Duration::from_millis(100);

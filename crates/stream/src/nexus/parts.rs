@@ -9,7 +9,7 @@ use super::options::ExistingFile;
 use super::recovered::Wish;
 use super::recovery::recover_to;
 use super::reservation::Reservation;
-use super::space::{DiskSpace, try_out};
+use crate::storage::space::{DiskSpace, try_out};
 
 /// Files at most: a disk that damages as many is not written to any more.
 pub(super) const MOST_PARTS: usize = 100;
@@ -139,8 +139,8 @@ mod tests {
     use evforge_core::time::ManualClock;
 
     use super::super::options::NexusOptions;
-    use super::super::space::FileSystemSpace;
     use super::super::writer::NexusWriter;
+    use super::crate::storage::space::FileSystemSpace;
     use super::*;
 
     #[test]

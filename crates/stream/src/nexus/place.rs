@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use super::error::{NexusError, numbered};
 use super::layout::length_at_the_beginning;
 use super::options::{ExistingFile, NexusOptions};
-use super::space::{DiskSpace, folder_of};
-use super::superblock::{SUPERBLOCK_LENGTH, Superblock, SuperblockError};
+use crate::storage::space::{DiskSpace, folder_of};
+use crate::storage::superblock::{SUPERBLOCK_LENGTH, Superblock, SuperblockError};
 
 /// Files numbered higher than this are a mistake, not a habit.
 pub(crate) const HIGHEST_NUMBER: u32 = 99_999;

@@ -12,9 +12,9 @@ use super::lock::Lock;
 use super::mending::{committed_data_lies_within, groups_of, mend, room_for_cutting};
 use super::place::{is_in_use, superblock_of};
 use super::recovered::{Recovered, Wish};
-use super::space::{DiskSpace, FileSystemSpace};
-use super::superblock::Superblock;
-use super::text::{create_text, read_text, room, write_text};
+use crate::storage::space::{DiskSpace, FileSystemSpace};
+use crate::storage::superblock::Superblock;
+use crate::storage::text::{create_text, read_text, room, write_text};
 
 /// Bytes by which a file grows at most while it is repaired, besides chunks that are written anew where an array is cut.
 const FOR_REPAIR: u64 = 256 << 10;

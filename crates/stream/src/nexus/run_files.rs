@@ -15,8 +15,8 @@ use super::kept::KeptBatches;
 use super::options::{ExistingFile, NexusOptions, PulseOrigin};
 use super::parts::{DamagedFile, MOST_PARTS};
 use super::reservation::Reservation;
-use super::space::DiskSpace;
 use super::writer::NexusWriter;
+use crate::storage::space::DiskSpace;
 
 /// The files of a run: one, unless the disk refuses a write.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use evforge_core::run_state::{OutputCounters, OutputState, RunState};
 use hdf5_metno::{Group, H5Type, Result};
 
 use super::column::{Column, cache_of};
-use super::dataset::{class, mark_as_time};
 use super::options::{Compression, NexusOptions};
-use super::text::set_attribute;
+use crate::storage::dataset::{class, mark_as_time};
+use crate::storage::text::set_attribute;
 
 /// Observations per chunk.
 const CHUNK_ROWS: usize = 256;

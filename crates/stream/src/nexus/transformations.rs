@@ -3,8 +3,8 @@
 use evforge_core::placement::{Transformation, TransformationKind};
 use hdf5_metno::{Group, Result};
 
-use super::dataset::{class, scalar};
-use super::text::{create_text, set_attribute};
+use crate::storage::dataset::{class, scalar};
+use crate::storage::text::{create_text, set_attribute};
 
 /// Writes the steps from a component to the sample, and where they begin.
 pub(crate) fn write_chain(component: &Group, steps: &[Transformation]) -> Result<()> {

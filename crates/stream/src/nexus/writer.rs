@@ -15,9 +15,9 @@ use super::layout::Beginning;
 use super::open_file::{Committed, OpenFile, PATIENCE};
 use super::options::NexusOptions;
 use super::records::{Extent, Records};
-use super::space::{DiskSpace, FileSystemSpace};
-use super::text::{room, write_text};
 use super::{moment, place, report};
+use crate::storage::space::{DiskSpace, FileSystemSpace};
+use crate::storage::text::{room, write_text};
 
 /// Events that wait in memory at most before they are committed, whatever the flush interval (8 bytes each).
 pub(crate) const WAITING_EVENTS: u64 = 1 << 20;

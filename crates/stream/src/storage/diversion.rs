@@ -4,7 +4,7 @@
 //! and if the disk is still full, closing fails, and HDF5 1.10 keeps objects that are no longer there: the next file that
 //! is begun ends the process (a segmentation fault in `H5Fstart_swmr_write`). So the descriptor under HDF5's hands is
 //! exchanged for one of a file in memory. Closing succeeds, and the file on the disk stays as a killed writer would have
-//! left it, which [`recovery`](super::recovery) knows.
+//! left it, which recovery knows.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -21,7 +21,7 @@ use rustix::io::{DupFlags, dup3};
 ///
 /// # Errors
 /// If the operating system or HDF5 refuses; the file is as it was then.
-pub(crate) fn divert(file: &File) -> io::Result<()> {
+pub fn divert(file: &File) -> io::Result<()> {
     let memory = memfd_create("damaged event file", MemfdFlags::CLOEXEC)?;
     hdf5_metno::sync::sync(|| {
         let mut handle = ptr::null_mut();

@@ -23,7 +23,7 @@
 //! grows before its superblock learns of it, and a plain open would treat the tail as foreign and cut it.
 
 /// Bytes of a superblock of version 2 or 3 with addresses of 8 bytes.
-pub(crate) const SUPERBLOCK_LENGTH: usize = 48;
+pub const SUPERBLOCK_LENGTH: usize = 48;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 const CHECKSUM_AT: usize = SUPERBLOCK_LENGTH - 4;
@@ -32,13 +32,13 @@ const WRITTEN_FOR_FOLLOWERS: u8 = 1 << 2;
 
 /// A superblock of version 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Superblock {
+pub struct Superblock {
     bytes: [u8; SUPERBLOCK_LENGTH],
 }
 
 /// Why bytes are not a superblock that evforge can have written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SuperblockError {
+pub enum SuperblockError {
     /// There is no HDF5 signature.
     NotHdf5,
     /// An HDF5 file of another kind.
@@ -49,7 +49,7 @@ pub(crate) enum SuperblockError {
 
 impl Superblock {
     /// Reads a superblock from the first bytes of a file.
-    pub(crate) fn parse(start: &[u8]) -> Result<Self, SuperblockError> {
+    pub fn parse(start: &[u8]) -> Result<Self, SuperblockError> {
         if !start.starts_with(&SIGNATURE) {
             return Err(SuperblockError::NotHdf5);
         }
@@ -82,23 +82,23 @@ impl Superblock {
     }
 
     /// True if a writer has the file open, or had when it was killed.
-    pub(crate) fn is_marked_as_open(&self) -> bool {
+    pub fn is_marked_as_open(&self) -> bool {
         self.bytes[11] & (OPEN_FOR_WRITE | WRITTEN_FOR_FOLLOWERS) != 0
     }
 
     /// True if the file is marked as open, but not for followers: its writer ended before or after the time in
     /// which anything of ours is written.
-    pub(crate) fn is_closed_to_followers(&self) -> bool {
+    pub fn is_closed_to_followers(&self) -> bool {
         self.is_marked_as_open() && self.bytes[11] & WRITTEN_FOR_FOLLOWERS == 0
     }
 
     /// The length that the file should at least have, in bytes.
-    pub(crate) fn end_of_file(&self) -> u64 {
+    pub fn end_of_file(&self) -> u64 {
         self.word(28)
     }
 
     /// The superblock without the marks of a writer, for a file of `length` bytes.
-    pub(crate) fn closed(&self, length: u64) -> Self {
+    pub fn closed(&self, length: u64) -> Self {
         let mut closed = *self;
         closed.bytes[11] &= !(OPEN_FOR_WRITE | WRITTEN_FOR_FOLLOWERS);
         closed.bytes[28..36].copy_from_slice(&self.end_of_file().max(length).to_le_bytes());
@@ -108,7 +108,7 @@ impl Superblock {
     }
 
     /// The bytes, to be written at the start of the file.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 

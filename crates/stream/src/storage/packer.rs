@@ -9,21 +9,22 @@ use libdeflater::{CompressionLvl, Compressor};
 
 /// A chunk as it is to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk {
-    pub(crate) bytes: Vec<u8>,
+pub struct Chunk {
+    /// What is stored.
+    pub bytes: Vec<u8>,
     /// True if the bytes are the values themselves: the chunk says for itself that no filter was used.
-    pub(crate) is_plain: bool,
+    pub is_plain: bool,
 }
 
 impl Chunk {
     /// A chunk without compression.
-    pub(crate) fn plain(bytes: Vec<u8>) -> Self {
+    pub fn plain(bytes: Vec<u8>) -> Self {
         Self { bytes, is_plain: true }
     }
 }
 
 /// Compresses chunks, one after the other. What it makes depends on nothing but the chunk and the level.
-pub(crate) struct Packer {
+pub struct Packer {
     compressor: Compressor,
     shuffled: Vec<u8>,
     packed: Vec<u8>,
@@ -31,13 +32,13 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// With the level of deflate, 0 to 9.
-    pub(crate) fn new(level: u8) -> Self {
+    pub fn new(level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level)).unwrap_or(CompressionLvl::fastest());
         Self { compressor: Compressor::new(level), shuffled: Vec::new(), packed: Vec::new() }
     }
 
     /// Compresses a chunk of values of `width` bytes. What does not get smaller stays as it is.
-    pub(crate) fn pack(&mut self, plain: Vec<u8>, width: usize) -> Chunk {
+    pub fn pack(&mut self, plain: Vec<u8>, width: usize) -> Chunk {
         shuffle(&plain, width, &mut self.shuffled);
         self.packed.resize(self.compressor.zlib_compress_bound(plain.len()), 0);
         match self.compressor.zlib_compress(&self.shuffled, &mut self.packed) {

@@ -14,7 +14,7 @@ const QUESTIONS: usize = 4;
 
 /// Asks the disk. The thread ends after the question at hand when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Syncer {
+pub struct Syncer {
     questions: SyncSender<()>,
     answers: Receiver<io::Result<()>>,
     open: usize,
@@ -25,7 +25,7 @@ impl Syncer {
     ///
     /// # Errors
     /// If the operating system starts no more threads.
-    pub(crate) fn start(file: File, folder: PathBuf, space: Arc<dyn DiskSpace>) -> io::Result<Self> {
+    pub fn start(file: File, folder: PathBuf, space: Arc<dyn DiskSpace>) -> io::Result<Self> {
         let (questions, asked) = sync_channel(QUESTIONS);
         let (answer, answers) = sync_channel(QUESTIONS);
         thread::Builder::new().name("sync".into()).spawn(move || {
@@ -41,14 +41,14 @@ impl Syncer {
     }
 
     /// Asks that everything written until now is kept. At most twice without waiting for the answers.
-    pub(crate) fn ask(&mut self) {
+    pub fn ask(&mut self) {
         // A thread that has ended gives no answer, which is said then.
         let _ = self.questions.try_send(());
         self.open += 1;
     }
 
     /// Waits for the answers to all that was asked. None if they are not there in time.
-    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<io::Result<()>> {
+    pub fn wait(&mut self, at_most: Duration) -> Option<io::Result<()>> {
         let begin = Instant::now();
         while self.open > 0 {
             match self.answers.recv_timeout(at_most.saturating_sub(begin.elapsed())) {

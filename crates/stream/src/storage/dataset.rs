@@ -9,7 +9,7 @@ use super::text::set_attribute;
 const UNIX_EPOCH: &str = "1970-01-01T00:00:00Z";
 
 /// Creates a group with its NeXus class.
-pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Group> {
+pub fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Group> {
     let group = parent.create_group(name)?;
     set_attribute(&group, "NX_class", nexus_class)?;
     Ok(group)
@@ -20,34 +20,41 @@ pub(crate) fn class(parent: &Group, name: &str, nexus_class: &str) -> Result<Gro
 ///
 /// The ESS's file writer says `start` for `event_time_zero`, too. Writing both would please everybody, but
 /// scippnexus (26.1.1) makes instants of a dataset only if exactly one of its attributes is an instant.
-pub(crate) fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
+pub fn mark_as_time(dataset: &Location, origin: &str) -> Result<()> {
     set_attribute(dataset, "units", "ns")?;
     set_attribute(dataset, origin, UNIX_EPOCH)
 }
 
-pub(crate) fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
+/// Creates a dataset with a single value.
+///
+/// # Errors
+/// If HDF5 refuses.
+pub fn scalar<T: H5Type>(group: &Group, name: &str, value: T) -> Result<Dataset> {
     let dataset = group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().create(name)?;
     dataset.write_scalar(&value)?;
     Ok(dataset)
 }
 
-pub(crate) fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
+/// Creates a dataset of one axis whose place in the file is settled.
+///
+/// # Errors
+/// If HDF5 refuses.
+pub fn preallocated<T: H5Type>(group: &Group, name: &str, length: usize) -> Result<Dataset> {
     group.new_dataset_builder().alloc_time(Some(AllocTime::Early)).empty::<T>().shape(length).create(name)
 }
 
-pub(crate) fn write_grid<T: H5Type>(
-    group: &Group,
-    name: &str,
-    shape: &[usize],
-    values: &[T],
-) -> Result<Dataset> {
+/// Creates a dataset with all its values.
+///
+/// # Errors
+/// If HDF5 refuses.
+pub fn write_grid<T: H5Type>(group: &Group, name: &str, shape: &[usize], values: &[T]) -> Result<Dataset> {
     let dataset = group.new_dataset_builder().empty::<T>().shape(shape).create(name)?;
     dataset.write_raw(values)?;
     Ok(dataset)
 }
 
 /// As [`write_grid`], compressed: for arrays with a value for each pixel.
-pub(crate) fn write_compressed<T: H5Type>(
+pub fn write_compressed<T: H5Type>(
     group: &Group,
     name: &str,
     shape: &[usize],

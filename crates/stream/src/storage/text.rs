@@ -12,7 +12,7 @@ use hdf5_metno_sys::h5p::H5P_DEFAULT;
 use hdf5_metno_sys::h5s::H5S_ALL;
 
 /// Creates a scalar text dataset called `name` with room for `room` bytes of UTF-8 and puts `text` into it.
-pub(crate) fn create_text(group: &Group, name: &str, text: &str, room: usize) -> Result<Dataset> {
+pub fn create_text(group: &Group, name: &str, text: &str, room: usize) -> Result<Dataset> {
     let dataset = group
         .new_dataset_builder()
         // Space in the file now: while others follow the file, only bytes may change, not the layout.
@@ -24,7 +24,7 @@ pub(crate) fn create_text(group: &Group, name: &str, text: &str, room: usize) ->
 }
 
 /// Bytes that a text dataset has room for.
-pub(crate) fn room(dataset: &Dataset) -> Result<usize> {
+pub fn room(dataset: &Dataset) -> Result<usize> {
     Ok(dataset.dtype()?.size())
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn room(dataset: &Dataset) -> Result<usize> {
 ///
 /// # Errors
 /// If the text is longer than the room, or HDF5 refuses.
-pub(crate) fn write_text(dataset: &Dataset, text: &str) -> Result<()> {
+pub fn write_text(dataset: &Dataset, text: &str) -> Result<()> {
     let bytes = padded(dataset, text)?;
     let datatype = dataset.dtype()?;
     hdf5_metno::sync::sync(|| {
@@ -50,7 +50,7 @@ pub(crate) fn write_text(dataset: &Dataset, text: &str) -> Result<()> {
 ///
 /// # Errors
 /// If the dataset is something else or HDF5 refuses.
-pub(crate) fn read_text(dataset: &Dataset) -> Result<String> {
+pub fn read_text(dataset: &Dataset) -> Result<String> {
     let datatype = dataset.dtype()?;
     if !dataset.is_scalar() || !is_fixed_text(dataset)? {
         return Err(Error::from(format!("{} holds no text of fixed length", dataset.name())));
@@ -72,14 +72,14 @@ pub(crate) fn read_text(dataset: &Dataset) -> Result<String> {
 /// Attributes have variable length: h5py gives those as `str`, and those of fixed length as bytes, which
 /// surprises whoever compares `NX_class` with a string. They are all written, heap and all, before others may
 /// follow the file.
-pub(crate) fn set_attribute(of: &Location, name: &str, text: &str) -> Result<()> {
+pub fn set_attribute(of: &Location, name: &str, text: &str) -> Result<()> {
     let text: VarLenUnicode =
         text.parse().map_err(|_| Error::from(format!("the text of {name} contains a zero byte")))?;
     of.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&text)
 }
 
 /// Gives a group or dataset an attribute that is a list of texts, as [`set_attribute`] does a single one.
-pub(crate) fn set_list_attribute(of: &Location, name: &str, texts: &[&str]) -> Result<()> {
+pub fn set_list_attribute(of: &Location, name: &str, texts: &[&str]) -> Result<()> {
     let texts: std::result::Result<Vec<VarLenUnicode>, _> = texts.iter().map(|text| text.parse()).collect();
     let texts = texts.map_err(|_| Error::from(format!("a text of {name} contains a zero byte")))?;
     of.new_attr::<VarLenUnicode>().shape(texts.len()).create(name)?.write_raw(&texts)

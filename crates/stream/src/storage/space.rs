@@ -106,7 +106,7 @@ impl DiskSpace for FileSystemSpace {
 ///
 /// # Errors
 /// If they could not be written.
-pub(crate) fn try_out(path: &Path, bytes: u64) -> io::Result<()> {
+pub fn try_out(path: &Path, bytes: u64) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     // File systems without such files are believed.
     let Ok(file) = open(folder_of(path), flags, Mode::RUSR | Mode::WUSR) else { return Ok(()) };
@@ -122,7 +122,7 @@ pub(crate) fn try_out(path: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// The folder of a file.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -21,7 +21,7 @@ struct Job {
 }
 
 /// The threads of one file. Without any, chunks are compressed at once by whoever submits them.
-pub(crate) struct Workers {
+pub struct Workers {
     /// None once they are to end, and without threads.
     jobs: Option<SyncSender<Job>>,
     threads: Vec<JoinHandle<()>>,
@@ -36,7 +36,7 @@ impl fmt::Debug for Workers {
 
 impl Workers {
     /// How many there are if nobody says: half of the cores, at least one and at most four.
-    pub(crate) fn default_count() -> usize {
+    pub fn default_count() -> usize {
         thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4))
     }
 
@@ -44,7 +44,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the operating system starts no more threads.
-    pub(crate) fn start(count: usize, level: u8) -> io::Result<Self> {
+    pub fn start(count: usize, level: u8) -> io::Result<Self> {
         let mut workers = Self { jobs: None, threads: Vec::with_capacity(count), own: Packer::new(level) };
         if count == 0 {
             return Ok(workers);
@@ -62,7 +62,7 @@ impl Workers {
     }
 
     /// Hands a chunk of values of `width` bytes over. The receiver gets the result, or an error if its thread has ended.
-    pub(crate) fn submit(&mut self, plain: Vec<u8>, width: usize) -> Receiver<Chunk> {
+    pub fn submit(&mut self, plain: Vec<u8>, width: usize) -> Receiver<Chunk> {
         let (reply, result) = sync_channel(1);
         match &self.jobs {
             // Without a thread to take it, `reply` is dropped, and the receiver knows.
@@ -73,7 +73,7 @@ impl Workers {
     }
 
     /// Bytes at most of what the threads have in their hands, for chunks of so many bytes.
-    pub(crate) fn memory_bound(count: usize, chunk: usize) -> usize {
+    pub fn memory_bound(count: usize, chunk: usize) -> usize {
         // Each has a chunk, its shuffled and its packed form, and the result; two more chunks for each wait.
         (count + 1) * 4 * (chunk + chunk / 8) + 2 * count * chunk
     }

@@ -1,0 +1,277 @@
+//! All arrays of a file that grow, and the scalars that are set at its end.
+
+use evforge_messages::{Column, Element};
+use evforge_stream::storage::growing::{ArrayPlan, GrowingArray, WorkerLost};
+use evforge_stream::storage::workers::Workers;
+use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
+use hdf5_metno::{Dataset, Error, Group, H5Type, Result};
+use zerocopy::IntoBytes as _;
+
+/// The type of the values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ValueType {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+    /// UTF-8 of so many bytes, padded with zeros.
+    Text(usize),
+}
+
+impl ValueType {
+    /// The name, as in da00: `int8` … `float64`; `c_string` for text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::I8 => "int8",
+            Self::U8 => "uint8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::Text(_) => "c_string",
+        }
+    }
+
+    /// Bytes of a value.
+    pub fn size(self) -> usize {
+        self.descriptor().size()
+    }
+
+    fn descriptor(self) -> TypeDescriptor {
+        use TypeDescriptor::{FixedUnicode, Float, Integer, Unsigned};
+        match self {
+            Self::I8 => Integer(IntSize::U1),
+            Self::U8 => Unsigned(IntSize::U1),
+            Self::I16 => Integer(IntSize::U2),
+            Self::U16 => Unsigned(IntSize::U2),
+            Self::I32 => Integer(IntSize::U4),
+            Self::U32 => Unsigned(IntSize::U4),
+            Self::I64 => Integer(IntSize::U8),
+            Self::U64 => Unsigned(IntSize::U8),
+            Self::F32 => Float(FloatSize::U4),
+            Self::F64 => Float(FloatSize::U8),
+            Self::Text(room) => FixedUnicode(room),
+        }
+    }
+}
+
+/// What a column is.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnPlan<'a> {
+    /// Its name in its group.
+    pub name: &'a str,
+    /// The type of its values.
+    pub value: ValueType,
+    /// The shape of a row; empty for single values.
+    pub row: &'a [usize],
+    /// Rows in a chunk.
+    pub chunk_rows: usize,
+    /// Whether it is compressed, if the file is: worth it for events, images and histograms.
+    pub is_large: bool,
+}
+
+impl<'a> ColumnPlan<'a> {
+    /// Single values of a type, not compressed.
+    pub fn values(name: &'a str, value: ValueType, chunk_rows: usize) -> Self {
+        Self { name, value, row: &[], chunk_rows, is_large: false }
+    }
+
+    /// The same, compressed if the file is.
+    pub fn large(self) -> Self {
+        Self { is_large: true, ..self }
+    }
+
+    /// The same with rows of this shape.
+    pub fn rows(self, row: &'a [usize]) -> Self {
+        Self { row, ..self }
+    }
+}
+
+/// A column of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnId(usize);
+
+/// A scalar of a file that is set while it grows, or at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScalarId(usize);
+
+/// How many rows each column of a file that is opened again is to keep, in the order of their creation.
+#[derive(Debug)]
+struct Kept {
+    rows: Vec<u64>,
+}
+
+/// All columns and scalars of a file.
+///
+/// A new file and one that is opened again take the same way: what makes the datasets of the one opens those of the other, in
+/// the same order, cut back to the last commit.
+#[derive(Debug)]
+pub struct Columns {
+    arrays: Vec<GrowingArray>,
+    scalars: Vec<Dataset>,
+    workers: Workers,
+    deflate: Option<u8>,
+    kept: Option<Kept>,
+    waiting: usize,
+}
+
+impl Columns {
+    /// Of a new file. `deflate` is the level for what is large.
+    pub fn new(workers: Workers, deflate: Option<u8>) -> Self {
+        Self { arrays: Vec::new(), scalars: Vec::new(), workers, deflate, kept: None, waiting: 0 }
+    }
+
+    /// Of a file that is opened again, with the rows of each column at the last commit.
+    pub fn of_existing(workers: Workers, deflate: Option<u8>, rows: Vec<u64>) -> Self {
+        Self { kept: Some(Kept { rows }), ..Self::new(workers, deflate) }
+    }
+
+    /// True if the datasets are there already: attributes are not to be written again.
+    pub fn is_reopened(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Makes, or opens, a column.
+    ///
+    /// # Errors
+    /// If HDF5 refuses, or what is there is something else.
+    pub fn column(&mut self, group: &Group, plan: &ColumnPlan<'_>) -> Result<ColumnId> {
+        let array = ArrayPlan {
+            name: plan.name,
+            value: plan.value.descriptor(),
+            row: plan.row,
+            chunk_rows: plan.chunk_rows,
+            deflate: self.deflate.filter(|_| plan.is_large),
+        };
+        let id = self.arrays.len();
+        self.arrays.push(match &self.kept {
+            None => GrowingArray::create(group, &array)?,
+            Some(kept) => {
+                let rows = kept.rows.get(id).copied().ok_or_else(|| {
+                    Error::from(format!("the last commit says nothing of {}/{}", group.name(), plan.name))
+                })?;
+                GrowingArray::open(group, &array, usize::try_from(rows).unwrap_or(usize::MAX))?
+            }
+        });
+        Ok(ColumnId(id))
+    }
+
+    /// Makes, or opens, a scalar.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn scalar<T: H5Type>(&mut self, group: &Group, name: &str, value: T) -> Result<ScalarId> {
+        let dataset = if self.is_reopened() {
+            group.dataset(name)?
+        } else {
+            evforge_stream::storage::dataset::scalar(group, name, value)?
+        };
+        self.scalars.push(dataset);
+        Ok(ScalarId(self.scalars.len() - 1))
+    }
+
+    /// The dataset of a column, for its attributes.
+    pub fn dataset(&self, id: ColumnId) -> Option<&Dataset> {
+        self.arrays.get(id.0).map(GrowingArray::dataset)
+    }
+
+    /// The dataset of a scalar, for its attributes.
+    pub fn scalar_dataset(&self, id: ScalarId) -> Option<&Dataset> {
+        self.scalars.get(id.0)
+    }
+
+    /// Sets a scalar. An error of HDF5 shows at the end of the file, when it is flushed.
+    pub fn set<T: H5Type>(&mut self, id: ScalarId, value: T) {
+        if let Some(dataset) = self.scalars.get(id.0) {
+            // What HDF5 cannot take now it cannot flush either, and that is checked.
+            let _ = dataset.write_scalar(&value);
+        }
+    }
+
+    /// Appends a value.
+    pub fn push<T: Element>(&mut self, id: ColumnId, value: T) {
+        self.append(id, value.as_bytes());
+    }
+
+    /// Appends the values of a column of a message.
+    pub fn extend<T: Element>(&mut self, id: ColumnId, values: Column<'_, T>) {
+        match values.as_slice() {
+            Some(values) => self.append(id, values.as_bytes()),
+            None => values.iter().for_each(|value| self.push(id, value)),
+        }
+    }
+
+    /// Appends whole rows as bytes, values as this machine has them in memory.
+    pub fn append(&mut self, id: ColumnId, rows: &[u8]) {
+        if let Some(array) = self.arrays.get_mut(id.0) {
+            array.append(rows);
+            array.seal(&mut self.workers);
+            self.waiting += rows.len();
+        }
+    }
+
+    /// Appends text, cut to the room for it and padded with zeros.
+    pub fn push_text(&mut self, id: ColumnId, text: &str, room: usize) {
+        let mut end = text.len().min(room);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let mut bytes = text.as_bytes()[..end].to_vec();
+        bytes.resize(room, 0);
+        self.append(id, &bytes);
+    }
+
+    /// Rows of a column, in the file and waiting.
+    pub fn rows(&self, id: ColumnId) -> u64 {
+        self.arrays.get(id.0).map_or(0, |array| array.len() as u64)
+    }
+
+    /// Rows of all columns, in the order of their creation.
+    pub fn all_rows(&self) -> Vec<u64> {
+        self.arrays.iter().map(|array| array.len() as u64).collect()
+    }
+
+    /// Bytes that were appended since the last flush.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Has everything that waits in the form in which it is written.
+    ///
+    /// # Errors
+    /// If a thread that compresses has ended.
+    pub fn prepare(&mut self, is_last: bool) -> std::result::Result<(), WorkerLost> {
+        for array in &mut self.arrays {
+            array.prepare(&mut self.workers, is_last);
+        }
+        self.arrays.iter_mut().try_for_each(GrowingArray::collect)
+    }
+
+    /// Bytes by which the file grows at most with the next flush.
+    pub fn growth(&self) -> u64 {
+        self.arrays.iter().map(GrowingArray::growth).sum()
+    }
+
+    /// Brings everything that was prepared to the file.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn flush(&mut self) -> Result<()> {
+        for array in &mut self.arrays {
+            array.flush()?;
+        }
+        self.waiting = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+//! One file from beginning to end.
