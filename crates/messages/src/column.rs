@@ -128,7 +128,7 @@ impl<'a, T: Element> Column<'a, T> {
     }
 
     /// The numbers as little-endian bytes, if they lie in memory as such.
-    pub(crate) fn le_bytes(&self) -> Option<&'a [u8]> {
+    pub fn le_bytes(&self) -> Option<&'a [u8]> {
         match self.0 {
             Values::Native(values) if cfg!(target_endian = "little") => {
                 Some(zerocopy::IntoBytes::as_bytes(values))

@@ -206,9 +206,23 @@ impl Columns {
 
     /// Appends the values of a column of a message.
     pub fn extend<T: Element>(&mut self, id: ColumnId, values: Column<'_, T>) {
-        match values.as_slice() {
-            Some(values) => self.append(id, values.as_bytes()),
-            None => values.iter().for_each(|value| self.push(id, value)),
+        match (values.as_slice(), values.le_bytes()) {
+            (Some(values), _) => self.append(id, values.as_bytes()),
+            // At whatever alignment they have arrived.
+            (None, Some(bytes)) if cfg!(target_endian = "little") => {
+                self.append(id, &bytes[..values.len() * size_of::<T>()]);
+            }
+            _ => values.iter().for_each(|value| self.push(id, value)),
+        }
+    }
+
+    /// Appends a value so many times.
+    pub fn repeat<T: Element>(&mut self, id: ColumnId, value: T, count: usize) {
+        if let Some(array) = self.arrays.get_mut(id.0) {
+            let value = value.as_bytes();
+            array.pending().extend(value.iter().cycle().take(value.len() * count));
+            array.seal(&mut self.workers);
+            self.waiting += value.len() * count;
         }
     }
 
