@@ -106,6 +106,16 @@ pub struct ColumnId(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarId(usize);
 
+/// A dataset of a file whose shape is fixed and whose values are set as a whole, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GridId(usize);
+
+#[derive(Debug)]
+struct Grid {
+    dataset: Dataset,
+    value: ValueType,
+}
+
 /// How many rows each column of a file that is opened again is to keep, in the order of their creation.
 #[derive(Debug)]
 struct Kept {
@@ -120,6 +130,7 @@ struct Kept {
 pub struct Columns {
     arrays: Vec<GrowingArray>,
     scalars: Vec<Dataset>,
+    grids: Vec<Grid>,
     workers: Workers,
     deflate: Option<u8>,
     kept: Option<Kept>,
@@ -129,7 +140,8 @@ pub struct Columns {
 impl Columns {
     /// Of a new file. `deflate` is the level for what is large.
     pub fn new(workers: Workers, deflate: Option<u8>) -> Self {
-        Self { arrays: Vec::new(), scalars: Vec::new(), workers, deflate, kept: None, waiting: 0 }
+        let (arrays, scalars, grids) = (Vec::new(), Vec::new(), Vec::new());
+        Self { arrays, scalars, grids, workers, deflate, kept: None, waiting: 0 }
     }
 
     /// Of a file that is opened again, with the rows of each column at the last commit.
@@ -179,6 +191,41 @@ impl Columns {
         };
         self.scalars.push(dataset);
         Ok(ScalarId(self.scalars.len() - 1))
+    }
+
+    /// Makes, or opens, a dataset of a fixed shape, which has its place in the file at once; without axes it has one value. Its
+    /// values are 0, or empty, until they are set.
+    ///
+    /// # Errors
+    /// If HDF5 refuses, or what is there is something else.
+    pub fn grid(&mut self, group: &Group, name: &str, value: ValueType, shape: &[usize]) -> Result<GridId> {
+        let dataset = if self.is_reopened() {
+            let dataset = group.dataset(name)?;
+            if dataset.shape() != shape || dataset.dtype()?.to_descriptor()? != value.descriptor() {
+                return Err(Error::from(format!("{} is not the dataset that it was", dataset.name())));
+            }
+            dataset
+        } else {
+            let early = hdf5_metno::dataset::AllocTime::Early;
+            let builder = group.new_dataset_builder().alloc_time(Some(early)).empty_as(value.descriptor());
+            if shape.is_empty() { builder.create(name)? } else { builder.shape(shape).create(name)? }
+        };
+        self.grids.push(Grid { dataset, value });
+        Ok(GridId(self.grids.len() - 1))
+    }
+
+    /// The dataset of a grid, for its attributes.
+    pub fn grid_dataset(&self, id: GridId) -> Option<&Dataset> {
+        self.grids.get(id.0).map(|grid| &grid.dataset)
+    }
+
+    /// Sets all values of a grid, as bytes as this machine has them in memory. An error of HDF5 shows at the end of the file,
+    /// when it is flushed. Text is not set this way.
+    pub fn set_grid(&mut self, id: GridId, bytes: &[u8]) {
+        if let Some(grid) = self.grids.get(id.0) {
+            // As for scalars.
+            let _ = write_all(grid, bytes);
+        }
     }
 
     /// The dataset of a column, for its attributes.
@@ -287,5 +334,29 @@ impl Columns {
         }
         self.waiting = 0;
         Ok(())
+    }
+}
+
+fn write_all(grid: &Grid, bytes: &[u8]) -> Result<()> {
+    macro_rules! write {
+        ($type:ty) => {{
+            let values = bytes.chunks_exact(size_of::<$type>());
+            let values: Vec<$type> =
+                values.filter_map(|value| value.try_into().ok().map(<$type>::from_ne_bytes)).collect();
+            grid.dataset.write_raw(&values)
+        }};
+    }
+    match grid.value {
+        ValueType::I8 => write!(i8),
+        ValueType::U8 => write!(u8),
+        ValueType::I16 => write!(i16),
+        ValueType::U16 => write!(u16),
+        ValueType::I32 => write!(i32),
+        ValueType::U32 => write!(u32),
+        ValueType::I64 => write!(i64),
+        ValueType::U64 => write!(u64),
+        ValueType::F32 => write!(f32),
+        ValueType::F64 => write!(f64),
+        ValueType::Text(_) => Err(Error::from(format!("{} holds text", grid.dataset.name()))),
     }
 }

@@ -2,4 +2,4 @@
 
 mod columns;
 
-pub use columns::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
+pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId, ValueType};

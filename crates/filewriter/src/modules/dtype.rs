@@ -1,6 +1,6 @@
 //! Types of values: their names in a structure, and numbers of one type as another.
 //!
-//! What does not fit into a type becomes the nearest number that does; "not a number" is 0 as an integer.
+//! What does not fit into a type becomes the nearest number that does, as where HDF5 converts; "not a number" is 0 as an integer.
 
 use evforge_messages::{Array, Element, Scalar};
 
@@ -54,19 +54,25 @@ pub(super) trait Number: Element {
 }
 
 macro_rules! numbers {
-    ($($type:ty)+) => {$(
+    ($($type:ty as $wide:ty)+) => {$(
         impl Number for $type {
             #[inline]
             fn as_type(self, of: ValueType) -> Bytes {
+                // Floating point keeps to the limits of an integer by itself, integers do not.
+                macro_rules! within {
+                    ($to:ty) => {
+                        Bytes::of(&((self as $wide).clamp(<$to>::MIN as $wide, <$to>::MAX as $wide) as $to).to_ne_bytes())
+                    };
+                }
                 match of {
-                    ValueType::I8 => Bytes::of(&(self as i8).to_ne_bytes()),
-                    ValueType::U8 => Bytes::of(&(self as u8).to_ne_bytes()),
-                    ValueType::I16 => Bytes::of(&(self as i16).to_ne_bytes()),
-                    ValueType::U16 => Bytes::of(&(self as u16).to_ne_bytes()),
-                    ValueType::I32 => Bytes::of(&(self as i32).to_ne_bytes()),
-                    ValueType::U32 => Bytes::of(&(self as u32).to_ne_bytes()),
-                    ValueType::I64 => Bytes::of(&(self as i64).to_ne_bytes()),
-                    ValueType::U64 => Bytes::of(&(self as u64).to_ne_bytes()),
+                    ValueType::I8 => within!(i8),
+                    ValueType::U8 => within!(u8),
+                    ValueType::I16 => within!(i16),
+                    ValueType::U16 => within!(u16),
+                    ValueType::I32 => within!(i32),
+                    ValueType::U32 => within!(u32),
+                    ValueType::I64 => within!(i64),
+                    ValueType::U64 => within!(u64),
                     ValueType::F32 => Bytes::of(&(self as f32).to_ne_bytes()),
                     // Text is none of the types that modules ask for.
                     ValueType::F64 | ValueType::Text(_) => Bytes::of(&(self as f64).to_ne_bytes()),
@@ -76,7 +82,10 @@ macro_rules! numbers {
     )+};
 }
 
-numbers!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+numbers! {
+    i8 as i128  u8 as i128  i16 as i128  u16 as i128  i32 as i128  u32 as i128  i64 as i128  u64 as i128
+    f32 as f32  f64 as f64
+}
 
 /// Does the same with a number or a column, whatever its type.
 macro_rules! whatever_type {
@@ -106,6 +115,13 @@ pub(super) fn scalar_at(array: Array<'_>, place: usize) -> Option<Scalar> {
     whatever_type!(Array, array, column => column.get(place).map(Scalar::from))
 }
 
+/// Puts numbers down as numbers of a type.
+pub(super) fn to_bytes(values: Array<'_>, of: ValueType, into: &mut Vec<u8>) {
+    whatever_type!(Array, values, column => {
+        column.iter().for_each(|value| into.extend_from_slice(value.as_type(of).as_slice()));
+    });
+}
+
 /// Appends numbers to a column, converted if their type is another one. `scratch` is kept from call to call.
 pub(super) fn extend(
     columns: &mut Columns,
@@ -114,15 +130,13 @@ pub(super) fn extend(
     values: Array<'_>,
     scratch: &mut Vec<u8>,
 ) {
-    whatever_type!(Array, values, column => {
-        if values.type_name() == of.name() {
-            columns.extend(id, column);
-        } else {
-            scratch.clear();
-            column.iter().for_each(|value| scratch.extend_from_slice(value.as_type(of).as_slice()));
-            columns.append(id, scratch);
-        }
-    });
+    if values.type_name() == of.name() {
+        whatever_type!(Array, values, column => columns.extend(id, column));
+    } else {
+        scratch.clear();
+        to_bytes(values, of, scratch);
+        columns.append(id, scratch);
+    }
 }
 
 /// What stands for a value that is not there, in as many bytes as a value has: not a number, or the largest one.

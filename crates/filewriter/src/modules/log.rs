@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::alarm::TextAlarms;
 use super::dtype::as_type;
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
-use super::places::{Cues, attribute, log_times, unsigned};
+use super::places::{Cues, log_times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
 

@@ -4,11 +4,20 @@ use evforge_messages::Schema;
 use hdf5_metno::Group;
 
 use super::alarm::Alarms;
+use super::chopper::ChopperTimes;
+use super::connection::Connections;
+use super::data_array::DataArrays;
 use super::events::ReferenceEvents;
+use super::frames::Frames;
+use super::ledger::Ledger;
 use super::log::Log;
 use super::module::{Module, ModuleError};
+use super::monitor::Monitor;
 use super::own_events::OwnEvents;
+use super::packets::Packets;
 use super::places::describe;
+use super::pulses::Pulses;
+use super::samples::Samples;
 use super::settings::{Settings, wrong};
 use crate::file::Columns;
 use crate::structure::{ModuleKind, StreamModule};
@@ -33,16 +42,31 @@ const EV42: [&[Schema]; 2] = [&[Schema::Ev42], &[Schema::Ev42, Schema::Da00]];
 /// If its settings are wrong (with the key, what was found, what is expected), or HDF5 refuses.
 pub fn open(module: &StreamModule, group: &Group, columns: &mut Columns) -> Result<Opened, ModuleError> {
     let settings = Settings::new(module);
+    let s = &settings;
+    let mut notes = Vec::new();
     let (class, opened): (&str, Box<dyn Module>) = match module.kind {
-        ModuleKind::Ev44 => ("NXevent_data", events(EV44, &settings, group, columns)?),
-        ModuleKind::Ev42 => ("NXevent_data", events(EV42, &settings, group, columns)?),
-        ModuleKind::F144 => ("NXlog", Box::new(Log::open(&[Schema::F144], &settings, group, columns)?)),
-        ModuleKind::F142 => ("NXlog", Box::new(Log::open(&[Schema::F142], &settings, group, columns)?)),
+        ModuleKind::Ev44 => ("NXevent_data", events(EV44, s, group, columns)?),
+        ModuleKind::Ev42 => ("NXevent_data", events(EV42, s, group, columns)?),
+        ModuleKind::F144 => ("NXlog", Box::new(Log::open(&[Schema::F144], s, group, columns)?)),
+        ModuleKind::F142 => ("NXlog", Box::new(Log::open(&[Schema::F142], s, group, columns)?)),
         ModuleKind::Al00 => ("NXlog", Box::new(Alarms::open(group, columns)?)),
-        other => return Err(ModuleError::Settings(format!("module {other} is not written yet"))),
+        ModuleKind::Ep01 => ("NXlog", Box::new(Connections::open(group, columns)?)),
+        ModuleKind::Se00 => ("NXlog", Box::new(Samples::open(&[Schema::Se00], s, group, columns)?)),
+        ModuleKind::Senv => ("NXlog", Box::new(Samples::open(&[Schema::Senv], s, group, columns)?)),
+        ModuleKind::Tdct => ("NXlog", Box::new(ChopperTimes::open(s, group, columns)?)),
+        ModuleKind::Ad00 => ("NXlog", Box::new(Frames::open(s, group, columns)?)),
+        ModuleKind::Da00 if s.flag("accumulate", false)? => {
+            ("NXmonitor", Box::new(Monitor::open(&[Schema::Da00], s, group, columns)?))
+        }
+        ModuleKind::Da00 => ("NXdata", Box::new(DataArrays::open(s, group, columns, &mut notes)?)),
+        ModuleKind::Hs01 => ("NXmonitor", Box::new(Monitor::open(&[Schema::Hs01], s, group, columns)?)),
+        ModuleKind::Ar51 => ("NXcollection", Box::new(Packets::open(s, group, columns)?)),
+        ModuleKind::Pu00 => ("NXcollection", Box::new(Pulses::open(s, group, columns)?)),
+        ModuleKind::Ledger => ("NXcollection", Box::new(Ledger::open(s, group, columns)?)),
     };
     describe(group, class, module, columns)?;
-    Ok(Opened { module: opened, notes: settings.notes() })
+    notes.extend(settings.notes());
+    Ok(Opened { module: opened, notes })
 }
 
 fn events(

@@ -83,9 +83,11 @@ impl Cues {
         columns.push(self.index, i64::try_from(row).unwrap_or(i64::MAX));
         columns.push(self.time, ns);
     }
+}
 
-    /// How many there are.
-    pub(super) fn rows(&self, columns: &Columns) -> u64 {
-        columns.rows(self.index)
-    }
+/// Rows of a chunk that is to have so many values: at least one, and no more than a mebibyte where rows are shorter than that.
+pub(super) fn chunk_of_rows(chunk_values: usize, row: &[usize], of: ValueType) -> usize {
+    const BYTES: usize = 1 << 20;
+    let values: usize = row.iter().product::<usize>().max(1);
+    (chunk_values / values).min(BYTES / (values * of.size().max(1))).max(1)
 }

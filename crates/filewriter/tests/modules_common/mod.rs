@@ -70,8 +70,7 @@ impl Written {
         // As after a kill that a flush without commit came before.
         self.columns.prepare(false).expect("threads");
         self.columns.flush().expect("HDF5");
-        let nothing = || Columns::new(Workers::start(0, 2).expect("threads"), None);
-        self.columns = nothing();
+        self.columns = Columns::new(Workers::start(0, 2).expect("threads"), None);
         self.file.flush().expect("HDF5");
         let file = std::mem::replace(&mut self.file, new_file(&self.path.with_extension("other")));
         drop(file);

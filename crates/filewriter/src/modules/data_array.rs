@@ -1,0 +1,240 @@
+//! da00: named arrays. Variables have a row for each message, constants are there once.
+//!
+//! While others follow a file nothing can be added to it. So type and shape of everything must be in the configuration; a
+//! constant without values gets those of the first message. A text that is `null` ("as in the first message") is left out.
+
+use evforge_messages::{Da00, Data, Message, Schema};
+use hdf5_metno::{Group, Location};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::array_attributes::write_attributes;
+use super::array_settings::ArraySettings;
+use super::dtype::{extend, missing, to_bytes};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::places::{Cues, MOST_SLOW_ROWS, chunk_of_rows, log_times, unsigned};
+use super::settings::{Settings, wrong};
+use crate::file::{ColumnId, ColumnPlan, Columns, GridId, ValueType};
+use evforge_stream::storage::text::{create_text, set_attribute};
+
+/// Entries of a list in a configuration at most.
+const MOST_ARRAYS: usize = 1000;
+
+/// Named arrays with the time of each message.
+#[derive(Debug)]
+pub(super) struct DataArrays {
+    variables: Vec<Variable>,
+    constants: Vec<Constant>,
+    time: ColumnId,
+    cues: Cues,
+    cue_interval: u64,
+    scratch: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug)]
+struct Variable {
+    name: String,
+    value_type: ValueType,
+    shape: Vec<usize>,
+    column: ColumnId,
+}
+
+/// A constant whose values are to come with a message.
+#[derive(Debug)]
+struct Constant {
+    name: String,
+    value_type: ValueType,
+    values: usize,
+    grid: GridId,
+}
+
+/// What is kept over a restart: messages since the last cue.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct State {
+    since_cue: u64,
+}
+
+impl DataArrays {
+    pub(super) fn open(
+        settings: &Settings<'_>,
+        group: &Group,
+        columns: &mut Columns,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, ModuleError> {
+        let chunk_size = settings.chunk_rows(1 << 20)?;
+        let cue_interval = settings.cue_interval(u64::MAX)?;
+        let variables = arrays(settings, "variables", notes)?;
+        let constants = arrays(settings, "constants", notes)?;
+        let attributes = settings.value(&["attributes"]);
+        let title = settings.text(&["title"])?;
+        if !columns.is_reopened() {
+            write_attributes(group, attributes, &variables)?;
+            if let Some(title) = title {
+                create_text(group, "title", title, 0)?;
+            }
+        }
+        let variables = variables.into_iter().map(|variable| {
+            let ArraySettings { value_type, shape, .. } = &variable;
+            let chunk = chunk_of_rows(chunk_size, shape, *value_type);
+            let plan = ColumnPlan::values(&variable.name, *value_type, chunk).rows(shape).large();
+            let column = columns.column(group, &plan)?;
+            if let Some(dataset) = columns.dataset(column).filter(|_| !columns.is_reopened()) {
+                describe(dataset, &variable, &["time"])?;
+            }
+            Ok(Variable {
+                name: variable.name,
+                value_type: variable.value_type,
+                shape: variable.shape,
+                column,
+            })
+        });
+        let variables = variables.collect::<Result<Vec<_>, ModuleError>>()?;
+        let mut open = Vec::new();
+        for constant in constants {
+            let ArraySettings { name, value_type, shape, .. } = &constant;
+            let grid = columns.grid(group, name, *value_type, shape)?;
+            if let Some(dataset) = columns.grid_dataset(grid).filter(|_| !columns.is_reopened()) {
+                describe(dataset, &constant, &[])?;
+            }
+            match &constant.data {
+                Some(_) if columns.is_reopened() => {}
+                Some(data) => columns.set_grid(grid, data),
+                None => {
+                    let (value_type, values) = (*value_type, shape.iter().product());
+                    open.push(Constant { name: constant.name, value_type, values, grid });
+                }
+            }
+        }
+        let slow = chunk_size.min(MOST_SLOW_ROWS);
+        let time = log_times(columns, group, slow)?;
+        let cues = Cues::open(columns, group, slow)?;
+        let (scratch, state) = (Vec::new(), State::default());
+        Ok(Self { variables, constants: open, time, cues, cue_interval, scratch, state })
+    }
+
+    /// Nothing of a message is written if one of its arrays does not fit.
+    fn check(&self, array: &Da00<'_>) -> Result<(), NotWritten> {
+        let mut found = 0;
+        for Variable { name, shape, .. } in &self.variables {
+            let Some(variable) = array.variable(name) else { continue };
+            let Data::Numbers(values) = variable.data else {
+                return Err(NotWritten::kind(format!("{name} is a text where numbers are expected")));
+            };
+            found += 1;
+            let expected: usize = shape.iter().product();
+            let is_same = variable.shape.len() == shape.len()
+                && variable
+                    .shape
+                    .iter()
+                    .zip(shape)
+                    .all(|(found, length)| usize::try_from(found) == Ok(*length));
+            // A single value has many shapes.
+            if values.len() != expected || !(is_same || expected == 1) {
+                let found = variable.shape;
+                return Err(NotWritten::shape(format!(
+                    "{name} has the shape {found:?} where the dataset has {shape:?}"
+                )));
+            }
+        }
+        if found == 0 && !self.variables.is_empty() {
+            return Err(NotWritten::shape("none of the variables of the configuration"));
+        }
+        Ok(())
+    }
+
+    fn write_constants(&mut self, array: &Da00<'_>, columns: &mut Columns) {
+        let scratch = &mut self.scratch;
+        self.constants.retain(|constant| {
+            let variable = array.variable(&constant.name);
+            let values = variable.and_then(|variable| variable.numbers());
+            let Some(values) = values.filter(|values| values.len() == constant.values) else { return true };
+            scratch.clear();
+            to_bytes(values, constant.value_type, scratch);
+            columns.set_grid(constant.grid, scratch);
+            false
+        });
+    }
+}
+
+fn arrays(
+    settings: &Settings<'_>,
+    key: &'static str,
+    notes: &mut Vec<String>,
+) -> Result<Vec<ArraySettings>, ModuleError> {
+    let Some((key, value)) = settings.value(&[key]) else { return Ok(Vec::new()) };
+    let list = value.as_array().filter(|list| list.len() <= MOST_ARRAYS);
+    let list = list.ok_or_else(|| wrong(key, value, "a list of objects, a thousand at most"))?;
+    let mut arrays: Vec<ArraySettings> = Vec::with_capacity(list.len());
+    for (place, value) in list.iter().enumerate() {
+        let mut array = ArraySettings::read(&format!("{key}[{place}]"), value)?;
+        if arrays.iter().any(|other| other.name == array.name) {
+            let place = format!("{key}[{place}]/name");
+            return Err(wrong(&place, &Value::from(array.name), "a name that no other entry has"));
+        }
+        notes.append(&mut array.notes);
+        arrays.push(array);
+    }
+    Ok(arrays)
+}
+
+/// What is known of an array. `before` are the axes before its own.
+fn describe(dataset: &Location, array: &ArraySettings, before: &[&str]) -> hdf5_metno::Result<()> {
+    for (name, text) in [("units", &array.unit), ("long_name", &array.label), ("source", &array.source)] {
+        if let Some(text) = text {
+            set_attribute(dataset, name, text)?;
+        }
+    }
+    if !array.axes.is_empty() {
+        let axes: Vec<&str> = before.iter().copied().chain(array.axes.iter().map(String::as_str)).collect();
+        set_attribute(dataset, "axes", &axes.join(":"))?;
+    }
+    Ok(())
+}
+
+impl Module for DataArrays {
+    fn schemas(&self) -> &'static [Schema] {
+        &[Schema::Da00]
+    }
+
+    fn rule(&self) -> WindowRule {
+        WindowRule::LOG
+    }
+
+    fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        let Message::Da00(array) = message else { return Err(NotWritten::schema(message)) };
+        self.check(array)?;
+        self.write_constants(array, columns);
+        for Variable { name, value_type, shape, column } in &self.variables {
+            match array.variable(name).and_then(|variable| variable.numbers()) {
+                Some(values) => extend(columns, *column, *value_type, values, &mut self.scratch),
+                // As the file writer of the ESS fills them.
+                None => {
+                    let missing = missing(*value_type);
+                    self.scratch.clear();
+                    (0..shape.iter().product()).for_each(|_| self.scratch.extend(missing.as_slice()));
+                    columns.append(*column, &self.scratch);
+                }
+            }
+        }
+        columns.push(self.time, unsigned(array.timestamp));
+        self.state.since_cue += 1;
+        if self.state.since_cue >= self.cue_interval {
+            self.state.since_cue = 0;
+            let row = columns.rows(self.time) - 1;
+            self.cues.push(columns, row, array.timestamp);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, _columns: &mut Columns) {}
+
+    fn save(&self) -> Value {
+        serde_json::json!(self.state)
+    }
+
+    fn restore(&mut self, state: Value) -> Result<(), String> {
+        self.state = restored(state)?;
+        Ok(())
+    }
+}
