@@ -140,8 +140,8 @@ mod tests {
 
     use super::super::options::NexusOptions;
     use super::super::writer::NexusWriter;
-    use super::crate::storage::space::FileSystemSpace;
     use super::*;
+    use crate::storage::space::FileSystemSpace;
 
     #[test]
     fn names_and_notes_fit() {

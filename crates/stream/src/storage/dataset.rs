@@ -60,6 +60,16 @@ pub fn write_compressed<T: H5Type>(
     shape: &[usize],
     values: &[T],
 ) -> Result<Dataset> {
+    let chunk = packed_chunk(shape);
+    let filters = [Filter::Shuffle, Filter::Deflate(1)];
+    let builder = group.new_dataset_builder().set_filters(&filters).chunk(chunk).empty::<T>();
+    let dataset = builder.shape(shape).create(name)?;
+    dataset.write_raw(values)?;
+    Ok(dataset)
+}
+
+/// The chunk in which an array is compressed that is there as a whole.
+pub(super) fn packed_chunk(shape: &[usize]) -> Vec<usize> {
     /// Values per chunk at most: all of them in one chunk would have to be unpacked to read one.
     const CHUNK: usize = 256 << 10;
     let mut chunk = shape.to_vec();
@@ -67,9 +77,5 @@ pub fn write_compressed<T: H5Type>(
         let behind: usize = chunk[axis + 1..].iter().product();
         chunk[axis] = chunk[axis].min((CHUNK / behind.max(1)).max(1));
     }
-    let filters = [Filter::Shuffle, Filter::Deflate(1)];
-    let builder = group.new_dataset_builder().set_filters(&filters).chunk(chunk).empty::<T>();
-    let dataset = builder.shape(shape).create(name)?;
-    dataset.write_raw(values)?;
-    Ok(dataset)
+    chunk
 }
