@@ -67,6 +67,16 @@ impl ModuleKind {
         }
     }
 
+    /// The NeXus class of the group that it writes into, if the structure does not say another one.
+    pub fn nexus_class(self) -> &'static str {
+        match self {
+            Self::Ev44 | Self::Ev42 => "NXevent_data",
+            Self::Da00 | Self::Hs01 => "NXdata",
+            Self::Ar51 | Self::Ledger => "NXcollection",
+            _ => "NXlog",
+        }
+    }
+
     /// True for those that the file writer of the ESS does not have.
     pub fn is_own(self) -> bool {
         self >= Self::Ev42

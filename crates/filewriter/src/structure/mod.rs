@@ -1,130 +1,49 @@
 //! What a file is to contain.
+//!
+//! ```text
+//! NeXus structure JSON ──► parse ──► Structure ──► create ──► groups, datasets, attributes of the file, places of the modules
+//!                                        │             modules make their datasets
+//!                                        └───────► create_links ──► links
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | the content of a file | `content`, modules in `kind` |
+//! | JSON to nodes: the tree, then what each node is | `tree`, `parse`, `group`, `node`, `stream`, `attributes`; logs in `logs` |
+//! | lists of numbers in JSON to arrays | `array`, `number`, `dtype` |
+//! | where something is, what is refused, what is noted | `path`, `error`, `notes` |
+//! | objects in the file | `create`, `write`, `links`, `times`; how many bytes they take in `bound` |
 
+mod array;
+mod attributes;
+mod bound;
+mod content;
+mod create;
+mod dtype;
+mod error;
+mod group;
 mod kind;
+mod links;
+mod logs;
+mod name;
+mod node;
+mod notes;
+mod number;
+mod parse;
+mod path;
+mod stream;
+mod times;
+mod tree;
+mod write;
 
+pub use bound::bytes_at_most;
+pub use content::{
+    Array, Attribute, Dataset, Dialects, Group, Link, Node, RunTime, StreamModule, Structure, Values,
+};
+pub use create::{Created, Place, create, reopen};
+pub use error::{CreateError, StructureError};
 pub use kind::ModuleKind;
-
-use serde_json::{Map, Value};
-
-/// The content of a file, as far as it is known before the first message.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Structure {
-    /// The root: its name is empty.
-    pub root: Group,
-    /// Which spellings of modules were seen.
-    pub dialects: Dialects,
-    /// What was found and is not used, for people: a path and a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// Which spellings of modules a structure has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dialects {
-    /// `{"module": …, "config": {…}}`, as the file writer of the ESS reads it.
-    pub module: bool,
-    /// `{"type": "stream", "stream": {…}}`, as ISIS sends it.
-    pub stream: bool,
-}
-
-/// A group.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
-    /// Its name in the group above.
-    pub name: String,
-    /// Its attributes, `NX_class` among them.
-    pub attributes: Vec<Attribute>,
-    /// What is in it, in the order of the structure.
-    pub children: Vec<Node>,
-}
-
-/// What is in a group.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Node {
-    /// A group.
-    Group(Group),
-    /// Values that are known.
-    Dataset(Dataset),
-    /// Another name for something in the file.
-    Link(Link),
-    /// Values that come as messages, into the group that it is in.
-    Stream(StreamModule),
-    /// Times of the run as text, which the program writes: items of the module `mdat`.
-    RunTimes(Vec<RunTime>),
-}
-
-/// A time of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunTime {
-    /// The beginning: dataset `start_time`.
-    Start,
-    /// The end: dataset `end_time`.
-    End,
-}
-
-/// A dataset with values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dataset {
-    /// Its name.
-    pub name: String,
-    /// What is in it.
-    pub values: Array,
-    /// Its attributes.
-    pub attributes: Vec<Attribute>,
-}
-
-/// An attribute of a group or dataset.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attribute {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub values: Array,
-}
-
-/// A hard link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Its name.
-    pub name: String,
-    /// What it is another name of: a path from the root, or one from its group, with leading `../`.
-    pub source: String,
-}
-
-/// Values with a shape; no shape is a single value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Array {
-    /// Lengths of the axes.
-    pub shape: Vec<usize>,
-    /// The values in C order, as many as the shape says.
-    pub values: Values,
-}
-
-/// Values of one type.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub enum Values {
-    I8(Vec<i8>),
-    U8(Vec<u8>),
-    I16(Vec<i16>),
-    U16(Vec<u16>),
-    I32(Vec<i32>),
-    U32(Vec<u32>),
-    I64(Vec<i64>),
-    U64(Vec<u64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    Text(Vec<String>),
-}
-
-/// A module: whose messages go to the group that it is in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StreamModule {
-    /// What it writes.
-    pub kind: ModuleKind,
-    /// The topic.
-    pub topic: String,
-    /// Names of the sources. The file writer of the ESS has one; several are our own extension.
-    pub sources: Vec<String>,
-    /// All other keys of its configuration, which the module reads.
-    pub settings: Map<String, Value>,
-}
+pub use links::create_links;
+pub use parse::parse;
+pub use times::{RunTimes, TimeText};
+pub use tree::DEEPEST;
