@@ -28,6 +28,7 @@
 //! | [`gdgem_panels`](gdgem::gdgem_panels) | the same with panels of one plane, of three planes and of pads | as `gdgem` |
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
+//! | [`structure`](structure::structure) | NeXus structure JSON | errors say something and where; what was read is sound |
 //! | [`helper`](helper::helper) | requests to the helper with privileges, and its rules | errors say something; a request stays the same on its way |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
 
@@ -53,6 +54,7 @@ pub mod packet_stream;
 pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
+pub mod structure;
 pub mod vmm_files;
 
 use corpus::Seed;
@@ -80,7 +82,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 23] = targets! {
+pub const TARGETS: [Target; 24] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -104,4 +106,5 @@ pub const TARGETS: [Target; 23] = targets! {
     configuration::configuration, configuration::seeds;
     helper::helper, by_hand;
     vmm_files::vmm_files, by_hand;
+    structure::structure, by_hand;
 };

@@ -19,7 +19,7 @@ const ENTRY: u64 = 160;
 /// A text of variable length, without the text.
 const TEXT: u64 = 48;
 
-/// From so many entries on they are in a heap and a tree.
+/// From this number of entries on they are in a heap and a tree.
 const MANY: usize = 8;
 
 /// The heap and the tree of an object with many entries, empty.

@@ -1,6 +1,6 @@
 //! Groups, datasets and attributes by the hundred thousand.
 //!
-//! The safe wrapper of HDF5 makes property lists, types and lists of names anew for each object: 100 µs for a dataset with an
+//! The safe wrapper of HDF5 makes property lists, types and lists of names again for each object: 100 µs for a dataset with an
 //! attribute, so that a file of 100 000 datasets takes 15 s. Here everything that two objects share is made once. What is made is
 //! the same, but for small datasets: their values are in their headers, which saves a place in the file and a write for each.
 
@@ -70,11 +70,18 @@ impl Maker {
     /// # Errors
     /// If HDF5 refuses.
     pub fn new() -> Result<Self> {
-        use hdf5_metno::dataset::Layout;
+        use hdf5_metno::dataset::{FillTime, Layout};
         use hdf5_metno::plist::attribute_create::CharEncoding as OfAttributes;
         use hdf5_metno::plist::link_create::CharEncoding as OfLinks;
         let listed = LinkPhaseChange { max_compact: MOST_LISTED, min_dense: MOST_LISTED / 2 };
-        let datasets = |layout| DatasetCreateBuilder::new().obj_track_times(false).layout(layout).finish();
+        // All values are written at once.
+        let datasets = |layout| {
+            DatasetCreateBuilder::new()
+                .obj_track_times(false)
+                .layout(layout)
+                .fill_time(FillTime::Never)
+                .finish()
+        };
         Ok(Self {
             links: LinkCreateBuilder::new().char_encoding(OfLinks::Utf8).finish()?,
             groups: GroupCreateBuilder::new().obj_track_times(false).link_phase_change(listed).finish()?,
@@ -112,7 +119,7 @@ impl Maker {
         })
     }
 
-    /// Makes a group that is to have so many entries, with names of so many bytes: room for them is made at once.
+    /// Makes a group that is to have `entries` entries with names of `name_length` bytes: room for them is made at once.
     ///
     /// # Errors
     /// If there is something of this name, or HDF5 refuses.
