@@ -12,7 +12,7 @@ use super::{new_file, parsed};
 const SAMPLE: &str = r#"{"template_version": "1.2", "attributes": {"default": "entry"}, "children": [
   {"type": "group", "name": "entry", "attributes": [{"name": "NX_class", "values": "NXentry"}], "children": [
     {"module": "dataset", "config": {"name": "title", "dtype": "string", "values": "Äpfel und Bananen"}},
-    {"module": "dataset", "config": {"name": "texts", "dtype": "string", "values": [["a", "bcd"], ["", "ä"]]}},
+    {"module": "dataset", "config": {"name": "texts", "dtype": "string", "values": [["ä", "bcd"], ["", "a"]]}},
     {"module": "dataset", "config": {"name": "default_type", "values": [0.1, 326.71000000000004, 1e-300, -5]}},
     {"module": "dataset", "config": {"name": "scalar", "dtype": "int64", "value": -9007199254740993}},
     {"module": "dataset", "config": {"name": "unsigned", "dtype": "uint64", "values": [10138143369737381149]}},
