@@ -50,8 +50,8 @@ fn arrays_are_counted_and_leave_nothing() {
     let refused = file.write(&bytes).unwrap_err();
     assert_eq!(refused.reason, SkipReason::ValueKind);
     assert_eq!(refused.what, "an array of 2 values of type float64 where a single value is expected");
-    file.close();
     assert_eq!(file.columns.all_rows(), [0, 0, 0, 0]);
+    file.close();
     assert!(file.group().dataset("minimum_value").is_err());
 }
 

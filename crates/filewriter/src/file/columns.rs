@@ -21,7 +21,7 @@ pub enum ValueType {
     U64,
     F32,
     F64,
-    /// UTF-8 of so many bytes, padded with zeros.
+    /// UTF-8 in this number of bytes, padded with zeros.
     Text(usize),
 }
 
@@ -263,7 +263,7 @@ impl Columns {
         }
     }
 
-    /// Appends a value so many times.
+    /// Appends a value `count` times.
     pub fn repeat<T: Element>(&mut self, id: ColumnId, value: T, count: usize) {
         if let Some(array) = self.arrays.get_mut(id.0) {
             let value = value.as_bytes();

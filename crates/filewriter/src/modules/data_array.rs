@@ -11,10 +11,11 @@ use serde_json::Value;
 use super::array_attributes::write_attributes;
 use super::array_settings::ArraySettings;
 use super::dtype::{extend, missing, to_bytes};
+use super::late_grid::{LateGrid, known, set_known};
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
 use super::places::{Cues, MOST_SLOW_ROWS, chunk_of_rows, log_times, unsigned};
 use super::settings::{Settings, wrong};
-use crate::file::{ColumnId, ColumnPlan, Columns, GridId, ValueType};
+use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
 use evforge_stream::storage::text::{create_text, set_attribute};
 
 /// Entries of a list in a configuration at most.
@@ -24,7 +25,9 @@ const MOST_ARRAYS: usize = 1000;
 #[derive(Debug)]
 pub(super) struct DataArrays {
     variables: Vec<Variable>,
-    constants: Vec<Constant>,
+    /// Constants whose values are to come with a message, with their names.
+    names: Vec<String>,
+    constants: Vec<LateGrid>,
     time: ColumnId,
     cues: Cues,
     cue_interval: u64,
@@ -40,19 +43,13 @@ struct Variable {
     column: ColumnId,
 }
 
-/// A constant whose values are to come with a message.
-#[derive(Debug)]
-struct Constant {
-    name: String,
-    value_type: ValueType,
-    values: usize,
-    grid: GridId,
-}
-
-/// What is kept over a restart: messages since the last cue.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// What is kept over a restart.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct State {
+    /// Messages since the last cue.
     since_cue: u64,
+    /// Which constants have their values.
+    known: Vec<bool>,
 }
 
 impl DataArrays {
@@ -90,7 +87,7 @@ impl DataArrays {
             })
         });
         let variables = variables.collect::<Result<Vec<_>, ModuleError>>()?;
-        let mut open = Vec::new();
+        let (mut names, mut late) = (Vec::new(), Vec::new());
         for constant in constants {
             let ArraySettings { name, value_type, shape, .. } = &constant;
             let grid = columns.grid(group, name, *value_type, shape)?;
@@ -102,7 +99,8 @@ impl DataArrays {
                 Some(data) => columns.set_grid(grid, data),
                 None => {
                     let (value_type, values) = (*value_type, shape.iter().product());
-                    open.push(Constant { name: constant.name, value_type, values, grid });
+                    late.push(LateGrid::new(grid, value_type, values, false));
+                    names.push(constant.name);
                 }
             }
         }
@@ -110,7 +108,7 @@ impl DataArrays {
         let time = log_times(columns, group, slow)?;
         let cues = Cues::open(columns, group, slow)?;
         let (scratch, state) = (Vec::new(), State::default());
-        Ok(Self { variables, constants: open, time, cues, cue_interval, scratch, state })
+        Ok(Self { variables, names, constants: late, time, cues, cue_interval, scratch, state })
     }
 
     /// Nothing of a message is written if one of its arrays does not fit.
@@ -143,17 +141,15 @@ impl DataArrays {
         Ok(())
     }
 
-    fn write_constants(&mut self, array: &Da00<'_>, columns: &mut Columns) {
-        let scratch = &mut self.scratch;
-        self.constants.retain(|constant| {
-            let variable = array.variable(&constant.name);
-            let values = variable.and_then(|variable| variable.numbers());
-            let Some(values) = values.filter(|values| values.len() == constant.values) else { return true };
-            scratch.clear();
-            to_bytes(values, constant.value_type, scratch);
-            columns.set_grid(constant.grid, scratch);
-            false
-        });
+    fn take_constants(&mut self, array: &Da00<'_>) {
+        for (name, constant) in self.names.iter().zip(&mut self.constants).filter(|(_, one)| one.is_open()) {
+            let values = array.variable(name).and_then(|variable| variable.numbers());
+            if let Some(values) = values.filter(|values| values.len() == constant.values) {
+                let mut bytes = Vec::new();
+                to_bytes(values, constant.value_type, &mut bytes);
+                constant.take(bytes);
+            }
+        }
     }
 }
 
@@ -204,7 +200,7 @@ impl Module for DataArrays {
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
         let Message::Da00(array) = message else { return Err(NotWritten::schema(message)) };
         self.check(array)?;
-        self.write_constants(array, columns);
+        self.take_constants(array);
         for Variable { name, value_type, shape, column } in &self.variables {
             match array.variable(name).and_then(|variable| variable.numbers()) {
                 Some(values) => extend(columns, *column, *value_type, values, &mut self.scratch),
@@ -227,7 +223,14 @@ impl Module for DataArrays {
         Ok(())
     }
 
-    fn close(&mut self, _columns: &mut Columns) {}
+    fn before_commit(&mut self, columns: &mut Columns) {
+        self.constants.iter_mut().for_each(|constant| constant.flush(columns));
+        self.state.known = known(&self.constants);
+    }
+
+    fn close(&mut self, columns: &mut Columns) {
+        self.before_commit(columns);
+    }
 
     fn save(&self) -> Value {
         serde_json::json!(self.state)
@@ -235,6 +238,6 @@ impl Module for DataArrays {
 
     fn restore(&mut self, state: Value) -> Result<(), String> {
         self.state = restored(state)?;
-        Ok(())
+        set_known(&mut self.constants, &self.state.known)
     }
 }

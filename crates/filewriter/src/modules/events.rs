@@ -199,6 +199,7 @@ impl Module for ReferenceEvents {
     }
 
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        NotWritten::unless_of(self.schemas, message)?;
         let events = Events::of(message)?;
         let Some(last_offset) = events.offsets.last() else { return Ok(()) };
         let mut last_pulse = 0;

@@ -150,6 +150,7 @@ impl Module for Log {
     }
 
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        NotWritten::unless_of(self.schemas, message)?;
         let (value, ns, alarm) = read(message)?;
         self.write_value(columns, value, ns);
         if let (Some(alarms), Some(log)) = (&self.alarms, alarm)

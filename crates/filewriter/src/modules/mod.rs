@@ -12,6 +12,7 @@ mod event_vetoes;
 mod events;
 mod frames;
 mod histogram;
+mod late_grid;
 mod ledger;
 mod log;
 mod module;

@@ -48,6 +48,11 @@ impl NotWritten {
     pub(super) fn schema(message: &Message<'_>) -> Self {
         Self::kind(format!("a message in schema {}", message.schema().id()))
     }
+
+    /// Refuses messages in other schemas.
+    pub(super) fn unless_of(schemas: &[Schema], message: &Message<'_>) -> Result<(), Self> {
+        if schemas.contains(&message.schema()) { Ok(()) } else { Err(Self::schema(message)) }
+    }
 }
 
 /// Why messages of a module are not written.

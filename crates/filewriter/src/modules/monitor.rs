@@ -14,11 +14,13 @@ use evforge_messages::hs01::Counts;
 use evforge_messages::{Array, Da00, Data, Hs01, Message, Schema};
 use evforge_stream::storage::text::{set_attribute, set_list_attribute};
 use hdf5_metno::Group;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::array_settings::{is_name, numbers};
+use super::dtype::to_bytes;
 use super::histogram::{Histogram, Piece};
-use super::module::{Module, ModuleError, NotWritten, WindowRule};
+use super::late_grid::{LateGrid, known, set_known};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
 use super::settings::{Settings, wrong};
 use crate::file::{Columns, GridId, ValueType};
 
@@ -32,8 +34,8 @@ pub(super) struct Monitor {
     histogram: Histogram,
     data: GridId,
     integral: GridId,
-    /// The edges of each axis, or none if they are in the file.
-    edges: Vec<Option<(GridId, usize)>>,
+    /// The edges of each axis.
+    edges: Vec<LateGrid>,
     signal: String,
     edge_variable: String,
 }
@@ -64,7 +66,7 @@ impl Monitor {
         let edge_unit = settings.text(&["edge_unit"])?.unwrap_or("ns");
         let signal = settings.text(&["signal"])?.unwrap_or("signal").to_owned();
         let edge_variable = settings.text(&["edge_variable"])?.unwrap_or("frame_time").to_owned();
-        let known = known_edges(settings, shape[0] + 1)?;
+        let configured = known_edges(settings, shape[0] + 1)?;
         let is_new = !columns.is_reopened();
         let data = columns.grid(group, "data", value_type, &shape)?;
         let mut edges = Vec::new();
@@ -73,13 +75,13 @@ impl Monitor {
             if let Some(dataset) = columns.grid_dataset(grid).filter(|_| is_new) {
                 set_attribute(dataset, "units", edge_unit)?;
             }
-            let is_known = number == 0 && known.is_some();
-            if let Some(known) = known.as_ref().filter(|_| number == 0) {
-                columns.set_grid(grid, known);
+            let is_known = number == 0 && configured.is_some();
+            if let Some(configured) = configured.as_ref().filter(|_| number == 0) {
+                columns.set_grid(grid, configured);
             } else if is_new {
                 columns.set_grid(grid, &f64::NAN.to_ne_bytes().repeat(length + 1));
             }
-            edges.push(Some((grid, length + 1)).filter(|_| !is_known));
+            edges.push(LateGrid::new(grid, ValueType::F64, length + 1, is_known));
         }
         let integral = columns.grid(group, "integral", value_type, &[])?;
         if is_new {
@@ -99,18 +101,17 @@ impl Monitor {
         Ok(Self { schemas, histogram, data, integral, edges, signal, edge_variable })
     }
 
-    fn write_edges(&mut self, axis: usize, values: &[f64], columns: &mut Columns) {
-        if let Some(edges) = self.edges.get_mut(axis)
-            && let Some((grid, length)) = *edges
-            && values.len() == length
+    fn take_edges(&mut self, axis: usize, values: Option<Array<'_>>) {
+        if let (Some(edges), Some(values)) =
+            (self.edges.get_mut(axis).filter(|edges| edges.is_open()), values)
         {
-            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-            columns.set_grid(grid, &bytes);
-            *edges = None;
+            let mut bytes = Vec::new();
+            to_bytes(values, ValueType::F64, &mut bytes);
+            edges.take(bytes);
         }
     }
 
-    fn add(&mut self, array: &Da00<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+    fn add(&mut self, array: &Da00<'_>) -> Result<(), NotWritten> {
         let Some(signal) = array.variable(&self.signal) else {
             return Err(NotWritten::shape(format!("no variable {}", self.signal)));
         };
@@ -119,24 +120,18 @@ impl Monitor {
         };
         let shape: Vec<i64> = signal.shape.iter().collect();
         self.histogram.add(values, &shape)?;
-        if let Some(edges) = array.variable(&self.edge_variable).and_then(|variable| variable.numbers()) {
-            self.write_edges(0, &edges.to_f64(), columns);
-        }
+        self.take_edges(0, array.variable(&self.edge_variable).and_then(|variable| variable.numbers()));
         Ok(())
     }
 
-    fn replace(&mut self, message: &Hs01<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+    fn replace(&mut self, message: &Hs01<'_>) -> Result<(), NotWritten> {
         let Some(data) = message.data else { return Err(NotWritten::kind("a histogram without data")) };
         let shape: Vec<i64> = message.current_shape.iter().map(i64::from).collect();
         let offset: Vec<i64> = message.offset.iter().map(i64::from).collect();
         let piece = Piece { shape: &shape, offset: &offset };
         self.histogram.replace(array_of(data), &piece)?;
         for (axis, dimension) in message.dim_metadata.iter().enumerate() {
-            if let Some(edges) =
-                dimension.bin_boundaries.filter(|_| self.edges.get(axis).is_some_and(Option::is_some))
-            {
-                self.write_edges(axis, &array_of(edges).to_f64(), columns);
-            }
+            self.take_edges(axis, dimension.bin_boundaries.map(array_of));
         }
         Ok(())
     }
@@ -186,17 +181,16 @@ impl Module for Monitor {
         if self.schemas.contains(&Schema::Da00) { WindowRule::EVENTS } else { WindowRule::COUNTS }
     }
 
-    fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+    fn write(&mut self, message: &Message<'_>, _columns: &mut Columns) -> Result<(), NotWritten> {
         match message {
-            Message::Da00(array) if self.schemas.contains(&Schema::Da00) => self.add(array, columns),
-            Message::Hs01(histogram) if self.schemas.contains(&Schema::Hs01) => {
-                self.replace(histogram, columns)
-            }
+            Message::Da00(array) if self.schemas.contains(&Schema::Da00) => self.add(array),
+            Message::Hs01(histogram) if self.schemas.contains(&Schema::Hs01) => self.replace(histogram),
             other => Err(NotWritten::schema(other)),
         }
     }
 
     fn before_commit(&mut self, columns: &mut Columns) {
+        self.edges.iter_mut().for_each(|edges| edges.flush(columns));
         if let Some((data, integral)) = self.histogram.changed() {
             columns.set_grid(self.data, &data);
             columns.set_grid(self.integral, &integral);
@@ -208,10 +202,13 @@ impl Module for Monitor {
     }
 
     fn save(&self) -> Value {
-        self.histogram.save()
+        json!({"bins": self.histogram.save(), "edges": known(&self.edges)})
     }
 
-    fn restore(&mut self, state: Value) -> Result<(), String> {
-        self.histogram.restore(state)
+    fn restore(&mut self, mut state: Value) -> Result<(), String> {
+        let mut part = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
+        let edges: Vec<bool> = restored(part("edges"))?;
+        set_known(&mut self.edges, &edges)?;
+        self.histogram.restore(part("bins"))
     }
 }

@@ -192,6 +192,7 @@ impl Module for OwnEvents {
     }
 
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        NotWritten::unless_of(self.schemas, message)?;
         if let (Message::Da00(array), Some((_, vetoes))) = (message, &self.vetoes) {
             self.state.marks = None;
             self.state.marks = Some(vetoes.marks(array)?);

@@ -76,6 +76,7 @@ impl Module for Samples {
     }
 
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
+        NotWritten::unless_of(self.schemas, message)?;
         let (values, first, times) = read(message)?;
         let stamps = match &times {
             Times::Stamps(stamps) => stamps.len(),

@@ -70,11 +70,7 @@ impl Written {
         // As after a kill that a flush without commit came before.
         self.columns.prepare(false).expect("threads");
         self.columns.flush().expect("HDF5");
-        self.columns = Columns::new(Workers::start(0, 2).expect("threads"), None);
-        self.file.flush().expect("HDF5");
-        let file = std::mem::replace(&mut self.file, new_file(&self.path.with_extension("other")));
-        drop(file);
-        self.file = File::open_rw(&self.path).expect("the file");
+        self.reopen();
         self.columns = Columns::of_existing(Workers::start(0, 2).expect("threads"), Some(2), rows);
         let opened = open(&self.stream, &self.group(), &mut self.columns).expect("the module again");
         self.module = opened.module;
@@ -86,7 +82,17 @@ impl Written {
         self.module.close(&mut self.columns);
         self.columns.prepare(true).expect("threads");
         self.columns.flush().expect("HDF5");
+        self.reopen();
+    }
+
+    /// Lets the file go and opens it again. Whoever has written chunks past HDF5 cannot read them by the same dataset: the
+    /// library (1.10) keeps the filter mask that the newest chunk had before.
+    fn reopen(&mut self) {
+        self.columns = Columns::new(Workers::start(0, 2).expect("threads"), None);
         self.file.flush().expect("HDF5");
+        let other = new_file(&self.path.with_extension("other"));
+        drop(std::mem::replace(&mut self.file, other));
+        self.file = File::open_rw(&self.path).expect("the file");
     }
 
     pub(crate) fn group(&self) -> Group {
