@@ -82,6 +82,10 @@ fn what_cannot_be_known_later_must_be_said() {
     assert!(
         with(huge).starts_with("variables[0]/shape: found [1099511627776,1099511627776], expected a list")
     );
+    let large = json!([{"name": "a", "data_type": "int8", "shape": [1 << 28]},
+        {"name": "b", "data_type": "int8", "shape": [1]}]);
+    let text = refused("da00", json!({"constants": large}));
+    assert!(text.starts_with("constants[1]: found {") && text.contains("268435456 bytes in all"), "{text}");
     let twice = json!({"name": "a", "data_type": "int8", "shape": [1]});
     let text = refused("da00", json!({"variables": [twice, twice]}));
     assert_eq!(text, "variables[1]/name: found \"a\", expected a name that no other entry has");

@@ -100,17 +100,20 @@ fn a_group_takes_the_events_of_its_pixels_and_all_pulses() {
     file.restart(&[]);
     let events = [(1, 10), (2, 11), (3, 13), (4, 14)];
     file.write(&ev44("a", 1, &[T, T + 10, T + 20], &[0, 2, 3], &events)).unwrap();
+    // Another source may come between marks and their events.
+    file.write(&marks("b", 1, "chopper\nedge", &[3])).unwrap();
     // Marks of another message mark nothing.
     file.write(&marks("a", 7, "chopper\nedge", &[3])).unwrap();
     file.write(&ev44("a", 2, &[T + 30], &[0], &[(5, 12)])).unwrap();
     let other = file.write(&marks("a", 3, "edge\nchopper", &[3])).unwrap_err();
     assert!(other.what.contains("edge, chopper where the configuration has chopper, edge"), "{}", other.what);
+    file.write(&ev44("b", 1, &[T + 30], &[0], &[(6, 13)])).unwrap();
     file.close();
-    assert_eq!(file.values::<i32>("event_id"), [11, 13, 12]);
-    assert_eq!(file.values::<u8>("event_veto"), [1, 2, 0]);
-    assert_eq!(file.values::<i64>("event_index"), [0, 1, 2, 2]);
+    assert_eq!(file.values::<i32>("event_id"), [11, 13, 12, 13]);
+    assert_eq!(file.values::<u8>("event_veto"), [1, 2, 0, 3]);
+    assert_eq!(file.values::<i64>("event_index"), [0, 1, 2, 2, 3]);
     assert_eq!(file.attribute("event_veto", "bits").as_deref(), Some("chopper\nedge"));
-    assert_eq!(file.scalar::<u64>("total_counts"), 3);
+    assert_eq!(file.scalar::<u64>("total_counts"), 4);
 }
 
 #[test]

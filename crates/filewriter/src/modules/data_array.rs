@@ -18,8 +18,9 @@ use super::settings::{Settings, wrong};
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
 use evforge_stream::storage::text::{create_text, set_attribute};
 
-/// Entries of a list in a configuration at most.
+/// Entries of a list in a configuration at most, and bytes that a message with all of them may have.
 const MOST_ARRAYS: usize = 1000;
+const MOST_BYTES: usize = 1 << 28;
 
 /// Named arrays with the time of each message.
 #[derive(Debug)]
@@ -162,11 +163,17 @@ fn arrays(
     let list = value.as_array().filter(|list| list.len() <= MOST_ARRAYS);
     let list = list.ok_or_else(|| wrong(key, value, "a list of objects, a thousand at most"))?;
     let mut arrays: Vec<ArraySettings> = Vec::with_capacity(list.len());
+    let mut bytes = 0;
     for (place, value) in list.iter().enumerate() {
         let mut array = ArraySettings::read(&format!("{key}[{place}]"), value)?;
         if arrays.iter().any(|other| other.name == array.name) {
             let place = format!("{key}[{place}]/name");
             return Err(wrong(&place, &Value::from(array.name), "a name that no other entry has"));
+        }
+        bytes += array.value_type.size() * array.shape.iter().product::<usize>();
+        if bytes > MOST_BYTES {
+            let expected = format!("shapes with at most {MOST_BYTES} bytes in all");
+            return Err(wrong(&format!("{key}[{place}]"), value, &expected));
         }
         notes.append(&mut array.notes);
         arrays.push(array);

@@ -6,6 +6,28 @@ use serde::{Deserialize, Serialize};
 use super::dtype::scalar_at;
 use super::module::{ModuleError, NotWritten};
 
+/// Sources whose marks wait at the same time, at most. Of more the oldest are left out.
+const MOST_WAITING: usize = 64;
+
+/// Marks that wait for their events: those of a source come directly before them, but other sources may come in between.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct WaitingMarks(Vec<Marks>);
+
+impl WaitingMarks {
+    pub(super) fn put(&mut self, marks: Marks) {
+        if self.0.len() >= MOST_WAITING {
+            self.0.remove(0);
+        }
+        self.0.push(marks);
+    }
+
+    /// Those of a source, which wait no longer.
+    pub(super) fn take(&mut self, source: &str) -> Option<Marks> {
+        let place = self.0.iter().position(|marks| marks.source == source)?;
+        Some(self.0.remove(place))
+    }
+}
+
 /// Bits of a mark.
 const MOST_VETOES: usize = 8;
 
@@ -69,9 +91,9 @@ impl Vetoes {
 }
 
 impl Marks {
-    /// True if they are those of the events of a message.
-    pub(super) fn belong_to(&self, source: &str, message_id: i64, events: usize) -> bool {
-        self.source == source && self.message_id == message_id && self.bytes.len() == events
+    /// True if they are those of the events of a message of their source.
+    pub(super) fn belong_to(&self, message_id: i64, events: usize) -> bool {
+        self.message_id == message_id && self.bytes.len() == events
     }
 
     /// A mark for each event.

@@ -12,7 +12,7 @@ use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event_vetoes::{Marks, Vetoes};
+use super::event_vetoes::{Marks, Vetoes, WaitingMarks};
 use super::events::{EventArrays, Events};
 use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
 use super::settings::{Settings, wrong};
@@ -37,8 +37,8 @@ struct State {
     events: u64,
     /// The pulse whose record was begun last.
     pulse: Option<OpenPulse>,
-    /// Marks whose events are to come with the next message.
-    marks: Option<Marks>,
+    /// Marks whose events are to come with the next message of their source.
+    marks: WaitingMarks,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -194,14 +194,14 @@ impl Module for OwnEvents {
     fn write(&mut self, message: &Message<'_>, columns: &mut Columns) -> Result<(), NotWritten> {
         NotWritten::unless_of(self.schemas, message)?;
         if let (Message::Da00(array), Some((_, vetoes))) = (message, &self.vetoes) {
-            self.state.marks = None;
-            self.state.marks = Some(vetoes.marks(array)?);
+            // Whatever it says: those before it belong to no message that is still to come.
+            self.state.marks.take(array.source_name);
+            self.state.marks.put(vetoes.marks(array)?);
             return Ok(());
         }
         let events = Events::of(message)?;
-        let marks = self.state.marks.take();
-        let marks =
-            marks.filter(|marks| marks.belong_to(events.source, events.message_id, events.offsets.len()));
+        let marks = self.state.marks.take(events.source);
+        let marks = marks.filter(|marks| marks.belong_to(events.message_id, events.offsets.len()));
         self.write_events(&events, marks.as_ref().map(Marks::bytes), columns);
         Ok(())
     }
