@@ -62,6 +62,10 @@ fn wrong_types_are_named() {
     assert!(text.ends_with(", double: did you mean `float64`?"), "{text}");
     let text = refused("f144", json!({"value_units": 5}));
     assert_eq!(text, "value_units: found 5, expected a text");
+    let text = refused("f144", json!({"meta_data": "yes"}));
+    assert_eq!(text, "meta_data: found \"yes\", expected true or false");
+    let text = refused("da00", json!({"accumulate": 1, "shape": [2]}));
+    assert_eq!(text, "accumulate: found 1, expected true or false");
 }
 
 #[test]
