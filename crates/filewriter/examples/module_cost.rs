@@ -1,4 +1,4 @@
-//! What the thread that writes spends on messages: `cargo run --release -p evforge-filewriter --example module_cost [FOLDER]`.
+//! What the thread that writes spends on messages: `cargo run --release -p evforge-filewriter --example module_cost [FOLDER [logs]]`.
 //!
 //! Messages are decoded beforehand (readers do that in parallel). "rows" is what modules and columns take, "commit" what
 //! preparing and writing takes, in the thread that writes; with compression one more thread packs chunks.
@@ -142,7 +142,12 @@ fn logs(folder: &Path, deflate: Option<u8>) -> Outcome<()> {
 fn main() -> Outcome<()> {
     let folder = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::tempdir_in(folder)?;
+    let only_logs = std::env::args().nth(2).is_some_and(|what| what == "logs");
     for deflate in [None, Some(2)] {
+        if only_logs {
+            logs(folder.path(), deflate)?;
+            continue;
+        }
         for per_message in [12_400, 1000, 100] {
             events(folder.path(), per_message, &json!({}), deflate)?;
         }

@@ -306,6 +306,19 @@ impl GrowingArray {
     /// # Errors
     /// If HDF5 refuses.
     pub fn flush(&mut self) -> Result<bool> {
+        let has_written = self.write()?;
+        if has_written {
+            self.dataset.flush()?;
+        }
+        Ok(has_written)
+    }
+
+    /// The same, but for the index of the dataset, which HDF5 keeps until the file is flushed: with thousands of arrays a flush
+    /// of each takes much longer than one of the file, since each looks through everything that HDF5 keeps.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn write(&mut self) -> Result<bool> {
         let end = self.len();
         if end == self.written {
             return Ok(false);
@@ -339,7 +352,6 @@ impl GrowingArray {
             first += rows_of_chunk;
             replaced = TailForm::Absent;
         }
-        self.dataset.flush()?;
         // What it was has gone over into a chunk that is full, if there is one.
         self.tail.append(&mut self.pending);
         self.tail_form = form;
