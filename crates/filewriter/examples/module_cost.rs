@@ -60,16 +60,20 @@ impl Target {
     }
 }
 
-/// Two messages of different pulses: pixels of a million, offsets that rise.
-fn columns_of(events: usize) -> (Vec<i32>, Vec<i32>) {
+/// Pixels of a million, and offsets that rise within a message. Messages take their events from here one behind the other, so
+/// that nothing repeats within the reach of deflate.
+fn columns_of(per_message: usize) -> (Vec<i32>, Vec<i32>) {
+    const POOL: usize = 1 << 20;
     let mut state = 1_u64;
     let mut random = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 44) as i32
     };
-    let pixels = (0..events).map(|_| 1 + random()).collect();
-    let step = 71_000_000 / events.max(1) as i32;
-    (pixels, (0..events as i32).map(|event| event * step + random() % step.max(1)).collect())
+    let count = POOL / per_message * per_message;
+    let pixels = (0..count).map(|_| 1 + random()).collect();
+    let step = 71_000_000 / per_message as i32;
+    let offset = |event: usize| (event % per_message) as i32 * step;
+    (pixels, (0..count).map(|event| offset(event) + random() % step).collect())
 }
 
 fn events(folder: &Path, per_message: usize, settings: &Value, deflate: Option<u8>) -> Outcome<()> {
@@ -80,14 +84,16 @@ fn events(folder: &Path, per_message: usize, settings: &Value, deflate: Option<u
     let mut spent = Spent::default();
     let mut since_commit = 0;
     for number in 0..EVENTS / per_message {
+        let first = number * per_message % pixels.len();
+        let events = first..first + per_message;
         let pulse = [1_790_000_000_000_000_000 + number as i64 * 71_428_571];
         let message = Message::Ev44(Ev44 {
             source_name: "source",
             message_id: number as i64,
             reference_time: (&pulse).into(),
             reference_time_index: (&[0]).into(),
-            time_of_flight: (&offsets).into(),
-            pixel_id: (&pixels).into(),
+            time_of_flight: offsets[events.clone()].into(),
+            pixel_id: pixels[events].into(),
         });
         let begin = Instant::now();
         modules[0].write(&message, &mut target.columns).map_err(|skipped| skipped.what)?;
