@@ -1,6 +1,7 @@
 //! What a conversation asks of the part that writes files, and what it is told of them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,8 +10,8 @@ pub struct JobRequest {
     pub id: String,
     /// The file, below the folder for files: checked, without `..` and not absolute.
     pub file: PathBuf,
-    /// NeXus structure JSON.
-    pub structure: String,
+    /// NeXus structure JSON: tens of megabytes, which all copies of a request share.
+    pub structure: Arc<str>,
     /// The instrument whose template is copied first; none to make everything from the structure.
     pub instrument: Option<String>,
     /// Name of the run.

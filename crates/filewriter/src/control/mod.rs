@@ -1,5 +1,41 @@
-//! The conversation with control programs.
+//! The conversation with control programs: starts, stops, answers, states and ends, as messages on topics of Kafka.
+//!
+//! ```text
+//! pool topic ───────┐                                    ┌──► control topic of each job: echo, answ, x5f2, wrdn
+//! command topic ────┼──► Conversation ──► Action ────────┤
+//! control topics ───┘        │ ▲                         └──► command topic: x5f2 while idle, answ to what was refused
+//!                            ▼ │
+//!                            Jobs (files)
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what the part that writes files does for it | [`Jobs`] |
+//! | what is answered when | [`Reply`], `start`, `stop` |
+//! | what follows a command | `hear_start`, `hear_stop` |
+//! | the rules, without Kafka | [`Conversation`] |
+//! | the same with Kafka | [`service`] |
+//!
+//! `docs/file-writer-control.md` is the description for people.
 
+mod age;
+mod conversation;
+mod hear_start;
+mod hear_stop;
+mod heard;
 mod jobs;
+mod others;
+mod reply;
+pub mod service;
+mod start;
+mod stop;
+mod talks;
+mod text;
+mod voice;
 
+pub use age::TOO_OLD_MS;
+pub use conversation::{Act, Conversation, ConversationSettings};
+pub use heard::{Action, ECHO, Heard, Origin, Sent};
 pub use jobs::{JobPhase, JobRequest, JobState, Jobs};
+pub use reply::Reply;
+pub use voice::Identity;

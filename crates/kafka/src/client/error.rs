@@ -17,7 +17,8 @@ impl ClientError {
         Self { cause, message: message.into() }
     }
 
-    pub(crate) fn settings(message: impl Into<String>) -> Self {
+    /// Settings are wrong, in these words.
+    pub fn settings(message: impl Into<String>) -> Self {
         Self::new(Cause::Settings, message)
     }
 }

@@ -175,6 +175,11 @@ impl TopicReader {
         self.partitions.iter().map(|partition| (partition.number, partition.low, partition.high))
     }
 
+    /// True once all that was there when reading began has been read.
+    pub fn has_caught_up(&self) -> bool {
+        self.partitions.iter().all(|partition| partition.has_caught_up)
+    }
+
     /// What the client has complained about: why nothing comes.
     pub fn complaints(&self) -> Vec<crate::client::Complaint> {
         self.consumer.context().complaints()

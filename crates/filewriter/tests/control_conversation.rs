@@ -1,0 +1,405 @@
+//! Conversations from beginning to end, without Kafka: ESS's, ISIS's, several jobs, restarts.
+
+mod control_common;
+
+use control_common::*;
+use evforge_filewriter::control::{Heard, Origin, Reply, Sent};
+use evforge_messages::{Answ, Encoder, Pl72, S6s4t, X5f2, answ};
+use evforge_testkit::shared_file;
+use serde_json::{Value, json};
+
+fn kinds(stage: &mut Stage) -> Vec<(String, Sent)> {
+    stage.take().into_iter().map(|said| (said.topic, said.kind)).collect()
+}
+
+fn on(topic: &str, kind: Sent) -> (String, Sent) {
+    (topic.to_owned(), kind)
+}
+
+fn status(said: &Said) -> Value {
+    assert_eq!((&said.json["schema"], said.kind), (&json!("x5f2"), Sent::Status));
+    serde_json::from_str(said.json["status_json"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn the_conversation_of_the_ess_from_the_pool_to_the_end() {
+    let mut stage = Stage::new(settings(1));
+    stage.tick();
+    let idle = stage.take();
+    assert_eq!((idle.len(), idle[0].topic.as_str()), (1, OWN));
+    // Exactly these keys, in this order.
+    let text = r#"{"file_being_written":"","job_id":"","start_time":0,"stop_time":0,"state":"idle"}"#;
+    assert_eq!(idle[0].json["status_json"], text);
+    let who = json!({"schema": "x5f2", "software_name": "evforge", "software_version": env!("CARGO_PKG_VERSION"),
+        "service_id": SERVICE, "host_name": "host", "process_id": 42, "update_interval": 2000, "status_json": text});
+    assert_eq!(idle[0].json, who);
+
+    stage.now += 500;
+    let start = pl72(&start_message());
+    assert!(stage.hear(Origin::Pool, &start));
+    assert_eq!(stage.followed, [format!("+{CONTROL}@{}", NOW + 500)]);
+    let said = stage.take();
+    assert_eq!((said[0].topic.as_str(), said[0].kind), (CONTROL, Sent::Echo));
+    assert_eq!(said[0].payload, start);
+    assert_eq!((said[1].topic.as_str(), said[1].kind, said.len()), (CONTROL, Sent::Answer, 2));
+    assert_eq!(said[1].json["status_code"], 201);
+    let request = stage.jobs.with(|inner| inner.states[0].request.clone());
+    assert_eq!((request.start_ms, request.stop_ms), (NOW, None));
+    assert_eq!((request.instrument, request.run_name.as_str()), (None, "r"));
+    assert_eq!(
+        (&*request.structure, request.control_topic.as_deref()),
+        (r#"{"children": []}"#, Some(CONTROL))
+    );
+
+    // The state every two seconds, there alone.
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        stage.now += 100;
+        stage.tick();
+        for said in stage.take() {
+            assert_eq!(said.topic, CONTROL);
+            let state = json!({"file_being_written": "/data/run_1.nxs", "job_id": JOB, "start_time": NOW,
+                "stop_time": 9_223_372_036_854_u64, "state": "writing"});
+            assert_eq!(status(&said), state);
+            times.push(stage.now);
+        }
+    }
+    assert_eq!((times.len(), times[0]), (6, NOW + 600));
+    assert!(times.windows(2).skip(1).all(|pair| pair[1] - pair[0] == 2000), "{times:?}");
+
+    // Its own echo, its own answers and those of nobody are no commands.
+    stage.hear_as(&Heard {
+        origin: Origin::Topic(CONTROL),
+        payload: &start,
+        time_ms: Some(stage.now),
+        read_until_ms: stage.now,
+        is_echo: true,
+    });
+    stage.hear(Origin::Topic(CONTROL), &start);
+    for said in [&said[1], &idle[0]] {
+        stage.hear(Origin::Topic(CONTROL), &said.payload);
+    }
+    assert!(stage.take().is_empty());
+
+    stage.stop(CONTROL, &stop_message());
+    let said = stage.take();
+    assert_eq!((said.len(), &said[0].json["status_code"]), (1, &json!(201)));
+    assert_eq!(stage.jobs.with(|inner| inner.states[0].request.stop_ms), Some(NOW + 60_000));
+    stage.now += 2000;
+    stage.tick();
+    assert_eq!(status(&stage.take()[0])["stop_time"], NOW + 60_000);
+
+    stage.jobs.end(JOB, None, r#"{"events": 5, "hdf5": [1]}"#);
+    stage.tick();
+    let said = stage.take();
+    // What the file says holds.
+    let metadata = r#"{"events":5,"hdf5":[1],"proposal":7}"#;
+    let end = json!({"schema": "wrdn", "service_id": SERVICE, "job_id": JOB, "error_encountered": false,
+        "file_name": "/data/run_1.nxs", "metadata": metadata, "message": ""});
+    assert_eq!((said[0].topic.as_str(), said[0].kind, &said[0].json), (CONTROL, Sent::End, &end));
+    assert_eq!(said[1].topic, OWN);
+    assert_eq!(status(&said[1])["state"], "idle");
+    assert_eq!(stage.followed.last().unwrap(), &format!("-{CONTROL}"));
+    assert!(stage.jobs.calls().contains(&format!("forget {JOB}")));
+    stage.stop(CONTROL, &stop_message());
+    assert_eq!(stage.take()[0].json["status_code"], 400);
+    stage.farewell();
+    let last = stage.take();
+    assert_eq!((last[0].json["update_interval"].as_u64(), last.len()), (Some(0), 1));
+}
+
+#[test]
+fn an_end_with_an_error_says_so() {
+    let mut stage = Stage::new(settings(1));
+    stage.pool(&Pl72 { metadata: Some("no JSON"), ..start_message() });
+    stage.take();
+    stage.jobs.end(JOB, Some("the disk is full"), "nor this");
+    stage.tick();
+    let end = &stage.take()[0].json;
+    assert_eq!((&end["error_encountered"], &end["message"]), (&json!(true), &json!("the disk is full")));
+    assert_eq!((&end["metadata"], &end["file_name"]), (&json!("{}"), &json!("/data/run_1.nxs")));
+    // A job that is not known any more has ended as well.
+    let mut stage = Stage::new(settings(1));
+    stage.pool(&start_message());
+    stage.take();
+    stage.jobs.with(|inner| inner.states.clear());
+    stage.tick();
+    assert_eq!(stage.take()[0].json["error_encountered"], true);
+    assert!(stage.conversation.has_room());
+}
+
+/// A start as ISIS's programs send it.
+fn isis_start(topic: &'static str) -> Pl72<'static> {
+    Pl72 {
+        broker: Some(""),
+        service_id: Some(""),
+        instrument_name: None,
+        metadata: None,
+        control_topic: Some(topic),
+        filename: Some("HRPDX00012345.nxs"),
+        ..start_message()
+    }
+}
+
+fn isis_stop() -> S6s4t<'static> {
+    S6s4t { job_id: Some(JOB), command_id: Some(""), stop_time: NOW + 5000, ..S6s4t::default() }
+}
+
+#[test]
+fn to_isis_nothing_is_said_wherever_its_topic_is() {
+    // As the command topic.
+    let mut stage = Stage::new(evforge_filewriter::control::ConversationSettings {
+        pool_topic: None,
+        command_topic: "HRPD_runInfo".to_owned(),
+        is_command_topic_quiet: true,
+        ..settings(2)
+    });
+    let here = Origin::Topic("HRPD_runInfo");
+    stage.tick();
+    stage.hear(here, &pl72(&isis_start("HRPD_runInfo")));
+    assert_eq!(stage.jobs.running(), [JOB]);
+    assert_eq!(stage.jobs.with(|inner| inner.states[0].request.control_topic.clone()), None);
+    // Again, as when the topic is read again.
+    stage.hear(here, &pl72(&isis_start("HRPD_runInfo")));
+    // Refused, and nobody is told.
+    stage.hear(here, &pl72(&Pl72 { job_id: Some("x"), ..isis_start("HRPD_runInfo") }));
+    stage.stop("HRPD_runInfo", &S6s4t { job_id: Some(JOB_2), ..isis_stop() });
+    stage.stop("HRPD_runInfo", &isis_stop());
+    assert_eq!(stage.jobs.with(|inner| inner.states[0].request.stop_ms), Some(NOW + 5000));
+    // The next run begins while the last messages of this one are waited for.
+    stage.now += 6000;
+    stage.tick();
+    let second =
+        Pl72 { job_id: Some(JOB_2), filename: Some("HRPDX00012346.nxs"), ..isis_start("HRPD_runInfo") };
+    stage.hear(here, &pl72(&second));
+    stage.jobs.end(JOB, None, "{}");
+    stage.tick();
+    assert_eq!(stage.jobs.running(), [JOB_2]);
+    stage.stop("HRPD_runInfo", &S6s4t { job_id: Some(JOB_2), abort: true, ..isis_stop() });
+    assert!(stage.jobs.calls().contains(&format!("abort {JOB_2}")));
+    stage.tick();
+    stage.farewell();
+    assert_eq!(kinds(&mut stage), []);
+    assert!(stage.jobs.running().is_empty());
+
+    // As the pool, with a topic of our own for the state.
+    let mut stage = Stage::new(settings(1));
+    stage.hear(Origin::Pool, &pl72(&isis_start(POOL)));
+    // The pool is followed as well, for the stop: what comes there twice is one start.
+    assert_eq!(stage.followed, [format!("+{POOL}@{NOW}")]);
+    stage.hear(Origin::Topic(POOL), &pl72(&isis_start(POOL)));
+    stage.hear(Origin::Pool, &s6s4t(&isis_stop()));
+    assert_eq!(stage.jobs.calls().len(), 1);
+    stage.tick();
+    assert_eq!(kinds(&mut stage), [on(OWN, Sent::Status)]);
+    // A next run is for the pool, wherever else it is read.
+    stage.hear(Origin::Topic(POOL), &pl72(&second));
+    assert!(!stage.hear(Origin::Pool, &pl72(&second)));
+    stage.stop(POOL, &isis_stop());
+    assert_eq!(stage.jobs.with(|inner| inner.states[0].request.stop_ms), Some(NOW + 5000));
+    stage.jobs.end(JOB, None, "{}");
+    stage.tick();
+    assert_eq!(kinds(&mut stage), [on(OWN, Sent::Status)]);
+    // What is refused is said on the own topic only.
+    stage.hear(Origin::Pool, &pl72(&Pl72 { job_id: Some("x"), ..isis_start(POOL) }));
+    assert_eq!(kinds(&mut stage), [on(OWN, Sent::Answer)]);
+
+    // As the command topic that was not known to be ISIS's: silence from the first start on.
+    let mut stage = Stage::new(settings(1));
+    stage.hear(Origin::Topic(OWN), &pl72(&isis_start(OWN)));
+    stage.jobs.end(JOB, None, "{}");
+    stage.tick();
+    assert_eq!(kinds(&mut stage), []);
+    // With a broker in it, it is another dialect, that of the ESS of before: answers are wanted.
+    let mut stage = Stage::new(settings(1));
+    stage.hear(Origin::Topic(OWN), &pl72(&Pl72 { control_topic: Some(OWN), ..start_message() }));
+    assert_eq!(kinds(&mut stage), [on(OWN, Sent::Echo), on(OWN, Sent::Answer)]);
+}
+
+#[test]
+fn old_commands_are_only_logged() {
+    let heard = |payload: &[u8], origin, age: u64, read_until_age: u64, stage: &mut Stage| {
+        let (time_ms, read_until_ms) = (Some(stage.now - age), stage.now - read_until_age);
+        stage.hear_as(&Heard { origin, payload, time_ms, read_until_ms, is_echo: false })
+    };
+    for origin in [Origin::Pool, Origin::Topic(OWN)] {
+        let mut stage = Stage::new(settings(1));
+        assert!(heard(&pl72(&start_message()), origin, 120_001, 0, &mut stage));
+        assert!(stage.take().is_empty() && stage.jobs.calls().is_empty());
+        assert!(stage.lines[0].contains("120 s old"), "{:?}", stage.lines);
+        assert!(heard(&pl72(&start_message()), origin, 120_000, 0, &mut stage));
+        assert_eq!(stage.jobs.running(), [JOB]);
+    }
+    let mut stage = Stage::new(settings(1));
+    stage.pool(&start_message());
+    stage.take();
+    stage.jobs.calls();
+    stage.now += 1_000_000;
+    let place = Origin::Topic(CONTROL);
+    heard(&s6s4t(&stop_message()), place, 120_001, 0, &mut stage);
+    assert!(stage.take().is_empty() && stage.jobs.calls().is_empty());
+    assert!(stage.lines.last().unwrap().contains("120 s old"), "{:?}", stage.lines);
+    heard(&s6s4t(&stop_message()), place, 120_000, 0, &mut stage);
+    assert_eq!(stage.take().len(), 1);
+    // While brokers were away it could not be read: it counts, and "now" was then.
+    heard(&s6s4t(&S6s4t { stop_time: 0, ..stop_message() }), place, 500_000, 400_000, &mut stage);
+    assert_eq!(stage.jobs.calls().last().unwrap(), &format!("stop {JOB} Some({})", stage.now - 500_000));
+    // What others have of the future is not old.
+    let soon = Heard {
+        origin: place,
+        payload: &s6s4t(&stop_message()),
+        time_ms: Some(stage.now + 1_000_000),
+        read_until_ms: stage.now,
+        is_echo: false,
+    };
+    stage.take();
+    stage.hear_as(&soon);
+    stage.hear_as(&Heard { time_ms: None, ..soon });
+    assert_eq!(stage.take().len(), 2);
+}
+
+#[test]
+fn jobs_of_other_writers_are_left_to_them() {
+    let mut stage = Stage::new(settings(1));
+    stage.pool(&start_message());
+    stage.take();
+    let mut encoder = Encoder::new();
+    let answ = Answ {
+        service_id: "writer-2",
+        job_id: JOB_2,
+        action: answ::Action::StartJob,
+        outcome: answ::Outcome::Success,
+        status_code: 201,
+        stop_time: 0,
+        message: None,
+        command_id: None,
+    };
+    stage.hear(Origin::Topic(CONTROL), answ.encode(&mut encoder));
+    let state = format!(r#"{{"job_id": "{JOB_3}"}}"#);
+    let x5f2 = X5f2 { service_id: Some("writer-3"), status_json: Some(&state), ..X5f2::default() };
+    stage.hear(Origin::Topic(CONTROL), x5f2.encode(&mut encoder));
+    for job in [JOB_2, JOB_3] {
+        stage.stop(CONTROL, &S6s4t { job_id: Some(job), ..stop_message() });
+    }
+    let unknown = "44444444-2222-4333-8444-555555555555";
+    stage.stop(CONTROL, &S6s4t { job_id: Some(unknown), service_id: Some("writer-4"), ..stop_message() });
+    assert!(stage.take().is_empty());
+    // Another writer's echo on the command topic is no start.
+    let (start, now) = (pl72(&Pl72 { job_id: Some(JOB_2), ..start_message() }), stage.now);
+    let mut stage = Stage::new(settings(1));
+    for origin in [Origin::Topic(OWN), Origin::Pool] {
+        let heard = Heard { origin, payload: &start, time_ms: Some(now), read_until_ms: now, is_echo: true };
+        assert!(stage.hear_as(&heard));
+    }
+    assert!(stage.take().is_empty() && stage.jobs.calls().is_empty());
+}
+
+#[test]
+fn two_jobs_on_one_control_topic_have_a_state_each() {
+    let mut stage = Stage::new(settings(2));
+    stage.pool(&start_message());
+    stage.pool(&Pl72 { job_id: Some(JOB_2), filename: Some("run_2.nxs"), ..start_message() });
+    stage.take();
+    stage.tick();
+    let jobs: Vec<Value> = stage.take().iter().map(|said| status(said)["job_id"].clone()).collect();
+    assert_eq!(jobs, [JOB, JOB_2]);
+    stage.jobs.end(JOB, None, "{}");
+    stage.tick();
+    assert!(!stage.followed.contains(&format!("-{CONTROL}")));
+    stage.jobs.end(JOB_2, None, "{}");
+    stage.tick();
+    assert!(stage.followed.contains(&format!("-{CONTROL}")));
+}
+
+#[test]
+fn after_a_restart_the_conversation_goes_on() {
+    let mut stage = Stage::new(settings(3));
+    let begun = NOW - 600_000;
+    stage.jobs.with(|inner| {
+        inner.states.push(found(JOB, Some(CONTROL), begun, None));
+        inner.states.push(found(JOB_2, Some("other"), begun + 1, Some(NOW - 300_000)));
+        inner.states.push(found(JOB_3, None, begun + 2, None));
+    });
+    stage.resume();
+    let followed = [
+        format!("+{CONTROL}@{begun}"),
+        format!("+other@{}", begun + 1),
+        format!("+{POOL}@{}", begun + 2),
+        format!("+{OWN}@{}", begun + 2),
+    ];
+    assert_eq!(stage.followed, followed);
+    assert!(!stage.conversation.has_room());
+    assert_eq!(stage.lines.len(), 3);
+    let at = |stage: &mut Stage, topic: &str, message: &S6s4t<'_>, sent: u64| {
+        let (payload, origin) = (s6s4t(message), Origin::Topic(topic));
+        let heard =
+            Heard { origin, payload: &payload, time_ms: Some(sent), read_until_ms: begun, is_echo: false };
+        stage.hear_as(&heard);
+    };
+    // A stop that came while nobody listened.
+    at(&mut stage, CONTROL, &S6s4t { stop_time: 0, ..stop_message() }, NOW - 400_000);
+    assert_eq!(stage.jobs.calls(), [format!("stop {JOB} Some({})", NOW - 400_000)]);
+    // One that was followed before is answered, perhaps again, and not followed again.
+    let stop = S6s4t { job_id: Some(JOB_2), stop_time: NOW - 300_000, ..stop_message() };
+    at(&mut stage, "other", &stop, NOW - 310_000);
+    at(&mut stage, "other", &S6s4t { stop_time: 0, ..stop }, NOW - 300_100);
+    assert_eq!(stage.jobs.calls(), [""; 0]);
+    // One of a job that has ended long ago is none for this program.
+    at(
+        &mut stage,
+        OWN,
+        &S6s4t { job_id: Some("44444444-2222-4333-8444-555555555555"), ..stop },
+        NOW - 300_000,
+    );
+    let codes: Vec<Value> = stage.take().iter().map(|said| said.json["status_code"].clone()).collect();
+    assert_eq!(codes, [201, 201, 201]);
+    // ISIS's, of which nobody is told.
+    at(&mut stage, POOL, &S6s4t { job_id: Some(JOB_3), ..isis_stop() }, NOW - 1000);
+    assert_eq!(stage.jobs.calls(), [format!("stop {JOB_3} Some({})", NOW + 5000)]);
+    assert!(stage.take().is_empty());
+    // The pool does not know yet that a job was begun.
+    assert!(stage.pool(&start_message()));
+    let said = stage.take();
+    assert_eq!((said.len(), &said[0].json["status_code"]), (1, &json!(201)));
+    assert!(said[0].json["message"].as_str().unwrap().starts_with(Reply::Started.sentence()));
+    // Ends are said, and a restarted writer is idle after the last.
+    for job in [JOB, JOB_2, JOB_3] {
+        stage.jobs.end(job, None, "{}");
+    }
+    stage.tick();
+    let said = kinds(&mut stage);
+    assert_eq!(said, [on(CONTROL, Sent::End), on("other", Sent::End), on(OWN, Sent::Status)]);
+}
+
+#[test]
+fn golden_messages_of_the_python_library_are_followed() {
+    let test = "golden_messages_of_the_python_library_are_followed";
+    let load = |name: &str| shared_file(test, &format!("vectors/kafka/{name}.bin"));
+    let (Some(start), Some(stop)) = (load("pl72"), load("6s4t")) else { return };
+    let mut stage = Stage::new(settings(1));
+    stage.now = 1_580_460_273_200;
+    stage.hear(Origin::Pool, &start);
+    let said = stage.take();
+    assert_eq!((said[0].payload == start, said[0].topic.as_str()), (true, "freia_filewriter"));
+    assert_eq!(said[1].json["status_code"], 201);
+    let request = stage.jobs.with(|inner| inner.states[0].request.clone());
+    assert_eq!((request.start_ms, request.instrument.as_deref()), (1_580_460_273_162, Some("freia")));
+    stage.hear(Origin::Topic("freia_filewriter"), &stop);
+    let answer = &stage.take()[0].json;
+    assert_eq!((&answer["status_code"], &answer["stop_time"]), (&json!(201), &json!(1_580_460_279_999_u64)));
+    assert_eq!(answer["command_id"], COMMAND);
+    for name in ["answ", "wrdn", "x5f2", "ev44_two_pulses"] {
+        let Some(other) = load(name) else { return };
+        stage.hear(Origin::Topic("freia_filewriter"), &other);
+    }
+    assert!(stage.take().is_empty());
+    // What cannot be read is counted, and said once.
+    let lines = stage.lines.len();
+    for _ in 0..3 {
+        stage.hear(Origin::Topic(OWN), b"garbage that is long enough");
+        stage.hear(Origin::Pool, &start[..start.len() / 2]);
+        stage.hear(Origin::Pool, &pl72(&Pl72 { start_time: u64::MAX, ..start_message() }));
+    }
+    assert_eq!((stage.conversation.refused().total(), stage.lines.len() - lines), (9, 3));
+    assert!(stage.take().is_empty());
+}
