@@ -18,7 +18,7 @@ fn on(topic: &str, kind: Sent) -> (String, Sent) {
 
 fn status(said: &Said) -> Value {
     assert_eq!((&said.json["schema"], said.kind), (&json!("x5f2"), Sent::Status));
-    serde_json::from_str(said.json["status_json"].as_str().unwrap()).unwrap()
+    serde_json::from_str(said.json["status_json"].as_str().expect("a text")).expect("JSON")
 }
 
 #[test]
@@ -292,6 +292,31 @@ fn jobs_of_other_writers_are_left_to_them() {
         assert!(stage.hear_as(&heard));
     }
     assert!(stage.take().is_empty() && stage.jobs.calls().is_empty());
+}
+
+#[test]
+fn stops_from_before_a_start_was_taken_are_those_of_others() {
+    let mut stage = Stage::new(settings(1));
+    let sent = stage.now;
+    // The start has waited in the pool.
+    stage.now += 60_000;
+    let start = pl72(&start_message());
+    let heard = Heard {
+        origin: Origin::Pool,
+        payload: &start,
+        time_ms: Some(sent),
+        read_until_ms: stage.now,
+        is_echo: false,
+    };
+    stage.hear_as(&heard);
+    assert_eq!(stage.followed, [format!("+{CONTROL}@{sent}")]);
+    stage.take();
+    for (job, after, answers) in [(JOB_2, 1, 0), (JOB, 1, 1), (JOB_2, 59_999, 0), (JOB_2, 60_000, 1)] {
+        let stop = s6s4t(&S6s4t { job_id: Some(job), ..stop_message() });
+        let (origin, time_ms) = (Origin::Topic(CONTROL), Some(sent + after));
+        stage.hear_as(&Heard { origin, payload: &stop, time_ms, ..heard });
+        assert_eq!(stage.take().len(), answers, "{job} {after}");
+    }
 }
 
 #[test]

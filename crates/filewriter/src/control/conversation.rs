@@ -83,7 +83,7 @@ impl Conversation {
             let listens = followed.first().map(|topic| (*topic).clone()).into_iter().collect();
             self.settings.is_command_topic_quiet |= answers.is_none() && pool.is_none();
             act(Action::Say(format!("job {} goes on: {}", request.id, request.file.display())));
-            let talk = Talk { is_resumed: true, ..Talk::new(&request, listens, answers) };
+            let talk = Talk { is_resumed: true, ..Talk::new(&request, listens, answers, now_ms) };
             self.talks.insert(request.id, talk);
         }
     }

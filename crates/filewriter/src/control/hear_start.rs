@@ -90,7 +90,7 @@ impl Conversation {
         let mut what = format!("start time {}, stop time {until}", time(*start_ms));
         let answers = request.control_topic.clone();
         let topics: Vec<String> = answers.iter().cloned().collect();
-        let talk = Talk::new(&request, vec![control_topic], answers);
+        let talk = Talk::new(&request, vec![control_topic], answers, now_ms);
         match jobs.start(request) {
             Ok(()) => {
                 self.talks.insert(id.clone(), talk);

@@ -37,8 +37,12 @@ impl Conversation {
         }
         let is_for_another =
             given(message.service_id).is_some_and(|service| service != self.voice.service_id());
-        // Of what is read again after a restart, the rest was answered then.
-        let is_read_again = heard.time_ms.is_some_and(|sent| sent < self.begun_ms);
+        // What was sent before this writer listened there is read for the jobs that it has now. The rest was answered then.
+        let listened_ms = match place == self.settings.command_topic {
+            true => self.begun_ms,
+            false => self.talks.listened_since(place).unwrap_or(self.begun_ms),
+        };
+        let is_read_again = heard.time_ms.is_some_and(|sent| sent < listened_ms);
         if talk.is_none() && (is_for_another || is_read_again || self.others.knows(id)) {
             return;
         }
@@ -59,7 +63,7 @@ impl Conversation {
             }
         };
         let sent_ms = heard.time_ms.filter(|sent| sent.saturating_add(STILL_NOW_MS) < now_ms);
-        let known_ms = talk.and_then(|talk| talk.stop_ms).filter(|_| is_read_again);
+        let known_ms = talk.filter(|talk| talk.is_resumed && is_read_again).and_then(|talk| talk.stop_ms);
         let (result, reply, stop_ms) = if message.abort {
             (jobs.abort(stop.id), Reply::Aborted, Some(now_ms))
         } else {

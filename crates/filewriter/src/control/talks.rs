@@ -15,12 +15,19 @@ pub(super) struct Talk {
     pub(super) listens: Vec<String>,
     /// Where answers go; none where nobody wants any.
     pub(super) answers: Option<String>,
+    /// When this program began with it, milliseconds since 1970.
+    pub(super) begun_ms: u64,
     /// It was begun before this program started.
     pub(super) is_resumed: bool,
 }
 
 impl Talk {
-    pub(super) fn new(request: &JobRequest, listens: Vec<String>, answers: Option<String>) -> Self {
+    pub(super) fn new(
+        request: &JobRequest,
+        listens: Vec<String>,
+        answers: Option<String>,
+        begun_ms: u64,
+    ) -> Self {
         Self {
             file: request.file.clone(),
             start_ms: request.start_ms,
@@ -28,6 +35,7 @@ impl Talk {
             metadata: request.metadata.clone(),
             listens,
             answers,
+            begun_ms,
             is_resumed: false,
         }
     }
@@ -66,6 +74,12 @@ impl Talks {
     /// True if a job listens there.
     pub(super) fn needs(&self, topic: &str) -> bool {
         self.jobs.values().any(|talk| talk.listens.iter().any(|one| one == topic))
+    }
+
+    /// When this writer began to listen there, for the job that has done so for the longest time.
+    pub(super) fn listened_since(&self, topic: &str) -> Option<u64> {
+        let listening = self.jobs.values().filter(|talk| talk.listens.iter().any(|one| one == topic));
+        listening.map(|talk| talk.begun_ms).min()
     }
 
     /// True if a job listens there that nobody wants answers for.

@@ -1,6 +1,8 @@
 //! What the tests of the conversation share: jobs that write nothing, and messages.
 #![allow(dead_code)] // each test program uses a part
 
+pub(crate) mod kafka;
+
 use evforge_filewriter::control::{
     Action, Conversation, ConversationSettings, Heard, Identity, JobPhase, JobRequest, JobState, Jobs,
     Origin, Sent,

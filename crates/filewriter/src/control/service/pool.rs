@@ -114,6 +114,10 @@ impl Pool {
 
     /// Leaves the group, which no commit may delay.
     pub(super) fn leave(&mut self) {
+        // The client would remember it until the partitions are given to this writer again. What comes yet is not taken.
+        if let Ok(assignment) = self.consumer.assignment() {
+            let _ = self.consumer.resume(&assignment);
+        }
         self.consumer.unsubscribe();
         self.membership = Membership::None;
         self.commit = None;
