@@ -151,7 +151,7 @@ fn with_a_job(jobs_at_most: usize, message: &Pl72<'_>) -> Stage {
 /// The codes that were answered, each topic once.
 fn codes(stage: &mut Stage) -> Vec<(String, i64)> {
     let answers = stage.take().into_iter().filter(|said| said.kind == Sent::Answer);
-    answers.map(|said| (said.topic, said.json["status_code"].as_i64().unwrap())).collect()
+    answers.map(|said| (said.topic, said.json["status_code"].as_i64().expect("a code"))).collect()
 }
 
 #[test]
@@ -272,4 +272,25 @@ fn stops_are_answered_each_with_its_code() {
     case("too late", StopFailed, "has passed", &[&set], stop_message());
     let stops = Reply::ALL.iter().filter(|reply| reply.action() == StopSet.action());
     assert_eq!(stops.filter(|reply| !seen.contains(reply)).count(), 0);
+}
+
+/// Code and sentence of each row in the tables of a document.
+fn rows(document: &str) -> Vec<(i32, String)> {
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    let rows = document.lines().filter(|line| line.starts_with("| ")).map(cells);
+    let row = |cells: Vec<String>| Some((cells.first()?.parse().ok()?, cells.get(1)?.clone()));
+    // Steps of a conversation are numbered as well.
+    rows.filter_map(row).filter(|(code, _)| *code >= 100).collect()
+}
+
+#[test]
+fn the_document_has_every_answer() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/file-writer-control.md");
+    let document = std::fs::read_to_string(path).expect("a document");
+    let expected: Vec<_> =
+        Reply::ALL.iter().map(|reply| (reply.code(), reply.sentence().to_owned())).collect();
+    assert_eq!(rows(&document), expected);
+    for text in ["\"state\":\"writing\"", "`evforge-echo`", "9223372036854", "120 s"] {
+        assert!(document.contains(text), "{text}");
+    }
 }
