@@ -104,6 +104,53 @@ fn to_isis_nothing_is_said_wherever_its_topic_is() {
 }
 
 #[test]
+fn a_run_of_isis_that_begins_while_another_is_finished_waits_for_it() {
+    let mut stage = Stage::new(evforge_filewriter::control::ConversationSettings {
+        pool_topic: None,
+        is_command_topic_quiet: true,
+        ..settings(1)
+    });
+    let start = |job, file, start_time| {
+        pl72(&Pl72 { job_id: Some(job), filename: Some(file), start_time, ..isis_start(OWN) })
+    };
+    let stop = |job| s6s4t(&S6s4t { job_id: Some(job), stop_time: 0, ..isis_stop() });
+    stage.hear(Origin::Topic(OWN), &start(JOB, "1.nxs", NOW));
+    for (job, file) in [(JOB_2, "2.nxs"), (JOB_3, "3.nxs")] {
+        stage.now += 1000;
+        stage.hear(Origin::Topic(OWN), &start(job, file, 0));
+        stage.hear(Origin::Topic(OWN), &start(job, file, 0));
+        stage.now += 1000;
+        stage.hear(Origin::Topic(OWN), &stop(job));
+        stage.tick();
+    }
+    assert_eq!(stage.jobs.running(), [JOB]);
+    // Longer than commands may be old.
+    stage.now += 200_000;
+    stage.jobs.calls();
+    stage.jobs.end(JOB, None, "{}");
+    stage.tick();
+    let request = |stage: &Stage| stage.jobs.with(|inner| inner.states[0].request.clone());
+    let second = request(&stage);
+    assert_eq!((second.id.as_str(), second.start_ms, second.stop_ms), (JOB_2, NOW + 1000, Some(NOW + 2000)));
+    stage.farewell();
+    assert!(stage.lines.last().unwrap().contains(JOB_3), "{:?}", stage.lines);
+    stage.jobs.end(JOB_2, None, "{}");
+    stage.tick();
+    let third = request(&stage);
+    assert_eq!((third.id.as_str(), third.start_ms, third.stop_ms), (JOB_3, NOW + 3000, Some(NOW + 4000)));
+    stage.jobs.end(JOB_3, None, "{}");
+    stage.tick();
+    assert!(stage.jobs.running().is_empty() && stage.take().is_empty());
+    // There is an end to what may wait.
+    for number in 0..40 {
+        let job = format!("{number:08}-2222-4333-8444-555555555555");
+        let message = Pl72 { job_id: Some(&job), filename: Some(&job), ..isis_start(OWN) };
+        stage.hear(Origin::Topic(OWN), &pl72(&message));
+    }
+    assert!(stage.lines.last().unwrap().contains(Reply::AtLimit.sentence()), "{:?}", stage.lines);
+}
+
+#[test]
 fn old_commands_are_only_logged() {
     let heard = |payload: &[u8], origin, age: u64, read_until_age: u64, stage: &mut Stage| {
         let (time_ms, read_until_ms) = (Some(stage.now - age), stage.now - read_until_age);
@@ -253,7 +300,8 @@ fn after_a_restart_the_conversation_goes_on() {
     assert_eq!(stage.jobs.calls(), [format!("stop {JOB_3} Some({})", NOW + 5000)]);
     assert!(stage.take().is_empty());
     // The pool does not know yet that a job was begun.
-    assert!(stage.pool(&start_message()));
+    let file = format!("{JOB}.nxs");
+    assert!(stage.pool(&Pl72 { filename: Some(&file), ..start_message() }));
     let said = stage.take();
     assert_eq!((said.len(), &said[0].json["status_code"]), (1, &json!(201)));
     assert!(said[0].json["message"].as_str().unwrap().starts_with(Reply::Started.sentence()));

@@ -90,7 +90,7 @@ fn isis_is_told_nothing() {
         return;
     }
     const RUN_INFO: &str = "HRPD_runInfo";
-    let broker = Broker::start();
+    let mut broker = Broker::start();
     topics(&broker, &[RUN_INFO]);
     let here = client(&broker);
     let settings = ServiceSettings {
@@ -132,7 +132,11 @@ fn isis_is_told_nothing() {
     let jobs = running.jobs.clone();
     running.end();
     send(&here, RUN_INFO, &stop(JOB_3, false));
+    // Nor are the brokers, at first.
+    broker.kill();
     let running = Running::start(settings, jobs);
+    wait("it is said", || running.lines().iter().any(|line| line.contains("nothing listens there")));
+    broker.restart();
     wait("its end", || running.jobs.running().is_empty());
     running.end();
     let said = Listener::open(&here, RUN_INFO).rest(Duration::from_secs(2));

@@ -5,8 +5,9 @@ use super::jobs::{JobPhase, JobRequest, JobState, Jobs};
 use super::others::Others;
 use super::reply::Reply;
 use super::talks::{Talk, Talks};
-use super::text::{is_topic, merged, object};
+use super::text::{is_topic, merged, object, short};
 use super::voice::{Answer, Identity, Status, Voice, stop_or_open};
+use super::waiting::{Queue, Waiting};
 use evforge_messages::{Message, RefusedCounters, decode};
 
 /// What a conversation is set to.
@@ -34,6 +35,7 @@ pub struct Conversation {
     pub(super) voice: Voice,
     pub(super) talks: Talks,
     pub(super) others: Others,
+    pub(super) waiting: Queue,
     pub(super) next_status_ms: u64,
     /// When this program was started.
     pub(super) begun_ms: u64,
@@ -49,6 +51,7 @@ impl Conversation {
             voice,
             talks: Talks::default(),
             others: Others::default(),
+            waiting: Queue::default(),
             next_status_ms: 0,
             begun_ms: 0,
             refused: RefusedCounters::default(),
@@ -136,7 +139,9 @@ impl Conversation {
             let file = self.talks.get(&id).map(|talk| talk.file.to_string_lossy().into_owned());
             self.end(&id, &file.unwrap_or_default(), Some("the job is gone"), "{}", act);
         }
+        self.follow_what_waits(now_ms, jobs, act);
         if now_ms >= self.next_status_ms {
+            let states = jobs.states();
             self.say_states(&states, false, act);
             // A late one does not bring others after it.
             let next = self.next_status_ms.saturating_add(self.voice.interval_ms());
@@ -146,7 +151,34 @@ impl Conversation {
 
     /// The last word: the state, and that no other state follows.
     pub fn farewell(&mut self, jobs: &dyn Jobs, act: Act<'_>) {
+        for job in self.waiting.starts() {
+            act(Action::Say(format!(
+                "job {} has waited for another one to end, and was not begun",
+                short(job)
+            )));
+        }
         self.say_states(&jobs.states(), true, act);
+    }
+
+    /// Takes the commands that have waited, as if they came now.
+    fn follow_what_waits(&mut self, now_ms: u64, jobs: &mut dyn Jobs, act: Act<'_>) {
+        while let Some(Waiting { topic, payload, time_ms, heard_ms, .. }) = self.waiting.pop(self.has_room())
+        {
+            let (origin, read_until_ms) = (Origin::Topic(&topic), heard_ms);
+            let heard = Heard { origin, payload: &payload, time_ms, read_until_ms, is_echo: false };
+            match decode(&payload) {
+                Ok(Message::Pl72(start)) => drop(self.hear_start(&start, &heard, heard_ms, jobs, act)),
+                Ok(Message::S6s4t(mut stop)) => {
+                    // "Now" was then.
+                    if stop.stop_time == 0 {
+                        stop.stop_time = time_ms.unwrap_or(heard_ms);
+                    }
+                    self.hear_stop(&stop, &heard, now_ms, jobs, act);
+                }
+                // They could be read when they came.
+                _ => {}
+            }
+        }
     }
 
     /// Says that a job has ended.

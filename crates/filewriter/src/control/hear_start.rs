@@ -9,7 +9,9 @@ use super::start::{self, Refusal, Situation, given};
 use super::talks::Talk;
 use super::text::{is_topic, short, time};
 use super::voice::{sentence, stop_or_open};
+use super::waiting::Waiting;
 use evforge_messages::Pl72;
+use std::path::Path;
 
 impl Conversation {
     /// Takes a start. False if it was left for another writer.
@@ -24,7 +26,8 @@ impl Conversation {
         let id = message.job_id.unwrap_or_default();
         let known = self.talks.get(id);
         if let Origin::Topic(topic) = heard.origin {
-            let is_repeated = known.is_some_and(|talk| talk.listens.iter().any(|one| one == topic));
+            let is_repeated =
+                known.is_some_and(|talk| talk.listens.iter().any(|one| one == topic)) || self.waiting.has(id);
             let is_for_another =
                 given(message.service_id).is_some_and(|service| service != self.voice.service_id());
             if heard.is_echo || is_repeated || topic != self.settings.command_topic || is_for_another {
@@ -41,7 +44,8 @@ impl Conversation {
         }
         if heard.origin == Origin::Pool {
             // This program was ended after the job was begun, and before the pool knew that.
-            if let Some(talk) = known.filter(|talk| talk.is_resumed) {
+            let file = Path::new(message.filename.unwrap_or_default());
+            if let Some(talk) = known.filter(|talk| talk.is_resumed && talk.file == file) {
                 let answers = talk.answers.iter().cloned().collect();
                 let what = "it was begun before this program started";
                 self.answer(Reply::Started, (id, id), what, stop_or_open(talk.stop_ms), answers, act);
@@ -71,6 +75,12 @@ impl Conversation {
                 }
                 self.begin(start, now_ms, jobs, act);
             }
+            // Nobody would send it again.
+            Err(Refusal { reply: Reply::AtLimit, .. })
+                if is_silent && self.keep(id, true, &place, heard, now_ms) =>
+            {
+                act(Action::Say(format!("job {} waits for another one to end", short(id))));
+            }
             Err(Refusal { reply, what }) => {
                 let topics = [place.as_str(), self.settings.command_topic.as_str(), control];
                 let topics = self.speakable(&topics, is_silent.then_some(control));
@@ -79,6 +89,25 @@ impl Conversation {
             }
         }
         true
+    }
+
+    /// Has a command wait; false if there is no place for it.
+    pub(super) fn keep(
+        &mut self,
+        job: &str,
+        is_start: bool,
+        topic: &str,
+        heard: &Heard<'_>,
+        now_ms: u64,
+    ) -> bool {
+        self.waiting.push(Waiting {
+            job: job.to_owned(),
+            is_start,
+            topic: topic.to_owned(),
+            payload: heard.payload.to_vec(),
+            time_ms: heard.time_ms,
+            heard_ms: now_ms,
+        })
     }
 
     /// Has a file begun, and says how that went.

@@ -27,6 +27,13 @@ impl Conversation {
         // A job that was begun by the pool has its control topic; nobody stops one by the pool.
         let Origin::Topic(place) = heard.origin else { return };
         let id = message.job_id.unwrap_or_default();
+        if self.waiting.has(id) {
+            // Its job is begun before.
+            if !self.keep(id, false, place, heard, now_ms) {
+                act(Action::Say(format!("a stop of job {} is lost: too many commands wait", short(id))));
+            }
+            return;
+        }
         let talk = self.talks.get(id);
         // What came while it could not be read is not the sender's fault.
         let read_until_ms = heard.read_until_ms.min(now_ms);

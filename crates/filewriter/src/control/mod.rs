@@ -32,6 +32,7 @@ mod stop;
 mod talks;
 mod text;
 mod voice;
+mod waiting;
 
 pub use age::TOO_OLD_MS;
 pub use conversation::{Act, Conversation, ConversationSettings};
