@@ -19,16 +19,17 @@ enum Event {
     Vanish,
 }
 
-const JOBS: [&str; 5] = [JOB, JOB_2, JOB_3, "", "no uuid"];
+// Most are right, so that some messages are right in everything.
+const JOBS: [&str; 8] = [JOB, JOB_2, JOB_3, JOB, JOB_2, JOB_3, "", "no uuid"];
 const TOPICS: [&str; 5] = [POOL, OWN, CONTROL, "other", "a b"];
 
 fn pick<T: Copy + std::fmt::Debug>(of: &'static [T]) -> impl Strategy<Value = Option<T>> {
-    proptest::option::weighted(0.9, (0..of.len()).prop_map(|place| of[place]))
+    proptest::option::weighted(0.97, (0..of.len()).prop_map(|place| of[place]))
 }
 
 fn time() -> impl Strategy<Value = u64> {
     prop_oneof![
-        3 => Just(0_u64),
+        12 => Just(0_u64),
         3 => NOW - 200_000..NOW + 200_000,
         1 => 0_u64..9_223_372_036_855,
         1 => any::<u64>()
@@ -36,10 +37,29 @@ fn time() -> impl Strategy<Value = u64> {
 }
 
 fn start() -> impl Strategy<Value = Vec<u8>> {
-    let files = &["run_1.nxs", "a/run_2.nxs", "run_3.nxs", "../x", "/x", ""];
-    let names = (pick(&JOBS), pick(&TOPICS), pick(files), pick(&["{}", "{}", "{}", "{", ""]));
-    let others =
-        (pick(&["", SERVICE, "other"]), pick(&["", "b"]), pick(&["", "freia", ".."]), pick(&["{}", "["]));
+    let files = &[
+        "run_1.nxs",
+        "./run_1.nxs",
+        "a/run_2.nxs",
+        "a/run_2.nxs",
+        "run_3.nxs",
+        "run_3.nxs",
+        "../x",
+        "/x",
+        "",
+    ];
+    let names = (
+        pick(&JOBS),
+        pick(&[CONTROL, CONTROL, OWN, OWN, POOL, "other", "a b"]),
+        pick(files),
+        pick(&["{}", "{}", "{}", "{}", "{}", "{}", "{", ""]),
+    );
+    let others = (
+        pick(&["", SERVICE, "other"]),
+        pick(&["", "b"]),
+        pick(&["", "", "", "freia", ".."]),
+        pick(&["{}", "["]),
+    );
     (names, others, time(), time()).prop_map(|((job, topic, file, structure), other, start, stop)| {
         pl72(&Pl72 {
             start_time: start,
@@ -73,7 +93,7 @@ fn event() -> impl Strategy<Value = Event> {
             bytes
         });
     let payload = prop_oneof![6 => start(), 3 => stop(), 1 => vec(any::<u8>(), 0..64), 2 => damaged];
-    let age = || prop_oneof![Just(0_u64), 0_u64..300_000];
+    let age = || prop_oneof![4 => Just(0_u64), 1 => 0_u64..300_000];
     let message = (0_u8..5, payload, age(), age(), proptest::bool::weighted(0.1)).prop_map(
         |(origin, payload, age, read_age, is_echo)| Event::Message {
             origin,
