@@ -1,6 +1,6 @@
 //! The pool: starts that any one of several writers takes. This one is a member of their group while it has room for a job.
 
-use evforge_kafka::client::{ClientError, ClientSettings, Witness, explain_error};
+use evforge_kafka::client::{ClientError, ClientSettings, Witness, explain, explain_error};
 use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
@@ -84,6 +84,8 @@ pub(super) struct Pool {
     membership: Membership,
     /// What the group is to know, and since when that is on its way.
     commit: Option<(TopicPartitionList, Instant)>,
+    /// What is in the way, and whether that was said.
+    trouble: (String, bool),
 }
 
 impl Pool {
@@ -92,15 +94,36 @@ impl Pool {
         defaults.push(("group.id", group));
         let consumer = settings.config(&defaults)?.create_with_context(Commits::default());
         let consumer = consumer.map_err(|error| ClientError::settings(explain_error(&error).sentence()))?;
-        Ok(Self { consumer, topic: topic.to_owned(), membership: Membership::None, commit: None })
+        Ok(Self {
+            consumer,
+            topic: topic.to_owned(),
+            membership: Membership::None,
+            commit: None,
+            trouble: (String::new(), true),
+        })
     }
 
     /// The next start, if there is one and room for it.
     pub(super) fn next(&mut self, has_room: bool) -> Option<FromPool> {
         self.join_or_leave(has_room);
         // Serves the client as well; what fails is tried again by it.
-        let message = self.consumer.poll(Duration::ZERO)?.ok()?;
-        (self.membership == Membership::Member).then(|| FromPool(message.detach()))
+        match self.consumer.poll(Duration::ZERO)? {
+            Ok(message) => (self.membership == Membership::Member).then(|| FromPool(message.detach())),
+            Err(error) => {
+                let why =
+                    error.rdkafka_error_code().map_or_else(|| explain_error(&error), explain).sentence();
+                if self.trouble.0 != why {
+                    self.trouble = (why, false);
+                }
+                None
+            }
+        }
+    }
+
+    /// What keeps this writer from the pool, if that is news.
+    pub(super) fn trouble(&mut self) -> Option<String> {
+        let is_said = std::mem::replace(&mut self.trouble.1, true);
+        (!is_said).then(|| format!("pool topic {}: {}", self.topic, self.trouble.0))
     }
 
     /// Tells the group that a start was taken or refused: no other writer gets it.

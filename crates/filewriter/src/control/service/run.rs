@@ -112,7 +112,7 @@ pub fn run(
             }
         }
         conversation.tick(now_ms(), jobs, &mut |action| hands.perform(action));
-        for line in hands.speaker.poll() {
+        for line in hands.speaker.poll().into_iter().chain(pool.as_mut().and_then(Pool::trouble)) {
             (hands.say)(&line);
         }
     }
