@@ -25,6 +25,7 @@
 //! * hits: in = in events + discarded by reason + held
 //! * events: formed = handed out + discarded by reason + held (where whole events are put into order)
 //! * outputs: offered = committed + discarded by reason + held (of each output)
+//! * messages: read = written + discarded by reason + held (of the file writer)
 //!
 //! No counter is computed as the remainder of others, so an imbalance means that a stage has lost
 //! something without saying so.
@@ -44,6 +45,8 @@ pub enum Unit {
     Clusters,
     /// Neutrons.
     Events,
+    /// Messages of Kafka.
+    Messages,
     /// Occurrences of what the help text says.
     Times,
     /// A duration, as it is at the moment of the snapshot. Not cumulative.
@@ -60,6 +63,7 @@ impl Unit {
             Unit::Hits => "hits",
             Unit::Clusters => "clusters",
             Unit::Events => "events",
+            Unit::Messages => "messages",
             Unit::Times => "times",
             Unit::Microseconds => "µs",
         }
@@ -79,11 +83,14 @@ pub enum Law {
     Events,
     /// offered = committed + discarded by reason + held; of an output
     Outputs,
+    /// read = written + discarded by reason + held; of the file writer
+    Messages,
 }
 
 impl Law {
     /// All laws.
-    pub const ALL: [Law; 5] = [Law::Packets, Law::Readouts, Law::Hits, Law::Events, Law::Outputs];
+    pub const ALL: [Law; 6] =
+        [Law::Packets, Law::Readouts, Law::Hits, Law::Events, Law::Outputs, Law::Messages];
 
     /// The law as it is printed.
     pub fn name(self) -> &'static str {
@@ -93,6 +100,7 @@ impl Law {
             Law::Hits => "hits",
             Law::Events => "events",
             Law::Outputs => "outputs",
+            Law::Messages => "messages",
         }
     }
 }

@@ -15,12 +15,14 @@
 //! | what a file is to contain: NeXus structure JSON in both dialects | [`structure`] |
 //! | what becomes of a message: which rows in which datasets | [`modules`] |
 //! | the HDF5 file: columns, commits, what a kill leaves, the end | [`file`] |
+//! | the structure of a file for a detector of ours | [`detector`] |
 //! | one file from beginning to end: window, completeness, report | [`job`] |
 //! | the conversation with control programs: pl72, 6s4t, answ, wrdn, x5f2 | [`control`] |
 
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod detector;
 pub mod file;
 pub mod job;
 pub mod modules;

@@ -26,7 +26,7 @@ pub(super) struct BeginArguments {
 
 /// A time, or how long ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Since {
+pub(crate) enum Since {
     Time(i64),
     Ago(TimeSpan),
 }
@@ -49,11 +49,11 @@ impl BeginArguments {
 }
 
 /// The time of this host, in nanoseconds since 1970.
-pub(super) fn now_ns() -> i64 {
+pub(crate) fn now_ns() -> i64 {
     i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX)
 }
 
-fn since(text: &str) -> Result<Since, String> {
+pub(crate) fn since(text: &str) -> Result<Since, String> {
     if text.contains(['T', '-']) {
         return time_of(text).map(Since::Time);
     }

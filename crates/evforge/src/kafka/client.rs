@@ -9,7 +9,7 @@ const PORT: u16 = 9092;
 
 /// Brokers, and how to talk to them.
 #[derive(Args)]
-pub(super) struct ClientArguments {
+pub(crate) struct ClientArguments {
     /// Brokers to begin with: HOST, HOST:PORT, or several with commas; localhost:9092 unless given
     #[arg(long, short = 'b', env = "EVFORGE_KAFKA_BROKERS", value_name = "BROKERS")]
     brokers: Option<Brokers>,
@@ -33,8 +33,13 @@ impl ClientArguments {
         self.kafka_config.is_none().then(|| Brokers::from(("localhost", PORT)))
     }
 
+    /// Whether they say where brokers are.
+    pub(crate) fn names_brokers(&self) -> bool {
+        self.brokers.is_some() || self.kafka_config.is_some()
+    }
+
     /// The settings of the client.
-    pub(super) fn settings(&self) -> ClientSettings {
+    pub(crate) fn settings(&self) -> ClientSettings {
         ClientSettings {
             brokers: self.brokers.clone().or_else(|| self.otherwise()),
             options: self

@@ -1,7 +1,7 @@
 //! `evforge kafka`: what is in topics, and what people fill them with. What is done is in `evforge_kafka::tools`.
 
-mod begin;
-mod client;
+pub(crate) mod begin;
+pub(crate) mod client;
 mod ending;
 mod forward;
 mod replay;

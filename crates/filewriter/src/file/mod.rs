@@ -1,5 +1,24 @@
 //! The HDF5 file: columns that grow, commits, what a kill leaves, the end.
+//!
+//! A file is made with all its groups and datasets, can be followed from then on (SWMR), and grows by commits. A commit brings
+//! all rows that wait to the file, waits for the disk, and then writes a record of it into the [`Journal`]: how many rows each column has,
+//! and what the job needs to go on from there. After a kill the file is opened again and cut back to its last record.
 
 mod columns;
+mod completeness;
+mod ending;
+mod error;
+mod journal;
+mod names;
+mod plan;
+mod reopening;
+mod writer_file;
 
 pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId, ValueType};
+pub use completeness::{Completeness, GapRow, SOURCE_COUNTS, SourceRow};
+pub use ending::Ending;
+pub use error::FileError;
+pub use journal::Journal;
+pub use names::{Names, is_there, numbered};
+pub use plan::{Base, FilePlan, Storage};
+pub use writer_file::{OWN_GROUP, OpenModule, Reopened, WriterFile};

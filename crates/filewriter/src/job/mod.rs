@@ -1,1 +1,41 @@
-//! One file from beginning to end.
+//! One file from beginning to end: which messages belong to it, what is missing, when it is complete.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (plan, settings): (evforge_filewriter::job::JobPlan, evforge_filewriter::job::JobSettings) = todo_elsewhere();
+//! # fn todo_elsewhere<T>() -> T { unimplemented!() }
+//! use evforge_filewriter::job::Job;
+//!
+//! let job = Job::start(plan, settings)?;
+//! let end = job.wait();
+//! println!("{}", end.progress.file.display());
+//! # Ok(())
+//! # }
+//! ```
+
+mod block;
+mod counters;
+mod end;
+mod job_thread;
+mod message_ids;
+mod partitions;
+mod plan;
+mod progress;
+mod reader;
+mod routes;
+mod running;
+mod settings;
+mod sources;
+mod streams;
+mod topics;
+mod window;
+
+pub use counters::WriterCounters;
+pub use end::{JobEnd, PartitionEnd};
+pub use job_thread::{Job, JobError};
+pub use message_ids::{Arrival, Gap, MessageIds};
+pub use plan::{Begin, JobPlan, Until};
+pub use progress::{Phase, Progress};
+pub use settings::{Bases, JobSettings};
+pub use sources::{NumberedSource, Silence, TopicPulses};
+pub use window::{SourceWindow, Verdict, Window};

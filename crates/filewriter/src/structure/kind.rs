@@ -77,6 +77,11 @@ impl ModuleKind {
         }
     }
 
+    /// True for those whose sources number their messages.
+    pub fn has_numbers(self) -> bool {
+        matches!(self, Self::Ev44 | Self::Ev42 | Self::Pu00)
+    }
+
     /// True for those that the file writer of the ESS does not have.
     pub fn is_own(self) -> bool {
         self >= Self::Ev42

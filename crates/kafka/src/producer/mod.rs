@@ -45,4 +45,4 @@ mod values;
 pub use about_settings::{MonitorSchemas, RawPackets};
 pub use counters::KafkaCounters;
 pub use maker::{EventSchema, MessageKey, MessageTime};
-pub use settings::{FrameMetadata, KafkaSettings, MessageIds, Split, VetoedEvents};
+pub use settings::{Destinations, FrameMetadata, KafkaSettings, MessageIds, Split, VetoedEvents};

@@ -214,6 +214,21 @@ impl TryFrom<KafkaTable> for KafkaSettings {
     }
 }
 
+/// Where the messages of a run go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destinations {
+    /// The topic of events.
+    pub topic: String,
+    /// Names of their sources.
+    pub sources: Vec<String>,
+    /// The schema of events.
+    pub schema: EventSchema,
+    /// The topic of beam monitors, and what is sent there; none without monitors.
+    pub monitors: Option<(String, MonitorSchemas)>,
+    /// The topic of the ledger.
+    pub ledger: Option<String>,
+}
+
 impl KafkaSettings {
     /// The topic that the table names.
     pub(super) fn named_topic(&self) -> Option<&str> {
@@ -238,6 +253,36 @@ impl KafkaSettings {
     /// The name of the source, or what the names of sources begin with.
     pub(super) fn source(&self, context: &OutputContext) -> String {
         self.table.source.clone().unwrap_or_else(|| plain_name(&context.instrument))
+    }
+
+    /// How Kafka is reached.
+    pub fn client(&self) -> &ClientSettings {
+        &self.client
+    }
+
+    /// Where everything goes that a run with these settings sends: for whoever reads it.
+    pub fn destinations(&self, context: &OutputContext) -> Destinations {
+        let about = self.about_topics(context);
+        Destinations {
+            topic: self.topic(context),
+            sources: self.sources(context).names().to_vec(),
+            schema: self.table.schema,
+            monitors: about.monitors.map(|topic| (topic, self.monitors())),
+            ledger: about.ledger,
+        }
+    }
+
+    /// The sources of events.
+    fn sources(&self, context: &OutputContext) -> Sources {
+        let name = self.source(context);
+        match self.table.split {
+            Split::Panel => Sources::panels(&name, context.geometry),
+            // They were checked.
+            Split::None if !self.banks.is_empty() => {
+                Sources::ranges(&self.banks).unwrap_or_else(|_| Sources::one(&name))
+            }
+            Split::None => Sources::one(&name),
+        }
     }
 
     /// The topics for messages about the run; those that a run has no messages for are left out.
@@ -283,15 +328,7 @@ impl KafkaSettings {
     /// How events become messages, if a message may have this many bytes.
     pub(super) fn packing(&self, context: &OutputContext, largest: usize) -> PackingRules {
         let table = &self.table;
-        let name = self.source(context);
-        let sources = match table.split {
-            Split::Panel => Sources::panels(&name, context.geometry),
-            // They were checked.
-            Split::None if !self.banks.is_empty() => {
-                Sources::ranges(&self.banks).unwrap_or_else(|_| Sources::one(&name))
-            }
-            Split::None => Sources::one(&name),
-        };
+        let sources = self.sources(context);
         let pulses = table.message_pulses * PULSE_BYTES;
         let room = largest.saturating_sub(MESSAGE_OVERHEAD + pulses) / EVENT_BYTES;
         PackingRules {

@@ -27,30 +27,28 @@ pub(crate) struct DetectorGroup {
 
 /// Creates the groups of the detector.
 pub(crate) fn create_detectors(instrument: &Group, options: &NexusOptions) -> Result<Vec<DetectorGroup>> {
-    let panels = options.geometry.panels();
-    if !has_group_for_each_panel(options) {
-        let group = class(instrument, &options.detector, "NXdetector")?;
-        write_detector(&group, options, 0..panels)?;
-        return Ok(vec![DetectorGroup {
-            group,
-            events: format!("{}_events", options.detector),
-            pixels: None,
-        }]);
-    }
-    let size = options.geometry.pixel_count() / panels;
-    let mut groups = Vec::with_capacity(panels as usize);
-    for panel in 0..panels {
-        let name = format!("{}_{panel}", options.detector);
+    let mut groups = Vec::new();
+    for (panel, (name, pixels)) in (0..).zip(detector_names(options)) {
+        let panels = if pixels.is_some() { panel..panel + 1 } else { 0..options.geometry.panels() };
         let group = class(instrument, &name, "NXdetector")?;
-        write_detector(&group, options, panel..panel + 1)?;
-        let first = panel * size + 1;
-        groups.push(DetectorGroup {
-            group,
-            events: format!("{name}_events"),
-            pixels: Some(first..first + size),
-        });
+        write_detector(&group, options, panels)?;
+        groups.push(DetectorGroup { group, events: format!("{name}_events"), pixels });
     }
     Ok(groups)
+}
+
+/// What the groups of the detector are called, and the ids of their pixels; none if there is one, which gets all events.
+pub(crate) fn detector_names(options: &NexusOptions) -> Vec<(String, Option<Range<PixelId>>)> {
+    if !has_group_for_each_panel(options) {
+        return vec![(options.detector.clone(), None)];
+    }
+    let panels = options.geometry.panels();
+    let size = options.geometry.pixel_count() / panels;
+    let of_panel = |panel: u32| {
+        let first = panel * size + 1;
+        (format!("{}_{panel}", options.detector), Some(first..first + size))
+    };
+    (0..panels).map(of_panel).collect()
 }
 
 /// Bytes at most of what [`create_detectors`] writes, besides the objects themselves.

@@ -205,7 +205,7 @@ fn size(bytes: u64) -> String {
 
 /// What HDF5 says, without its inner life: the message of the operating system if there is one, else the
 /// outermost and innermost of its stack of errors.
-pub(crate) fn saying(error: &hdf5_metno::Error) -> String {
+pub fn saying(error: &hdf5_metno::Error) -> String {
     const MARK: &str = "error message = '";
     let all = error.to_string();
     let system = all.split_once(MARK).and_then(|(_, after)| after.split_once('\''));

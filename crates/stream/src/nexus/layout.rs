@@ -4,15 +4,20 @@
 //! follow the file (streaming-and-nexus.md, section 4). The tree is drawn in the documentation of
 //! [`nexus`](super).
 
+use std::ops::Range;
+
 use evforge_core::counter::CounterInfo;
+use evforge_core::event::PixelId;
 use evforge_core::pulsed::Calendar;
 use hdf5_metno::{Dataset, File, Group, Result};
 
-use super::detector_groups::{bytes_of_detectors, create_detectors, number_of_detectors};
+use super::detector_groups::{
+    DetectorGroup, bytes_of_detectors, create_detectors, detector_names, number_of_detectors,
+};
 use super::event_group::{EventGroups, EventPlace};
 use super::live_table::LiveTable;
 use super::moment::{self, ISO_8601_ROOM};
-use super::monitor_group::{MonitorGroup, events_name, has_events};
+use super::monitor_group::{MonitorGroup, create_monitor, events_name, has_events};
 use super::options::{NexusOptions, PulseOrigin};
 use super::series::{LedgerSeries, series_bound};
 use super::transformations::{along_the_beam, write_chain};
@@ -81,18 +86,13 @@ impl Layout {
         workers: Workers,
     ) -> Result<Self> {
         let created = moment::iso_8601(beginning.now_ns);
-        set_attribute(file, "NX_class", "NXroot")?;
-        set_attribute(file, "default", "entry")?;
         set_attribute(file, "file_name", &options.path.to_string_lossy())?;
         set_attribute(file, "file_time", &created)?;
         set_attribute(file, "creator", &format!("{CREATOR} {}", env!("CARGO_PKG_VERSION")))?;
         let (major, minor, release) = hdf5_metno::library_version();
         set_attribute(file, "HDF5_Version", &format!("{major}.{minor}.{release}"))?;
 
-        let entry = class(file, "entry", "NXentry")?;
-        let definition = create_text(&entry, "definition", DEFINITION, 0)?;
-        set_attribute(&definition, "version", LAYOUT_VERSION)?;
-        create_identity(&entry, options)?;
+        let StaticPart { entry, detectors } = StaticPart::create(file, options)?;
         let start_time = create_text(&entry, "start_time", &created, ISO_8601_ROOM)?;
         let end_time = create_text(&entry, "end_time", &created, ISO_8601_ROOM)?;
         let duration = scalar(&entry, "duration", 0.0_f64)?;
@@ -100,20 +100,7 @@ impl Layout {
 
         let is_told = options.pulse_origin == PulseOrigin::Readout;
         let total_pulses = is_told.then(|| scalar(&entry, "total_pulses", 0_u64)).transpose()?;
-
-        let sample = class(&entry, "sample", "NXsample")?;
-        create_text(&sample, "name", options.run.sample.as_deref().unwrap_or_default(), 0)?;
-        // The sample is the origin of NeXus' coordinates.
-        create_text(&sample, "depends_on", ".", 0)?;
-
-        let instrument = class(&entry, "instrument", "NXinstrument")?;
-        create_text(&instrument, "name", &options.instrument, 0)?;
-        let source = class(&instrument, "source", "NXsource")?;
-        create_text(&source, "probe", "neutron", 0)?;
         let placement = options.placement.as_ref();
-        if let Some(distance) = placement.and_then(|placement| placement.source_distance) {
-            write_chain(&source, &[along_the_beam(-distance)])?;
-        }
 
         let mut monitors = Vec::with_capacity(options.beam_monitors.len());
         for (index, plan) in options.beam_monitors.iter().enumerate() {
@@ -124,8 +111,6 @@ impl Layout {
         let of_monitors: Vec<EventPlace<'_>> = with_events
             .map(|plan| EventPlace { parent: &entry, name: events_name(plan), pixels: Some(plan.pixels()) })
             .collect();
-        let detectors =
-            if options.has_detector() { create_detectors(&instrument, options)? } else { Vec::new() };
         let mut places = Vec::with_capacity(detectors.len() + of_monitors.len());
         for detector in &detectors {
             // A group that gets all events gets those without a pixel as well.
@@ -140,10 +125,6 @@ impl Layout {
         let paths: Vec<String> =
             places.iter().map(|place| format!("{}/{}", place.parent.name(), place.name)).collect();
         let events = EventGroups::create(places, options, workers)?;
-        let configuration = class(&entry, "configuration", "NXcollection")?;
-        create_text(&configuration, "toml", &options.configuration, 0)?;
-        set_attribute(&configuration, "type", "text/toml")?;
-
         let recording = class(&entry, "recording", "NXcollection")?;
         let state = create_text(&recording, "state", STATE_WRITING, STATE_ROOM)?;
         // The version once more, as text of fixed length: reading an attribute of variable length from a damaged
@@ -183,6 +164,94 @@ impl Layout {
     pub(crate) fn growth(&self) -> u64 {
         BETWEEN + self.events.growth() + self.ledger.growth() + self.live.growth()
     }
+}
+
+/// What is known before the first event, and stays: names, the instrument, where things are, the configuration.
+#[derive(Debug)]
+pub(crate) struct StaticPart {
+    pub(crate) entry: Group,
+    pub(crate) detectors: Vec<DetectorGroup>,
+}
+
+impl StaticPart {
+    /// Creates it in an empty file.
+    pub(crate) fn create(file: &File, options: &NexusOptions) -> Result<Self> {
+        set_attribute(file, "NX_class", "NXroot")?;
+        set_attribute(file, "default", "entry")?;
+        let entry = class(file, "entry", "NXentry")?;
+        let definition = create_text(&entry, "definition", DEFINITION, 0)?;
+        set_attribute(&definition, "version", LAYOUT_VERSION)?;
+        create_identity(&entry, options)?;
+
+        let sample = class(&entry, "sample", "NXsample")?;
+        create_text(&sample, "name", options.run.sample.as_deref().unwrap_or_default(), 0)?;
+        // The sample is the origin of NeXus' coordinates.
+        create_text(&sample, "depends_on", ".", 0)?;
+
+        let instrument = class(&entry, "instrument", "NXinstrument")?;
+        create_text(&instrument, "name", &options.instrument, 0)?;
+        let source = class(&instrument, "source", "NXsource")?;
+        create_text(&source, "probe", "neutron", 0)?;
+        let placement = options.placement.as_ref();
+        if let Some(distance) = placement.and_then(|placement| placement.source_distance) {
+            write_chain(&source, &[along_the_beam(-distance)])?;
+        }
+        let detectors =
+            if options.has_detector() { create_detectors(&instrument, options)? } else { Vec::new() };
+        let configuration = class(&entry, "configuration", "NXcollection")?;
+        create_text(&configuration, "toml", &options.configuration, 0)?;
+        set_attribute(&configuration, "type", "text/toml")?;
+        Ok(Self { entry, detectors })
+    }
+}
+
+/// A group of events that messages are to fill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventGroupName {
+    /// The path of the group that it is to be in.
+    pub parent: String,
+    /// Its name.
+    pub name: String,
+    /// The ids of its pixels, from the first to the last; none if it gets all events.
+    pub pixels: Option<(u32, u32)>,
+}
+
+/// Creates in an empty file what an event file has before its first event, but for times, and says which groups of
+/// events there are to be. For writers that get events in another way than a run does.
+///
+/// # Errors
+/// If HDF5 refuses.
+pub fn write_static_part(file: &File, options: &NexusOptions) -> Result<()> {
+    let StaticPart { entry, .. } = StaticPart::create(file, options)?;
+    for (index, plan) in options.beam_monitors.iter().enumerate() {
+        let place = options.placement.as_ref().and_then(|placement| placement.monitors.get(&plan.name));
+        create_monitor(&entry, index + 1, plan, place.copied())?;
+    }
+    Ok(())
+}
+
+/// The groups of events of a file with these options, in their order.
+pub fn event_group_names(options: &NexusOptions) -> Vec<EventGroupName> {
+    let ids = |pixels: Range<PixelId>| (pixels.start, pixels.end - 1);
+    let monitors = || options.beam_monitors.iter().filter(|plan| has_events(plan));
+    let has_monitors = monitors().next().is_some();
+    let detectors = if options.has_detector() { detector_names(options) } else { Vec::new() };
+    let detectors = detectors.into_iter().map(|(name, pixels)| EventGroupName {
+        parent: format!("/entry/instrument/{name}"),
+        pixels: pixels.or(has_monitors.then(|| 1..options.geometry.pixel_count() + 1)).map(ids),
+        name: format!("{name}_events"),
+    });
+    let of_monitors = monitors().map(|plan| EventGroupName {
+        parent: "/entry".to_owned(),
+        name: events_name(plan),
+        pixels: Some(ids(plan.pixels())),
+    });
+    detectors.chain(of_monitors).collect()
+}
+
+/// Bytes at most of what [`write_static_part`] writes.
+pub fn static_bytes_at_most(options: &NexusOptions) -> u64 {
+    length_at_the_beginning(options)
 }
 
 /// What the run is called, and whose it is; what nobody has said is absent.

@@ -10,12 +10,12 @@ use super::error::NexusError;
 /// Lock files that are tried, each of which its owner has removed at the same moment.
 const ATTEMPTS: u32 = 100;
 /// For people who wonder about the file.
-const TEXT: &str = "evforge holds this file while it writes the event file of that name.\n\
+const TEXT: &str = "evforge holds this file while it writes the file of that name.\n\
                     What a killed process has left of it holds nothing, and may be removed.\n";
 
 /// The lock file of an event file, locked.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     path: PathBuf,
     file: File,
 }
@@ -25,7 +25,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`NexusError::InUse`] if somebody else has done so; else if there can be no lock file.
-    pub(crate) fn take(path: &Path) -> Result<Self, NexusError> {
+    pub fn take(path: &Path) -> Result<Self, NexusError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".lock");
         let lock_path = path.with_file_name(name);
@@ -82,6 +82,6 @@ impl Drop for Lock {
 }
 
 /// Device and number of a file.
-pub(crate) fn identity(about: &Metadata) -> (u64, u64) {
+pub fn identity(about: &Metadata) -> (u64, u64) {
     (about.dev(), about.ino())
 }

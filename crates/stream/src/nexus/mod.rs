@@ -225,8 +225,11 @@ mod writer;
 
 pub use crate::storage::space::{DiskSpace, FileSystemSpace, Shortage};
 pub use counters::NexusCounters;
-pub use error::NexusError;
+pub use error::{NexusError, saying};
 pub use event_reader::{EventReader, ReadPulse};
+pub use layout::{EventGroupName, event_group_names, static_bytes_at_most, write_static_part};
+pub use lock::{Lock, identity};
+pub use moment::iso_8601;
 pub use options::{Compression, DiskSync, ExistingFile, NexusOptions, PulseOrigin};
 pub use output::NexusOutput;
 pub use recovered::Recovered;

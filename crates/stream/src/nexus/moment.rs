@@ -17,7 +17,7 @@ pub(crate) fn now() -> u64 {
 }
 
 /// Nanoseconds since the Unix epoch as ISO 8601 in UTC: `2026-10-31T12:00:00.5Z`.
-pub(crate) fn iso_8601(nanoseconds: u64) -> String {
+pub fn iso_8601(nanoseconds: u64) -> String {
     match Timestamp::from_nanosecond(i128::from(nanoseconds)) {
         Ok(timestamp) => timestamp.to_string(),
         // Unreachable: 64 bits of nanoseconds end in the year 2554.

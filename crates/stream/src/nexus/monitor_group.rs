@@ -35,6 +35,40 @@ pub(crate) fn has_events(plan: &BeamMonitorPlan) -> bool {
     plan.kind != BeamMonitorKind::Integrating && !plan.pixels().is_empty()
 }
 
+/// Creates the group of a monitor with what is known of it before it counts, but for its histogram.
+pub(crate) fn create_monitor(
+    entry: &Group,
+    number: usize,
+    plan: &BeamMonitorPlan,
+    place: Option<f64>,
+) -> Result<Group> {
+    let group = class(entry, &plan.name, "NXmonitor")?;
+    if let Some(metres) = place {
+        write_chain(&group, &[along_the_beam(metres)])?;
+    }
+    set_attribute(&group, "signal", "data")?;
+    // A list of one, as the manual has it: scippnexus takes a single text for a list of letters.
+    set_list_attribute(&group, "axes", &["time_of_flight"])?;
+    if has_events(plan) {
+        set_attribute(&group, "events", &format!("/entry/{}", events_name(plan)))?;
+    }
+    create_text(&group, "kind", plan.kind.name(), 0)?;
+    scalar(&group, "monitor_number", i32::try_from(number).unwrap_or(i32::MAX))?;
+    // Mantid wants an id (streaming-and-nexus.md, section 5); a monitor without pixels gets a negative one,
+    // which no pixel has.
+    let number = i32::try_from(number).unwrap_or(i32::MAX);
+    let has_pixels = !plan.pixels().is_empty();
+    let id = if has_pixels { i32::try_from(plan.first_pixel).unwrap_or(0) } else { -number };
+    scalar(&group, "detector_id", id)?;
+    if plan.kind == BeamMonitorKind::Event2D {
+        // Two numbers, not a list: scippnexus complains of a list that is not over time of flight.
+        for (name, side) in [("columns", plan.nx), ("rows", plan.ny)] {
+            scalar(&group, name, i32::try_from(side).unwrap_or(i32::MAX))?;
+        }
+    }
+    Ok(group)
+}
+
 impl MonitorGroup {
     /// Creates the group of the monitor with this number, from 1, in the entry. `place` is where it stands along the beam,
     /// in metres from the sample.
@@ -44,16 +78,7 @@ impl MonitorGroup {
         plan: &BeamMonitorPlan,
         place: Option<f64>,
     ) -> Result<Self> {
-        let group = class(entry, &plan.name, "NXmonitor")?;
-        if let Some(metres) = place {
-            write_chain(&group, &[along_the_beam(metres)])?;
-        }
-        set_attribute(&group, "signal", "data")?;
-        // A list of one, as the manual has it: scippnexus takes a single text for a list of letters.
-        set_list_attribute(&group, "axes", &["time_of_flight"])?;
-        if has_events(plan) {
-            set_attribute(&group, "events", &format!("/entry/{}", events_name(plan)))?;
-        }
+        let group = create_monitor(entry, number, plan, place)?;
         let is_integrating = plan.kind == BeamMonitorKind::Integrating;
         // The values of an integrating monitor have no physical unit.
         let unit = if is_integrating { "dimensionless" } else { "counts" };
@@ -68,20 +93,6 @@ impl MonitorGroup {
         let time_of_flight = preallocated::<f64>(&group, "time_of_flight", edges.len())?;
         time_of_flight.write_raw(&edges)?;
         set_attribute(&time_of_flight, "units", "ns")?;
-        create_text(&group, "kind", plan.kind.name(), 0)?;
-        scalar(&group, "monitor_number", i32::try_from(number).unwrap_or(i32::MAX))?;
-        // Mantid wants an id (streaming-and-nexus.md, section 5); a monitor without pixels gets a negative one,
-        // which no pixel has.
-        let number = i32::try_from(number).unwrap_or(i32::MAX);
-        let has_pixels = !plan.pixels().is_empty();
-        let id = if has_pixels { i32::try_from(plan.first_pixel).unwrap_or(0) } else { -number };
-        scalar(&group, "detector_id", id)?;
-        if plan.kind == BeamMonitorKind::Event2D {
-            // Two numbers, not a list: scippnexus complains of a list that is not over time of flight.
-            for (name, side) in [("columns", plan.nx), ("rows", plan.ny)] {
-                scalar(&group, name, i32::try_from(side).unwrap_or(i32::MAX))?;
-            }
-        }
         let sum = |name: &str| -> Result<Dataset> {
             let dataset =
                 if is_integrating { scalar(&group, name, 0_f64)? } else { scalar(&group, name, 0_i64)? };

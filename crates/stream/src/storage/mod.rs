@@ -7,12 +7,14 @@
 //! | an array that grows along its first axis, of any type | [`growing`] |
 //! | threads that compress chunks | [`workers`], [`packer`], [`chunk_write`] |
 //! | groups, scalars and grids | [`dataset`]; texts and attributes in [`text`]; very many of all of them in [`bulk`] |
+//! | what is in a file, in another one | [`copy`](mod@copy) |
 //! | room on the disk before HDF5 needs it | [`space`] |
 //! | asking the disk to keep what was written | [`syncer`] |
 //! | a file whose writer was killed | [`superblock`]; one that a failed write has damaged: [`diversion`] |
 
 pub mod bulk;
 pub mod chunk_write;
+pub mod copy;
 pub mod dataset;
 pub mod diversion;
 pub mod growing;

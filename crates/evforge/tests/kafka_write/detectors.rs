@@ -1,0 +1,103 @@
+//! From events to topics to a file: the same as from events to a file.
+
+use super::compared::{datasets, difference};
+use super::support::{kafka, path, run, simulate, write};
+use crate::common::{python, text, workspace};
+use evforge_testkit::kafka_broker::{self, Broker};
+use hdf5_metno::File;
+use std::process::Command;
+
+const TEST: &str = "a_file_from_topics_is_the_file_of_the_run";
+
+/// What is in the file of the run and not, or not the same, in the file from topics, with the reason.
+const NOT_THE_SAME: [(&str, &str); 12] = [
+    (
+        "/entry/recording/",
+        "what the writer of the run says of itself: the file writer has /entry/evforge_writer",
+    ),
+    ("/entry/ledger/", "counters of the run over time: topics have the ledger in /entry/event_formation"),
+    ("/entry/live_time/", "likewise"),
+    ("/entry/outputs/", "outputs of the run"),
+    ("/entry/configuration/toml", "the run has other outputs"),
+    ("/entry/duration", "of the run, not of the data: known to the run only"),
+    ("/entry/total_pulses", "likewise"),
+    ("/cue_index", "one per commit; the file writer has one for every 10^8 events, as the reference"),
+    ("/cue_timestamp_zero", "likewise"),
+    ("/below_range", "not in hs01"),
+    ("/above_range", "not in hs01"),
+    ("/readouts", "not in hs01"),
+];
+
+/// The number of pulses of a monitor is not in hs01 either, and its name is that of a dataset elsewhere.
+fn is_excepted(path: &str, has_monitor: bool) -> bool {
+    NOT_THE_SAME.iter().any(|(part, _)| path.contains(part)) || (has_monitor && path.ends_with("/pulses"))
+}
+
+#[test]
+fn a_file_from_topics_is_the_file_of_the_run() {
+    if !kafka_broker::is_possible(TEST) {
+        return;
+    }
+    let python = python(TEST);
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut configs: Vec<_> = std::fs::read_dir(workspace().join("configs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .collect();
+    configs.sort();
+    assert_eq!(configs.len(), 17, "a configuration came or went: does this test run it?");
+    let mut compared = 0;
+    for config in configs {
+        let name = config.file_stem().unwrap().to_str().unwrap();
+        let config = config.to_str().unwrap();
+        let (capture, _) = path(folder.path(), &format!("{name}.pcapng"));
+        simulate(config, 20, &capture);
+        let (direct, direct_text) = path(folder.path(), &format!("{name}.nxs"));
+        let (written, written_text) = path(folder.path(), &format!("{name}_written.nxs"));
+        let (_, events) = path(folder.path(), &format!("{name}.csv"));
+        let (report, _) = path(folder.path(), &format!("{name}.json"));
+        let keys = kafka(&broker.address(), name, name);
+        run(config, &capture, &keys, &["--nexus", &direct_text, "--events", &events]);
+        let mut arguments = vec!["--config", config, "--all", "--output", &written_text];
+        for key in &keys {
+            arguments.extend(["--set", key]);
+        }
+        let report = write(&arguments, &report, &[0]);
+        assert_eq!(report["unaccounted"], 0, "{name}: {report:#}");
+        let (direct, from_topics) = (File::open(&direct).unwrap(), File::open(&written).unwrap());
+        let (expected, found) = (datasets(&direct), datasets(&from_topics));
+        let has_monitor = |path: &str| {
+            let group = path.rsplit_once('/').map_or("/", |(group, _)| group);
+            direct.dataset(&format!("{group}/monitor_number")).is_ok()
+        };
+        for (path, dataset) in &expected {
+            if is_excepted(path, has_monitor(path)) {
+                continue;
+            }
+            let other = found.iter().find(|(own, _)| own == path);
+            let (_, other) = other.unwrap_or_else(|| panic!("{name}: {path} is missing"));
+            if let Some(why) = difference(dataset, other) {
+                panic!("{name}: {path}: {why}");
+            }
+            compared += 1;
+        }
+        for (path, _) in &found {
+            let is_ours = path.contains("/evforge_writer/") || path.contains("/event_formation/");
+            let is_known = expected.iter().any(|(own, _)| own == path);
+            assert!(is_known || is_ours, "{name}: {path} is not in the file of the run");
+        }
+        drop((direct, from_topics));
+        if let Some(python) = python.as_deref().filter(|_| !["adc-readout", "beam-monitors"].contains(&name))
+        {
+            let mut command = Command::new(python);
+            command.arg(workspace().join("tests/python/test_reduction.py"));
+            command.args([written_text.as_str(), config, &events]);
+            command.args((name == "multigrid-cncs").then_some("--mask-across-layers"));
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+        }
+    }
+    assert!(compared > 17 * 10, "{compared} datasets were compared");
+}

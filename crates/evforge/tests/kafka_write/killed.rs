@@ -1,0 +1,116 @@
+//! A writer that is killed, at any moment, and started again: the file has what the topics have, each message once.
+
+use super::support::{kafka, path, run, shipped, simulate};
+use crate::common::{PROGRAM, text};
+use evforge_testkit::kafka_broker::{self, Broker};
+use hdf5_metno::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is compared: all events, and the pulses with the first event of each.
+#[derive(Debug, PartialEq)]
+struct Content {
+    pixels: Vec<i32>,
+    offsets: Vec<i32>,
+    pulses: Vec<u64>,
+    first: Vec<i64>,
+}
+
+fn content(path: &Path) -> Content {
+    let file = File::open(path).unwrap();
+    let instrument = file.group("entry/instrument").unwrap();
+    let detector =
+        instrument.groups().unwrap().into_iter().find(|group| group.link_exists("detector_number")).unwrap();
+    let events = detector.groups().unwrap().into_iter().find(|group| group.link_exists("event_id")).unwrap();
+    let own = file.group("entry/evforge_writer").unwrap();
+    assert!(!own.link_exists("journal"), "a complete file has no journal");
+    Content {
+        pixels: events.dataset("event_id").unwrap().read_raw().unwrap(),
+        offsets: events.dataset("event_time_offset").unwrap().read_raw().unwrap(),
+        pulses: events.dataset("event_time_zero").unwrap().read_raw().unwrap(),
+        first: events.dataset("event_index").unwrap().read_raw().unwrap(),
+    }
+}
+
+/// The moments at which the writer is killed; more with `EVFORGE_SOAK`.
+fn moments() -> u64 {
+    std::env::var("EVFORGE_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
+}
+
+fn seed() -> u64 {
+    std::env::var("EVFORGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+#[test]
+fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
+    let test = "a_writer_that_is_killed_loses_nothing_and_doubles_nothing";
+    if !kafka_broker::is_possible(test) {
+        return;
+    }
+    let broker = Broker::start();
+    let folder = tempfile::tempdir().unwrap();
+    let config = shipped("freia");
+    let (capture, _) = path(folder.path(), "freia.pcapng");
+    simulate(&config, 60, &capture);
+    let mut keys = kafka(&broker.address(), "killed", "freia");
+    // Small messages, so that there are many moments between them.
+    keys.push("outputs.kafka.message_events=20".to_owned());
+    run(&config, &capture, &keys, &[]);
+    let write = |file: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["write", "--quiet", "--config", &config, "--all", "--output", file]);
+        command.args(["--flush-interval", "1ms", "--no-sync"]);
+        for key in &keys {
+            command.args(["--set", key]);
+        }
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let (whole, whole_text) = path(folder.path(), "whole.nxs");
+    let begun = Instant::now();
+    let output = write(&whole_text).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lasts = begun.elapsed().max(Duration::from_millis(50));
+    let expected = content(&whole);
+    assert!(expected.pixels.len() > 1000 && expected.pulses.len() >= 60);
+
+    // Numbers that differ enough: a fraction of the time that a whole file takes.
+    let mut random = seed().wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut killed = 0;
+    for round in 0..moments() {
+        let (file, file_text) = path(folder.path(), &format!("killed-{round}.nxs"));
+        loop {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let share = (random >> 40) as f64 / f64::from(1 << 24);
+            let mut child = write(&file_text).spawn().unwrap();
+            let end = Instant::now() + lasts.mul_f64(1.1 * share);
+            let mut ended = None;
+            while ended.is_none() && Instant::now() < end {
+                ended = child.try_wait().unwrap();
+                thread::sleep(Duration::from_millis(1));
+            }
+            match ended {
+                Some(status) => {
+                    assert!(status.success(), "{round}: {}", text(&child.wait_with_output().unwrap().stderr));
+                    break;
+                }
+                None => {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    killed += 1;
+                }
+            }
+        }
+        assert_eq!(content(&file), expected, "after round {round}");
+        let left: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(&format!("killed-{round}.nxs.")))
+            .collect();
+        assert_eq!(left, [format!("killed-{round}.nxs.sha256")], "what is left next to the file");
+    }
+    assert!(killed > 0);
+    println!("killed {killed} times in {} rounds, {} events each", moments(), expected.pixels.len());
+}

@@ -1,0 +1,189 @@
+//! The end of a file: its last state, its name, its checksum.
+
+use super::writer_file::{CLOSING, WriterFile};
+use super::{FileError, Journal, Names, is_there};
+use crate::structure::RunTimes;
+use evforge_stream::nexus::iso_8601;
+use evforge_stream::storage::text::{set_attribute, write_text};
+use hdf5_metno::{File, Result as Hdf5Result};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With everything that belongs to it.
+    Complete,
+    /// Its run was aborted.
+    Aborted,
+}
+
+impl WriterFile {
+    /// Ends the file: the last commit, the time of the end, its state, its name, its checksum. What the modules and the job have to say at
+    /// the end must have been appended. Returns the name.
+    ///
+    /// # Errors
+    /// [`FileError::NoSpace`] gives the file back: it can be tried again when there is room. Otherwise what HDF5 or the operating
+    /// system refuses.
+    pub fn finish(
+        mut self,
+        job: serde_json::Value,
+        times: RunTimes,
+        ending: Ending,
+    ) -> Result<std::path::PathBuf, (Option<Box<Self>>, FileError)> {
+        if let Err(error) = self.begin_commit(job, true) {
+            return match error {
+                FileError::NoSpace { .. } => Err((Some(Box::new(self)), error)),
+                error => {
+                    self.let_go();
+                    Err((None, error))
+                }
+            };
+        }
+        loop {
+            match self.end_commit(Duration::from_secs(1)) {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) => {
+                    self.let_go();
+                    return Err((None, error));
+                }
+            }
+        }
+        self.close(&times, ending).map_err(|error| (None, error))
+    }
+
+    fn close(self, times: &RunTimes, ending: Ending) -> Result<std::path::PathBuf, FileError> {
+        let path = self.names.writing();
+        let failed = |error: hdf5_metno::Error| FileError::hdf5("end", &path, &error);
+        for text in &self.times {
+            text.set(times).map_err(|error| FileError::Content(error.to_string()))?;
+        }
+        let said = || -> Hdf5Result<()> {
+            write_text(&self.state, CLOSING)?;
+            self.file.flush()
+        };
+        said().map_err(failed)?;
+        let Self { columns, modules, completeness, times, state, own, file, handle, names, space, .. } = self;
+        drop((columns, modules, completeness, times, state));
+        file.close().map_err(failed)?;
+        let finish = || -> Hdf5Result<()> {
+            let file = File::open_rw(&path)?;
+            let group = file.group(&own)?;
+            let state = match ending {
+                Ending::Complete => "complete",
+                Ending::Aborted => "aborted",
+            };
+            write_text(&group.dataset("state")?, state)?;
+            Journal::remove(&group)?;
+            drop(group);
+            file.close()
+        };
+        finish().map_err(failed)?;
+        let _ = space.give_back(&handle);
+        match ending {
+            Ending::Complete => {
+                settle(&names)?;
+                Ok(names.complete().to_owned())
+            }
+            Ending::Aborted => {
+                let aside = names.aside("aborted")?;
+                fs::rename(&path, &aside).map_err(|cause| FileError::io("rename", &path, cause))?;
+                Ok(aside)
+            }
+        }
+    }
+}
+
+/// Gives a file that is complete its name, takes the right to write from everybody, and writes its checksum. Does what of
+/// that has not been done yet.
+///
+/// # Errors
+/// If the operating system refuses.
+pub(super) fn settle(names: &Names) -> Result<(), FileError> {
+    let (writing, complete) = (names.writing(), names.complete());
+    if is_there(&writing) {
+        let failed = |cause| FileError::io("complete", &writing, cause);
+        let file = fs::File::open(&writing).map_err(failed)?;
+        file.set_permissions(Permissions::from_mode(0o444)).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        write_checksum(names, &writing)?;
+        rename_unless_there(&writing, complete)?;
+    } else if !is_there(&names.checksum()) {
+        write_checksum(names, complete)?;
+    }
+    let folder = evforge_stream::storage::space::folder_of(complete);
+    // Where a folder cannot be synchronised, the file system keeps its names in another way.
+    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Renames, but never over another file.
+fn rename_unless_there(from: &Path, to: &Path) -> Result<(), FileError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::EXIST) => Err(FileError::Exists(to.to_owned())),
+        // A file system that cannot do both in one step.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !is_there(to) => {
+            fs::rename(from, to).map_err(|cause| FileError::io("rename", from, cause))
+        }
+        Err(error) => Err(FileError::io("rename", from, error.into())),
+    }
+}
+
+fn write_checksum(names: &Names, content: &Path) -> Result<(), FileError> {
+    let target = names.checksum();
+    let sum = checksum(content).map_err(|cause| FileError::io("read", content, cause))?;
+    let name = names.complete().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::File::create(&target)?;
+        writeln!(file, "{sum}  {name}")?;
+        file.sync_all()
+    };
+    write().map_err(|cause| FileError::io("write", &target, cause))
+}
+
+/// SHA-256 of a file, in hexadecimal digits.
+fn checksum(path: &Path) -> std::io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut block = vec![0_u8; 1 << 20];
+    loop {
+        let length = file.read(&mut block)?;
+        if length == 0 {
+            break;
+        }
+        hasher.update(&block[..length]);
+    }
+    let mut text = String::new();
+    for byte in hasher.finalize() {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+/// What every file says of its making.
+pub(super) fn root_attributes(file: &File, name: &Path) -> Hdf5Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+    let (major, minor, release) = hdf5_metno::library_version();
+    let all = [
+        ("NX_class", "NXroot".to_owned()),
+        ("file_name", name.to_string_lossy().into_owned()),
+        ("file_time", iso_8601(now)),
+        ("creator", format!("evforge {}", env!("CARGO_PKG_VERSION"))),
+        ("HDF5_Version", format!("{major}.{minor}.{release}")),
+    ];
+    for (key, text) in all {
+        if file.attr(key).is_err() {
+            set_attribute(file, key, &text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! The numbers of a source's messages: what is missing, what came twice.
+//!
+//! In a partition the order of messages is settled, so a number is judged by those before it:
+//!
+//! | number | against the newest one |
+//! |---|---|
+//! | the next | as it should be |
+//! | further ahead | those between are missing, until they come |
+//! | one of the newest, with the same bytes | the message came twice |
+//! | one of those that were missing | late |
+//! | any other that is not ahead | the producer has started over |
+//!
+//! A source that gives all its messages the number 0 (ISIS's converter) has none.
+
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Numbers that are remembered with their bytes.
+const REMEMBERED: usize = 64;
+/// Gaps that are remembered one by one; what is missing in further ones is counted.
+const GAPS: usize = 256;
+
+/// What a number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is to be written.
+    New,
+    /// It has been here, with the same bytes.
+    Duplicate,
+}
+
+/// Numbers that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The number before.
+    pub after: i64,
+    /// The number behind.
+    pub before: i64,
+    /// How many are missing between them.
+    pub missing: u64,
+    /// Times of the messages before and behind, nanoseconds since 1970.
+    pub from_ns: i64,
+    /// See `from_ns`.
+    pub to_ns: i64,
+}
+
+/// The numbers of one source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageIds {
+    /// The first number.
+    pub first: Option<i64>,
+    /// The newest one.
+    pub newest: Option<i64>,
+    /// Numbers that have not come.
+    pub missing: u64,
+    /// Messages that came twice.
+    pub duplicated: u64,
+    /// Messages whose number had been missing.
+    pub late: u64,
+    /// How often counting has started over.
+    pub restarts: u64,
+    /// What is missing where, the oldest first.
+    pub gaps: Vec<Gap>,
+    /// The time of the newest number.
+    newest_ns: i64,
+    /// Number and checksum of the newest messages.
+    recent: VecDeque<(i64, u32)>,
+}
+
+impl MessageIds {
+    /// Takes note of a message: its number, a checksum of its bytes, its time.
+    pub fn take(&mut self, id: i64, checksum: u32, time_ns: i64) -> Arrival {
+        if self.recent.contains(&(id, checksum)) {
+            self.duplicated += 1;
+            return Arrival::Duplicate;
+        }
+        if self.recent.len() == REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((id, checksum));
+        let Some(newest) = self.newest else {
+            (self.first, self.newest, self.newest_ns) = (Some(id), Some(id), time_ns);
+            return Arrival::New;
+        };
+        if id == 0 && newest == 0 {
+            return Arrival::New;
+        }
+        if id > newest {
+            let missing = id.abs_diff(newest) - 1;
+            if missing > 0 {
+                self.missing = self.missing.saturating_add(missing);
+                if self.gaps.len() < GAPS {
+                    let gap =
+                        Gap { after: newest, before: id, missing, from_ns: self.newest_ns, to_ns: time_ns };
+                    self.gaps.push(gap);
+                }
+            }
+        } else if self.fill(id, time_ns) {
+            return Arrival::New;
+        } else {
+            self.restarts += 1;
+        }
+        (self.newest, self.newest_ns) = (Some(id), time_ns);
+        Arrival::New
+    }
+
+    /// Takes a number out of the gap that it was missing in. False if it was missing in none.
+    fn fill(&mut self, id: i64, time_ns: i64) -> bool {
+        let Some(place) = self.gaps.iter().position(|gap| gap.after < id && id < gap.before) else {
+            return false;
+        };
+        let gap = self.gaps.remove(place);
+        let halves = [
+            Gap { before: id, missing: id.abs_diff(gap.after) - 1, to_ns: time_ns, ..gap },
+            Gap { after: id, missing: gap.before.abs_diff(id) - 1, from_ns: time_ns, ..gap },
+        ];
+        for half in halves.into_iter().rev().filter(|half| half.missing > 0) {
+            self.gaps.insert(place, half);
+        }
+        self.missing -= 1;
+        self.late += 1;
+        true
+    }
+
+    /// True if the source numbers its messages, as far as that is known.
+    pub fn is_numbered(&self) -> bool {
+        self.newest.is_some_and(|newest| newest != 0 || self.first != Some(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(ids: &[i64]) -> MessageIds {
+        let mut all = MessageIds::default();
+        for (time, id) in ids.iter().enumerate() {
+            all.take(*id, time as u32, time as i64);
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_missing_is_known_by_its_place_and_its_time() {
+        let ids = of(&[5, 6, 10, 11]);
+        assert_eq!((ids.missing, ids.late, ids.restarts), (3, 0, 0));
+        assert_eq!(ids.gaps, [Gap { after: 6, before: 10, missing: 3, from_ns: 1, to_ns: 2 }]);
+        let late = of(&[5, 6, 10, 8, 11]);
+        assert_eq!((late.missing, late.late, late.gaps.len()), (2, 1, 2));
+        assert!(of(&[5, 7, 6]).gaps.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_is_known_by_its_bytes() {
+        let mut ids = MessageIds::default();
+        assert_eq!(ids.take(1, 7, 0), Arrival::New);
+        assert_eq!(ids.take(2, 8, 1), Arrival::New);
+        assert_eq!(ids.take(2, 8, 1), Arrival::Duplicate);
+        assert_eq!(ids.take(1, 7, 0), Arrival::Duplicate);
+        assert_eq!(ids.take(1, 9, 2), Arrival::New);
+        assert_eq!((ids.duplicated, ids.restarts, ids.missing), (2, 1, 0));
+    }
+
+    #[test]
+    fn zeros_are_no_numbers() {
+        let ids = of(&[0, 0, 0, 0]);
+        assert!(!ids.is_numbered());
+        assert_eq!((ids.missing, ids.restarts, ids.duplicated), (0, 0, 0));
+        assert!(of(&[1]).is_numbered());
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_neither_overflow_nor_panic(ids in proptest::collection::vec(
+            prop_oneof![any::<i64>(), Just(i64::MIN), Just(i64::MAX), -3..3_i64], 0..100)
+        ) {
+            let all = of(&ids);
+            prop_assert!(all.gaps.iter().all(|gap| gap.missing > 0));
+        }
+
+        /// Any order of numbers that were all sent ends without anything missing.
+        #[test]
+        fn what_comes_in_the_end_is_not_missing(mut order in Just((1..40_i64).collect::<Vec<_>>()).prop_shuffle()) {
+            // The first and the last are where they belong: nothing is known of numbers before the first.
+            order.insert(0, 0);
+            order.push(40);
+            // A zero first is a number here, because others follow.
+            let all = of(&order);
+            prop_assert_eq!((all.missing, all.restarts), (0, 0));
+            prop_assert!(all.gaps.is_empty());
+        }
+    }
+}

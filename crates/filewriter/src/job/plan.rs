@@ -1,0 +1,100 @@
+//! What a job is: kept in a file next to that of the data, so that a writer that was killed goes on.
+
+use super::window::Window;
+use crate::file::FileError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The version of the description of a job.
+const VERSION: u32 = 1;
+
+/// Where reading begins in a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begin {
+    /// With the oldest message that is kept.
+    Oldest,
+    /// With the first one that Kafka has from this time on, milliseconds since 1970.
+    Since(i64),
+}
+
+/// Where reading ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    /// When the end of the run has passed, and the time for what comes late.
+    Stop,
+    /// With the last message that is there when reading begins.
+    Present,
+}
+
+/// A file to be written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobPlan {
+    /// The job.
+    pub id: String,
+    /// The file, once it is complete.
+    pub file: PathBuf,
+    /// NeXus structure JSON.
+    pub structure: String,
+    /// What is in the file first, as whoever began the job says it; they are asked for it again if it has to be made once more.
+    pub base: Value,
+    /// The run.
+    pub window: Window,
+    /// Where reading begins.
+    pub begin: Begin,
+    /// Where it ends.
+    pub until: Until,
+    /// How long after its end messages of the run may come, seconds.
+    pub leeway_after_s: f64,
+    /// What else is to be known about the job after a restart: the conversation that it belongs to.
+    pub about: Value,
+}
+
+/// What is in the file next to that of the data.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    plan: JobPlan,
+    /// Topic, partition and first message of all partitions.
+    first: Vec<(String, i32, i64)>,
+}
+
+impl JobPlan {
+    /// Keeps the plan, and where reading begins in each partition.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn keep(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
+        let failed = |cause| FileError::io("write", path, cause);
+        let kept = Kept { version: VERSION, plan: self.clone(), first: first.to_vec() };
+        let text = serde_json::to_string(&kept)
+            .map_err(|error| FileError::Content(format!("the description of the job: {error}")))?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let new = path.with_file_name(name);
+        let mut file = fs::File::create(&new).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&new, path).map_err(failed)?;
+        let folder = evforge_stream::storage::space::folder_of(path);
+        let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+
+    /// Reads what was kept.
+    ///
+    /// # Errors
+    /// If there is nothing, or it is something else.
+    pub fn read(path: &Path) -> Result<(Self, Vec<(String, i32, i64)>), FileError> {
+        let text = fs::read_to_string(path).map_err(|cause| FileError::io("read", path, cause))?;
+        let damaged = |why: String| FileError::Damaged { path: path.to_owned(), why };
+        let kept: Kept = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if kept.version != VERSION {
+            return Err(damaged(format!("it has version {}, this program knows {VERSION}", kept.version)));
+        }
+        Ok((kept.plan, kept.first))
+    }
+}

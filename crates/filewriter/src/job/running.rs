@@ -1,0 +1,265 @@
+//! A job with its file open: messages in, rows out, commits.
+
+use super::block::{Block, Content, Head};
+use super::counters::WriterCounters;
+use super::partitions::{KeptPartition, Partitions, Turn};
+use super::plan::JobPlan;
+use super::routes::Routes;
+use super::sources::{NumberedSource, TopicPulses};
+use super::streams::{KeptStream, Streams, Taken};
+use crate::file::{FileError, WriterFile};
+use evforge_messages::RefusedReason;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What is kept of a job with each commit.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    partitions: Vec<KeptPartition>,
+    /// Messages that are held: partition, number, stream.
+    held: Vec<(usize, i64, usize)>,
+    streams: Vec<KeptStream>,
+    numbered: Vec<NumberedSource>,
+    pulses: Vec<TopicPulses>,
+    counts: KeptCounts,
+    /// True once what the file has at its end is in it.
+    is_closed: bool,
+}
+
+/// Counts that belong to no stream.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct KeptCounts {
+    read: u64,
+    shared: u64,
+    other_sources: u64,
+    without_time: u64,
+    removed: u64,
+    bytes: u64,
+    restarts: u64,
+    refused: BTreeMap<String, (u64, String)>,
+}
+
+/// Bytes of what a commit keeps: of the job itself, of each stream, of each source with numbers, of each partition.
+const ROOM: usize = 32 << 10;
+const ROOM_OF_STREAM: usize = 512;
+const ROOM_OF_NUMBERED: usize = 40 << 10;
+const ROOM_OF_PARTITION: usize = 400;
+
+/// A job with its file.
+pub(super) struct Running {
+    pub(super) file: WriterFile,
+    pub(super) streams: Streams,
+    pub(super) partitions: Partitions,
+    pub(super) routes: Arc<Routes>,
+    counts: KeptCounts,
+    pub(super) commits: u64,
+    pub(super) disk_waits: u64,
+    /// Messages that were held when the writer ended: they are read once more.
+    awaited: HashMap<(usize, i64), Vec<usize>>,
+    pub(super) newest_ns: Option<i64>,
+    /// True once what the file has at its end was appended.
+    pub(super) is_closed: bool,
+    /// Kafka time stamps from here on are long after the run, milliseconds since 1970.
+    pub(super) past_ms: Option<i64>,
+}
+
+/// Bytes that a commit of a job may take, besides those of the file.
+pub(super) fn record_room(streams: usize, numbered: usize, partitions: usize) -> usize {
+    ROOM + streams * ROOM_OF_STREAM + numbered * ROOM_OF_NUMBERED + partitions * ROOM_OF_PARTITION
+}
+
+impl Running {
+    /// With a file that has just been made.
+    pub(super) fn new(
+        file: WriterFile,
+        partitions: Partitions,
+        streams: Streams,
+        routes: Arc<Routes>,
+    ) -> Self {
+        Self {
+            file,
+            streams,
+            partitions,
+            routes,
+            counts: KeptCounts::default(),
+            commits: 0,
+            disk_waits: 0,
+            awaited: HashMap::new(),
+            newest_ns: None,
+            is_closed: false,
+            past_ms: None,
+        }
+    }
+
+    /// Takes back what its last commit kept.
+    pub(super) fn restore(&mut self, kept: serde_json::Value) -> Result<(), String> {
+        let kept: Kept = serde_json::from_value(kept).map_err(|error| error.to_string())?;
+        self.partitions.restore(&kept.partitions);
+        self.streams.restore(kept.streams);
+        (self.streams.numbered, self.streams.pulses) = (kept.numbered, kept.pulses);
+        (self.counts, self.is_closed) = (kept.counts, kept.is_closed);
+        self.counts.restarts += 1;
+        for (partition, offset, stream) in kept.held {
+            self.awaited.entry((partition, offset)).or_default().push(stream);
+        }
+        Ok(())
+    }
+
+    /// Messages that are read once more.
+    pub(super) fn awaited(&self) -> Vec<(usize, i64)> {
+        self.awaited.keys().copied().collect()
+    }
+
+    fn keep(&self) -> Result<serde_json::Value, FileError> {
+        let mut held: Vec<_> = self
+            .awaited
+            .iter()
+            .flat_map(|((partition, offset), streams)| {
+                streams.iter().map(|stream| (*partition, *offset, *stream))
+            })
+            .collect();
+        held.extend(self.streams.all.iter().enumerate().filter_map(|(place, stream)| {
+            stream.held.as_ref().map(|held| (held.partition, held.offset, place))
+        }));
+        let kept = Kept {
+            partitions: self.partitions.keep(),
+            held,
+            streams: self.streams.keep(),
+            numbered: self.streams.numbered.clone(),
+            pulses: self.streams.pulses.clone(),
+            counts: self.counts.clone(),
+            is_closed: self.is_closed,
+        };
+        serde_json::to_value(kept).map_err(|error| FileError::Content(error.to_string()))
+    }
+
+    /// Takes all messages of a block.
+    pub(super) fn take(&mut self, block: &Block, plan: &JobPlan) {
+        for (reason, what) in &block.refusals {
+            let entry = self.counts.refused.entry(reason.name().to_owned()).or_default();
+            if entry.1.is_empty() {
+                entry.1.clone_from(what);
+            }
+        }
+        for head in &block.heads {
+            self.take_message(head, &block.bytes, plan);
+        }
+    }
+
+    fn take_message(&mut self, head: &Head, bytes: &[u8], plan: &JobPlan) {
+        let bytes = bytes.get(head.bytes.clone()).unwrap_or_default();
+        match self.partitions.take(head.partition, head.offset) {
+            Turn::Behind => return,
+            Turn::Before => return self.take_again(head, bytes),
+            Turn::Due { removed } => self.counts.removed += removed,
+        }
+        if let (Some(past), Some(time)) = (self.past_ms, head.kafka_ms)
+            && time > past
+            && let Some(partition) = self.partitions.0.get_mut(head.partition)
+        {
+            partition.is_past = true;
+        }
+        self.counts.read += 1;
+        self.counts.bytes += head.length as u64;
+        match &head.content {
+            Content::Routed { route, time_ns, number, checksum } => {
+                let message = Taken {
+                    partition: head.partition,
+                    offset: head.offset,
+                    time_ns: *time_ns,
+                    number: *number,
+                    checksum: *checksum,
+                    bytes,
+                };
+                let readers = self.routes.streams(*route);
+                self.counts.shared += readers.len().saturating_sub(1) as u64;
+                self.newest_ns = Some(self.newest_ns.map_or(*time_ns, |newest| newest.max(*time_ns)));
+                let WriterFile { modules, columns, .. } = &mut self.file;
+                self.streams.take(&message, readers, &plan.window, modules, columns);
+            }
+            Content::OtherSource => self.counts.other_sources += 1,
+            Content::WithoutTime => self.counts.without_time += 1,
+            Content::Refused(reason) => {
+                self.counts.refused.entry(reason.name().to_owned()).or_default().0 += 1;
+            }
+        }
+    }
+
+    /// A message from before the last commit: one that was held then is held again.
+    fn take_again(&mut self, head: &Head, bytes: &[u8]) {
+        let Some(streams) = self.awaited.remove(&(head.partition, head.offset)) else { return };
+        let message = Taken {
+            partition: head.partition,
+            offset: head.offset,
+            time_ns: 0,
+            number: None,
+            checksum: 0,
+            bytes,
+        };
+        for stream in streams {
+            self.streams.hold_again(stream, &message);
+        }
+    }
+
+    /// Begins a commit.
+    pub(super) fn begin_commit(&mut self) -> Result<(), FileError> {
+        let kept = self.keep()?;
+        self.file.begin_commit(kept, false)?;
+        self.commits += 1;
+        Ok(())
+    }
+
+    /// Appends what the file is to have at its end, and gives what the last commit keeps.
+    pub(super) fn close(&mut self) -> Result<serde_json::Value, FileError> {
+        if self.is_closed {
+            return self.keep();
+        }
+        let WriterFile { modules, columns, completeness, .. } = &mut self.file;
+        self.streams.release_all(modules, columns);
+        for open in modules.iter_mut() {
+            open.module.close(columns);
+        }
+        for row in self.streams.rows(modules, &self.routes) {
+            completeness.push_source(&row, columns);
+        }
+        for row in self.streams.gap_rows() {
+            completeness.push_gap(&row, columns);
+        }
+        self.commits += 1;
+        // With the commit of these rows it is known that they are there: a kill behind it does not append them once more.
+        self.is_closed = true;
+        self.keep()
+    }
+
+    /// What was counted.
+    pub(super) fn counters(&self) -> WriterCounters {
+        let mut counters = WriterCounters {
+            messages_read: self.counts.read,
+            messages_shared: self.counts.shared,
+            messages_of_other_sources: self.counts.other_sources,
+            messages_without_time: self.counts.without_time,
+            messages_refused: self.counts.refused.values().map(|(times, _)| times).sum(),
+            messages_removed: self.counts.removed,
+            bytes_read: self.counts.bytes,
+            restarts: self.counts.restarts,
+            commits: self.commits,
+            disk_waits: self.disk_waits,
+            events_written: self.file.modules.iter().map(|open| open.module.events()).sum(),
+            ..WriterCounters::default()
+        };
+        self.streams.count(&mut counters);
+        // They are held, and will be here as soon as they have been read once more.
+        counters.messages_held += self.awaited.values().map(|streams| streams.len() as u64).sum::<u64>();
+        counters
+    }
+
+    /// Why messages were refused: the counter, how often, and the first in words.
+    pub(super) fn refusals(&self) -> Vec<(RefusedReason, u64, String)> {
+        let of = |reason: &RefusedReason| {
+            let (times, what) = self.counts.refused.get(reason.name())?;
+            Some((*reason, *times, what.clone()))
+        };
+        RefusedReason::ALL.iter().filter_map(of).collect()
+    }
+}

@@ -1,0 +1,32 @@
+//! How jobs are done: what is the same for all of a writer.
+
+use crate::file::{Base, Storage};
+use evforge_kafka::client::ClientSettings;
+use serde_json::Value;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes what is in a file first from what a job says of it: it is asked again where a file has to be made once more.
+pub trait Bases: Debug + Send + Sync {
+    /// The base that is meant.
+    ///
+    /// # Errors
+    /// Why it cannot be had, for people.
+    fn base(&self, said: &Value) -> Result<Base, String>;
+}
+
+/// How jobs are done.
+#[derive(Clone, Debug)]
+pub struct JobSettings {
+    /// How Kafka is reached.
+    pub client: ClientSettings,
+    /// Threads that read and decode, at most; each has connections of its own.
+    pub readers: usize,
+    /// How often what was read is committed.
+    pub flush_interval: Duration,
+    /// How files are written.
+    pub storage: Storage,
+    /// What is in files first.
+    pub bases: Arc<dyn Bases>,
+}

@@ -1,0 +1,398 @@
+//! The streams of a file: a module and one of its sources, and what became of their messages.
+
+use super::counters::WriterCounters;
+use super::message_ids::Arrival;
+use super::routes::Routes;
+use super::sources::{NumberedSource, TopicPulses};
+use super::window::{SourceWindow, Verdict, Window};
+use crate::file::{Columns, GapRow, OpenModule, SourceRow};
+use crate::modules::{SkipReason, WindowRule};
+use evforge_messages::{Message, Schema, decode};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+/// A message that is held: the newest from before the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) partition: usize,
+    pub(super) offset: i64,
+    bytes: Vec<u8>,
+}
+
+/// What became of the messages of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Counts {
+    pub(super) read: u64,
+    pub(super) written: u64,
+    before_start: u64,
+    superseded: u64,
+    after_stop: u64,
+    repeated: u64,
+    duplicated: u64,
+    not_written: u64,
+    unordered: u64,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+}
+
+/// A module and one of its sources.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) module: usize,
+    pub(super) source: String,
+    pub(super) topic: usize,
+    rule: WindowRule,
+    pub(super) window: SourceWindow,
+    pub(super) counts: Counts,
+    pub(super) held: Option<Held>,
+    /// Its numbers, by their place in the list of all, if it is one of those that have some.
+    pub(super) numbers: Option<usize>,
+}
+
+/// What is kept of a stream for a restart.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct KeptStream {
+    window: SourceWindow,
+    counts: Counts,
+}
+
+/// A message with what its reader has found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken<'a> {
+    pub(super) partition: usize,
+    pub(super) offset: i64,
+    pub(super) time_ns: i64,
+    pub(super) number: Option<i64>,
+    pub(super) checksum: u32,
+    pub(super) bytes: &'a [u8],
+}
+
+/// All streams of a file.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    pub(super) all: Vec<Stream>,
+    pub(super) numbered: Vec<NumberedSource>,
+    pub(super) pulses: Vec<TopicPulses>,
+    /// What the modules did not write, by module and reason: the first of each in words, and how often.
+    pub(super) not_written: BTreeMap<(usize, SkipReason), (String, u64)>,
+}
+
+impl Streams {
+    /// The streams of the modules, with their routes.
+    pub(super) fn of(modules: &[OpenModule]) -> (Self, Routes) {
+        let mut routes = Routes::default();
+        let mut streams = Self::default();
+        let mut numbers: HashMap<(usize, String), usize> = HashMap::new();
+        for (module, open) in modules.iter().enumerate() {
+            let schemas = open.module.schemas();
+            let has_numbers = schemas.iter().any(|schema| is_numbered(*schema));
+            for source in &open.spec.sources {
+                routes.add(&open.spec.topic, source, schemas, streams.all.len());
+                let topic = routes.topic(&open.spec.topic).unwrap_or_default();
+                let of_source = has_numbers.then(|| {
+                    *numbers.entry((topic, source.clone())).or_insert_with(|| {
+                        streams.numbered.push(NumberedSource::default());
+                        streams.numbered.len() - 1
+                    })
+                });
+                streams.all.push(Stream {
+                    module,
+                    source: source.clone(),
+                    topic,
+                    rule: open.module.rule(),
+                    window: SourceWindow::default(),
+                    counts: Counts::default(),
+                    held: None,
+                    numbers: of_source,
+                });
+            }
+        }
+        streams.pulses = vec![TopicPulses::default(); routes.topics().len()];
+        (streams, routes)
+    }
+
+    /// Takes a message that some streams read.
+    pub(super) fn take(
+        &mut self,
+        message: &Taken<'_>,
+        readers: &[usize],
+        window: &Window,
+        modules: &mut [OpenModule],
+        columns: &mut Columns,
+    ) {
+        let is_inside =
+            message.time_ns >= window.start_ns && window.stop_ns.is_none_or(|stop| message.time_ns <= stop);
+        if let (Some(number), true) = (message.number, is_inside)
+            && self.judge_number(number, message, readers) == Arrival::Duplicate
+        {
+            for stream in readers {
+                if let Some(stream) = self.all.get_mut(*stream) {
+                    stream.counts.read += 1;
+                    stream.counts.duplicated += 1;
+                }
+            }
+            return;
+        }
+        let decoded = decode(message.bytes);
+        for place in readers {
+            let Some(stream) = self.all.get_mut(*place) else { continue };
+            stream.counts.read += 1;
+            match &decoded {
+                Ok(decoded) => {
+                    stream.take(message, decoded, window, modules, columns, &mut self.not_written);
+                }
+                // Its reader has decoded it.
+                Err(_) => stream.counts.not_written += 1,
+            }
+        }
+    }
+
+    fn judge_number(&mut self, number: i64, message: &Taken<'_>, readers: &[usize]) -> Arrival {
+        let Some(first) = readers.first().and_then(|place| self.all.get(*place)) else { return Arrival::New };
+        let (Some(place), Some(pulses)) = (first.numbers, self.pulses.get_mut(first.topic)) else {
+            return Arrival::New;
+        };
+        pulses.take(message.time_ns);
+        let pulses = *pulses;
+        self.numbered
+            .get_mut(place)
+            .map_or(Arrival::New, |source| source.take(number, message.checksum, message.time_ns, &pulses))
+    }
+
+    /// Takes back a message that was held when the writer ended.
+    pub(super) fn hold_again(&mut self, stream: usize, message: &Taken<'_>) {
+        if let Some(stream) = self.all.get_mut(stream) {
+            stream.held = Some(Held {
+                partition: message.partition,
+                offset: message.offset,
+                bytes: message.bytes.to_vec(),
+            });
+        }
+    }
+
+    /// Writes what is held by a stream: the values at the start of runs in which nothing came.
+    pub(super) fn release_all(&mut self, modules: &mut [OpenModule], columns: &mut Columns) {
+        for stream in &mut self.all {
+            stream.release(modules, columns, &mut self.not_written);
+        }
+    }
+
+    /// The first time of data that was written.
+    pub(super) fn first_ns(&self) -> Option<i64> {
+        self.all.iter().filter_map(|stream| stream.counts.first_ns).min()
+    }
+
+    /// Adds what became of the messages of all streams.
+    pub(super) fn count(&self, counters: &mut WriterCounters) {
+        for Stream { counts, held, .. } in &self.all {
+            counters.messages_written += counts.written;
+            counters.messages_held += u64::from(held.is_some());
+            counters.messages_before_start += counts.before_start;
+            counters.messages_superseded += counts.superseded;
+            counters.messages_after_stop += counts.after_stop;
+            counters.messages_repeated += counts.repeated;
+            counters.messages_duplicated += counts.duplicated;
+            counters.messages_not_written += counts.not_written;
+            counters.messages_unordered += counts.unordered;
+        }
+    }
+
+    /// Sources of which no message has come, with their topics.
+    pub(super) fn never_came<'a>(&'a self, routes: &'a Routes) -> Vec<(&'a str, &'a str)> {
+        let topic =
+            |stream: &Stream| routes.topics().get(stream.topic).map(String::as_str).unwrap_or_default();
+        let mut all: Vec<_> = self
+            .all
+            .iter()
+            .filter(|stream| stream.counts.read == 0)
+            .map(|stream| (topic(stream), stream.source.as_str()))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|(name, source)| {
+            // Modules that f144 brings with it need not have messages.
+            !self
+                .all
+                .iter()
+                .any(|other| other.counts.read > 0 && topic(other) == *name && other.source == *source)
+        });
+        all
+    }
+
+    /// What is kept for a restart.
+    pub(super) fn keep(&self) -> Vec<KeptStream> {
+        let kept =
+            |stream: &Stream| KeptStream { window: stream.window.clone(), counts: stream.counts.clone() };
+        self.all.iter().map(kept).collect()
+    }
+
+    /// Takes it back.
+    pub(super) fn restore(&mut self, kept: Vec<KeptStream>) {
+        for (stream, kept) in self.all.iter_mut().zip(kept) {
+            (stream.window, stream.counts) = (kept.window, kept.counts);
+        }
+    }
+
+    /// What the file says of each stream.
+    pub(super) fn rows(&self, modules: &[OpenModule], routes: &Routes) -> Vec<SourceRow> {
+        let row = |stream: &Stream| {
+            let open = modules.get(stream.module);
+            let numbers = stream.numbers.and_then(|place| self.numbered.get(place));
+            let pulses = self.pulses.get(stream.topic).copied().unwrap_or_default();
+            let ids = numbers.map(|numbers| &numbers.ids).filter(|ids| ids.is_numbered());
+            let counts = &stream.counts;
+            SourceRow {
+                source: stream.source.clone(),
+                topic: routes.topics().get(stream.topic).cloned().unwrap_or_default(),
+                module: open.map(|open| open.spec.kind.name().to_owned()).unwrap_or_default(),
+                path: open.map(|open| open.path.clone()).unwrap_or_default(),
+                counts: [
+                    counts.read,
+                    counts.written,
+                    counts.before_start,
+                    counts.superseded,
+                    counts.after_stop,
+                    counts.repeated,
+                    counts.duplicated,
+                    counts.not_written,
+                    counts.unordered,
+                    ids.map_or(0, |ids| ids.missing),
+                    ids.map_or(0, |ids| ids.late),
+                    ids.map_or(0, |ids| ids.restarts),
+                    // Of all sources of the module: it does not tell them apart.
+                    open.map_or(0, |open| open.module.events()),
+                    numbers.map_or(0, |numbers| numbers.missed_at_end(&pulses)),
+                    u64::from(stream.held.is_some()),
+                ],
+                times: [counts.first_ns, counts.last_ns].map(|time| time.unwrap_or(-1)),
+                ids: [ids.and_then(|ids| ids.first), ids.and_then(|ids| ids.newest)]
+                    .map(|id| id.unwrap_or(-1)),
+            }
+        };
+        self.all.iter().map(row).collect()
+    }
+
+    /// What the file says of gaps: of each source once.
+    pub(super) fn gap_rows(&self) -> Vec<GapRow> {
+        let mut rows = Vec::new();
+        for (place, numbers) in self.numbered.iter().enumerate() {
+            let Some(stream) = self.all.iter().position(|stream| stream.numbers == Some(place)) else {
+                continue;
+            };
+            let pulses = self.all.get(stream).and_then(|stream| self.pulses.get(stream.topic));
+            let source = i32::try_from(stream).unwrap_or(i32::MAX);
+            rows.extend(numbers.gaps().iter().filter(|_| numbers.ids.is_numbered()).map(|gap| GapRow {
+                source,
+                times: [gap.from_ns, gap.to_ns],
+                ids: [gap.after, gap.before],
+                messages: i64::try_from(gap.missing).unwrap_or(i64::MAX),
+                pulses: -1,
+            }));
+            let at_end = pulses.and_then(|pulses| numbers.silence_at_end(pulses));
+            rows.extend(numbers.silences.iter().chain(&at_end).map(|silence| GapRow {
+                source,
+                times: [silence.from_ns, silence.to_ns],
+                ids: [-1, -1],
+                messages: -1,
+                pulses: i64::try_from(silence.pulses).unwrap_or(i64::MAX),
+            }));
+        }
+        rows
+    }
+
+    /// What modules did not write, a line each.
+    pub(super) fn complaints(&self, modules: &[OpenModule]) -> Vec<String> {
+        let line = |((module, _), (what, times)): (&(usize, SkipReason), &(String, u64))| {
+            let path = modules.get(*module).map(|open| open.path.as_str()).unwrap_or_default();
+            let mut line = format!("{path}: {what}");
+            if *times > 1 {
+                let _ = write!(line, " (the first of {times} messages)");
+            }
+            line
+        };
+        self.not_written.iter().map(line).collect()
+    }
+}
+
+impl Stream {
+    fn take(
+        &mut self,
+        message: &Taken<'_>,
+        decoded: &Message<'_>,
+        window: &Window,
+        modules: &mut [OpenModule],
+        columns: &mut Columns,
+        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
+    ) {
+        match self.window.judge(message.time_ns, window, self.rule) {
+            Verdict::Write { is_unordered } => {
+                self.release(modules, columns, not_written);
+                if self.write(decoded, modules, columns, not_written) {
+                    let time = message.time_ns;
+                    self.counts.unordered += u64::from(is_unordered);
+                    self.counts.first_ns.get_or_insert(time);
+                    self.counts.last_ns = Some(self.counts.last_ns.map_or(time, |last| last.max(time)));
+                }
+            }
+            Verdict::Hold => {
+                self.counts.superseded += u64::from(self.held.is_some());
+                self.held = Some(Held {
+                    partition: message.partition,
+                    offset: message.offset,
+                    bytes: message.bytes.to_vec(),
+                });
+            }
+            Verdict::BeforeStart => self.counts.before_start += 1,
+            Verdict::Superseded => self.counts.superseded += 1,
+            Verdict::Repeated => self.counts.repeated += 1,
+            Verdict::AfterStop => self.counts.after_stop += 1,
+        }
+    }
+
+    /// Writes what is held, if anything is.
+    fn release(
+        &mut self,
+        modules: &mut [OpenModule],
+        columns: &mut Columns,
+        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
+    ) {
+        let Some(held) = self.held.take() else { return };
+        self.window.release();
+        match decode(&held.bytes) {
+            Ok(message) => {
+                self.write(&message, modules, columns, not_written);
+            }
+            Err(_) => self.counts.not_written += 1,
+        }
+    }
+
+    fn write(
+        &mut self,
+        message: &Message<'_>,
+        modules: &mut [OpenModule],
+        columns: &mut Columns,
+        not_written: &mut BTreeMap<(usize, SkipReason), (String, u64)>,
+    ) -> bool {
+        let Some(open) = modules.get_mut(self.module) else { return false };
+        match open.module.write(message, columns) {
+            Ok(()) => {
+                self.counts.written += 1;
+                true
+            }
+            Err(refused) => {
+                self.counts.not_written += 1;
+                let entry = not_written
+                    .entry((self.module, refused.reason))
+                    .or_insert_with(|| (format!("{}: {}", self.source, refused.what), 0));
+                entry.1 += 1;
+                false
+            }
+        }
+    }
+}
+
+/// True for schemas that number the messages of a source.
+fn is_numbered(schema: Schema) -> bool {
+    matches!(schema, Schema::Ev44 | Schema::Ev42 | Schema::Pu00)
+}
