@@ -10,7 +10,7 @@ use std::process::Command;
 const TEST: &str = "a_file_from_topics_is_the_file_of_the_run";
 
 /// What is in the file of the run and not, or not the same, in the file from topics, with the reason.
-const NOT_THE_SAME: [(&str, &str); 12] = [
+const NOT_THE_SAME: [(&str, &str); 14] = [
     (
         "/entry/recording/",
         "what the writer of the run says of itself: the file writer has /entry/evforge_writer",
@@ -19,6 +19,8 @@ const NOT_THE_SAME: [(&str, &str); 12] = [
     ("/entry/live_time/", "likewise"),
     ("/entry/outputs/", "outputs of the run"),
     ("/entry/configuration/toml", "the run has other outputs"),
+    ("/entry/start_time", "milliseconds of the first message, as the module mdat has them"),
+    ("/entry/end_time", "milliseconds of the last message: the run has the time of the last event"),
     ("/entry/duration", "of the run, not of the data: known to the run only"),
     ("/entry/total_pulses", "likewise"),
     ("/cue_index", "one per commit; the file writer has one for every 10^8 events, as the reference"),

@@ -16,7 +16,7 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
     let (short, _) = path(folder.path(), "short.pcapng");
     simulate(&config, 140, &long);
     simulate(&config, 50, &short);
-    let mut events = 0;
+    let (mut events, mut pulses) = (0, Vec::new());
     for (unit, capture) in [("unit_a", &long), ("unit_b", &long), ("unit_c", &short)] {
         let (direct, direct_text) = path(folder.path(), &format!("{unit}.nxs"));
         run(&config, capture, &kafka(&broker.address(), "units", unit), &["--nexus", &direct_text]);
@@ -24,6 +24,12 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
         let own: Vec<i32> =
             file.dataset("entry/instrument/detector/detector_events/event_id").unwrap().read_raw().unwrap();
         events += own.len();
+        let own: Vec<u64> = file
+            .dataset("entry/instrument/detector/detector_events/event_time_zero")
+            .unwrap()
+            .read_raw()
+            .unwrap();
+        pulses.push(own);
     }
     let (written, written_text) = path(folder.path(), "units.nxs");
     let (report, _) = path(folder.path(), "report.json");
@@ -48,13 +54,15 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
     assert!(never.contains(&"unit_d") && !never.contains(&"unit_c"), "{never:?}");
     let gaps = report["gaps"].as_array().unwrap();
     let gap = gaps.iter().find(|gap| gap["source"] == "unit_c").expect("a gap");
-    // 140 pulses of the others, 50 of its own.
-    assert_eq!(gap["pulses_missed"].as_u64(), Some(90), "{gap:#}");
+    let last = pulses[2].last().unwrap();
+    let missed = pulses[0].iter().filter(|pulse| *pulse > last).count() as i64;
+    assert!(missed > 80, "{missed}");
+    assert_eq!(gap["pulses_missed"].as_i64(), Some(missed), "{gap:#}");
     assert!(gaps.iter().all(|gap| gap["source"] == "unit_c"), "{gaps:#?}");
     // The file says the same.
     let own = file.group("entry/evforge_writer/completeness").unwrap();
-    let missed: Vec<i64> = own.dataset("gaps/pulses_missed").unwrap().read_raw().unwrap();
-    assert_eq!(missed, [90]);
+    let in_file: Vec<i64> = own.dataset("gaps/pulses_missed").unwrap().read_raw().unwrap();
+    assert_eq!(in_file, [missed]);
     let read: Vec<i64> = own.dataset("messages_read").unwrap().read_raw().unwrap();
     assert_eq!(
         read.iter().filter(|read| **read == 0).count(),

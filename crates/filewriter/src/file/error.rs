@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Something of this name is there already.
-    #[error(
-        "{0} exists already: choose another name, give --overwrite to replace it, or --if-exists number to write the next free one"
-    )]
+    #[error("{0} exists already, and files are never written over: choose another name, or remove it first")]
     Exists(PathBuf),
     /// Another process writes it.
     #[error("{0} is being written by another process")]

@@ -99,11 +99,15 @@ pub enum Reopened {
 
 impl WriterFile {
     /// Makes the file with everything that it will ever contain, ready to be followed. A record has room for `job_room` bytes of
-    /// what the job keeps.
+    /// what the job keeps. `begin` is called once the name is held and free, before there is anything of the file.
     ///
     /// # Errors
     /// If there is such a file already, another process writes it, there is no room, or the structure cannot be made.
-    pub fn create(plan: &FilePlan, job_room: usize) -> Result<Self, FileError> {
+    pub fn create(
+        plan: &FilePlan,
+        job_room: usize,
+        begin: impl FnOnce() -> Result<(), FileError>,
+    ) -> Result<Self, FileError> {
         let names = Names::of(&plan.path);
         let path = names.writing();
         let lock = Lock::take(&plan.path)?;
@@ -112,6 +116,7 @@ impl WriterFile {
                 return Err(FileError::Exists(name.to_owned()));
             }
         }
+        begin()?;
         let made = Self::make(plan, job_room, names, lock);
         if made.is_err() {
             // Nothing in it yet, and it was not there before.

@@ -267,8 +267,15 @@ fn open(
     let sources: usize = asked.iter().map(|module| module.sources.len()).sum();
     let numbered =
         asked.iter().filter(|module| module.kind.has_numbers()).map(|module| module.sources.len()).sum();
-    let file = WriterFile::create(&file_plan, record_room(sources, numbered, first.len()))?;
-    plan.keep(&names.job(), &first)?;
+    // What the job is comes first: a writer that is killed in between finds it, and begins again.
+    let is_new = !is_there(&names.job());
+    let keep = || plan.keep(&names.job(), &first);
+    let file = WriterFile::create(&file_plan, record_room(sources, numbered, first.len()), keep)
+        .inspect_err(|error| {
+            if is_new && !matches!(error, FileError::InUse(_) | FileError::Nexus(_)) {
+                let _ = fs::remove_file(names.job());
+            }
+        })?;
     let (streams, routes) = Streams::of(&file.modules);
     let partitions = Partitions::of(&first, &routes);
     let running = Running::new(file, partitions, streams, Arc::new(routes));

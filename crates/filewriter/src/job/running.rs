@@ -5,7 +5,7 @@ use super::counters::WriterCounters;
 use super::partitions::{KeptPartition, Partitions, Turn};
 use super::plan::JobPlan;
 use super::routes::Routes;
-use super::sources::{NumberedSource, TopicPulses};
+use super::sources::NumberedSource;
 use super::streams::{KeptStream, Streams, Taken};
 use crate::file::{FileError, WriterFile};
 use evforge_messages::RefusedReason;
@@ -21,7 +21,6 @@ struct Kept {
     held: Vec<(usize, i64, usize)>,
     streams: Vec<KeptStream>,
     numbered: Vec<NumberedSource>,
-    pulses: Vec<TopicPulses>,
     counts: KeptCounts,
     /// True once what the file has at its end is in it.
     is_closed: bool,
@@ -43,7 +42,7 @@ struct KeptCounts {
 /// Bytes of what a commit keeps: of the job itself, of each stream, of each source with numbers, of each partition.
 const ROOM: usize = 32 << 10;
 const ROOM_OF_STREAM: usize = 512;
-const ROOM_OF_NUMBERED: usize = 40 << 10;
+const ROOM_OF_NUMBERED: usize = 64 << 10;
 const ROOM_OF_PARTITION: usize = 400;
 
 /// A job with its file.
@@ -97,7 +96,7 @@ impl Running {
         let kept: Kept = serde_json::from_value(kept).map_err(|error| error.to_string())?;
         self.partitions.restore(&kept.partitions);
         self.streams.restore(kept.streams);
-        (self.streams.numbered, self.streams.pulses) = (kept.numbered, kept.pulses);
+        self.streams.numbered = kept.numbered;
         (self.counts, self.is_closed) = (kept.counts, kept.is_closed);
         self.counts.restarts += 1;
         for (partition, offset, stream) in kept.held {
@@ -127,7 +126,6 @@ impl Running {
             held,
             streams: self.streams.keep(),
             numbered: self.streams.numbered.clone(),
-            pulses: self.streams.pulses.clone(),
             counts: self.counts.clone(),
             is_closed: self.is_closed,
         };

@@ -1,6 +1,7 @@
-//! The numbers of the messages of a source, and its silences, whatever modules read it.
+//! Sources that number their messages: what is missing, and when they were silent.
 
 use super::message_ids::{Arrival, Gap, MessageIds};
+use super::pulse_line::PulseLine;
 use serde::{Deserialize, Serialize};
 
 /// A source without messages for so long is said to be silent, if others of its topic had pulses meanwhile.
@@ -11,41 +12,14 @@ const SILENCE_PULSES: u64 = 20;
 const SILENCES: usize = 32;
 
 /// A silence of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// The times of the messages before and behind, nanoseconds since 1970.
     pub from_ns: i64,
-    /// See `from_ns`; the end of the run if none came any more.
+    /// See `from_ns`; that of the last pulse of the others if none came any more.
     pub to_ns: i64,
-    /// Pulses that other sources of the topic had meanwhile.
+    /// Pulses that another source of the topic had meanwhile: the one with the most.
     pub pulses: u64,
-}
-
-/// Pulses of a topic, of all sources together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TopicPulses {
-    newest_ns: i64,
-    count: u64,
-}
-
-impl TopicPulses {
-    /// Takes note of the time of a pulse.
-    pub fn take(&mut self, time_ns: i64) {
-        if time_ns > self.newest_ns {
-            self.newest_ns = time_ns;
-            self.count += 1;
-        }
-    }
-
-    /// How many different ones there were, as far as they came in order.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The newest.
-    pub fn newest_ns(&self) -> i64 {
-        self.newest_ns
-    }
 }
 
 /// A source that numbers its messages.
@@ -53,45 +27,46 @@ impl TopicPulses {
 pub struct NumberedSource {
     /// Its numbers.
     pub ids: MessageIds,
-    /// Its silences, the oldest first.
-    pub silences: Vec<Silence>,
-    last_ns: Option<i64>,
-    /// Pulses of the topic at its last message.
-    pulses: u64,
+    /// Its pulses.
+    pub pulses: PulseLine,
+    /// Times without messages that were longer than usual: before and behind.
+    pauses: Vec<(i64, i64)>,
 }
 
 impl NumberedSource {
-    /// Takes note of a message. `others` are the pulses of its topic, this one included.
-    pub fn take(&mut self, id: i64, checksum: u32, time_ns: i64, others: &TopicPulses) -> Arrival {
+    /// Takes note of a message.
+    pub fn take(&mut self, id: i64, checksum: u32, time_ns: i64) -> Arrival {
         if self.ids.take(id, checksum, time_ns) == Arrival::Duplicate {
             return Arrival::Duplicate;
         }
-        // The message itself is one of them, or repeats one.
-        let pulses = others.count().saturating_sub(self.pulses + 1);
-        if let Some(last) = self.last_ns
+        if let Some(last) = self.pulses.last_ns()
             && time_ns.saturating_sub(last) >= SILENCE_NS
-            && pulses >= SILENCE_PULSES
-            && self.silences.len() < SILENCES
+            && self.pauses.len() < SILENCES
         {
-            self.silences.push(Silence { from_ns: last, to_ns: time_ns, pulses });
+            self.pauses.push((last, time_ns));
         }
-        self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
-        self.pulses = others.count();
+        self.pulses.take(time_ns);
         Arrival::New
     }
 
-    /// Pulses that others had after its last message; all of them if it never came.
-    pub fn missed_at_end(&self, others: &TopicPulses) -> u64 {
-        others.count().saturating_sub(self.pulses)
+    /// Pulses that another source had behind the last message of this one: all of them if none came.
+    pub fn missed_at_end<'a>(&self, others: impl Iterator<Item = &'a Self>) -> u64 {
+        let from = self.pulses.last_ns().unwrap_or(i64::MIN);
+        others.map(|other| other.pulses.between(from, i64::MAX)).max().unwrap_or(0)
     }
 
-    /// The silence at the end, if there is one.
-    pub fn silence_at_end(&self, others: &TopicPulses) -> Option<Silence> {
-        let pulses = self.missed_at_end(others);
-        let from_ns = self.last_ns?;
-        let to_ns = others.newest_ns();
-        let is_one = to_ns.saturating_sub(from_ns) >= SILENCE_NS && pulses >= SILENCE_PULSES;
-        is_one.then_some(Silence { from_ns, to_ns, pulses })
+    /// When it was silent while others were not, the end of the run included.
+    pub fn silences<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> Vec<Silence> {
+        let Some(last) = self.pulses.last_ns() else { return Vec::new() };
+        let end = others.clone().filter_map(|other| other.pulses.last_ns()).max();
+        let at_end = end.filter(|end| end.saturating_sub(last) >= SILENCE_NS);
+        // Its last pulse belongs to what is missing.
+        let at_end = at_end.map(|end| (last, end.saturating_add(1)));
+        let silence = |(from_ns, to_ns): (i64, i64)| {
+            let pulses = others.clone().map(|other| other.pulses.between(from_ns, to_ns)).max().unwrap_or(0);
+            (pulses >= SILENCE_PULSES).then_some(Silence { from_ns, to_ns, pulses })
+        };
+        self.pauses.iter().copied().chain(at_end).filter_map(silence).collect()
     }
 
     /// What is missing where.
@@ -106,38 +81,38 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
+    fn source(pulses: impl Iterator<Item = i64>) -> NumberedSource {
+        let mut source = NumberedSource::default();
+        pulses.for_each(|pulse| {
+            source.take(pulse + 1, 0, SECOND + pulse * SECOND / 14);
+        });
+        source
+    }
+
+    /// In whatever order their messages are read: each is taken alone here.
     #[test]
     fn a_source_that_dies_is_known_by_the_pulses_of_the_others() {
-        let mut pulses = TopicPulses::default();
-        let (mut well, mut dying) = (NumberedSource::default(), NumberedSource::default());
-        for pulse in 0..140_i64 {
-            let time = SECOND + pulse * SECOND / 14;
-            pulses.take(time);
-            well.take(pulse + 1, 0, time, &pulses);
-            if pulse < 70 {
-                pulses.take(time);
-                dying.take(pulse + 1, 1, time, &pulses);
-            }
-        }
-        assert_eq!(pulses.count(), 140);
-        assert_eq!((well.missed_at_end(&pulses), dying.missed_at_end(&pulses)), (0, 70));
-        assert_eq!(well.silence_at_end(&pulses), None);
-        assert_eq!(dying.silence_at_end(&pulses).unwrap().pulses, 70);
+        let (well, dying) = (source(0..140), source(0..70));
+        assert_eq!(well.missed_at_end([&dying].into_iter()), 0);
+        assert_eq!(dying.missed_at_end([&well].into_iter()), 70);
+        assert_eq!(well.silences([&dying].into_iter()), []);
+        let silences = dying.silences([&well].into_iter());
+        assert_eq!((silences.len(), silences[0].pulses), (1, 70));
+        let never = NumberedSource::default();
+        assert_eq!(
+            (never.missed_at_end([&well].into_iter()), never.silences([&well].into_iter()).len()),
+            (140, 0)
+        );
     }
 
     #[test]
     fn a_source_that_comes_back_was_silent() {
-        let mut pulses = TopicPulses::default();
-        let mut source = NumberedSource::default();
-        for pulse in 0..140_i64 {
-            let time = SECOND + pulse * SECOND / 14;
-            pulses.take(time);
-            if !(30..80).contains(&pulse) {
-                source.take(pulse + 1, 0, time, &pulses);
-            }
-        }
-        assert_eq!(source.silences.len(), 1);
-        assert_eq!(source.silences[0].pulses, 50);
-        assert_eq!(source.ids.missing, 50);
+        let well = source(0..140);
+        let away = source((0..30).chain(80..140));
+        let silences = away.silences([&well].into_iter());
+        assert_eq!((silences.len(), silences[0].pulses), (1, 50));
+        assert_eq!(away.ids.missing, 50);
+        // Nobody else was there: it may well have had nothing to say.
+        assert_eq!(away.silences(std::iter::empty()), []);
     }
 }

@@ -3,13 +3,13 @@
 use super::counters::WriterCounters;
 use super::message_ids::Arrival;
 use super::routes::Routes;
-use super::sources::{NumberedSource, TopicPulses};
+use super::sources::NumberedSource;
 use super::window::{SourceWindow, Verdict, Window};
 use crate::file::{Columns, GapRow, OpenModule, SourceRow};
 use crate::modules::{SkipReason, WindowRule};
 use evforge_messages::{Message, Schema, decode};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// A message that is held: the newest from before the start.
@@ -72,8 +72,9 @@ pub(super) struct Taken<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     pub(super) all: Vec<Stream>,
+    /// Sources with numbers, and the topics of each.
     pub(super) numbered: Vec<NumberedSource>,
-    pub(super) pulses: Vec<TopicPulses>,
+    topics: Vec<usize>,
     /// What the modules did not write, by module and reason: the first of each in words, and how often.
     pub(super) not_written: BTreeMap<(usize, SkipReason), (String, u64)>,
 }
@@ -93,6 +94,7 @@ impl Streams {
                 let of_source = has_numbers.then(|| {
                     *numbers.entry((topic, source.clone())).or_insert_with(|| {
                         streams.numbered.push(NumberedSource::default());
+                        streams.topics.push(topic);
                         streams.numbered.len() - 1
                     })
                 });
@@ -108,7 +110,6 @@ impl Streams {
                 });
             }
         }
-        streams.pulses = vec![TopicPulses::default(); routes.topics().len()];
         (streams, routes)
     }
 
@@ -149,15 +150,17 @@ impl Streams {
     }
 
     fn judge_number(&mut self, number: i64, message: &Taken<'_>, readers: &[usize]) -> Arrival {
-        let Some(first) = readers.first().and_then(|place| self.all.get(*place)) else { return Arrival::New };
-        let (Some(place), Some(pulses)) = (first.numbers, self.pulses.get_mut(first.topic)) else {
-            return Arrival::New;
-        };
-        pulses.take(message.time_ns);
-        let pulses = *pulses;
-        self.numbered
-            .get_mut(place)
-            .map_or(Arrival::New, |source| source.take(number, message.checksum, message.time_ns, &pulses))
+        let first = readers.first().and_then(|place| self.all.get(*place));
+        let source = first.and_then(|stream| stream.numbers).and_then(|place| self.numbered.get_mut(place));
+        source.map_or(Arrival::New, |source| source.take(number, message.checksum, message.time_ns))
+    }
+
+    /// The other sources of the topic of one.
+    fn others(&self, place: usize) -> impl Iterator<Item = &NumberedSource> + Clone {
+        let topic = self.topics.get(place).copied();
+        let all = self.numbered.iter().zip(&self.topics).enumerate();
+        all.filter(move |(other, (_, of))| *other != place && Some(**of) == topic)
+            .map(|(_, (source, _))| source)
     }
 
     /// Takes back a message that was held when the writer ended.
@@ -210,13 +213,10 @@ impl Streams {
             .collect();
         all.sort_unstable();
         all.dedup();
-        all.retain(|(name, source)| {
-            // Modules that f144 brings with it need not have messages.
-            !self
-                .all
-                .iter()
-                .any(|other| other.counts.read > 0 && topic(other) == *name && other.source == *source)
-        });
+        // Modules that f144 brings with it need not have messages.
+        let came = self.all.iter().filter(|stream| stream.counts.read > 0);
+        let came: HashSet<_> = came.map(|stream| (topic(stream), stream.source.as_str())).collect();
+        all.retain(|source| !came.contains(source));
         all
     }
 
@@ -239,7 +239,6 @@ impl Streams {
         let row = |stream: &Stream| {
             let open = modules.get(stream.module);
             let numbers = stream.numbers.and_then(|place| self.numbered.get(place));
-            let pulses = self.pulses.get(stream.topic).copied().unwrap_or_default();
             let ids = numbers.map(|numbers| &numbers.ids).filter(|ids| ids.is_numbered());
             let counts = &stream.counts;
             SourceRow {
@@ -262,7 +261,10 @@ impl Streams {
                     ids.map_or(0, |ids| ids.restarts),
                     // Of all sources of the module: it does not tell them apart.
                     open.map_or(0, |open| open.module.events()),
-                    numbers.map_or(0, |numbers| numbers.missed_at_end(&pulses)),
+                    stream
+                        .numbers
+                        .zip(numbers)
+                        .map_or(0, |(place, numbers)| numbers.missed_at_end(self.others(place))),
                     u64::from(stream.held.is_some()),
                 ],
                 times: [counts.first_ns, counts.last_ns].map(|time| time.unwrap_or(-1)),
@@ -280,7 +282,6 @@ impl Streams {
             let Some(stream) = self.all.iter().position(|stream| stream.numbers == Some(place)) else {
                 continue;
             };
-            let pulses = self.all.get(stream).and_then(|stream| self.pulses.get(stream.topic));
             let source = i32::try_from(stream).unwrap_or(i32::MAX);
             rows.extend(numbers.gaps().iter().filter(|_| numbers.ids.is_numbered()).map(|gap| GapRow {
                 source,
@@ -289,8 +290,7 @@ impl Streams {
                 messages: i64::try_from(gap.missing).unwrap_or(i64::MAX),
                 pulses: -1,
             }));
-            let at_end = pulses.and_then(|pulses| numbers.silence_at_end(pulses));
-            rows.extend(numbers.silences.iter().chain(&at_end).map(|silence| GapRow {
+            rows.extend(numbers.silences(self.others(place)).iter().map(|silence| GapRow {
                 source,
                 times: [silence.from_ns, silence.to_ns],
                 ids: [-1, -1],
