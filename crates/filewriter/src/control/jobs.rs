@@ -1,16 +1,18 @@
 //! What a conversation asks of the part that writes files, and what it is told of them.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A file to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRequest {
     /// The job.
     pub id: String,
     /// The file, below the folder for files: checked, without `..` and not absolute.
     pub file: PathBuf,
-    /// NeXus structure JSON: tens of megabytes, which all copies of a request share.
+    /// NeXus structure JSON: tens of megabytes, which all copies of a request share. The plan of the job keeps it.
+    #[serde(skip)]
     pub structure: Arc<str>,
     /// The instrument whose template is copied first; none to make everything from the structure.
     pub instrument: Option<String>,

@@ -13,6 +13,7 @@
 //! | what the part that writes files does for it | [`Jobs`] |
 //! | what is answered when | [`Reply`], `start`, `stop` |
 //! | what follows a command | `hear_start`, `hear_stop` |
+//! | the jobs that write real files | [`JobRunner`] |
 //! | the rules, without Kafka | [`Conversation`] |
 //! | the same with Kafka | [`service`] |
 //!
@@ -23,9 +24,12 @@ mod conversation;
 mod hear_start;
 mod hear_stop;
 mod heard;
+mod job_runner;
 mod jobs;
+mod left_jobs;
 mod others;
 mod reply;
+mod running_job;
 pub mod service;
 mod start;
 mod stop;
@@ -37,6 +41,7 @@ mod waiting;
 pub use age::TOO_OLD_MS;
 pub use conversation::{Act, Conversation, ConversationSettings};
 pub use heard::{Action, ECHO, Heard, Origin, Sent};
+pub use job_runner::{JobRunner, JobRunnerSettings};
 pub use jobs::{JobPhase, JobRequest, JobState, Jobs};
 pub use reply::Reply;
 pub use voice::Identity;

@@ -124,7 +124,7 @@ pub(super) fn settle(names: &Names) -> Result<(), FileError> {
 }
 
 /// Renames, but never over another file.
-fn rename_unless_there(from: &Path, to: &Path) -> Result<(), FileError> {
+pub(crate) fn rename_unless_there(from: &Path, to: &Path) -> Result<(), FileError> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),

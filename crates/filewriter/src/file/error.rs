@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Something of this name is there already.
-    #[error("{0} exists already, and files are never written over: choose another name, or remove it first")]
+    #[error("{0} exists already: nothing is written over it")]
     Exists(PathBuf),
     /// Another process writes it.
     #[error("{0} is being written by another process")]

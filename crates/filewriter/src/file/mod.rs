@@ -17,6 +17,7 @@ mod writer_file;
 pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId, ValueType};
 pub use completeness::{Completeness, GapRow, SOURCE_COUNTS, SourceRow};
 pub use ending::Ending;
+pub(crate) use ending::rename_unless_there;
 pub use error::FileError;
 pub use journal::Journal;
 pub use names::{Names, is_there, numbered};

@@ -223,6 +223,9 @@ fn open(
     };
     let kept = if is_there(&names.job()) {
         let (kept, first) = JobPlan::read(&names.job())?;
+        if kept.id != plan.id {
+            return Err(FileError::Exists(names.job()).into());
+        }
         // The end may have been set since.
         plan.window = kept.window;
         Some(first)
@@ -260,6 +263,7 @@ fn open(
         ));
     }
     let topics = Topics::open(&settings.client, &routes)?;
+    let is_new = kept.is_none();
     let first = match kept {
         Some(first) => first,
         None => topics.first(plan.begin)?,
@@ -268,14 +272,19 @@ fn open(
     let numbered =
         asked.iter().filter(|module| module.kind.has_numbers()).map(|module| module.sources.len()).sum();
     // What the job is comes first: a writer that is killed in between finds it, and begins again.
-    let is_new = !is_there(&names.job());
-    let keep = || plan.keep(&names.job(), &first);
-    let file = WriterFile::create(&file_plan, record_room(sources, numbered, first.len()), keep)
-        .inspect_err(|error| {
-            if is_new && !matches!(error, FileError::InUse(_) | FileError::Nexus(_)) {
-                let _ = fs::remove_file(names.job());
-            }
-        })?;
+    let mut is_kept = false;
+    let keep = || {
+        if is_new {
+            plan.keep_first(&names.job(), &first)?;
+            is_kept = true;
+        }
+        Ok(())
+    };
+    let made = WriterFile::create(&file_plan, record_room(sources, numbered, first.len()), keep);
+    if made.is_err() && is_kept {
+        let _ = fs::remove_file(names.job());
+    }
+    let file = made?;
     let (streams, routes) = Streams::of(&file.modules);
     let partitions = Partitions::of(&first, &routes);
     let running = Running::new(file, partitions, streams, Arc::new(routes));

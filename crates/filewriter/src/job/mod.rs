@@ -13,6 +13,7 @@
 //! # }
 //! ```
 
+mod bases;
 mod block;
 mod counters;
 mod end;
@@ -31,6 +32,7 @@ mod streams;
 mod topics;
 mod window;
 
+pub use bases::{PlainBases, SaidBase};
 pub use counters::WriterCounters;
 pub use end::{JobEnd, PartitionEnd};
 pub use job_thread::{Job, JobError};

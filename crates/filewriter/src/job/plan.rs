@@ -1,7 +1,7 @@
 //! What a job is: kept in a file next to that of the data, so that a writer that was killed goes on.
 
 use super::window::Window;
-use crate::file::FileError;
+use crate::file::{FileError, rename_unless_there};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -69,6 +69,31 @@ impl JobPlan {
     /// # Errors
     /// If it cannot be written.
     pub(super) fn keep(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
+        self.write(path, first, |new| {
+            fs::rename(new, path).map_err(|cause| FileError::io("write", path, cause))
+        })
+    }
+
+    /// The same where nothing is kept yet.
+    ///
+    /// # Errors
+    /// If there is a plan already, or it cannot be written.
+    pub(super) fn keep_first(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
+        self.write(path, first, |new| {
+            let renamed = rename_unless_there(new, path);
+            if renamed.is_err() {
+                let _ = fs::remove_file(new);
+            }
+            renamed
+        })
+    }
+
+    fn write(
+        &self,
+        path: &Path,
+        first: &[(String, i32, i64)],
+        rename: impl FnOnce(&Path) -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
         let failed = |cause| FileError::io("write", path, cause);
         let kept = Kept { version: VERSION, plan: self.clone(), first: first.to_vec() };
         let text = serde_json::to_string(&kept)
@@ -78,7 +103,7 @@ impl JobPlan {
         let new = path.with_file_name(name);
         let mut file = fs::File::create(&new).map_err(failed)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&new, path).map_err(failed)?;
+        rename(&new)?;
         let folder = evforge_stream::storage::space::folder_of(path);
         let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
         Ok(())
