@@ -21,7 +21,8 @@ pub struct JobRunnerSettings {
     pub files: PathBuf,
     /// The folder of templates: `<instrument>/<instrument>.hdf` is copied first. Without it everything is made from structures.
     pub templates: Option<PathBuf>,
-    /// Who writes: the `service_id`. After a restart only jobs of the same writer are taken up again.
+    /// Who writes, by a name that stays the same over restarts: only jobs of the same writer are taken up again. The process is
+    /// not to be in it, as it is in a `service_id` that nobody has set.
     pub owner: String,
     /// How jobs are done. Its `bases` are not used: a file begins with a template, or with nothing.
     pub job: JobSettings,

@@ -1,0 +1,14 @@
+//! The service with a real broker and jobs that write real files: conversations of the ESS and of ISIS, and what is in the files
+//! at their ends.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../control_common/mod.rs"]
+mod control_common;
+
+mod ess;
+mod isis;
+mod overlapping;
+mod refusals;
+mod restart;
+mod support;
+mod template;
