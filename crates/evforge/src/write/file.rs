@@ -183,7 +183,7 @@ fn remove(output: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn storage(arguments: &StorageArguments) -> Storage {
+pub(super) fn storage(arguments: &StorageArguments) -> Storage {
     Storage {
         deflate: (arguments.compression == Compression::Deflate).then_some(2),
         threads: arguments.compression_threads.map_or_else(Workers::default_count, usize::from),

@@ -3,6 +3,7 @@
 mod base;
 mod file;
 mod progress_line;
+mod service;
 mod start;
 
 use crate::CommandError;
@@ -30,6 +31,8 @@ pub(crate) struct WriteArguments {
     client: ClientArguments,
     #[command(flatten)]
     start: start::StartArguments,
+    #[command(flatten)]
+    service: service::ServiceArguments,
     #[command(flatten)]
     storage: StorageArguments,
     /// Write the file of a detector, as `evforge run --nexus` does: its configuration, whose [outputs.kafka] says
@@ -96,7 +99,7 @@ pub(crate) fn write(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
     if !arguments.recover.is_empty() {
         return repair(&arguments.recover);
     }
-    file::write_file(arguments)
+    if arguments.service.is_asked_for() { service::serve(arguments) } else { file::write_file(arguments) }
 }
 
 /// Repairs event files.

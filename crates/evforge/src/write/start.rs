@@ -5,6 +5,7 @@ use crate::kafka::begin::{Since, now_ns, since};
 use clap::Args;
 use evforge_config::TimeSpan;
 use evforge_filewriter::job::{Begin, Until, Window};
+use std::time::Duration;
 
 /// The run: its beginning and its end.
 #[derive(Args)]
@@ -38,6 +39,11 @@ pub(super) struct Run {
 }
 
 impl StartArguments {
+    /// How long before and after a run messages of it may come.
+    pub(super) fn leeways(&self) -> (Duration, Duration) {
+        (self.before.to_std(), self.after.to_std())
+    }
+
     /// The run.
     ///
     /// # Errors

@@ -80,6 +80,15 @@ fn a_file_from_topics_is_the_file_of_the_run() {
             }
             let other = found.iter().find(|(own, _)| own == path);
             let (_, other) = other.unwrap_or_else(|| panic!("{name}: {path} is missing"));
+            if path.ends_with("/integral") {
+                // Of an integrating monitor it is a sum of fractions, which the run and the file writer add up in another order.
+                let [expected, found] = [dataset, other].map(|dataset| dataset.read_scalar::<f64>().unwrap());
+                assert!(
+                    (expected - found).abs() <= 1e-12 * expected,
+                    "{name}: {path}: {found} is not {expected}"
+                );
+                continue;
+            }
             if let Some(why) = difference(dataset, other) {
                 panic!("{name}: {path}: {why}");
             }

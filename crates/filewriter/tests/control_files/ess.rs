@@ -18,7 +18,9 @@ fn alarm(time: i64, severity: Severity, text: &str) -> Vec<u8> {
 }
 
 fn connection(time: i64, status: Connection) -> Vec<u8> {
-    Ep01 { timestamp: time, status, source_name: MOTOR, service_id: None }.encode(&mut Encoder::new()).to_vec()
+    Ep01 { timestamp: time, status, source_name: MOTOR, service_id: None }
+        .encode(&mut Encoder::new())
+        .to_vec()
 }
 
 #[test]

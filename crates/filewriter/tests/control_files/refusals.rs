@@ -67,7 +67,8 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     ];
     for (file, instrument, structure, code, says) in cases {
         let structure = structure.to_string();
-        let message = Pl72 { start_time: 0, filename: Some(file), instrument_name: instrument, ..start_message() };
+        let message =
+            Pl72 { start_time: 0, filename: Some(file), instrument_name: instrument, ..start_message() };
         send(&here, POOL, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
         let answer = control.next("answ");
         assert_eq!(answer["status_code"], code, "{file}: {answer}");

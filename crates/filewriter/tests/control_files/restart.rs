@@ -100,7 +100,10 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
     let answer = control.next_of("answ", |answer| answer["action"] == "SetStopTime");
     assert_eq!((&answer["status_code"], &answer["job_id"]), (&201.into(), &JOB.into()), "{answer}");
     let end = control.next("wrdn");
-    assert_eq!((&end["error_encountered"], &end["file_name"]), (&false.into(), &path.to_str().unwrap().into()));
+    assert_eq!(
+        (&end["error_encountered"], &end["file_name"]),
+        (&false.into(), &path.to_str().unwrap().into())
+    );
     let metadata: serde_json::Value = serde_json::from_str(end["metadata"].as_str().unwrap()).unwrap();
     assert_eq!((&metadata["proposal"], &metadata["events"]), (&7.into(), &100.into()), "{metadata}");
     assert_eq!(metadata["evforge_report"]["counters"]["messages_duplicated"], 0);
@@ -110,7 +113,8 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
 
     check_complete(&path);
     let pixels: Vec<[i32; 1]> = (0..100).map(|number| [number + 1]).collect();
-    let all: Vec<(i64, &[i32])> = (0..100).zip(&pixels).map(|(number, pixel)| (time(number), &pixel[..])).collect();
+    let all: Vec<(i64, &[i32])> =
+        (0..100).zip(&pixels).map(|(number, pixel)| (time(number), &pixel[..])).collect();
     let file = File::open(&path).unwrap();
     assert_eq!(events(&file, "entry/events"), expected(&all));
     let values: Vec<f64> = file.dataset("entry/motor/value").unwrap().read_raw().unwrap();

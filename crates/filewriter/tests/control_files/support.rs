@@ -112,7 +112,8 @@ pub(crate) fn structure() -> Value {
 pub(crate) fn start(id: &'static str, file: &str, structure: &Value, start_ms: u64) -> Vec<u8> {
     let structure = structure.to_string();
     let message = start_message();
-    let message = Pl72 { start_time: start_ms, job_id: Some(id), nexus_structure: Some(&structure), ..message };
+    let message =
+        Pl72 { start_time: start_ms, job_id: Some(id), nexus_structure: Some(&structure), ..message };
     pl72(&Pl72 { filename: Some(file), ..message })
 }
 

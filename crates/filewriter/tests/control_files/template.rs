@@ -21,7 +21,13 @@ fn make_template(path: &Path) {
     entry.new_attr::<VarLenUnicode>().create("NX_class").unwrap().write_scalar(&text("NXentry")).unwrap();
     let detector = entry.create_group("detector").unwrap();
     let numbers: Vec<i32> = (0..5000).collect();
-    detector.new_dataset_builder().with_data(&numbers).chunk(100).deflate(2).create("detector_number").unwrap();
+    detector
+        .new_dataset_builder()
+        .with_data(&numbers)
+        .chunk(100)
+        .deflate(2)
+        .create("detector_number")
+        .unwrap();
     for number in 0..100 {
         detector.create_group(&format!("transformation_{number}")).unwrap();
     }
@@ -72,7 +78,9 @@ fn a_template_is_copied_and_the_file_can_be_followed() {
     let sum = 4999 * 2500;
     match follow(&writing) {
         Some(_) => wait("it is followed", || follow(&writing) == Some((4, sum))),
-        None => evforge_testkit::skip("a_template_is_copied_and_the_file_can_be_followed", "no EVFORGE_PYTHON"),
+        None => {
+            evforge_testkit::skip("a_template_is_copied_and_the_file_can_be_followed", "no EVFORGE_PYTHON")
+        }
     }
     send(&here, CONTROL, &stop(JOB, now_ms()));
     let end = control.next("wrdn");
