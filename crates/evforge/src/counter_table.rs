@@ -28,6 +28,7 @@ use evforge_net::xdp::XdpCounters;
 use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
+use evforge_filewriter::job::WriterCounters;
 use evforge_stream::nexus::NexusCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
@@ -70,6 +71,7 @@ pub fn counter_table() -> String {
     add_stage::<PacketTapCounters>(&mut text, "Raw packets for outputs");
     add_stage::<RefusedCounters>(&mut text, "Messages that are not read");
     add_stage::<NexusCounters>(&mut text, "A NeXus file");
+    add_stage::<WriterCounters>(&mut text, "The file writer");
     add_stage::<CsvCounters>(&mut text, "A CSV file");
     add_stage::<ViewCounters>(&mut text, "The live view");
     add_stage::<ImageCounters>(&mut text, "The image of a detector");

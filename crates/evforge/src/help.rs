@@ -28,7 +28,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge run --config configs/freia.toml --input-kafka freia_samples --nexus again.nxs",
         ],
     ),
-    ("write", &["evforge write --recover killed.nxs"]),
+    (
+        "write",
+        &[
+            "evforge write --config configs/freia.toml --brokers localhost --all --output run.nxs",
+            "evforge write --recover killed.nxs",
+        ],
+    ),
     ("inspect", &["evforge inspect run.pcapng", "evforge inspect run.pcapng --config-skeleton my.toml"]),
     ("record", &["evforge record --port 6006 --output night.pcapng --rotate-size 1GB --for 12h"]),
     ("replay", &["evforge replay run.pcapng --to localhost:6006", "evforge replay run.pcapng --rate 10kpps"]),
