@@ -28,8 +28,11 @@ pub(super) const WRITING: &str = "writing";
 pub(super) const CLOSING: &str = "closing";
 /// Room for the state.
 const STATE_ROOM: usize = 256;
-/// What is reserved beyond what the bounds say.
-const BEYOND: u64 = 256 << 10;
+/// Bytes that HDF5 takes at once for what is not data, in a file that is made or opened. With its 2048, very many small objects
+/// are as many small writes.
+const BLOCK: u64 = 1 << 20;
+/// What is reserved beyond what the bounds say: a block that has just been begun counts.
+const BEYOND: u64 = BLOCK + (256 << 10);
 /// Room of a record for each column, and for each module.
 const RECORD_OF_COLUMN: usize = 24;
 const RECORD_OF_MODULE: usize = 256;
@@ -135,7 +138,9 @@ impl WriterFile {
             .has_room(folder, room)
             .map_err(|shortage| FileError::NoSpace { path: path.clone(), shortage })?;
         let file = File::with_options()
-            .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
+            .with_fapl(|access| {
+                access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110).meta_block_size(BLOCK)
+            })
             .create_excl(&path)
             .map_err(|error| FileError::hdf5("make", &path, &error))?;
         let handle = open_handle(&path)?;

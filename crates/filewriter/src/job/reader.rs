@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// What a consumer is set to, unless the settings say otherwise. It joins no group: which messages are read is decided here.
-const READING: [(&str, &str); 8] = [
+const READING: [(&str, &str); 9] = [
     ("group.id", "evforge-write"),
     ("enable.auto.commit", "false"),
     ("enable.auto.offset.store", "false"),
@@ -26,6 +26,9 @@ const READING: [(&str, &str); 8] = [
     ("auto.offset.reset", "earliest"),
     ("fetch.wait.max.ms", "100"),
     ("queued.max.messages.kbytes", "32768"),
+    // Where as much waits as that, the next is asked for after this time. librdkafka's own is a second, in which a file that is
+    // written faster than that runs dry.
+    ("fetch.queue.backoff.ms", "5"),
     ("fetch.message.max.bytes", "8388608"),
 ];
 /// Blocks of a reader that go round.

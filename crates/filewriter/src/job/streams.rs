@@ -50,11 +50,18 @@ pub(super) struct Stream {
     pub(super) numbers: Option<usize>,
 }
 
-/// What is kept of a stream for a restart.
+/// What is kept of a stream for a restart. Nothing of one whose source has not said anything: thousands of them are written with each
+/// commit.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptStream {
+    #[serde(default, skip_serializing_if = "is_default")]
     window: SourceWindow,
+    #[serde(default, skip_serializing_if = "is_default")]
     counts: Counts,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A message with what its reader has found.

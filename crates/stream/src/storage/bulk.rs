@@ -40,12 +40,16 @@ const LONGEST_EXPECTED: u32 = 64;
 
 /// A group or dataset that is open. It is closed when this is dropped.
 #[derive(Debug)]
-pub struct Open(hid_t);
+pub struct Open {
+    id: hid_t,
+    /// True if it was made here: what it has is known, and is not looked for.
+    is_new: bool,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: the id was given by HDF5 to this value alone, which ends here; the lock of the library is held.
-        hdf5_metno::sync::sync(|| unsafe { H5Idec_ref(self.0) });
+        hdf5_metno::sync::sync(|| unsafe { H5Idec_ref(self.id) });
     }
 }
 
@@ -107,12 +111,12 @@ impl Maker {
     /// # Errors
     /// If there is none of this name.
     pub fn open_group(&self, parent: &Open, name: &str) -> Result<Open> {
-        self.open_in(parent.0, name)
+        self.open_in(parent.id, name)
     }
 
     fn open_in(&self, parent: hid_t, name: &str) -> Result<Open> {
         let name = terminated(name)?;
-        opened(|| {
+        opened(false, || {
             // SAFETY: `parent` is open for as long as what it was taken of lives, the name ends with a zero byte, and the lock
             // of the library is held.
             unsafe { H5Gopen2(parent, name.as_ptr(), H5P_DEFAULT) }
@@ -127,12 +131,12 @@ impl Maker {
         let (name, links, settings) = (terminated(name)?, self.links.id(), self.groups.id());
         let entries = u32::try_from(entries).unwrap_or(u32::MAX).min(MOST_LISTED);
         let name_length = u32::try_from(name_length).unwrap_or(u32::MAX).min(LONGEST_EXPECTED);
-        opened(|| {
+        opened(true, || {
             // SAFETY: the ids are open for as long as `parent` and `self` live, the name ends with a zero byte, and the lock of
             // the library is held. Nobody else uses the settings, which are changed here.
             unsafe {
                 H5Pset_est_link_info(settings, entries, name_length);
-                H5Gcreate2(parent.0, name.as_ptr(), links, settings, H5P_DEFAULT)
+                H5Gcreate2(parent.id, name.as_ptr(), links, settings, H5P_DEFAULT)
             }
         })
     }
@@ -146,7 +150,7 @@ impl Maker {
         hdf5_metno::sync::sync(|| {
             // SAFETY: `parent` is open for as long as it lives, the name ends with a zero byte, and the lock of the library is
             // held.
-            h5check(unsafe { H5Lexists(parent.0, name.as_ptr(), H5P_DEFAULT) }).map(|found| found > 0)
+            h5check(unsafe { H5Lexists(parent.id, name.as_ptr(), H5P_DEFAULT) }).map(|found| found > 0)
         })
     }
 
@@ -172,11 +176,11 @@ impl Maker {
             None if bytes.len() <= SMALL => self.small.id(),
             None => self.large.id(),
         };
-        let dataset = opened(|| {
+        let dataset = opened(true, || {
             // SAFETY: as in `group`; type, space and settings are open for as long as `self` and `space` live.
             unsafe {
                 H5Dcreate2(
-                    parent.0,
+                    parent.id,
                     text.as_ptr(),
                     type_id,
                     space.id(),
@@ -191,7 +195,7 @@ impl Maker {
                 let values = bytes.as_ptr().cast::<c_void>();
                 // SAFETY: all ids are open, the lock of the library is held, and `values` is as long as all values of the
                 // dataset (`check_length`), whose type has a fixed size.
-                let status = unsafe { H5Dwrite(dataset.0, type_id, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) };
+                let status = unsafe { H5Dwrite(dataset.id, type_id, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) };
                 h5check(status).map(|_| ())
             })?;
         }
@@ -250,11 +254,19 @@ impl Maker {
             // SAFETY: the ids are open for as long as `of`, `self` and `space` live, the name ends with a zero byte, the lock of
             // the library is held, and `values` are as the caller promises. The attribute is closed once, here.
             unsafe {
-                if H5Aexists(of.0, name.as_ptr()) > 0 {
-                    h5check(H5Adelete(of.0, name.as_ptr()))?;
-                }
-                let id =
-                    h5check(H5Acreate2(of.0, name.as_ptr(), type_id, space.id(), creation, H5P_DEFAULT))?;
+                let create =
+                    || h5check(H5Acreate2(of.id, name.as_ptr(), type_id, space.id(), creation, H5P_DEFAULT));
+                // To look for an attribute takes about as long as to make it: on new objects only where it cannot be made.
+                let made = if of.is_new { create().ok() } else { None };
+                let id = match made {
+                    Some(id) => id,
+                    None => {
+                        if H5Aexists(of.id, name.as_ptr()) > 0 {
+                            h5check(H5Adelete(of.id, name.as_ptr()))?;
+                        }
+                        create()?
+                    }
+                };
                 let written = values.map_or(Ok(0), |values| h5check(H5Awrite(id, type_id, values)));
                 let closed = h5check(H5Aclose(id));
                 written.and(closed).map(|_| ())
@@ -292,8 +304,8 @@ fn packed(shape: &[usize]) -> Result<DatasetCreate> {
         .finish()
 }
 
-fn opened(open: impl FnOnce() -> hid_t) -> Result<Open> {
-    hdf5_metno::sync::sync(|| h5check(open()).map(Open))
+fn opened(is_new: bool, open: impl FnOnce() -> hid_t) -> Result<Open> {
+    hdf5_metno::sync::sync(|| h5check(open()).map(|id| Open { id, is_new }))
 }
 
 fn terminated(text: &str) -> Result<CString> {
