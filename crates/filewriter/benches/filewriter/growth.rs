@@ -5,7 +5,7 @@ use super::filling::Filling;
 use super::measured::spread;
 use super::work::{Layout, whole_job};
 use evforge_filewriter::file::{Base, FilePlan, Storage, WriterFile};
-use evforge_filewriter::structure::{self, RunTimes};
+use evforge_filewriter::structure::{self, ModuleKind, RunTimes};
 use evforge_messages::{F144, Message, f144};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -48,7 +48,9 @@ pub(super) fn idle_logs() -> Outcome<()> {
         let (mut commits, mut ends) = (Vec::new(), Vec::new());
         for commit in 0..COMMITS {
             let WriterFile { modules, columns, .. } = &mut file;
-            for (number, open) in modules.iter_mut().take(BUSY).enumerate() {
+            for (number, open) in
+                modules.iter_mut().filter(|open| open.spec.kind == ModuleKind::F144).take(BUSY).enumerate()
+            {
                 let value = f144::Value::Scalar((number as f64).into());
                 let timestamp = 1_790_000_000_000_000_000 + commit;
                 let message = Message::F144(F144 { source_name: "log", timestamp, value });

@@ -7,7 +7,7 @@
 //! Everything, the broker included, is on the cores of one machine. Times begin when the file is there with its structure and end
 //! when it is complete, with its checksum.
 //!
-//! `cargo bench -p evforge-filewriter --bench filewriter [-- ROUNDS [only plain|deflate|logs|growth]]`
+//! `cargo bench -p evforge-filewriter --bench filewriter [-- ROUNDS [only plain|deflate|logs|growth|idle]]`
 
 mod filling;
 mod growth;
@@ -40,6 +40,8 @@ fn main() -> Outcome<()> {
     }
     if is_asked("growth") {
         growth::partitions_and_sources(rounds.min(5))?;
+    }
+    if is_asked("idle") {
         growth::idle_logs()?;
     }
     Ok(())

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// What the whole job does, in `job_thread.rs`: a commit when as much waits, or after as long.
 const WAITING: usize = 48 << 20;
+const MOST_WAITING: usize = 160 << 20;
+const PAUSE: u32 = 10;
 const FLUSH_INTERVAL: Duration = Duration::from_secs(2);
 /// As much is taken between two looks at whether a commit is due.
 const BLOCK: usize = 1 << 20;
@@ -99,7 +101,7 @@ pub(super) fn writing_alone(filling: &Filling, deflate: Option<u8>) -> Outcome<M
     };
     let mut file = WriterFile::create(&plan, 100_000)?;
     let begun = Measured::begin();
-    let mut last = Instant::now();
+    let (mut last, mut took) = (Instant::now(), Duration::ZERO);
     let mut since_look = 0;
     for (message, bytes) in messages.iter().zip(&filling.messages) {
         let WriterFile { modules, columns, .. } = &mut file;
@@ -110,9 +112,13 @@ pub(super) fn writing_alone(filling: &Filling, deflate: Option<u8>) -> Outcome<M
             since_look = 0;
             let has_ended = file.end_commit(Duration::ZERO)?;
             let waiting = file.columns.waiting();
-            if waiting > WAITING || (waiting > 0 && has_ended && last.elapsed() >= FLUSH_INTERVAL) {
+            if waiting > MOST_WAITING
+                || (waiting > WAITING && last.elapsed() >= took * PAUSE)
+                || (waiting > 0 && has_ended && last.elapsed() >= FLUSH_INTERVAL)
+            {
+                let begun = Instant::now();
                 file.begin_commit(json!({}), false)?;
-                last = Instant::now();
+                (last, took) = (Instant::now(), begun.elapsed());
             }
         }
     }

@@ -324,20 +324,29 @@ impl Columns {
         self.arrays.iter().map(GrowingArray::growth).sum()
     }
 
+    /// Writes everything that was prepared; the file is to be flushed then. True if there was something.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn write(&mut self) -> Result<bool> {
+        let mut has_written = false;
+        for array in &mut self.arrays {
+            has_written |= array.write()?;
+        }
+        self.waiting = 0;
+        Ok(has_written)
+    }
+
     /// Brings everything that was prepared to the file.
     ///
     /// # Errors
     /// If HDF5 refuses.
     pub fn flush(&mut self) -> Result<()> {
-        let mut has_written = false;
-        for array in &mut self.arrays {
-            has_written |= array.write()?;
-        }
+        let has_written = self.write()?;
         // Once for all of them: a flush of each of a thousand logs takes a minute.
         if let Some(array) = self.arrays.first().filter(|_| has_written) {
             array.dataset().file()?.flush()?;
         }
-        self.waiting = 0;
         Ok(())
     }
 }

@@ -367,7 +367,8 @@ impl WriterFile {
         };
         let text = serde_json::to_string(&record)
             .map_err(|error| FileError::Content(format!("the record of a commit: {error}")))?;
-        let flushed = self.columns.flush().and_then(|()| self.file.flush());
+        // Once: each flush looks through all datasets that are open.
+        let flushed = self.columns.write().and_then(|_| self.file.flush());
         flushed.map_err(|error| FileError::hdf5("write", &path, &error))?;
         self.under_way = Some(text);
         self.ask();
@@ -388,8 +389,8 @@ impl WriterFile {
                 Some(Ok(())) => {}
             }
         }
-        let written = self.journal.write(text).and_then(|()| self.file.flush());
-        written.map_err(|error| FileError::hdf5("write the commit of", &path, &error))?;
+        // Which flushes its own dataset: everything else was flushed when the commit began.
+        self.journal.write(text).map_err(|error| FileError::hdf5("write the commit of", &path, &error))?;
         self.under_way = None;
         self.ask();
         Ok(true)

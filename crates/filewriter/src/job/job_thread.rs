@@ -20,8 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Rows that wait for a commit, in bytes: beyond it the commit is due.
+/// Rows that wait for a commit, in bytes: beyond it the commit is due, unless the last one has just been. With thousands of columns a
+/// commit takes a while, however little is in it.
 const WAITING: usize = 48 << 20;
+/// Rows that wait for a commit at most.
+const MOST_WAITING: usize = 160 << 20;
+/// Time between commits for what waits, in times of what the last one took.
+const PAUSE: u32 = 10;
 /// How long a block is waited for before other things are looked at.
 const TURN: Duration = Duration::from_millis(20);
 /// How often what others may know is put together.
@@ -305,6 +310,8 @@ struct Session<'a> {
     shown: &'a Mutex<Progress>,
     set_aside: &'a [(PathBuf, String)],
     last_commit: Instant,
+    /// How long it kept this thread.
+    commit_took: Duration,
     last_shown: Option<Instant>,
     waits: Option<(String, Instant)>,
     is_aborted: bool,
@@ -328,6 +335,7 @@ impl<'a> Session<'a> {
             shown,
             set_aside,
             last_commit: Instant::now(),
+            commit_took: Duration::ZERO,
             last_shown: None,
             waits: None,
             is_aborted: false,
@@ -413,7 +421,8 @@ impl<'a> Session<'a> {
             readers.tell_offsets(&running.partitions.safe());
         }
         let waiting = running.file.columns.waiting();
-        let is_due = waiting > WAITING
+        let is_due = waiting > MOST_WAITING
+            || (waiting > WAITING && self.last_commit.elapsed() >= self.commit_took * PAUSE)
             || (waiting > 0 && self.last_commit.elapsed() >= self.settings.flush_interval && has_ended);
         let is_turn = match &self.waits {
             Some((_, since)) => since.elapsed() >= ROOM,
@@ -422,9 +431,11 @@ impl<'a> Session<'a> {
         if !is_turn {
             return Ok(());
         }
+        let begun = Instant::now();
         match running.begin_commit() {
             Ok(()) => {
                 self.last_commit = Instant::now();
+                self.commit_took = begun.elapsed();
                 self.waits = None;
                 Ok(())
             }
