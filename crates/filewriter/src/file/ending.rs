@@ -69,8 +69,22 @@ impl WriterFile {
             self.file.flush()
         };
         said().map_err(failed)?;
-        let Self { columns, modules, completeness, times, state, own, file, handle, names, space, .. } = self;
-        drop((columns, modules, completeness, times, state));
+        let Self {
+            columns,
+            modules,
+            completeness,
+            times,
+            state,
+            journal,
+            own,
+            file,
+            handle,
+            names,
+            space,
+            ..
+        } = self;
+        // All of them: HDF5 writes to the file as long as one of its datasets is open, and what it writes is checked.
+        drop((columns, modules, completeness, times, state, journal));
         file.close().map_err(failed)?;
         let finish = || -> Hdf5Result<()> {
             let file = File::open_rw(&path)?;

@@ -139,7 +139,7 @@ mod tests {
         // The newest one is torn: the one before counts, and the next is written over the torn one.
         let dataset = group.dataset("journal").unwrap();
         let at = (journal.number % 2) as usize * journal.room;
-        dataset.write_slice(&[b'!'], at + HEAD..=at + HEAD).unwrap();
+        dataset.write_slice(b"!", at + HEAD..=at + HEAD).unwrap();
         let (mut opened, text) = Journal::open(&group).unwrap();
         assert_eq!(text.as_deref(), Some("second"));
         opened.write("again").unwrap();

@@ -72,7 +72,7 @@ pub struct WriterFile {
     pub completeness: Completeness,
     pub(super) times: Vec<TimeText>,
     pub(super) state: Dataset,
-    journal: Journal,
+    pub(super) journal: Journal,
     pub(super) own: String,
     pub(super) file: File,
     pub(super) handle: fs::File,

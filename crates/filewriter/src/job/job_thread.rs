@@ -31,6 +31,11 @@ const PAUSE: u32 = 10;
 const TURN: Duration = Duration::from_millis(20);
 /// How often what others may know is put together.
 const SHOW: Duration = Duration::from_millis(500);
+/// After a restart nothing is committed for so long: the end of the run may have been said while the writer was away, and is heard
+/// now. What was read until then is given back without a trace.
+const HELD_BACK: Duration = Duration::from_secs(10);
+/// A job that has read no more than this is begun again where rows from after its end were committed, bytes.
+const AGAIN_AT_MOST: u64 = 256 << 20;
 /// How often the disk is asked whether there is room now.
 const ROOM: Duration = Duration::from_secs(1);
 /// Times that a file is taken up again in a row without a commit in between.
@@ -72,7 +77,8 @@ impl Job {
     pub fn start(plan: JobPlan, settings: JobSettings) -> Result<Self, JobError> {
         let (commands, told) = sync_channel(64);
         let (said, began) = sync_channel(1);
-        let shown = Arc::new(Mutex::new(Progress { file: plan.file.clone(), ..Progress::default() }));
+        let shown =
+            Arc::new(Mutex::new(Progress { file: Names::of(&plan.file).writing(), ..Progress::default() }));
         let of_thread = (plan.clone(), Arc::clone(&shown));
         let spawned = thread::Builder::new().name("file".into()).spawn(move || {
             let (plan, shown) = of_thread;
@@ -178,14 +184,17 @@ fn run(
         }
     };
     let _ = began.send(Ok(()));
-    let mut attempts = 0;
+    let (mut attempts, mut is_aborted) = (0, false);
     loop {
-        let mut session = Session::new(&mut plan, settings, told, shown, &set_aside);
+        let mut session = Session::new(&mut plan, settings, told, shown, &set_aside, &mut is_aborted);
         let before = opened.running.commits;
         let error = match session.run(opened) {
             Ok(end) => return end,
             Err(error) => error,
         };
+        if session.begins_again {
+            let _ = fs::remove_file(Names::of(&plan.file).writing());
+        }
         // The file is as the disk has it: it is cut back to its last commit and goes on from there.
         attempts = if error.commits > before { 1 } else { attempts + 1 };
         let again = match error.cause {
@@ -314,7 +323,10 @@ struct Session<'a> {
     commit_took: Duration,
     last_shown: Option<Instant>,
     waits: Option<(String, Instant)>,
-    is_aborted: bool,
+    is_aborted: &'a mut bool,
+    begun: Instant,
+    /// Nothing of the file is to be kept.
+    begins_again: bool,
     ends_known: bool,
     /// Since when the run, and the time for what comes late, have passed.
     late_since: Option<Instant>,
@@ -327,6 +339,7 @@ impl<'a> Session<'a> {
         told: &'a Receiver<Command>,
         shown: &'a Mutex<Progress>,
         set_aside: &'a [(PathBuf, String)],
+        is_aborted: &'a mut bool,
     ) -> Self {
         Self {
             plan,
@@ -338,7 +351,9 @@ impl<'a> Session<'a> {
             commit_took: Duration::ZERO,
             last_shown: None,
             waits: None,
-            is_aborted: false,
+            is_aborted,
+            begun: Instant::now(),
+            begins_again: false,
             ends_known: false,
             late_since: None,
         }
@@ -372,8 +387,8 @@ impl<'a> Session<'a> {
             cause,
         })?;
         loop {
-            self.obey()?;
-            if self.is_aborted {
+            self.obey(running, &ends)?;
+            if *self.is_aborted {
                 return Ok(());
             }
             if self.waits.is_none() {
@@ -394,18 +409,30 @@ impl<'a> Session<'a> {
     }
 
     /// Does what was told.
-    fn obey(&mut self) -> Result<(), JobError> {
+    fn obey(&mut self, running: &Running, ends: &EndsWatch) -> Result<(), JobError> {
         loop {
             match self.told.try_recv() {
                 Ok(Command::Stop(stop)) => {
-                    self.plan.window.stop_ns = Some(stop.unwrap_or_else(now_ns));
+                    let stop_ns = stop.unwrap_or_else(now_ns);
+                    self.plan.window.stop_ns = Some(stop_ns);
                     self.plan.until = Until::Stop;
                     let path = Names::of(&self.plan.file).job();
                     let (_, first) = JobPlan::read(&path)?;
                     self.plan.keep(&path, &first)?;
                     (self.ends_known, self.late_since) = (false, None);
+                    let is_beyond = |last: Option<i64>| last.is_some_and(|last| last > stop_ns);
+                    if is_beyond(running.streams.last_ns()) {
+                        // What does not belong to the run is given back as far as it was not committed, and read again; all of
+                        // it if that is little.
+                        self.begins_again = is_beyond(running.committed_ns)
+                            && running.bytes_read() <= AGAIN_AT_MOST
+                            && ends.have_all_from(&first);
+                        return Err(
+                            FileError::Content("the run has ended before what was read".into()).into()
+                        );
+                    }
                 }
-                Ok(Command::Abort) => self.is_aborted = true,
+                Ok(Command::Abort) => *self.is_aborted = true,
                 Err(TryRecvError::Empty) => return Ok(()),
                 // Whoever has begun it is gone: it goes on to its end.
                 Err(TryRecvError::Disconnected) => return Ok(()),
@@ -421,9 +448,14 @@ impl<'a> Session<'a> {
             readers.tell_offsets(&running.partitions.safe());
         }
         let waiting = running.file.columns.waiting();
+        let is_held_back = self.plan.until == Until::Stop
+            && self.plan.window.stop_ns.is_none()
+            && running.is_restarted()
+            && self.begun.elapsed() < HELD_BACK;
+        let is_time = self.last_commit.elapsed() >= self.settings.flush_interval && !is_held_back;
         let is_due = waiting > MOST_WAITING
             || (waiting > WAITING && self.last_commit.elapsed() >= self.commit_took * PAUSE)
-            || (waiting > 0 && self.last_commit.elapsed() >= self.settings.flush_interval && has_ended);
+            || (waiting > 0 && is_time && has_ended);
         let is_turn = match &self.waits {
             Some((_, since)) => since.elapsed() >= ROOM,
             None => is_due,
@@ -546,7 +578,7 @@ impl<'a> Session<'a> {
         // A run without a beginning of its own begins with its first data.
         let start_ns = if start_ns > 0 { start_ns } else { running.streams.first_ns().unwrap_or(end_ns) };
         let run_times = times(start_ns, Some(end_ns));
-        let ending = if self.is_aborted { Ending::Aborted } else { Ending::Complete };
+        let ending = if *self.is_aborted { Ending::Aborted } else { Ending::Complete };
         let mut file = running.file;
         let path = loop {
             match file.finish(kept.clone(), run_times, ending) {
@@ -563,7 +595,7 @@ impl<'a> Session<'a> {
         let _ = fs::remove_file(Names::of(&self.plan.file).job());
         end.progress.file_bytes = fs::metadata(&path).map_or(0, |about| about.len());
         end.progress.file = path;
-        end.progress.phase = if self.is_aborted { Phase::Aborted } else { Phase::Complete };
+        end.progress.phase = if *self.is_aborted { Phase::Aborted } else { Phase::Complete };
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = end.progress.clone();
         Ok(end)
     }

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// The version of the description of a job.
 const VERSION: u32 = 1;
 
+/// Topic, partition and first message of all partitions.
+type First = Vec<(String, i32, i64)>;
+
 /// Where reading begins in a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -59,8 +62,7 @@ pub struct JobPlan {
 struct Kept {
     version: u32,
     plan: JobPlan,
-    /// Topic, partition and first message of all partitions.
-    first: Vec<(String, i32, i64)>,
+    first: First,
 }
 
 impl JobPlan {
@@ -113,7 +115,7 @@ impl JobPlan {
     ///
     /// # Errors
     /// If there is nothing, or it is something else.
-    pub fn read(path: &Path) -> Result<(Self, Vec<(String, i32, i64)>), FileError> {
+    pub fn read(path: &Path) -> Result<(Self, First), FileError> {
         let text = fs::read_to_string(path).map_err(|cause| FileError::io("read", path, cause))?;
         let damaged = |why: String| FileError::Damaged { path: path.to_owned(), why };
         let kept: Kept = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;

@@ -57,6 +57,8 @@ pub(super) struct Running {
     /// Messages that were held when the writer ended: they are read once more.
     awaited: HashMap<(usize, i64), Vec<usize>>,
     pub(super) newest_ns: Option<i64>,
+    /// The newest time of data that was written, at the last commit.
+    pub(super) committed_ns: Option<i64>,
     /// True once what the file has at its end was appended.
     pub(super) is_closed: bool,
     /// Kafka time stamps from here on are long after the run, milliseconds since 1970.
@@ -86,6 +88,7 @@ impl Running {
             disk_waits: 0,
             awaited: HashMap::new(),
             newest_ns: None,
+            committed_ns: None,
             is_closed: false,
             past_ms: None,
         }
@@ -99,6 +102,7 @@ impl Running {
         self.streams.numbered = kept.numbered;
         (self.counts, self.is_closed) = (kept.counts, kept.is_closed);
         self.counts.restarts += 1;
+        self.committed_ns = self.streams.last_ns();
         for (partition, offset, stream) in kept.held {
             self.awaited.entry((partition, offset)).or_default().push(stream);
         }
@@ -108,6 +112,16 @@ impl Running {
     /// Messages that are read once more.
     pub(super) fn awaited(&self) -> Vec<(usize, i64)> {
         self.awaited.keys().copied().collect()
+    }
+
+    /// Bytes of all messages that were read.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.counts.bytes
+    }
+
+    /// True if a writer has ended, or was cut back, since the job began.
+    pub(super) fn is_restarted(&self) -> bool {
+        self.counts.restarts > 0
     }
 
     fn keep(&self) -> Result<serde_json::Value, FileError> {
@@ -204,6 +218,7 @@ impl Running {
     pub(super) fn begin_commit(&mut self) -> Result<(), FileError> {
         let kept = self.keep()?;
         self.file.begin_commit(kept, false)?;
+        self.committed_ns = self.streams.last_ns();
         self.commits += 1;
         Ok(())
     }

@@ -193,6 +193,11 @@ impl Streams {
         self.all.iter().filter_map(|stream| stream.counts.first_ns).min()
     }
 
+    /// The last one.
+    pub(super) fn last_ns(&self) -> Option<i64> {
+        self.all.iter().filter_map(|stream| stream.counts.last_ns).max()
+    }
+
     /// Adds what became of the messages of all streams.
     pub(super) fn count(&self, counters: &mut WriterCounters) {
         for Stream { counts, held, .. } in &self.all {

@@ -98,8 +98,8 @@ impl Topics {
     }
 }
 
-/// What was asked about the ends of partitions last: when it was asked, and the answer.
-type Answer = (Instant, Vec<At>);
+/// What was asked about partitions last: when it was asked, the oldest message of each, and the end.
+type Answer = (Instant, Vec<At>, Vec<At>);
 
 /// Asks about the ends of all partitions again and again, in a thread of its own: brokers that are away take their time to say
 /// nothing.
@@ -116,8 +116,8 @@ impl EndsWatch {
         thread::Builder::new().name("ends".into()).spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let asked = Instant::now();
-                if let Ok(ends) = topics.ends() {
-                    *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, ends));
+                if let (Ok(oldest), Ok(ends)) = (topics.watermarks(|low, _| low), topics.ends()) {
+                    *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, oldest, ends));
                 }
                 thread::park_timeout(EVERY);
             }
@@ -128,8 +128,19 @@ impl EndsWatch {
     /// The newest answer, if it was asked for at or after a moment.
     pub(super) fn since(&self, moment: Option<Instant>) -> Option<Vec<At>> {
         let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let (asked, ends) = latest.as_ref()?;
+        let (asked, _, ends) = latest.as_ref()?;
         moment.is_none_or(|moment| *asked >= moment).then(|| ends.clone())
+    }
+
+    /// True if the brokers still have all messages from these on, as far as that is known.
+    pub(super) fn have_all_from(&self, first: &[At]) -> bool {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, oldest, _)) = latest.as_ref() else { return false };
+        let is_there = |(topic, partition, from): &At| {
+            let of = |at: &&At| at.0 == *topic && at.1 == *partition;
+            oldest.iter().find(of).is_some_and(|(_, _, low)| low <= from)
+        };
+        first.iter().all(is_there)
     }
 }
 

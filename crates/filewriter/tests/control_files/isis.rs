@@ -17,7 +17,7 @@ const EVENTS: &str = "HRPD_events";
 fn start(id: &str, file: &str, start_ms: u64) -> Vec<u8> {
     let structure = json!({"children": [
         {"type": "group", "name": "raw_data_1", "attributes": [{"name": "NX_class", "values": "NXentry"}], "children": [
-            {"type": "dataset", "name": "beamline", "values": "HRPD"},
+            {"type": "dataset", "name": "beamline", "values": "HRPD", "dataset": {"type": "string"}},
             {"type": "group", "name": "events", "attributes": [{"name": "NX_class", "values": "NXevent_data"}], "children": [
                 {"type": "stream", "stream": {"topic": EVENTS, "source": "ISISICP", "writer_module": "ev42"}}]}]}]});
     let structure = structure.to_string();
