@@ -3,6 +3,7 @@
 use super::jobs::JobPhase;
 use crate::file::{FileError, Names};
 use crate::job::{Job, JobEnd, JobError, JobPlan, JobSettings, Phase};
+use evforge_kafka::client::Cause;
 use evforge_stream::nexus::NexusError;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -136,7 +137,10 @@ fn try_until_it_runs(
 /// True for what goes away by itself.
 fn passes(error: &JobError, since: Instant) -> bool {
     match error {
-        JobError::Kafka(error) => !error.cause.is_final(),
+        // Brokers that have just been started may not know their topics yet.
+        JobError::Kafka(error) => {
+            !error.cause.is_final() || error.cause == Cause::UnknownTopic && since.elapsed() < LET_GO
+        }
         JobError::File(FileError::NoSpace { .. }) => true,
         JobError::File(FileError::InUse(_) | FileError::Nexus(NexusError::InUse(_))) => {
             since.elapsed() < LET_GO

@@ -42,7 +42,9 @@ mod tests {
         let base = |said| PlainBases.base(&said);
         assert!(matches!(base(Value::Null), Ok(Base::Nothing)));
         assert!(matches!(base(json!("nothing")), Ok(Base::Nothing)));
-        assert!(matches!(base(json!({"template": "/a.hdf"})), Ok(Base::Template(path)) if path.as_os_str() == "/a.hdf"));
+        assert!(
+            matches!(base(json!({"template": "/a.hdf"})), Ok(Base::Template(path)) if path.as_os_str() == "/a.hdf")
+        );
         assert_eq!(json!(SaidBase::Template("/a.hdf".into())), json!({"template": "/a.hdf"}));
         assert_eq!(json!(SaidBase::Nothing), json!("nothing"));
         assert!(base(json!({"detector": 1})).is_err());

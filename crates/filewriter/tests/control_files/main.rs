@@ -7,6 +7,7 @@ mod control_common;
 
 mod ess;
 mod isis;
+mod left;
 mod overlapping;
 mod refusals;
 mod restart;

@@ -7,6 +7,9 @@ use evforge_messages::Pl72;
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use serde_json::{Value, json};
 
+/// File, instrument, structure; code of the answer, and what it says.
+type Case<'a> = (&'a str, Option<&'a str>, Value, u64, &'a [&'a str]);
+
 #[test]
 fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     if !is_possible("a_start_that_cannot_be_followed_says_why_and_leaves_nothing") {
@@ -37,7 +40,7 @@ fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
     };
     let module = "/children/0/children/2/children/0";
     let good = structure();
-    let cases: [(&str, Option<&str>, Value, u64, &[&str]); 14] = [
+    let cases: [Case<'_>; 14] = [
         ("there.nxs", None, good.clone(), 500, &["there.nxs exists already"]),
         ("link.nxs", None, good.clone(), 500, &["link.nxs exists already"]),
         ("begun.nxs", None, good.clone(), 500, &["begun.nxs.job exists"]),
