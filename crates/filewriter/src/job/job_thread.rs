@@ -192,11 +192,16 @@ fn run(
             Ok(end) => return end,
             Err(error) => error,
         };
+        let gives_back = session.gives_back;
         if session.begins_again {
             let _ = fs::remove_file(Names::of(&plan.file).writing());
         }
         // The file is as the disk has it: it is cut back to its last commit and goes on from there.
-        attempts = if error.commits > before { 1 } else { attempts + 1 };
+        attempts = match error.commits > before {
+            _ if gives_back => 0,
+            true => 1,
+            false => attempts + 1,
+        };
         let again = match error.cause {
             cause if attempts > ATTEMPTS => Err(cause),
             JobError::File(FileError::Gone(path)) => Err(JobError::File(FileError::Gone(path))),
@@ -325,6 +330,8 @@ struct Session<'a> {
     waits: Option<(String, Instant)>,
     is_aborted: &'a mut bool,
     begun: Instant,
+    /// What was read is from after the end of the run.
+    gives_back: bool,
     /// Nothing of the file is to be kept.
     begins_again: bool,
     ends_known: bool,
@@ -353,6 +360,7 @@ impl<'a> Session<'a> {
             waits: None,
             is_aborted,
             begun: Instant::now(),
+            gives_back: false,
             begins_again: false,
             ends_known: false,
             late_since: None,
@@ -424,6 +432,7 @@ impl<'a> Session<'a> {
                     if is_beyond(running.streams.last_ns()) {
                         // What does not belong to the run is given back as far as it was not committed, and read again; all of
                         // it if that is little.
+                        self.gives_back = true;
                         self.begins_again = is_beyond(running.committed_ns)
                             && running.bytes_read() <= AGAIN_AT_MOST
                             && ends.have_all_from(&first);
