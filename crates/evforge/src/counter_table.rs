@@ -13,6 +13,7 @@ use evforge_detect::multigrid::{CncsCounters, ColumnCounters, MesytecCounters, O
 use evforge_detect::packet_gate::PacketCounters;
 use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
+use evforge_filewriter::job::WriterCounters;
 use evforge_kafka::packets::TopicCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
@@ -28,7 +29,6 @@ use evforge_net::xdp::XdpCounters;
 use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
-use evforge_filewriter::job::WriterCounters;
 use evforge_stream::nexus::NexusCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;

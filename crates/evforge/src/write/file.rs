@@ -1,17 +1,16 @@
 //! One file, from the command line.
 
+use super::arguments::WriteArguments;
 use super::base::{FromConfiguration, Said, SaidBases, from_configuration};
 use super::progress_line::{ProgressLine, to_json, to_text};
-use super::{Compression, StorageArguments, WriteArguments};
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::output::print;
 use crate::signals::stop_on_signals;
-use evforge_filewriter::file::{Names, Storage, is_there};
+use evforge_filewriter::file::{Names, is_there};
 use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase};
 use evforge_kafka::client::ClientSettings;
 use evforge_net::clock::wall_clock_ns;
-use evforge_stream::storage::workers::Workers;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
         client,
         readers: usize::from(arguments.storage.readers),
         flush_interval: arguments.storage.flush_interval.to_std(),
-        storage: storage(&arguments.storage),
+        storage: arguments.storage.storage(),
         bases: Arc::new(SaidBases),
     };
     let stop = stop_on_signals()?;
@@ -181,13 +180,4 @@ fn remove(output: &Path) -> Result<(), CommandError> {
         }
     }
     Ok(())
-}
-
-pub(super) fn storage(arguments: &StorageArguments) -> Storage {
-    Storage {
-        deflate: (arguments.compression == Compression::Deflate).then_some(2),
-        threads: arguments.compression_threads.map_or_else(Workers::default_count, usize::from),
-        waits_for_disk: !arguments.no_sync,
-        ..Storage::default()
-    }
 }

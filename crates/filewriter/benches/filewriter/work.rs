@@ -99,7 +99,7 @@ pub(super) fn writing_alone(filling: &Filling, deflate: Option<u8>) -> Outcome<M
         times,
         storage: storage(deflate),
     };
-    let mut file = WriterFile::create(&plan, 100_000)?;
+    let mut file = WriterFile::create(&plan, 100_000, || Ok(()))?;
     let begun = Measured::begin();
     let (mut last, mut took) = (Instant::now(), Duration::ZERO);
     let mut since_look = 0;

@@ -8,6 +8,7 @@ mod columns;
 mod completeness;
 mod ending;
 mod error;
+mod finishing;
 mod journal;
 mod names;
 mod plan;
@@ -16,9 +17,9 @@ mod writer_file;
 
 pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId, ValueType};
 pub use completeness::{Completeness, GapRow, SOURCE_COUNTS, SourceRow};
-pub use ending::Ending;
 pub(crate) use ending::rename_unless_there;
 pub use error::FileError;
+pub use finishing::Ending;
 pub use journal::Journal;
 pub use names::{Names, is_there, numbered};
 pub use plan::{Base, FilePlan, Storage};
