@@ -75,8 +75,7 @@ fn a_writer_that_was_killed_goes_on_with_its_conversation_and_its_file() {
         assert_eq!(left(&path), ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"]);
         if !is_last {
             child = Killed(self::child(&broker, folder.path()));
-            control.rest(Duration::from_millis(500));
-            control.next_state("writing");
+            control.next_of("x5f2", |json| json["process_id"] == child.0.id());
         }
     }
     // Nobody writes. The run goes on, ends, and there are messages from after its end.
