@@ -31,7 +31,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "write",
         &[
-            "evforge write --config configs/freia.toml --brokers localhost --all --output run.nxs",
+            "evforge write --config configs/freia.toml --all --output written.nxs",
             "evforge write --recover killed.nxs",
         ],
     ),

@@ -80,14 +80,19 @@ fn broker() -> Option<Broker> {
             .output()
             .expect("the program starts");
         assert!(filled.status.success(), "{}", text(&filled.stderr));
-        let packets = Command::new(PROGRAM)
-            .args(["run", "--quiet", "--config", "configs/freia.toml", "data/freia.pcapng"])
-            .args(["--set", "outputs.kafka.topic=freia", "--set", "outputs.kafka.packets.calibration=true"])
-            .args(["--set", &format!("outputs.kafka.brokers={}", broker.address())])
-            .current_dir(workspace())
-            .output()
-            .expect("the program starts");
-        assert!(packets.status.success(), "{}", text(&packets.stderr));
+        // Raw packets in one topic, events in the usual ones.
+        let keys: [&[&str]; 2] = [&["topic=freia", "packets.calibration=true"], &[]];
+        for keys in keys {
+            let set = keys.iter().flat_map(|key| ["--set".to_owned(), format!("outputs.kafka.{key}")]);
+            let sent = Command::new(PROGRAM)
+                .args(["run", "--quiet", "--config", "configs/freia.toml", "data/freia.pcapng"])
+                .args(set)
+                .args(["--set", &format!("outputs.kafka.brokers={}", broker.address())])
+                .current_dir(workspace())
+                .output()
+                .expect("the program starts");
+            assert!(sent.status.success(), "{}", text(&sent.stderr));
+        }
         broker
     })
 }
@@ -116,7 +121,9 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
          kill $(jobs -p) 2>/dev/null\nexit $status",
         quoted(example)
     );
-    let is_kafka = example.contains("evforge kafka ") || example.contains("--input-kafka");
+    let is_kafka = ["evforge kafka ", "--input-kafka", "evforge write --config"]
+        .iter()
+        .any(|part| example.contains(part));
     let (mut shell, brokers) = match broker.filter(|_| is_kafka) {
         None if is_kafka => return Ok(()),
         Some(broker) => {

@@ -6,7 +6,7 @@ use crate::outputs::{OutputArguments, OutputPlans};
 use evforge_config::Config;
 use evforge_filewriter::detector::structure_of_detector;
 use evforge_filewriter::file::Base;
-use evforge_filewriter::job::Bases;
+use evforge_filewriter::job::{Bases, PlainBases, SaidBase};
 use evforge_kafka::client::ClientSettings;
 use evforge_kafka::producer::{Destinations, KafkaSettings};
 use evforge_outputs::{OutputContext, Registry};
@@ -16,14 +16,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// What a job says of its base, so that it can be had again after a restart.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub(super) enum Said {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// A file that is copied.
-    Template(PathBuf),
+    /// Nothing, or a file that is copied.
+    Plain(SaidBase),
     /// The configuration of a detector.
     Configuration {
         /// Its file, next to which those are that it names.
@@ -40,8 +37,7 @@ pub(super) struct SaidBases;
 impl Bases for SaidBases {
     fn base(&self, said: &Value) -> Result<Base, String> {
         match serde_json::from_value(said.clone()).map_err(|error| error.to_string())? {
-            Said::Nothing => Ok(Base::Nothing),
-            Said::Template(path) => Ok(Base::Template(path)),
+            Said::Plain(_) => PlainBases.base(said),
             Said::Configuration { path, text } => {
                 let config = Config::parse(&path, &text, &[]).map_err(|error| error.to_string())?;
                 let options = Detector::of(&config).map_err(|error| error.to_string())?.options;

@@ -8,7 +8,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::print;
 use crate::signals::stop_on_signals;
 use evforge_filewriter::file::{Names, is_there};
-use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase};
+use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase, SaidBase};
 use evforge_kafka::client::ClientSettings;
 use evforge_net::clock::wall_clock_ns;
 use std::fs;
@@ -115,10 +115,10 @@ fn what(arguments: &WriteArguments, client: &mut ClientSettings) -> Result<(Said
         return Err("say what the file is to contain: TEMPLATE (NeXus structure JSON), or --config FILE for a detector".into());
     };
     let said = match &arguments.base {
-        Some(base) => Said::Template(std::path::absolute(base).unwrap_or_else(|_| base.clone())),
-        None => Said::Nothing,
+        Some(base) => SaidBase::Template(std::path::absolute(base).unwrap_or_else(|_| base.clone())),
+        None => SaidBase::Nothing,
     };
-    Ok((said, structure))
+    Ok((Said::Plain(said), structure))
 }
 
 fn read_template(path: &Path) -> Result<String, CommandError> {

@@ -45,3 +45,9 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
     service::run(&settings, &mut runner, &stop, &mut |line| say(line)).map_err(|error| error.to_string())?;
     Ok(ExitStatus::Good)
 }
+
+/// Who writes, by what stays the same over restarts: the host and the topics.
+fn owner(commands: &str, pool: Option<&str>) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} {commands} {}", host.trim(), pool.unwrap_or_default())
+}
