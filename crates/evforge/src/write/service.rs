@@ -27,9 +27,7 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
     let runner = JobRunnerSettings {
         files: folder.clone().unwrap_or_else(|| PathBuf::from(".")),
         templates: templates.clone(),
-        owner: service_id
-            .clone()
-            .unwrap_or_else(|| format!("{commands} {}", pool.as_deref().unwrap_or_default())),
+        owner: service_id.clone().unwrap_or_else(|| owner(commands, pool.as_deref())),
         job: JobSettings {
             client,
             readers: usize::from(arguments.storage.readers),
