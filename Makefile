@@ -102,8 +102,9 @@ fresh: ## The first two commands of the README in a new Debian, as root and as a
 	scripts/fresh.sh user
 
 .PHONY: soak
-soak: test-tools ## Brokers that fail for a minute, and the program killed at 100 random moments (MOMENTS=1000, SEED=7)
+soak: test-tools ## Brokers that fail for a minute; the program, and the file writer, killed at 100 random moments (MOMENTS=1000, SEED=7)
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_faults -- --nocapture --test-threads 2
+	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
 .PHONY: bench
 bench: ## Event formation from memory, with the ratio to the reference; loads made and sent; receiving (as root)
