@@ -1,0 +1,350 @@
+//! Reading into one open file: what is told, commits, the end of the run.
+
+use super::end::{JobEnd, PartitionEnd};
+use super::error::JobError;
+use super::opening::{Opened, times};
+use super::plan::{JobPlan, Until};
+use super::progress::{Phase, Progress};
+use super::reader::Readers;
+use super::running::Running;
+use super::settings::JobSettings;
+use super::topics::{At, EndsWatch, Topics};
+use super::window::Window;
+use crate::file::{Ending, FileError, Names};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Rows that wait for a commit, in bytes: beyond it the commit is due, unless the last one has just been. With thousands of columns a
+/// commit takes a while, however little is in it.
+const WAITING: usize = 48 << 20;
+/// Rows that wait for a commit at most.
+const MOST_WAITING: usize = 160 << 20;
+/// Time between commits for what waits, in times of what the last one took.
+const PAUSE: u32 = 10;
+/// How long a block is waited for before other things are looked at.
+const TURN: Duration = Duration::from_millis(20);
+/// How often what others may know is put together.
+const SHOW: Duration = Duration::from_millis(500);
+/// After a restart nothing is committed for so long: the end of the run may have been said while the writer was away, and is heard
+/// now. What was read until then is given back without a trace.
+const HELD_BACK: Duration = Duration::from_secs(10);
+/// A job that has read no more than this is begun again where rows from after its end were committed, bytes.
+const AGAIN_AT_MOST: u64 = 256 << 20;
+/// How often the disk is asked whether there is room now.
+const ROOM: Duration = Duration::from_secs(1);
+
+/// What a job is told.
+pub(super) enum Command {
+    Stop(Option<i64>),
+    Abort,
+}
+
+/// Nanoseconds since 1970 by the clock of this host.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Why a session cannot go on.
+pub(super) struct Broken {
+    pub(super) cause: JobError,
+    pub(super) commits: u64,
+}
+
+/// Reading into one open file, until its end or until it cannot go on.
+pub(super) struct Session<'a> {
+    plan: &'a mut JobPlan,
+    settings: &'a JobSettings,
+    told: &'a Receiver<Command>,
+    shown: &'a Mutex<Progress>,
+    set_aside: &'a [(PathBuf, String)],
+    last_commit: Instant,
+    /// How long it kept this thread.
+    commit_took: Duration,
+    last_shown: Option<Instant>,
+    waits: Option<(String, Instant)>,
+    is_aborted: &'a mut bool,
+    begun: Instant,
+    /// What was read is from after the end of the run.
+    pub(super) gives_back: bool,
+    /// Nothing of the file is to be kept.
+    pub(super) begins_again: bool,
+    ends_known: bool,
+    /// Since when the run, and the time for what comes late, have passed.
+    late_since: Option<Instant>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        plan: &'a mut JobPlan,
+        settings: &'a JobSettings,
+        told: &'a Receiver<Command>,
+        shown: &'a Mutex<Progress>,
+        set_aside: &'a [(PathBuf, String)],
+        is_aborted: &'a mut bool,
+    ) -> Self {
+        Self {
+            plan,
+            settings,
+            told,
+            shown,
+            set_aside,
+            last_commit: Instant::now(),
+            commit_took: Duration::ZERO,
+            last_shown: None,
+            waits: None,
+            is_aborted,
+            begun: Instant::now(),
+            gives_back: false,
+            begins_again: false,
+            ends_known: false,
+            late_since: None,
+        }
+    }
+
+    pub(super) fn run(&mut self, opened: Opened) -> Result<JobEnd, Broken> {
+        let Opened { mut running, topics } = opened;
+        match self.read(&mut running, topics) {
+            Ok(()) => self.finish(running),
+            Err(cause) => {
+                let commits = running.commits;
+                running.file.let_go();
+                Err(Broken { cause, commits })
+            }
+        }
+    }
+
+    /// Reads until the run is over.
+    fn read(&mut self, running: &mut Running, topics: Topics) -> Result<(), JobError> {
+        if running.is_closed {
+            return Ok(());
+        }
+        let places = running.partitions.places(&running.awaited());
+        let readers = Readers::start(&self.settings.client, &running.routes, &places, self.settings.readers)?;
+        if self.plan.until == Until::Present {
+            self.set_ends(running, &topics.ends()?);
+        }
+        let ends = EndsWatch::start(topics).map_err(|cause| FileError::Io {
+            attempt: "start the thread that asks for the ends of partitions for",
+            path: self.plan.file.clone(),
+            cause,
+        })?;
+        loop {
+            self.obey(running, &ends)?;
+            if *self.is_aborted {
+                return Ok(());
+            }
+            if self.waits.is_none() {
+                if let Some((reader, block)) = readers.next(TURN) {
+                    running.take(&block, self.plan);
+                    readers.give_back(reader, block);
+                }
+            } else {
+                thread::sleep(TURN);
+            }
+            self.commit(running, &readers)?;
+            self.find_ends(running, &ends);
+            if self.ends_known && running.partitions.are_over() && self.waits.is_none() {
+                return Ok(());
+            }
+            self.show(running, &readers, &ends);
+        }
+    }
+
+    /// Does what was told.
+    fn obey(&mut self, running: &Running, ends: &EndsWatch) -> Result<(), JobError> {
+        loop {
+            match self.told.try_recv() {
+                Ok(Command::Stop(stop)) => {
+                    let stop_ns = stop.unwrap_or_else(now_ns);
+                    self.plan.window.stop_ns = Some(stop_ns);
+                    self.plan.until = Until::Stop;
+                    let path = Names::of(&self.plan.file).job();
+                    let (_, first) = JobPlan::read(&path)?;
+                    self.plan.keep(&path, &first)?;
+                    (self.ends_known, self.late_since) = (false, None);
+                    let is_beyond = |last: Option<i64>| last.is_some_and(|last| last > stop_ns);
+                    if is_beyond(running.streams.last_ns()) {
+                        // What does not belong to the run is given back as far as it was not committed, and read again; all of
+                        // it if that is little.
+                        self.gives_back = true;
+                        self.begins_again = is_beyond(running.committed_ns)
+                            && running.bytes_read() <= AGAIN_AT_MOST
+                            && ends.have_all_from(&first);
+                        return Err(
+                            FileError::Content("the run has ended before what was read".into()).into()
+                        );
+                    }
+                }
+                Ok(Command::Abort) => *self.is_aborted = true,
+                Err(TryRecvError::Empty) => return Ok(()),
+                // Whoever has begun it is gone: it goes on to its end.
+                Err(TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    /// Commits what is due, and waits for the disk where there is no room.
+    fn commit(&mut self, running: &mut Running, readers: &Readers) -> Result<(), JobError> {
+        let was_committing = running.file.is_committing();
+        let has_ended = running.file.end_commit(Duration::ZERO)?;
+        if was_committing && has_ended {
+            readers.tell_offsets(&running.partitions.safe());
+        }
+        let waiting = running.file.columns.waiting();
+        let is_held_back = self.plan.until == Until::Stop
+            && self.plan.window.stop_ns.is_none()
+            && running.is_restarted()
+            && self.begun.elapsed() < HELD_BACK;
+        let is_time = self.last_commit.elapsed() >= self.settings.flush_interval && !is_held_back;
+        let is_due = waiting > MOST_WAITING
+            || (waiting > WAITING && self.last_commit.elapsed() >= self.commit_took * PAUSE)
+            || (waiting > 0 && is_time && has_ended);
+        let is_turn = match &self.waits {
+            Some((_, since)) => since.elapsed() >= ROOM,
+            None => is_due,
+        };
+        if !is_turn {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        match running.begin_commit() {
+            Ok(()) => {
+                self.last_commit = Instant::now();
+                self.commit_took = begun.elapsed();
+                self.waits = None;
+                Ok(())
+            }
+            Err(error @ FileError::NoSpace { .. }) => {
+                running.disk_waits += u64::from(self.waits.is_none());
+                self.waits = Some((error.to_string(), Instant::now()));
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Once the run and the time for what comes late have passed: where each partition ends.
+    fn find_ends(&mut self, running: &mut Running, ends: &EndsWatch) {
+        let (false, Until::Stop, Some(stop)) = (self.ends_known, self.plan.until, self.plan.window.stop_ns)
+        else {
+            return;
+        };
+        let late = stop.saturating_add((self.plan.leeway_after_s * 1e9) as i64);
+        running.past_ms = Some(late / 1_000_000);
+        if now_ns() < late {
+            return;
+        }
+        let since = *self.late_since.get_or_insert_with(Instant::now);
+        if let Some(ends) = ends.since(Some(since)) {
+            self.set_ends(running, &ends);
+        }
+    }
+
+    fn set_ends(&mut self, running: &mut Running, ends: &[At]) {
+        running.partitions.set_ends(ends);
+        self.ends_known = true;
+    }
+
+    /// Puts together what others may know.
+    fn show(&mut self, running: &Running, readers: &Readers, ends: &EndsWatch) {
+        if self.last_shown.is_some_and(|last| last.elapsed() < SHOW) {
+            return;
+        }
+        self.last_shown = Some(Instant::now());
+        let stop_has_passed = self.plan.window.stop_ns.is_some_and(|stop| now_ns() > stop);
+        let phase = match &self.waits {
+            Some((why, _)) => Phase::WaitsForDisk(why.clone()),
+            None if stop_has_passed => Phase::Closing,
+            None => Phase::Writing,
+        };
+        let mut progress = self.progress(running, phase);
+        progress.lag = ends.since(None).map(|ends| running.partitions.lag(&ends));
+        progress.complaints = readers.complaints().iter().map(|complaint| complaint.sentence()).collect();
+        if running.partitions.are_fresh() {
+            readers.clear_complaints();
+        }
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    fn progress(&self, running: &Running, phase: Phase) -> Progress {
+        let file = running.file.path();
+        Progress {
+            phase,
+            file_bytes: fs::metadata(&file).map_or(0, |about| about.len()),
+            file,
+            counters: running.counters(),
+            newest_ns: running.newest_ns,
+            lag: None,
+            never_came: running
+                .streams
+                .never_came(&running.routes)
+                .into_iter()
+                .map(|(topic, source)| (topic.to_owned(), source.to_owned()))
+                .collect(),
+            complaints: Vec::new(),
+            set_aside: self.set_aside.to_vec(),
+        }
+    }
+
+    /// Ends the file.
+    fn finish(&mut self, mut running: Running) -> Result<JobEnd, Broken> {
+        let commits = running.commits;
+        let broken = |cause: JobError| Broken { cause, commits };
+        let kept = match running.close() {
+            Ok(kept) => kept,
+            Err(error) => return Err(broken(error.into())),
+        };
+        let mut end = JobEnd {
+            id: self.plan.id.clone(),
+            progress: self.progress(&running, Phase::Closing),
+            sources: running.streams.rows(&running.file.modules, &running.routes),
+            gaps: running.streams.gap_rows(),
+            partitions: running
+                .partitions
+                .0
+                .iter()
+                .map(|partition| PartitionEnd {
+                    topic: partition.name.clone(),
+                    number: partition.number,
+                    next: partition.next,
+                })
+                .collect(),
+            refused: running
+                .refusals()
+                .into_iter()
+                .map(|(reason, times, what)| (reason.name().to_owned(), times, what))
+                .collect(),
+            not_written: running.streams.complaints(&running.file.modules),
+        };
+        let Window { start_ns, stop_ns } = self.plan.window;
+        let end_ns = stop_ns.or(running.newest_ns).unwrap_or_else(now_ns);
+        // A run without a beginning of its own begins with its first data.
+        let start_ns = if start_ns > 0 { start_ns } else { running.streams.first_ns().unwrap_or(end_ns) };
+        let run_times = times(start_ns, Some(end_ns));
+        let ending = if *self.is_aborted { Ending::Aborted } else { Ending::Complete };
+        let mut file = running.file;
+        let path = loop {
+            match file.finish(kept.clone(), run_times, ending) {
+                Ok(path) => break path,
+                Err((Some(again), error)) => {
+                    file = *again;
+                    end.progress.phase = Phase::WaitsForDisk(error.to_string());
+                    *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = end.progress.clone();
+                    thread::sleep(ROOM);
+                }
+                Err((None, error)) => return Err(broken(error.into())),
+            }
+        };
+        let _ = fs::remove_file(Names::of(&self.plan.file).job());
+        end.progress.file_bytes = fs::metadata(&path).map_or(0, |about| about.len());
+        end.progress.file = path;
+        end.progress.phase = if *self.is_aborted { Phase::Aborted } else { Phase::Complete };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = end.progress.clone();
+        Ok(end)
+    }
+}
