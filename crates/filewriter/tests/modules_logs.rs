@@ -5,8 +5,9 @@
 mod common;
 
 use common::{Written, plain, refused, stream};
-use evforge_filewriter::modules::{SkipReason, companions};
+use evforge_filewriter::modules::SkipReason;
 use evforge_filewriter::structure::StreamModule;
+use evforge_filewriter::structure::companions;
 use evforge_messages::al00::Severity;
 use evforge_messages::ep01::Connection;
 use evforge_messages::f142::{AlarmSeverity, AlarmStatus, Value as OldValue};

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 use common::stream;
 use evforge_filewriter::file::Columns;
-use evforge_filewriter::modules::{Module, companions, open};
+use evforge_filewriter::modules::{Module, open};
+use evforge_filewriter::structure::companions;
 use evforge_messages::al00::Severity;
 use evforge_messages::da00::Variable;
 use evforge_messages::f144::Value as LogValue;

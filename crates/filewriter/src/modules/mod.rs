@@ -1,7 +1,7 @@
 //! What happens to a message: which rows in which datasets.
 //!
 //! [`open`] makes the datasets of a module in its group, or opens them after a restart, and gives what writes its messages.
-//! [`companions`] says which modules come with others. All times are u64 nanoseconds with attributes `units` "ns" and `start`
+//! [`companions`](crate::structure::companions) says which modules come with others. All times are u64 nanoseconds with attributes `units` "ns" and `start`
 //! "1970-01-01T00:00:00Z"; cues (`cue_index` and `cue_timestamp_zero`) are i64. The group gets `NX_class`, `topic`, `source` (a line
 //! each if there are several) and `writer_module`, unless the structure has said them.
 //!
@@ -45,7 +45,6 @@ mod alarm;
 mod array_attributes;
 mod array_settings;
 mod chopper;
-mod companions;
 mod connection;
 mod data_array;
 mod dtype;
@@ -66,6 +65,5 @@ mod pulses;
 mod samples;
 mod settings;
 
-pub use companions::companions;
 pub use module::{Module, ModuleError, NotWritten, SkipReason, WindowRule};
 pub use open::{Opened, open};

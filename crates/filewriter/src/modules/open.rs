@@ -44,27 +44,27 @@ pub fn open(module: &StreamModule, group: &Group, columns: &mut Columns) -> Resu
     let settings = Settings::new(module);
     let s = &settings;
     let mut notes = Vec::new();
-    let (class, opened): (&str, Box<dyn Module>) = match module.kind {
-        ModuleKind::Ev44 => ("NXevent_data", events(EV44, s, group, columns)?),
-        ModuleKind::Ev42 => ("NXevent_data", events(EV42, s, group, columns)?),
-        ModuleKind::F144 => ("NXlog", Box::new(Log::open(&[Schema::F144], s, group, columns)?)),
-        ModuleKind::F142 => ("NXlog", Box::new(Log::open(&[Schema::F142], s, group, columns)?)),
-        ModuleKind::Al00 => ("NXlog", Box::new(Alarms::open(group, columns)?)),
-        ModuleKind::Ep01 => ("NXlog", Box::new(Connections::open(group, columns)?)),
-        ModuleKind::Se00 => ("NXlog", Box::new(Samples::open(&[Schema::Se00], s, group, columns)?)),
-        ModuleKind::Senv => ("NXlog", Box::new(Samples::open(&[Schema::Senv], s, group, columns)?)),
-        ModuleKind::Tdct => ("NXlog", Box::new(ChopperTimes::open(s, group, columns)?)),
-        ModuleKind::Ad00 => ("NXlog", Box::new(Frames::open(s, group, columns)?)),
+    let opened: Box<dyn Module> = match module.kind {
+        ModuleKind::Ev44 => events(EV44, s, group, columns)?,
+        ModuleKind::Ev42 => events(EV42, s, group, columns)?,
+        ModuleKind::F144 => Box::new(Log::open(&[Schema::F144], s, group, columns)?),
+        ModuleKind::F142 => Box::new(Log::open(&[Schema::F142], s, group, columns)?),
+        ModuleKind::Al00 => Box::new(Alarms::open(group, columns)?),
+        ModuleKind::Ep01 => Box::new(Connections::open(group, columns)?),
+        ModuleKind::Se00 => Box::new(Samples::open(&[Schema::Se00], s, group, columns)?),
+        ModuleKind::Senv => Box::new(Samples::open(&[Schema::Senv], s, group, columns)?),
+        ModuleKind::Tdct => Box::new(ChopperTimes::open(s, group, columns)?),
+        ModuleKind::Ad00 => Box::new(Frames::open(s, group, columns)?),
         ModuleKind::Da00 if s.flag("accumulate", false)? => {
-            ("NXmonitor", Box::new(Monitor::open(&[Schema::Da00], s, group, columns)?))
+            Box::new(Monitor::open(&[Schema::Da00], s, group, columns)?)
         }
-        ModuleKind::Da00 => ("NXdata", Box::new(DataArrays::open(s, group, columns, &mut notes)?)),
-        ModuleKind::Hs01 => ("NXmonitor", Box::new(Monitor::open(&[Schema::Hs01], s, group, columns)?)),
-        ModuleKind::Ar51 => ("NXcollection", Box::new(Packets::open(s, group, columns)?)),
-        ModuleKind::Pu00 => ("NXcollection", Box::new(Pulses::open(s, group, columns)?)),
-        ModuleKind::Ledger => ("NXcollection", Box::new(Ledger::open(s, group, columns)?)),
+        ModuleKind::Da00 => Box::new(DataArrays::open(s, group, columns, &mut notes)?),
+        ModuleKind::Hs01 => Box::new(Monitor::open(&[Schema::Hs01], s, group, columns)?),
+        ModuleKind::Ar51 => Box::new(Packets::open(s, group, columns)?),
+        ModuleKind::Pu00 => Box::new(Pulses::open(s, group, columns)?),
+        ModuleKind::Ledger => Box::new(Ledger::open(s, group, columns)?),
     };
-    describe(group, class, module, columns)?;
+    describe(group, module, columns)?;
     notes.extend(settings.notes());
     Ok(Opened { module: opened, notes })
 }

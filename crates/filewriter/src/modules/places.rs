@@ -12,12 +12,12 @@ use crate::structure::StreamModule;
 pub(super) const MOST_SLOW_ROWS: usize = 16 << 10;
 
 /// Says whose values are in the group of a module. What the structure says itself stays as it is.
-pub(super) fn describe(group: &Group, class: &str, module: &StreamModule, columns: &Columns) -> Result<()> {
+pub(super) fn describe(group: &Group, module: &StreamModule, columns: &Columns) -> Result<()> {
     if columns.is_reopened() {
         return Ok(());
     }
     for (name, text) in [
-        ("NX_class", class),
+        ("NX_class", module.nexus_class()),
         ("topic", &module.topic),
         ("source", &module.sources.join("\n")),
         ("writer_module", module.kind.name()),

@@ -168,3 +168,12 @@ pub struct StreamModule {
     /// All other keys of its configuration, which the module reads.
     pub settings: Map<String, Value>,
 }
+
+impl StreamModule {
+    /// The NeXus class of the group that it writes into, if the structure does not say another one.
+    pub fn nexus_class(&self) -> &'static str {
+        let adds_up = self.settings.get("accumulate") == Some(&Value::Bool(true));
+        // Differences that are added up are the histogram of a monitor.
+        if self.kind == ModuleKind::Da00 && adds_up { "NXmonitor" } else { self.kind.nexus_class() }
+    }
+}

@@ -71,8 +71,9 @@ impl ModuleKind {
     pub fn nexus_class(self) -> &'static str {
         match self {
             Self::Ev44 | Self::Ev42 => "NXevent_data",
-            Self::Da00 | Self::Hs01 => "NXdata",
-            Self::Ar51 | Self::Ledger => "NXcollection",
+            Self::Da00 => "NXdata",
+            Self::Hs01 => "NXmonitor",
+            Self::Ar51 | Self::Pu00 | Self::Ledger => "NXcollection",
             _ => "NXlog",
         }
     }

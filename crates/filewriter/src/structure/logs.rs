@@ -1,5 +1,6 @@
 //! The modules of a group: what comes with them, and logs that need groups of their own.
 
+use super::companions::companions;
 use super::content::{Group, Node, StreamModule, Values};
 use super::error::StructureError;
 use super::kind::ModuleKind;
@@ -135,26 +136,20 @@ fn block(source: &str, is_taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Adds the alarms and the connection that come with f144.
+/// Adds the alarms and the connections that come with logs, behind the first of them.
 fn add_companions(group: &mut Group) {
-    let has = |kind| {
-        group.children.iter().any(|child| matches!(child, Node::Stream(module) if module.kind == kind))
+    let modules: Vec<&StreamModule> = group.children.iter().filter_map(stream).collect();
+    let found = companions(&modules);
+    let brings = |child: &Node| {
+        stream(child).is_some_and(|module| matches!(module.kind, ModuleKind::F144 | ModuleKind::Tdct))
     };
-    let log = group.children.iter().enumerate().find_map(|(at, child)| match child {
-        Node::Stream(module) if module.kind == ModuleKind::F144 => Some((at, module)),
+    let Some(at) = group.children.iter().position(brings) else { return };
+    group.children.splice(at + 1..at + 1, found.into_iter().map(Node::Stream));
+}
+
+fn stream(child: &Node) -> Option<&StreamModule> {
+    match child {
+        Node::Stream(module) => Some(module),
         _ => None,
-    });
-    let Some((at, log)) = log else { return };
-    let companions: Vec<Node> =
-        [(ModuleKind::Al00, "enable_alarm_info"), (ModuleKind::Ep01, "enable_epics_con_info")]
-            .into_iter()
-            .filter(|(kind, key)| {
-                !has(*kind) && log.settings.get(*key) != Some(&serde_json::Value::Bool(false))
-            })
-            .map(|(kind, _)| {
-                let (topic, sources) = (log.topic.clone(), log.sources.clone());
-                Node::Stream(StreamModule { kind, topic, sources, settings: serde_json::Map::new() })
-            })
-            .collect();
-    group.children.splice(at + 1..at + 1, companions);
+    }
 }

@@ -17,6 +17,7 @@
 mod array;
 mod attributes;
 mod bound;
+mod companions;
 mod content;
 mod create;
 mod dtype;
@@ -37,6 +38,7 @@ mod tree;
 mod write;
 
 pub use bound::bytes_at_most;
+pub use companions::companions;
 pub use content::{
     Array, Attribute, Dataset, Dialects, Group, Link, Node, RunTime, StreamModule, Structure, Values,
 };

@@ -46,11 +46,8 @@ pub(super) fn module_attributes(
     given: &[Attribute],
 ) -> Result<()> {
     let is_given = |name: &str| given.iter().any(|attribute| attribute.name == name);
-    let texts = [
-        ("NX_class", module.kind.nexus_class()),
-        ("topic", &module.topic),
-        ("writer_module", module.kind.name()),
-    ];
+    let texts =
+        [("NX_class", module.nexus_class()), ("topic", &module.topic), ("writer_module", module.kind.name())];
     for (name, text) in texts.into_iter().filter(|(name, _)| !is_given(name)) {
         maker.text_attribute(group, name, &[], &[text])?;
     }

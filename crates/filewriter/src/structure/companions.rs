@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::structure::{ModuleKind, StreamModule};
+use super::content::StreamModule;
+use super::kind::ModuleKind;
 
 /// The modules that the ones of a group bring with them, to be opened in the same group after them, in this order: of the source
 /// of f144 and tdct its alarms and the state of its connection, as the file writer of the ESS does. `enable_alarm_info` and
