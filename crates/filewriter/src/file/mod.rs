@@ -21,6 +21,6 @@ pub(crate) use ending::rename_unless_there;
 pub use error::FileError;
 pub use finishing::Ending;
 pub use journal::Journal;
-pub use names::{Names, is_there, numbered};
+pub use names::{Names, is_there};
 pub use plan::{Base, FilePlan, Storage};
 pub use writer_file::{OWN_GROUP, OpenModule, Reopened, WriterFile};

@@ -73,26 +73,6 @@ pub fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The next name that is free: `run-1.nxs` for `run.nxs`. Free is one with neither a complete file nor one that is written.
-///
-/// # Errors
-/// If there is none up to 99 999.
-pub fn numbered(path: &Path) -> Result<PathBuf, FileError> {
-    let is_free = |path: &Path| {
-        let names = Names::of(path);
-        !is_there(path) && !is_there(&names.writing()) && !is_there(&names.job())
-    };
-    if is_free(path) {
-        return Ok(path.to_owned());
-    }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-    (1..100_000)
-        .map(|number| path.with_file_name(format!("{stem}-{number}{ending}")))
-        .find(|path| is_free(path))
-        .ok_or_else(|| FileError::Exists(path.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,8 +86,5 @@ mod tests {
         assert_eq!(names.aside("damaged").unwrap(), folder.path().join("run.nxs.damaged-1"));
         fs::write(folder.path().join("run.nxs.damaged-1"), "").unwrap();
         assert_eq!(names.aside("damaged").unwrap(), folder.path().join("run.nxs.damaged-2"));
-        assert_eq!(numbered(&path).unwrap(), path);
-        fs::write(names.writing(), "").unwrap();
-        assert_eq!(numbered(&path).unwrap(), folder.path().join("run-1.nxs"));
     }
 }
