@@ -5,6 +5,7 @@
 #[path = "../control_common/mod.rs"]
 mod control_common;
 
+mod disk;
 mod ess;
 mod isis;
 mod left;
