@@ -82,7 +82,7 @@ fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
     for round in 0..moments() {
         let (file, file_text) = path(folder.path(), &format!("killed-{round}.nxs"));
         // Killed after its file had its name, there is nothing left to do.
-        while !(file.exists() && !folder.path().join(format!("killed-{round}.nxs.job")).exists()) {
+        while !file.exists() || folder.path().join(format!("killed-{round}.nxs.job")).exists() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let share = (random >> 40) as f64 / f64::from(1 << 24);
             let mut child = write(&file_text).spawn().unwrap();
