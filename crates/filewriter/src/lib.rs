@@ -14,7 +14,7 @@
 //! |---|---|
 //! | what a file is to contain: NeXus structure JSON in both dialects | [`structure`] |
 //! | what becomes of a message: which rows in which datasets | [`modules`] |
-//! | the HDF5 file: columns, commits, what a kill leaves, the end | [`file`] |
+//! | the HDF5 file: columns, commits, what a kill leaves, the end | [`file`](mod@file) |
 //! | the structure of a file for a detector of ours | [`detector`] |
 //! | one file from beginning to end: window, completeness, report | [`job`] |
 //! | the conversation with control programs: pl72, 6s4t, answ, wrdn, x5f2 | [`control`] |
