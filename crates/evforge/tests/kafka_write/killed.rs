@@ -108,6 +108,8 @@ fn a_writer_that_is_killed_loses_nothing_and_doubles_nothing() {
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .filter(|name| name.starts_with(&format!("killed-{round}.nxs.")))
+            // A file that was killed while it was made cannot be opened: it is set aside, and nothing was in it.
+            .filter(|name| !name.contains(".damaged-"))
             .collect();
         assert_eq!(left, [format!("killed-{round}.nxs.sha256")], "what is left next to the file");
     }
