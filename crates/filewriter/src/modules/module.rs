@@ -62,8 +62,6 @@ pub enum SkipReason {
     ValueKind,
     /// A shape, or a number of variables, other than the datasets have.
     Shape,
-    /// Larger than a dataset has room for in one go.
-    TooLarge,
 }
 
 /// Writes messages of one configured stream into datasets of one group.
