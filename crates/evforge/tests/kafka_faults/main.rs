@@ -17,3 +17,4 @@ mod producer_killed;
 mod random;
 mod run;
 mod truth;
+mod writer;

@@ -1,10 +1,12 @@
-//! The program is killed at random moments, once or twice, with and without a spill, with brokers that stand still meanwhile, and
-//! started again: each message is in the topic once, and each event that is missing is named.
+//! The program, the file writer that reads what it sends, and often the broker as well, are killed at random moments, once or twice,
+//! with and without a spill, with brokers that stand still meanwhile, and started again: each message is in the topic once, each event
+//! of the topic is in the file once, and each event that is missing is named.
 
 use crate::common::kafka::read_topic;
 use crate::random::Random;
-use crate::run::Run;
+use crate::run::{Run, back_soon};
 use crate::truth::{Event, EventMessage, all_events, assert_same, events_of_capture, messages_of, simulate};
+use crate::writer::Writer;
 use evforge_messages::{Array, Message, decode};
 use evforge_testkit::kafka_broker::{Broker, is_possible};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,15 +55,40 @@ struct Kill {
     after: Duration,
     /// The broker stands still from this moment on until after the kill.
     freeze: Option<Duration>,
+    /// Who is killed, in this order.
+    victims: Vec<Victim>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Producer,
+    Broker,
+    Writer,
+}
+
+impl Victim {
+    /// The producer always, the broker in every other case, the file writer in three of four.
+    fn draw(random: &mut Random) -> Vec<Self> {
+        let mut victims = vec![Self::Producer];
+        for (victim, is_killed) in [(Self::Broker, random.below(2) == 0), (Self::Writer, random.below(4) > 0)]
+        {
+            if is_killed {
+                victims.insert(random.below(victims.len() as u64 + 1) as usize, victim);
+            }
+        }
+        victims
+    }
 }
 
 impl Case {
     fn draw(number: u64, random: &mut Random, took: Duration) -> Self {
         let mut kill = || {
-            let after = took.mul_f64(1.1 * random.fraction());
+            // With a file writer next to it a run takes longer.
+            let after = took.mul_f64(1.6 * random.fraction());
             let freeze = (random.below(2) == 0).then(|| after.mul_f64(random.fraction()));
             // With a broker that stands still it takes longer.
-            Kill { after: after + freeze.map_or(Duration::ZERO, |freeze| freeze / 2), freeze }
+            let after = after + freeze.map_or(Duration::ZERO, |freeze| freeze / 2);
+            Kill { after, freeze, victims: Victim::draw(random) }
         };
         let first = kill();
         let second = kill();
@@ -138,30 +165,51 @@ fn ledger(broker: &Broker, topic: &str) -> (u64, Option<i64>, Option<i64>) {
     (acknowledged, id, time)
 }
 
+/// Kills whom a case names, and starts the broker and the file writer again.
+fn kill(kill: &Kill, program: Run, broker: &mut Broker, writer: &mut Writer) {
+    let mut program = Some(program);
+    for victim in &kill.victims {
+        match victim {
+            Victim::Producer => drop(program.take().map(Run::kill)),
+            // One that stands still is killed as well as one that does not.
+            Victim::Broker => broker.kill(),
+            Victim::Writer => writer.kill(),
+        }
+    }
+    if kill.victims.contains(&Victim::Broker) {
+        broker.restart();
+    } else {
+        broker.thaw();
+    }
+    if kill.victims.contains(&Victim::Writer) {
+        writer.start_again();
+    }
+}
+
 /// Events missing in the end.
-fn run(case: &Case, folder: &Path, broker: &Broker, scenes: &[Scene]) -> usize {
+fn run(case: &Case, folder: &Path, broker: &mut Broker, scenes: &[Scene]) -> usize {
     let (address, topic) = (broker.address(), case.topic.as_str());
     let keys = case.keys(folder);
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     broker.create_topic(topic, case.partitions);
+    let mut writer = Writer::start(folder, topic, &address);
     // What each number stands for, and where the run begins that gives the next ones.
     let mut expected: BTreeMap<i64, Vec<Event>> = BTreeMap::new();
     let mut begins = Vec::new();
     let mut must_be_there = BTreeSet::new();
     let mut number = 0;
-    for (kill, scene) in case.kills.iter().zip(scenes) {
+    for (moment, scene) in case.kills.iter().zip(scenes) {
         begins.push(number);
         expected.split_off(&(number + 1));
         expected.extend(scene.messages.iter().map(|message| (number + message.id, message.events.clone())));
         let begin = Instant::now();
         let program = Run::over(folder, topic, &scene.capture, &address, &keys);
-        if let Some(freeze) = kill.freeze {
+        if let Some(freeze) = moment.freeze {
             std::thread::sleep(freeze.saturating_sub(begin.elapsed()));
             broker.freeze();
         }
-        std::thread::sleep(kill.after.saturating_sub(begin.elapsed()));
-        program.kill();
-        broker.thaw();
+        std::thread::sleep(moment.after.saturating_sub(begin.elapsed()));
+        kill(moment, program, broker, &mut writer);
         // What was on its way to the broker comes to its end.
         std::thread::sleep(Duration::from_millis(300));
         let found = by_number(broker, topic);
@@ -191,6 +239,19 @@ fn run(case: &Case, folder: &Path, broker: &Broker, scenes: &[Scene]) -> usize {
     }
     assert!(case.partitions > 1 || case.has_spill || ids.iter().copied().eq(1..=ids.len() as i64), "gaps");
     assert!(case.spilled(folder).is_empty(), "the spill was not emptied");
+
+    // The file has what the topic has, and names the numbers that are missing.
+    let written = writer.end();
+    let mut of_topic: Vec<Event> = found.values().flatten().copied().collect();
+    let mut of_file = written.events;
+    if case.partitions > 1 {
+        // In the order of the partitions, which is none.
+        of_topic.sort_unstable();
+        of_file.sort_unstable();
+    }
+    assert_same("the file", &of_file, &of_topic);
+    let numbers = ids.last().copied().unwrap_or(0) - ids.first().copied().unwrap_or(1) + 1;
+    assert_eq!(written.missing, numbers - ids.len() as i64, "numbers that the file says are missing");
 
     // The ledger names what came before the last run, if anything did.
     let (_, id, time) = ledger(broker, topic);
@@ -222,7 +283,7 @@ fn killed_at_random_moments_and_started_again() {
     if !is_possible("killed_at_random_moments_and_started_again") {
         return;
     }
-    let broker = Broker::start();
+    let mut broker = Broker::with(back_soon());
     let folder = tempfile::tempdir().unwrap();
     let scenes = scenes(folder.path(), &broker);
     let took = scenes.iter().map(|scene| scene.took).sum::<Duration>() / scenes.len() as u32;
@@ -233,7 +294,7 @@ fn killed_at_random_moments_and_started_again() {
     for number in 0.. {
         let case = Case::draw(number, &mut random, took);
         println!("{case:?}");
-        let missing = run(&case, folder.path(), &broker, &scenes);
+        let missing = run(&case, folder.path(), &mut broker, &scenes);
         println!("  {missing} events are missing, each is named");
         kills += case.kills.len() as u64;
         with_losses += u64::from(missing > 0);

@@ -4,7 +4,7 @@ use super::Outcome;
 use super::filling::Filling;
 use super::measured::spread;
 use super::work::{Layout, whole_job};
-use evforge_filewriter::file::{Base, FilePlan, Storage, WriterFile};
+use evforge_filewriter::file::{Base, Ending, FilePlan, Storage, WriterFile};
 use evforge_filewriter::structure::{self, ModuleKind, RunTimes};
 use evforge_messages::{F144, Message, f144};
 use serde_json::json;
@@ -57,14 +57,18 @@ pub(super) fn idle_logs() -> Outcome<()> {
                 open.module.write(&message, columns).map_err(|refused| refused.what)?;
             }
             let begun = Instant::now();
-            file.begin_commit(json!({}), false)?;
+            file.begin_commit(&json!({}), false)?;
             commits.push(begun.elapsed().as_secs_f64() * 1e3);
             while !file.end_commit(Duration::from_millis(1))? {}
             ends.push(begun.elapsed().as_secs_f64() * 1e3);
         }
+        let columns = file.columns.all_rows().len();
+        let begun = Instant::now();
+        file.finish(&json!({}), plan.times, Ending::Complete).map_err(|(_, error)| error)?;
         println!(
-            "{logs:>5} logs, {BUSY} of them with a value, {} columns: start {start:.2} s; ms a commit: {}; until the disk has it: {}",
-            file.columns.all_rows().len(),
+            "{logs:>5} logs, {BUSY} of them with a value, {columns} columns: start {start:.2} s; end {:.2} s; ms a commit: {}; \
+             until the disk has it: {}",
+            begun.elapsed().as_secs_f64(),
             spread(&mut commits),
             spread(&mut ends)
         );

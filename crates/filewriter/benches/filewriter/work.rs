@@ -13,10 +13,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the whole job does, in `job_thread.rs`: a commit when as much waits, or after as long.
+/// What the whole job does, in `session.rs`: chunks that are full are written when as much waits, and a commit is made after as long.
 const WAITING: usize = 48 << 20;
-const MOST_WAITING: usize = 160 << 20;
-const PAUSE: u32 = 10;
 const FLUSH_INTERVAL: Duration = Duration::from_secs(2);
 /// As much is taken between two looks at whether a commit is due.
 const BLOCK: usize = 1 << 20;
@@ -101,7 +99,7 @@ pub(super) fn writing_alone(filling: &Filling, deflate: Option<u8>) -> Outcome<M
     };
     let mut file = WriterFile::create(&plan, 100_000, || Ok(()))?;
     let begun = Measured::begin();
-    let (mut last, mut took) = (Instant::now(), Duration::ZERO);
+    let (mut last, mut left) = (Instant::now(), 0);
     let mut since_look = 0;
     for (message, bytes) in messages.iter().zip(&filling.messages) {
         let WriterFile { modules, columns, .. } = &mut file;
@@ -110,19 +108,17 @@ pub(super) fn writing_alone(filling: &Filling, deflate: Option<u8>) -> Outcome<M
         since_look += bytes.len();
         if since_look >= BLOCK {
             since_look = 0;
-            let has_ended = file.end_commit(Duration::ZERO)?;
-            let waiting = file.columns.waiting();
-            if waiting > MOST_WAITING
-                || (waiting > WAITING && last.elapsed() >= took * PAUSE)
-                || (waiting > 0 && has_ended && last.elapsed() >= FLUSH_INTERVAL)
-            {
-                let begun = Instant::now();
-                file.begin_commit(json!({}), false)?;
-                (last, took) = (Instant::now(), begun.elapsed());
+            if file.end_commit(Duration::ZERO)? && last.elapsed() >= FLUSH_INTERVAL {
+                file.begin_commit(&json!({}), false)?;
+                last = Instant::now();
+                left = file.columns.waiting();
+            } else if file.columns.waiting() > left + WAITING {
+                file.write_full_chunks()?;
+                left = file.columns.waiting();
             }
         }
     }
-    file.finish(json!({}), times, Ending::Complete).map_err(|(_, error)| error)?;
+    file.finish(&json!({}), times, Ending::Complete).map_err(|(_, error)| error)?;
     Ok(begun.end())
 }
 

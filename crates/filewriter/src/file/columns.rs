@@ -134,6 +134,8 @@ pub struct Columns {
     workers: Workers,
     deflate: Option<u8>,
     kept: Option<Kept>,
+    /// Columns with rows that wait: of thousands, most have none at a commit.
+    busy: Vec<usize>,
     waiting: usize,
 }
 
@@ -141,7 +143,7 @@ impl Columns {
     /// Of a new file. `deflate` is the level for what is large.
     pub fn new(workers: Workers, deflate: Option<u8>) -> Self {
         let (arrays, scalars, grids) = (Vec::new(), Vec::new(), Vec::new());
-        Self { arrays, scalars, grids, workers, deflate, kept: None, waiting: 0 }
+        Self { arrays, scalars, grids, workers, deflate, kept: None, busy: Vec::new(), waiting: 0 }
     }
 
     /// Of a file that is opened again, with the rows of each column at the last commit.
@@ -265,21 +267,26 @@ impl Columns {
 
     /// Appends a value `count` times.
     pub fn repeat<T: Element>(&mut self, id: ColumnId, value: T, count: usize) {
-        if let Some(array) = self.arrays.get_mut(id.0) {
-            let value = value.as_bytes();
-            array.pending().extend(value.iter().cycle().take(value.len() * count));
-            array.seal(&mut self.workers);
-            self.waiting += value.len() * count;
-        }
+        let value = value.as_bytes();
+        self.grow(id, |pending| pending.extend(value.iter().cycle().take(value.len() * count)));
     }
 
     /// Appends whole rows as bytes, values as this machine has them in memory.
     pub fn append(&mut self, id: ColumnId, rows: &[u8]) {
-        if let Some(array) = self.arrays.get_mut(id.0) {
-            array.append(rows);
-            array.seal(&mut self.workers);
-            self.waiting += rows.len();
+        self.grow(id, |pending| pending.extend_from_slice(rows));
+    }
+
+    /// Appends whole rows to what waits.
+    fn grow(&mut self, id: ColumnId, append: impl FnOnce(&mut Vec<u8>)) {
+        let Some(array) = self.arrays.get_mut(id.0) else { return };
+        let before = array.waiting();
+        append(array.pending());
+        let after = array.waiting();
+        if before == 0 && after > 0 {
+            self.busy.push(id.0);
         }
+        array.seal(&mut self.workers);
+        self.waiting += after - before;
     }
 
     /// Appends text, cut to the room for it and padded with zeros.
@@ -303,7 +310,7 @@ impl Columns {
         self.arrays.iter().map(|array| array.len() as u64).collect()
     }
 
-    /// Bytes that were appended since the last flush.
+    /// Bytes of rows that are not in the file.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
@@ -313,15 +320,29 @@ impl Columns {
     /// # Errors
     /// If a thread that compresses has ended.
     pub fn prepare(&mut self, is_last: bool) -> std::result::Result<(), WorkerLost> {
-        for array in &mut self.arrays {
-            array.prepare(&mut self.workers, is_last);
+        // In the order of their creation: what points at rows comes behind them.
+        self.busy.sort_unstable();
+        for &place in &self.busy {
+            if let Some(array) = self.arrays.get_mut(place) {
+                array.prepare(&mut self.workers, is_last);
+            }
         }
-        self.arrays.iter_mut().try_for_each(GrowingArray::collect)
+        self.collect()
     }
 
-    /// Bytes by which the file grows at most with the next flush.
+    /// Waits until all chunks that are full have the form in which they are written.
+    ///
+    /// # Errors
+    /// If a thread that compresses has ended.
+    pub fn collect(&mut self) -> std::result::Result<(), WorkerLost> {
+        self.busy
+            .iter()
+            .try_for_each(|place| self.arrays.get_mut(*place).map_or(Ok(()), GrowingArray::collect))
+    }
+
+    /// Bytes by which the file grows at most with what is written next.
     pub fn growth(&self) -> u64 {
-        self.arrays.iter().map(GrowingArray::growth).sum()
+        self.busy.iter().filter_map(|place| self.arrays.get(*place)).map(GrowingArray::growth).sum()
     }
 
     /// Writes everything that was prepared; the file is to be flushed then. True if there was something.
@@ -330,11 +351,31 @@ impl Columns {
     /// If HDF5 refuses.
     pub fn write(&mut self) -> Result<bool> {
         let mut has_written = false;
-        for array in &mut self.arrays {
-            has_written |= array.write()?;
+        for place in self.busy.drain(..) {
+            if let Some(array) = self.arrays.get_mut(place) {
+                has_written |= array.write()?;
+            }
         }
         self.waiting = 0;
         Ok(has_written)
+    }
+
+    /// Writes the chunks that are full, once they were collected, and leaves the rest for a commit.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn write_full(&mut self) -> Result<()> {
+        self.busy.sort_unstable();
+        for &place in &self.busy {
+            if let Some(array) = self.arrays.get_mut(place) {
+                let before = array.waiting();
+                array.write_full()?;
+                self.waiting -= before - array.waiting();
+            }
+        }
+        let arrays = &self.arrays;
+        self.busy.retain(|place| arrays.get(*place).is_some_and(|array| array.waiting() > 0));
+        Ok(())
     }
 
     /// Brings everything that was prepared to the file.

@@ -6,6 +6,7 @@ use super::columns::{ColumnId, ColumnPlan, Columns, ValueType};
 use evforge_stream::storage::dataset::{class, mark_as_time};
 use evforge_stream::storage::text::set_attribute;
 use hdf5_metno::{Group, Result};
+use serde::{Deserialize, Serialize};
 
 /// Rooms for names.
 const NAME_ROOM: usize = 128;
@@ -14,7 +15,7 @@ const MODULE_ROOM: usize = 16;
 const CHUNK_ROWS: usize = 256;
 
 /// What is said of a source of a module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRow {
     /// Its name.
     pub source: String,
@@ -61,7 +62,7 @@ pub const SOURCE_COUNTS: [(&str, &str); 15] = [
 ];
 
 /// What is said of a gap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapRow {
     /// The row of its source.
     pub source: i32,

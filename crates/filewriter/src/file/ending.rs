@@ -2,12 +2,13 @@
 
 use super::{FileError, Names, is_there};
 use evforge_stream::nexus::iso_8601;
+use evforge_stream::storage::making;
 use evforge_stream::storage::text::set_attribute;
 use hdf5_metno::{File, Result as Hdf5Result};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,18 +36,18 @@ pub(super) fn settle(names: &Names) -> Result<(), FileError> {
     Ok(())
 }
 
+/// True if a file lacks nothing but its name: nobody may write to it, which is so from the moment at which it is complete.
+pub(super) fn is_settled(writing: &Path) -> Result<bool, FileError> {
+    let about = fs::metadata(writing).map_err(|cause| FileError::io("look at", writing, cause))?;
+    Ok(about.permissions().readonly())
+}
+
 /// Renames, but never over another file.
 pub(crate) fn rename_unless_there(from: &Path, to: &Path) -> Result<(), FileError> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::EXIST) => Err(FileError::Exists(to.to_owned())),
-        // A file system that cannot do both in one step.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !is_there(to) => {
-            fs::rename(from, to).map_err(|cause| FileError::io("rename", from, cause))
-        }
-        Err(error) => Err(FileError::io("rename", from, error.into())),
-    }
+    making::rename_unless_there(from, to).map_err(|cause| match cause.kind() {
+        ErrorKind::AlreadyExists => FileError::Exists(to.to_owned()),
+        _ => FileError::io("rename", from, cause),
+    })
 }
 
 fn write_checksum(names: &Names, content: &Path) -> Result<(), FileError> {
@@ -98,4 +99,37 @@ pub(super) fn root_attributes(file: &File, name: &Path) -> Hdf5Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{Base, Ending, FilePlan, Reopened, Storage, WriterFile};
+    use crate::structure::{self, RunTimes};
+
+    /// An ordinary user may not open it for writing. (Root may in this test, so it is asked by its mode.)
+    #[test]
+    fn a_file_that_lacks_nothing_but_its_name_gets_it_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = FilePlan {
+            path: folder.path().join("run.nxs"),
+            base: Base::Nothing,
+            structure: structure::parse(
+                r#"{"children": [{"type": "group", "name": "entry", "children": []}]}"#,
+            )
+            .unwrap(),
+            times: RunTimes { start_ms: 0, stop_ms: None },
+            storage: Storage::default(),
+        };
+        let file = WriterFile::create(&plan, 1000, || Ok(())).unwrap();
+        file.finish(&(), plan.times, Ending::Complete).map_err(|(_, error)| error).unwrap();
+        let names = Names::of(&plan.path);
+        let before = fs::read(names.complete()).unwrap();
+        fs::rename(names.complete(), names.writing()).unwrap();
+        fs::remove_file(names.checksum()).unwrap();
+        assert!(is_settled(&names.writing()).unwrap());
+        assert!(matches!(WriterFile::reopen(&plan).unwrap(), Reopened::WasComplete));
+        assert!(names.checksum().exists() && fs::read(names.complete()).unwrap() == before);
+        assert!(!is_there(&names.writing()) && !is_settled(&names.checksum()).unwrap());
+    }
 }

@@ -6,6 +6,7 @@ use super::{FileError, Journal};
 use crate::structure::RunTimes;
 use evforge_stream::storage::text::write_text;
 use hdf5_metno::{File, Result as Hdf5Result};
+use serde::Serialize;
 use std::fs;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ impl WriterFile {
     /// system refuses.
     pub fn finish(
         mut self,
-        job: serde_json::Value,
+        job: &impl Serialize,
         times: RunTimes,
         ending: Ending,
     ) -> Result<std::path::PathBuf, (Option<Box<Self>>, FileError)> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run.nxs` | the file, once it is complete; read-only |
 //! | `run.nxs.sha256` | its checksum, as `sha256sum --check` reads it |
+//! | `run.nxs.making` | the file until it can be followed: nothing is in it |
 //! | `run.nxs.writing` | the file while it is written; it can be followed |
 //! | `run.nxs.job` | what the job is: with it a writer that was killed goes on |
 //! | `run.nxs.lock` | held by the process that writes |

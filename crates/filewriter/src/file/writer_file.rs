@@ -10,6 +10,8 @@ use crate::structure::{self, Place, StreamModule, TimeText};
 use evforge_stream::nexus::{DiskSpace, Lock, identity, write_static_part};
 use evforge_stream::storage::dataset::class;
 use evforge_stream::storage::diversion::divert;
+use evforge_stream::storage::growing::WorkerLost;
+use evforge_stream::storage::making::Making;
 use evforge_stream::storage::syncer::Syncer;
 use evforge_stream::storage::text::{create_text, read_text, write_text};
 use evforge_stream::storage::workers::Workers;
@@ -17,6 +19,7 @@ use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::{Dataset, File, Group, OpenMode};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,13 +55,13 @@ pub struct OpenModule {
 
 /// What a commit says.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct Record<J> {
     /// Rows of each column.
     rows: Vec<u64>,
     /// What each module keeps.
     modules: Vec<serde_json::Value>,
     /// What the job keeps.
-    job: serde_json::Value,
+    job: J,
 }
 
 /// A file that is being written. The fields are dropped in this order: HDF5 wants its datasets closed before the file.
@@ -120,16 +123,16 @@ impl WriterFile {
             }
         }
         begin()?;
-        let made = Self::make(plan, job_room, names, lock);
-        if made.is_err() {
-            // Nothing in it yet, and it was not there before.
-            let _ = fs::remove_file(&path);
-        }
-        made
+        Self::make(plan, job_room, names, lock)
     }
 
+    /// Makes the file under another name, which it has until it can be followed.
     fn make(plan: &FilePlan, job_room: usize, names: Names, lock: Lock) -> Result<Self, FileError> {
         let path = names.writing();
+        let making = Making::begin(names.complete()).map_err(|cause| match cause.kind() {
+            ErrorKind::ResourceBusy => FileError::InUse(path.clone()),
+            _ => FileError::io("make", &path, cause),
+        })?;
         let storage = &plan.storage;
         let room = bytes_at_most(plan, job_room);
         let folder = evforge_stream::storage::space::folder_of(&path);
@@ -141,20 +144,24 @@ impl WriterFile {
             .with_fapl(|access| {
                 access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110).meta_block_size(BLOCK)
             })
-            .create_excl(&path)
+            .create_excl(making.path())
             .map_err(|error| FileError::hdf5("make", &path, &error))?;
-        let handle = open_handle(&path)?;
+        let handle = open_handle(making.path())?;
         storage
             .space
             .reserve(&handle, 0..room)
             .map_err(|shortage| FileError::NoSpace { path: path.clone(), shortage })?;
-        match Self::fill(plan, job_room, names, lock, file.clone(), handle, room) {
-            Ok(made) => Ok(made),
-            Err(error) => {
-                let _ = divert(&file);
-                Err(error)
-            }
+        let made = Self::fill(plan, job_room, names, lock, file.clone(), handle, room).and_then(|made| {
+            // A file that has its name is one that can be taken up again, whatever happens.
+            let kept = if made.syncer.is_some() { made.handle.sync_all() } else { Ok(()) };
+            kept.and_then(|()| making.name_it(&path))
+                .map_err(|cause| FileError::io("begin", &path, cause))?;
+            Ok(made)
+        });
+        if made.is_err() {
+            let _ = divert(&file);
         }
+        made
     }
 
     fn fill(
@@ -230,6 +237,10 @@ impl WriterFile {
             fs::remove_file(&path).map_err(|cause| FileError::io("remove", &path, cause))?;
             Ok(Reopened::BeginAgain { aside: None })
         };
+        if ending::is_settled(&path)? {
+            ending::settle(names)?;
+            return Ok(Reopened::WasComplete);
+        }
         if clear_marks(&path).is_err() && !has_structure(&path) {
             return begin_again();
         }
@@ -263,9 +274,8 @@ impl WriterFile {
             drop((journal, own, file));
             return begin_again();
         };
-        let record: Record = serde_json::from_str(&text).map_err(|error| FileError::Damaged {
-            path: path.clone(),
-            why: format!("its last commit: {error}"),
+        let record: Record<serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
+            FileError::Damaged { path: path.clone(), why: format!("its last commit: {error}") }
         })?;
         let created = structure::reopen(&file, &plan.structure)
             .map_err(|error| FileError::Content(error.to_string()))?;
@@ -347,18 +357,13 @@ impl WriterFile {
     ///
     /// # Errors
     /// [`FileError::NoSpace`] if there is no room: nothing has changed, it can be tried again. All others end the file as it is.
-    pub fn begin_commit(&mut self, job: serde_json::Value, is_last: bool) -> Result<(), FileError> {
-        let path = self.path();
-        if !fs::symlink_metadata(&path).is_ok_and(|about| identity(&about) == self.identity) {
-            return Err(FileError::Gone(path));
-        }
+    pub fn begin_commit(&mut self, job: &impl Serialize, is_last: bool) -> Result<(), FileError> {
+        let path = self.path_if_there()?;
         while !self.end_commit(Duration::from_secs(1))? {}
         for open in &mut self.modules {
             open.module.before_commit(&mut self.columns);
         }
-        self.columns
-            .prepare(is_last)
-            .map_err(|_| FileError::Content("a thread that compresses has ended".to_owned()))?;
+        self.columns.prepare(is_last).map_err(worker_lost)?;
         self.reserve(&path)?;
         let record = Record {
             rows: self.columns.all_rows(),
@@ -373,6 +378,25 @@ impl WriterFile {
         self.under_way = Some(text);
         self.ask();
         Ok(())
+    }
+
+    /// Writes the chunks that are full, which is no commit: after a kill they are cut away. It gives back most of the memory of what
+    /// waits, and costs nothing for columns without a full chunk.
+    ///
+    /// # Errors
+    /// As for [`WriterFile::begin_commit`].
+    pub fn write_full_chunks(&mut self) -> Result<(), FileError> {
+        let path = self.path_if_there()?;
+        self.columns.collect().map_err(worker_lost)?;
+        self.reserve(&path)?;
+        self.columns.write_full().map_err(|error| FileError::hdf5("write", &path, &error))
+    }
+
+    /// The file as it is called at this moment, unless somebody has taken it away.
+    fn path_if_there(&self) -> Result<PathBuf, FileError> {
+        let path = self.path();
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|about| identity(&about) == self.identity);
+        if is_there { Ok(path) } else { Err(FileError::Gone(path)) }
     }
 
     /// Ends the commit that is under way, if the disk confirms it in time. Whether none is under way any more.
@@ -424,6 +448,10 @@ impl WriterFile {
             }
         }
     }
+}
+
+fn worker_lost(_: WorkerLost) -> FileError {
+    FileError::Content("a thread that compresses has ended".to_owned())
 }
 
 /// What a file consists of, besides itself.

@@ -2,6 +2,8 @@
 
 evforge_core::counters! {
     /// Messages of a file writer's job: each one read is written, held, or left out for a reason.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(default)]
     pub struct WriterCounters: "file writer" {
         messages_read: Enters(Messages), Messages, "Messages read from the partitions of a job.";
         messages_shared: Enters(Messages), Messages, "Messages that more than one stream of the structure reads, once for each further stream.";

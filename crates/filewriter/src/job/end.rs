@@ -3,10 +3,11 @@
 use super::progress::Progress;
 use crate::file::{GapRow, SOURCE_COUNTS, SourceRow};
 use evforge_core::counter::{CounterSet as _, CounterSnapshot, Law};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// How far a partition was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionEnd {
     /// Its topic.
     pub topic: String,
@@ -17,7 +18,7 @@ pub struct PartitionEnd {
 }
 
 /// The end of a job.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobEnd {
     /// The job.
     pub id: String,

@@ -2,7 +2,7 @@
 
 use super::end::JobEnd;
 use super::error::JobError;
-use super::opening::open;
+use super::opening::{Begun, open};
 use super::plan::JobPlan;
 use super::progress::{Phase, Progress};
 use super::session::{Command, Session};
@@ -104,17 +104,10 @@ fn run(
 ) -> JobEnd {
     let mut set_aside = Vec::new();
     let mut opened = match open(&mut plan, settings, &mut set_aside) {
-        Ok(Some(opened)) => opened,
-        // It was complete, and has its name now.
-        Ok(None) => {
-            let progress = Progress {
-                phase: Phase::Complete,
-                file: plan.file.clone(),
-                set_aside,
-                ..Progress::default()
-            };
+        Ok(Begun::Open(opened)) => *opened,
+        Ok(Begun::WasComplete(end)) => {
             let _ = began.send(Ok(()));
-            return JobEnd { id: plan.id, progress, ..JobEnd::default() };
+            return *end;
         }
         Err(error) => {
             let failed = Phase::Failed(error.to_string());
@@ -148,10 +141,11 @@ fn run(
         let again = match error.cause {
             cause if attempts > ATTEMPTS => Err(cause),
             JobError::File(FileError::Gone(path)) => Err(JobError::File(FileError::Gone(path))),
-            cause => open(&mut plan, settings, &mut set_aside).and_then(|opened| opened.ok_or(cause)),
+            _ => open(&mut plan, settings, &mut set_aside),
         };
         opened = match again {
-            Ok(opened) => opened,
+            Ok(Begun::Open(opened)) => *opened,
+            Ok(Begun::WasComplete(end)) => return *end,
             Err(error) => {
                 let progress = Progress {
                     phase: Phase::Failed(error.to_string()),

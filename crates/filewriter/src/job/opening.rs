@@ -1,8 +1,10 @@
 //! A job's file, made or taken up, with what is asked of the topics first.
 
+use super::end::JobEnd;
 use super::error::JobError;
 use super::partitions::Partitions;
 use super::plan::JobPlan;
+use super::progress::{Phase, Progress};
 use super::running::{Running, record_room};
 use super::settings::JobSettings;
 use super::streams::Streams;
@@ -13,18 +15,26 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What a job finds when it begins.
+pub(super) enum Begun {
+    /// A file to write into.
+    Open(Box<Opened>),
+    /// The file was complete, and only lacked its name: it has it now. How the job ended, if that was kept.
+    WasComplete(Box<JobEnd>),
+}
+
 /// A file that was opened, and where reading goes on.
 pub(super) struct Opened {
     pub(super) running: Running,
     pub(super) topics: Topics,
 }
 
-/// Makes the file, or takes it up. None if it is complete.
+/// Makes the file, or takes it up.
 pub(super) fn open(
     plan: &mut JobPlan,
     settings: &JobSettings,
     set_aside: &mut Vec<(PathBuf, String)>,
-) -> Result<Option<Opened>, JobError> {
+) -> Result<Begun, JobError> {
     let structure =
         structure::parse(&plan.structure).map_err(|error| JobError::Structure(error.to_string()))?;
     let names = Names::of(&plan.file);
@@ -50,8 +60,9 @@ pub(super) fn open(
     if kept.is_some() {
         match WriterFile::reopen(&file_plan)? {
             Reopened::WasComplete => {
+                let end = JobPlan::kept_end(&names.job()).unwrap_or_default();
                 let _ = fs::remove_file(names.job());
-                return Ok(None);
+                return Ok(Begun::WasComplete(Box::new(as_complete(end, plan))));
             }
             Reopened::GoesOn(file, job) => {
                 let (streams, routes) = Streams::of(&file.modules);
@@ -59,7 +70,7 @@ pub(super) fn open(
                 let partitions = Partitions::of(&kept.unwrap_or_default(), &routes);
                 let mut running = Running::new(*file, partitions, streams, Arc::new(routes));
                 running.restore(job).map_err(|why| FileError::Damaged { path: names.writing(), why })?;
-                return Ok(Some(Opened { running, topics }));
+                return Ok(Begun::Open(Box::new(Opened { running, topics })));
             }
             Reopened::BeginAgain { aside } => set_aside.extend(aside),
         }
@@ -103,7 +114,14 @@ pub(super) fn open(
     let (streams, routes) = Streams::of(&file.modules);
     let partitions = Partitions::of(&first, &routes);
     let running = Running::new(file, partitions, streams, Arc::new(routes));
-    Ok(Some(Opened { running, topics }))
+    Ok(Begun::Open(Box::new(Opened { running, topics })))
+}
+
+/// The end of a job whose file has its name now.
+fn as_complete(end: JobEnd, plan: &JobPlan) -> JobEnd {
+    let file_bytes = fs::metadata(&plan.file).map_or(0, |about| about.len());
+    let progress = Progress { phase: Phase::Complete, file: plan.file.clone(), file_bytes, ..end.progress };
+    JobEnd { id: plan.id.clone(), progress, ..end }
 }
 
 /// The times of a run as the file has them.

@@ -1,5 +1,6 @@
 //! What a job is: kept in a file next to that of the data, so that a writer that was killed goes on.
 
+use super::end::JobEnd;
 use super::window::Window;
 use crate::file::{FileError, rename_unless_there};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ struct Kept {
     version: u32,
     plan: JobPlan,
     first: First,
+    /// How it ended, once everything is in its file: a writer that is killed before the file has its name still says so.
+    #[serde(default)]
+    end: Option<JobEnd>,
 }
 
 impl JobPlan {
@@ -71,9 +75,21 @@ impl JobPlan {
     /// # Errors
     /// If it cannot be written.
     pub(super) fn keep(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
-        self.write(path, first, |new| {
-            fs::rename(new, path).map_err(|cause| FileError::io("write", path, cause))
-        })
+        self.write(path, first, None, |new| replace(new, path))
+    }
+
+    /// Keeps how it ended, besides what is kept already.
+    ///
+    /// # Errors
+    /// If nothing is kept, or it cannot be written.
+    pub(super) fn keep_end(&self, path: &Path, end: &JobEnd) -> Result<(), FileError> {
+        let first = Kept::read(path)?.first;
+        self.write(path, &first, Some(end.clone()), |new| replace(new, path))
+    }
+
+    /// How the job ended whose file lacks nothing but its name.
+    pub(super) fn kept_end(path: &Path) -> Option<JobEnd> {
+        Kept::read(path).ok()?.end
     }
 
     /// The same where nothing is kept yet.
@@ -81,7 +97,7 @@ impl JobPlan {
     /// # Errors
     /// If there is a plan already, or it cannot be written.
     pub(super) fn keep_first(&self, path: &Path, first: &[(String, i32, i64)]) -> Result<(), FileError> {
-        self.write(path, first, |new| {
+        self.write(path, first, None, |new| {
             let renamed = rename_unless_there(new, path);
             if renamed.is_err() {
                 let _ = fs::remove_file(new);
@@ -94,10 +110,11 @@ impl JobPlan {
         &self,
         path: &Path,
         first: &[(String, i32, i64)],
+        end: Option<JobEnd>,
         rename: impl FnOnce(&Path) -> Result<(), FileError>,
     ) -> Result<(), FileError> {
         let failed = |cause| FileError::io("write", path, cause);
-        let kept = Kept { version: VERSION, plan: self.clone(), first: first.to_vec() };
+        let kept = Kept { version: VERSION, plan: self.clone(), first: first.to_vec(), end };
         let text = serde_json::to_string(&kept)
             .map_err(|error| FileError::Content(format!("the description of the job: {error}")))?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -116,12 +133,23 @@ impl JobPlan {
     /// # Errors
     /// If there is nothing, or it is something else.
     pub fn read(path: &Path) -> Result<(Self, First), FileError> {
+        let kept = Kept::read(path)?;
+        Ok((kept.plan, kept.first))
+    }
+}
+
+impl Kept {
+    fn read(path: &Path) -> Result<Self, FileError> {
         let text = fs::read_to_string(path).map_err(|cause| FileError::io("read", path, cause))?;
         let damaged = |why: String| FileError::Damaged { path: path.to_owned(), why };
-        let kept: Kept = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let kept: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if kept.version != VERSION {
             return Err(damaged(format!("it has version {}, this program knows {VERSION}", kept.version)));
         }
-        Ok((kept.plan, kept.first))
+        Ok(kept)
     }
+}
+
+fn replace(new: &Path, path: &Path) -> Result<(), FileError> {
+    fs::rename(new, path).map_err(|cause| FileError::io("write", path, cause))
 }

@@ -1,10 +1,11 @@
 //! What is known of a job while it runs.
 
 use super::counters::WriterCounters;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What a job does at this moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// It looks for topics and makes the file.
     #[default]
@@ -44,7 +45,7 @@ impl Phase {
 }
 
 /// A snapshot of a job.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// What it does.
     pub phase: Phase,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What is kept of a job with each commit.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     partitions: Vec<KeptPartition>,
     /// Messages that are held: partition, number, stream.
     held: Vec<(usize, i64, usize)>,
@@ -124,7 +124,7 @@ impl Running {
         self.counts.restarts > 0
     }
 
-    fn keep(&self) -> Result<serde_json::Value, FileError> {
+    fn keep(&self) -> Kept {
         let mut held: Vec<_> = self
             .awaited
             .iter()
@@ -135,15 +135,14 @@ impl Running {
         held.extend(self.streams.all.iter().enumerate().filter_map(|(place, stream)| {
             stream.held.as_ref().map(|held| (held.partition, held.offset, place))
         }));
-        let kept = Kept {
+        Kept {
             partitions: self.partitions.keep(),
             held,
             streams: self.streams.keep(),
             numbered: self.streams.numbered.clone(),
             counts: self.counts.clone(),
             is_closed: self.is_closed,
-        };
-        serde_json::to_value(kept).map_err(|error| FileError::Content(error.to_string()))
+        }
     }
 
     /// Takes all messages of a block.
@@ -216,15 +215,15 @@ impl Running {
 
     /// Begins a commit.
     pub(super) fn begin_commit(&mut self) -> Result<(), FileError> {
-        let kept = self.keep()?;
-        self.file.begin_commit(kept, false)?;
+        let kept = self.keep();
+        self.file.begin_commit(&kept, false)?;
         self.committed_ns = self.streams.last_ns();
         self.commits += 1;
         Ok(())
     }
 
     /// Appends what the file is to have at its end, and gives what the last commit keeps.
-    pub(super) fn close(&mut self) -> Result<serde_json::Value, FileError> {
+    pub(super) fn close(&mut self) -> Kept {
         if self.is_closed {
             return self.keep();
         }

@@ -18,13 +18,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Rows that wait for a commit, in bytes: beyond it the commit is due, unless the last one has just been. With thousands of columns a
-/// commit takes a while, however little is in it.
+/// Bytes of rows after which the chunks that are full are written. That is no commit: with thousands of columns one takes a while,
+/// however little is in it, and is made by the clock.
 const WAITING: usize = 48 << 20;
-/// Rows that wait for a commit at most.
+/// Rows that wait at most: where many columns have chunks that are nearly full, only a commit gives the memory back.
 const MOST_WAITING: usize = 160 << 20;
-/// Time between commits for what waits, in times of what the last one took.
-const PAUSE: u32 = 10;
 /// How long a block is waited for before other things are looked at.
 const TURN: Duration = Duration::from_millis(20);
 /// How often what others may know is put together.
@@ -63,8 +61,8 @@ pub(super) struct Session<'a> {
     shown: &'a Mutex<Progress>,
     set_aside: &'a [(PathBuf, String)],
     last_commit: Instant,
-    /// How long it kept this thread.
-    commit_took: Duration,
+    /// Bytes of rows in chunks that are not full, when those that were had been written.
+    left: usize,
     last_shown: Option<Instant>,
     waits: Option<(String, Instant)>,
     is_aborted: &'a mut bool,
@@ -94,7 +92,7 @@ impl<'a> Session<'a> {
             shown,
             set_aside,
             last_commit: Instant::now(),
-            commit_took: Duration::ZERO,
+            left: 0,
             last_shown: None,
             waits: None,
             is_aborted,
@@ -201,21 +199,21 @@ impl<'a> Session<'a> {
             && running.is_restarted()
             && self.begun.elapsed() < HELD_BACK;
         let is_time = self.last_commit.elapsed() >= self.settings.flush_interval && !is_held_back;
-        let is_due = waiting > MOST_WAITING
-            || (waiting > WAITING && self.last_commit.elapsed() >= self.commit_took * PAUSE)
-            || (waiting > 0 && is_time && has_ended);
+        let commits = self.waits.is_some() || waiting > MOST_WAITING || (waiting > 0 && is_time && has_ended);
         let is_turn = match &self.waits {
             Some((_, since)) => since.elapsed() >= ROOM,
-            None => is_due,
+            None => commits || waiting > self.left + WAITING,
         };
         if !is_turn {
             return Ok(());
         }
-        let begun = Instant::now();
-        match running.begin_commit() {
+        let written = if commits { running.begin_commit() } else { running.file.write_full_chunks() };
+        match written {
             Ok(()) => {
-                self.last_commit = Instant::now();
-                self.commit_took = begun.elapsed();
+                if commits {
+                    self.last_commit = Instant::now();
+                }
+                self.left = running.file.columns.waiting();
                 self.waits = None;
                 Ok(())
             }
@@ -295,10 +293,7 @@ impl<'a> Session<'a> {
     fn finish(&mut self, mut running: Running) -> Result<JobEnd, Broken> {
         let commits = running.commits;
         let broken = |cause: JobError| Broken { cause, commits };
-        let kept = match running.close() {
-            Ok(kept) => kept,
-            Err(error) => return Err(broken(error.into())),
-        };
+        let kept = running.close();
         let mut end = JobEnd {
             id: self.plan.id.clone(),
             progress: self.progress(&running, Phase::Closing),
@@ -327,9 +322,12 @@ impl<'a> Session<'a> {
         let start_ns = if start_ns > 0 { start_ns } else { running.streams.first_ns().unwrap_or(end_ns) };
         let run_times = times(start_ns, Some(end_ns));
         let ending = if *self.is_aborted { Ending::Aborted } else { Ending::Complete };
+        let job = Names::of(&self.plan.file).job();
+        // On a full disk it is not kept: only a writer that is killed between the last two steps of the file would miss it.
+        let _ = self.plan.keep_end(&job, &end);
         let mut file = running.file;
         let path = loop {
-            match file.finish(kept.clone(), run_times, ending) {
+            match file.finish(&kept, run_times, ending) {
                 Ok(path) => break path,
                 Err((Some(again), error)) => {
                     file = *again;
@@ -340,7 +338,7 @@ impl<'a> Session<'a> {
                 Err((None, error)) => return Err(broken(error.into())),
             }
         };
-        let _ = fs::remove_file(Names::of(&self.plan.file).job());
+        let _ = fs::remove_file(&job);
         end.progress.file_bytes = fs::metadata(&path).map_or(0, |about| about.len());
         end.progress.file = path;
         end.progress.phase = if *self.is_aborted { Phase::Aborted } else { Phase::Complete };

@@ -1,5 +1,6 @@
 //! An event file that is open for writing, and the order in which things get into it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::records::Extent;
 use super::{moment, place};
 use crate::storage::diversion::divert;
 use crate::storage::growing::WorkerLost;
+use crate::storage::making::Making;
 use crate::storage::space::{DiskSpace, folder_of, try_out};
 use crate::storage::syncer::Syncer;
 use crate::storage::text::write_text;
@@ -65,51 +67,59 @@ impl OpenFile {
         let workers = start_workers(path, options)?;
         let room = length_at_the_beginning(options) + BEYOND;
         try_out(path, room).map_err(|cause| NexusError::io("make room for", path, cause))?;
+        let making = Making::begin(path).map_err(|cause| match cause.kind() {
+            ErrorKind::ResourceBusy => NexusError::InUse(path.to_owned()),
+            _ => NexusError::io("make", path, cause),
+        })?;
         let file = File::with_options()
             // The format of HDF5 1.10, by either bound: the oldest that can be followed, and read by all since.
             .with_fapl(|access| access.libver_bounds(LibraryVersion::V110, LibraryVersion::V110))
-            .create_excl(path)
-            .map_err(|error| {
-                // On a full disk HDF5 leaves an empty file. Another one than ours is the reason why there is none of ours.
-                if !error.to_string().contains("exists") {
-                    let _ = fs::remove_file(path);
-                }
-                NexusError::hdf5("begin the writing", path, &error)
-            })?;
-        let opened = fs::OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map_err(|cause| NexusError::io("open", path, cause))
-            .and_then(|handle| match space.reserve(&handle, 0..room) {
-                Ok(()) => Ok((handle, room)),
-                Err(shortage) => Err(NexusError::NoSpace { path: path.to_owned(), shortage }),
-            })
-            .map_err(|error| unless_gone(path, error));
-        let layout = opened.and_then(|(handle, reserved)| {
-            let layout = Layout::create(&file, options, beginning, workers).and_then(|layout| {
-                file.flush()?;
-                file.start_swmr()?;
-                Ok(layout)
-            });
-            let layout = layout.map_err(|error| NexusError::hdf5("create the layout", path, &error))?;
-            Ok((layout, handle, reserved))
-        });
-        match layout {
-            Ok((layout, handle, reserved)) => {
+            .create_excl(making.path())
+            .map_err(|error| NexusError::hdf5("begin the writing", path, &error))?;
+        let made = Self::fill(&file, &making, path, options, beginning, space, (workers, room));
+        match made {
+            Ok((layout, handle)) => {
                 let about = handle.metadata().map_err(|cause| NexusError::io("look at", path, cause))?;
                 let identity = identity(&about);
-                let lock = place::hold(path).map_err(|error| unless_gone(path, error))?;
+                let lock =
+                    place::hold(making.path()).map_err(|error| unless_gone(making.path(), path, error))?;
                 let syncer = start_syncer(path, options, &handle, space)?;
-                Ok(Self { layout, file, handle, syncer, reserved, identity, _lock: lock })
+                name_it(making, path)?;
+                Ok(Self { layout, file, handle, syncer, reserved: room, identity, _lock: lock })
             }
             Err(error) => {
+                // Nothing in it yet: better gone than half a file, which the end of `making` sees to.
                 let _ = divert(&file);
-                drop(file);
-                // Nothing in it yet, and it was not there before: better gone than half a file.
-                let _ = fs::remove_file(path);
                 Err(error)
             }
         }
+    }
+
+    /// Fills the file that is being made with all its groups and datasets, and lets others follow it.
+    fn fill(
+        file: &File,
+        making: &Making,
+        path: &Path,
+        options: &NexusOptions,
+        beginning: &Beginning,
+        space: &Arc<dyn DiskSpace>,
+        (workers, room): (Workers, u64),
+    ) -> Result<(Layout, fs::File), NexusError> {
+        let gone = |error| unless_gone(making.path(), path, error);
+        let handle = fs::OpenOptions::new()
+            .write(true)
+            .open(making.path())
+            .map_err(|cause| gone(NexusError::io("open", path, cause)))?;
+        space
+            .reserve(&handle, 0..room)
+            .map_err(|shortage| gone(NexusError::NoSpace { path: path.to_owned(), shortage }))?;
+        let layout = Layout::create(file, options, beginning, workers).and_then(|layout| {
+            file.flush()?;
+            file.start_swmr()?;
+            Ok(layout)
+        });
+        let layout = layout.map_err(|error| NexusError::hdf5("create the layout", path, &error))?;
+        Ok((layout, handle))
     }
 
     /// True if the file is still there under its name.
@@ -253,10 +263,19 @@ fn start_syncer(
         .map_err(|cause| NexusError::io("start the thread that waits for the disk for", path, cause))
 }
 
-/// What is wrong with a file that was made a moment ago: if it is not there, somebody has taken it away.
-fn unless_gone(path: &Path, error: NexusError) -> NexusError {
-    match fs::symlink_metadata(path) {
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+/// Gives a file that was made its name.
+fn name_it(making: Making, path: &Path) -> Result<(), NexusError> {
+    making.name_it(path).map_err(|cause| match cause.kind() {
+        ErrorKind::AlreadyExists => NexusError::Exists { path: path.to_owned(), unfinished: false },
+        ErrorKind::NotFound => NexusError::Gone { path: path.to_owned(), lost: 0 },
+        _ => NexusError::io("begin", path, cause),
+    })
+}
+
+/// What is wrong with the file that was made a moment ago for `path`: if it is not there, somebody has taken it away.
+fn unless_gone(making: &Path, path: &Path, error: NexusError) -> NexusError {
+    match fs::symlink_metadata(making) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
             NexusError::Gone { path: path.to_owned(), lost: 0 }
         }
         _ => error,

@@ -286,7 +286,8 @@ impl GrowingArray {
         self.full.iter_mut().chain(&mut self.partial).try_for_each(Slot::wait)
     }
 
-    /// Bytes by which the file grows at most with the next flush, after [`GrowingArray::collect`].
+    /// Bytes by which the file grows at most with the next flush, or the next [`GrowingArray::write_full`], after
+    /// [`GrowingArray::collect`].
     pub fn growth(&self) -> u64 {
         let mut bytes = 0;
         let mut chunks = 0;
@@ -323,6 +324,35 @@ impl GrowingArray {
         if end == self.written {
             return Ok(false);
         }
+        let mut slots: Vec<Slot> = self.full.drain(..).collect();
+        let partial = self.partial.take();
+        let has_partial = partial.is_some();
+        slots.extend(partial);
+        let last = self.write_slots(end, slots)?;
+        // What it was has gone over into a chunk that is full, if there is one.
+        self.tail.append(&mut self.pending);
+        self.tail_form = if has_partial { last } else { TailForm::Absent };
+        Ok(true)
+    }
+
+    /// Writes the chunks that are full, after [`GrowingArray::collect`], and leaves what comes behind them for the next flush. True if
+    /// there was something.
+    ///
+    /// # Errors
+    /// If HDF5 refuses.
+    pub fn write_full(&mut self) -> Result<bool> {
+        self.partial = None;
+        if self.full.is_empty() {
+            return Ok(false);
+        }
+        let slots = self.full.drain(..).collect();
+        self.write_slots(self.sealed / self.row, slots)?;
+        self.tail_form = TailForm::Absent;
+        Ok(true)
+    }
+
+    /// Gives the dataset `end` rows and writes the chunks in which the new ones are. Returns the form of the last one.
+    fn write_slots(&mut self, end: usize, slots: Vec<Slot>) -> Result<TailForm> {
         if self.row_shape.is_empty() {
             self.dataset.resize(end)?;
         } else {
@@ -333,11 +363,7 @@ impl GrowingArray {
         let mut first = self.written / rows_of_chunk * rows_of_chunk;
         let mut replaced = self.tail_form;
         let mut form = TailForm::Absent;
-        let mut slots: Vec<Slot> = self.full.drain(..).collect();
-        let has_partial = self.partial.is_some();
-        slots.extend(self.partial.take());
-        let last = slots.len();
-        for (number, slot) in (1..).zip(slots) {
+        for slot in slots {
             let Slot::Ready(mut chunk) = slot else {
                 return Err(Error::from("a chunk was not waited for"));
             };
@@ -346,17 +372,12 @@ impl GrowingArray {
                 chunk.bytes.push(0);
             }
             write_chunk(&self.dataset, first, &chunk, self.is_packed)?;
-            if number == last && has_partial {
-                form = if chunk.is_plain { TailForm::Plain } else { TailForm::Packed(chunk.bytes.len()) };
-            }
+            form = if chunk.is_plain { TailForm::Plain } else { TailForm::Packed(chunk.bytes.len()) };
             first += rows_of_chunk;
             replaced = TailForm::Absent;
         }
-        // What it was has gone over into a chunk that is full, if there is one.
-        self.tail.append(&mut self.pending);
-        self.tail_form = form;
         self.written = end;
-        Ok(true)
+        Ok(form)
     }
 }
 

@@ -10,6 +10,7 @@
 //! | what is in a file, in another one | [`copy`](mod@copy) |
 //! | room on the disk before HDF5 needs it | [`space`] |
 //! | asking the disk to keep what was written | [`syncer`] |
+//! | a name only for a file that can be followed | [`making`] |
 //! | a file whose writer was killed | [`superblock`]; one that a failed write has damaged: [`diversion`] |
 
 pub mod bulk;
@@ -18,6 +19,7 @@ pub mod copy;
 pub mod dataset;
 pub mod diversion;
 pub mod growing;
+pub mod making;
 pub mod packer;
 pub mod raw_rows;
 pub mod space;
