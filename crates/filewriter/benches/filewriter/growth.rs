@@ -29,11 +29,10 @@ pub(super) fn partitions_and_sources(rounds: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Commits of a file with many logs of which ten get a value.
+/// Commits of a file with many logs of which some get a value.
 pub(super) fn idle_logs() -> Outcome<()> {
     const COMMITS: i64 = 20;
-    const BUSY: usize = 10;
-    for logs in [10, 1000, 5000] {
+    for (logs, busy) in [(10, 10), (1000, 10), (1000, 1000), (5000, 10)] {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let plan = FilePlan {
             path: folder.path().join("idle.nxs"),
@@ -49,7 +48,7 @@ pub(super) fn idle_logs() -> Outcome<()> {
         for commit in 0..COMMITS {
             let WriterFile { modules, columns, .. } = &mut file;
             for (number, open) in
-                modules.iter_mut().filter(|open| open.spec.kind == ModuleKind::F144).take(BUSY).enumerate()
+                modules.iter_mut().filter(|open| open.spec.kind == ModuleKind::F144).take(busy).enumerate()
             {
                 let value = f144::Value::Scalar((number as f64).into());
                 let timestamp = 1_790_000_000_000_000_000 + commit;
@@ -66,7 +65,7 @@ pub(super) fn idle_logs() -> Outcome<()> {
         let begun = Instant::now();
         file.finish(&json!({}), plan.times, Ending::Complete).map_err(|(_, error)| error)?;
         println!(
-            "{logs:>5} logs, {BUSY} of them with a value, {columns} columns: start {start:.2} s; end {:.2} s; ms a commit: {}; \
+            "{logs:>5} logs, {busy} of them with a value, {columns} columns: start {start:.2} s; end {:.2} s; ms a commit: {}; \
              until the disk has it: {}",
             begun.elapsed().as_secs_f64(),
             spread(&mut commits),

@@ -134,6 +134,11 @@ impl Bases for NoBase {
 
 /// The job, from the moment at which its file is there.
 pub(super) fn whole_job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Outcome<Measured> {
+    job(filling, layout, deflate).map(|(measured, _)| measured)
+}
+
+/// The same, with how long it read: without the end of the file, seconds.
+pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Outcome<(Measured, f64)> {
     let folder = folder()?;
     let plan = JobPlan {
         id: "bench".into(),
@@ -165,7 +170,7 @@ pub(super) fn whole_job(filling: &Filling, layout: Layout, deflate: Option<u8>) 
     {
         return Err(format!("{:?}: {counters:?}, expected {expected} messages", end.progress.phase).into());
     }
-    Ok(measured)
+    Ok((measured, end.reading_s))
 }
 
 /// A folder on a disk, next to what cargo builds.

@@ -2,9 +2,10 @@
 
 use evforge_messages::{Column, Element};
 use evforge_stream::storage::growing::{ArrayPlan, GrowingArray, WorkerLost};
+use evforge_stream::storage::resting::RestingDataset;
 use evforge_stream::storage::workers::Workers;
 use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
-use hdf5_metno::{Dataset, Error, Group, H5Type, Result};
+use hdf5_metno::{Dataset, Error, File, Group, H5Type, Result};
 use zerocopy::IntoBytes as _;
 
 /// The type of the values of a column.
@@ -129,7 +130,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Columns {
     arrays: Vec<GrowingArray>,
-    scalars: Vec<Dataset>,
+    scalars: Vec<RestingDataset>,
     grids: Vec<Grid>,
     workers: Workers,
     deflate: Option<u8>,
@@ -191,7 +192,7 @@ impl Columns {
         } else {
             evforge_stream::storage::dataset::scalar(group, name, value)?
         };
-        self.scalars.push(dataset);
+        self.scalars.push(RestingDataset::of(dataset));
         Ok(ScalarId(self.scalars.len() - 1))
     }
 
@@ -230,21 +231,28 @@ impl Columns {
         }
     }
 
-    /// The dataset of a column, for its attributes.
+    /// The dataset of a column, for its attributes, until the columns [rest](Columns::rest).
     pub fn dataset(&self, id: ColumnId) -> Option<&Dataset> {
-        self.arrays.get(id.0).map(GrowingArray::dataset)
+        self.arrays.get(id.0)?.dataset().ok()
     }
 
-    /// The dataset of a scalar, for its attributes.
+    /// The dataset of a scalar, for its attributes, until the columns [rest](Columns::rest).
     pub fn scalar_dataset(&self, id: ScalarId) -> Option<&Dataset> {
-        self.scalars.get(id.0)
+        self.scalars.get(id.0)?.awake().ok()
+    }
+
+    /// Closes the datasets of all columns and scalars, once they have been made: each is opened again when it has something to
+    /// write. `file` is theirs.
+    pub fn rest(&mut self, file: &File) {
+        self.arrays.iter_mut().for_each(|array| array.rest(file));
+        self.scalars.iter_mut().for_each(|scalar| scalar.rest(file));
     }
 
     /// Sets a scalar. An error of HDF5 shows at the end of the file, when it is flushed.
     pub fn set<T: H5Type>(&mut self, id: ScalarId, value: T) {
-        if let Some(dataset) = self.scalars.get(id.0) {
+        if let Some(scalar) = self.scalars.get_mut(id.0) {
             // What HDF5 cannot take now it cannot flush either, and that is checked.
-            let _ = dataset.write_scalar(&value);
+            let _ = scalar.open().and_then(|dataset| dataset.write_scalar(&value));
         }
     }
 
@@ -385,8 +393,9 @@ impl Columns {
     pub fn flush(&mut self) -> Result<()> {
         let has_written = self.write()?;
         // Once for all of them: a flush of each of a thousand logs takes a minute.
-        if let Some(array) = self.arrays.first().filter(|_| has_written) {
-            array.dataset().file()?.flush()?;
+        let awake = self.arrays.iter().find_map(|array| array.dataset().ok());
+        if let Some(dataset) = awake.filter(|_| has_written) {
+            dataset.file()?.flush()?;
         }
         Ok(())
     }

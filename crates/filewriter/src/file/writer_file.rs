@@ -18,6 +18,7 @@ use evforge_stream::storage::workers::Workers;
 use hdf5_metno::file::LibraryVersion;
 use hdf5_metno::{Dataset, File, Group, OpenMode};
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -54,14 +55,14 @@ pub struct OpenModule {
 }
 
 /// What a commit says.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record<J> {
+#[derive(Debug, Deserialize)]
+struct Record {
     /// Rows of each column.
     rows: Vec<u64>,
     /// What each module keeps.
     modules: Vec<serde_json::Value>,
     /// What the job keeps.
-    job: J,
+    job: serde_json::Value,
 }
 
 /// A file that is being written. The fields are dropped in this order: HDF5 wants its datasets closed before the file.
@@ -195,6 +196,8 @@ impl WriterFile {
             let record =
                 job_room + RECORD_OF_COLUMN * columns.all_rows().len() + RECORD_OF_MODULE * modules.len();
             let journal = Journal::create(&own, record)?;
+            // HDF5 opens every dataset again that is open when a file can be followed from now on.
+            columns.rest(&file);
             file.flush()?;
             file.start_swmr()?;
             Ok((state, completeness, journal))
@@ -274,8 +277,9 @@ impl WriterFile {
             drop((journal, own, file));
             return begin_again();
         };
-        let record: Record<serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
-            FileError::Damaged { path: path.clone(), why: format!("its last commit: {error}") }
+        let record: Record = serde_json::from_str(&text).map_err(|error| FileError::Damaged {
+            path: path.clone(),
+            why: format!("its last commit: {error}"),
         })?;
         let created = structure::reopen(&file, &plan.structure)
             .map_err(|error| FileError::Content(error.to_string()))?;
@@ -291,6 +295,7 @@ impl WriterFile {
         let completeness = Completeness::open(&own, &mut columns).map_err(hdf5)?;
         let state = own.dataset("state").map_err(hdf5)?;
         write_text(&state, WRITING).map_err(hdf5)?;
+        columns.rest(&file);
         file.flush().map_err(hdf5)?;
         file.start_swmr().map_err(hdf5)?;
         let parts =
@@ -365,19 +370,36 @@ impl WriterFile {
         }
         self.columns.prepare(is_last).map_err(worker_lost)?;
         self.reserve(&path)?;
-        let record = Record {
-            rows: self.columns.all_rows(),
-            modules: self.modules.iter().map(|open| open.module.save()).collect(),
-            job,
-        };
-        let text = serde_json::to_string(&record)
-            .map_err(|error| FileError::Content(format!("the record of a commit: {error}")))?;
+        let record = self.record(job)?;
         // Once: each flush looks through all datasets that are open.
         let flushed = self.columns.write().and_then(|_| self.file.flush());
         flushed.map_err(|error| FileError::hdf5("write", &path, &error))?;
-        self.under_way = Some(text);
+        self.under_way = Some(record);
         self.ask();
         Ok(())
+    }
+
+    /// What a commit says, as JSON: a [`Record`].
+    fn record(&self, job: &impl Serialize) -> Result<String, FileError> {
+        let mut text = Vec::new();
+        let failed = |error: &dyn Display| FileError::Content(format!("the record of a commit: {error}"));
+        let mut part = |before: &str, part: &dyn Fn(&mut Vec<u8>) -> serde_json::Result<()>| {
+            text.extend_from_slice(before.as_bytes());
+            part(&mut text).map_err(|error| failed(&error))
+        };
+        part(r#"{"rows":"#, &|text| serde_json::to_writer(text, &self.columns.all_rows()))?;
+        part(r#","modules":["#, &|text| {
+            for (number, open) in self.modules.iter().enumerate() {
+                if number > 0 {
+                    text.push(b',');
+                }
+                open.module.save(text);
+            }
+            Ok(())
+        })?;
+        part(r#"],"job":"#, &|text| serde_json::to_writer(text, job))?;
+        text.push(b'}');
+        String::from_utf8(text).map_err(|error| failed(&error))
     }
 
     /// Writes the chunks that are full, which is no commit: after a kill they are cut away. It gives back most of the memory of what

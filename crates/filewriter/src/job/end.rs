@@ -34,6 +34,8 @@ pub struct JobEnd {
     pub refused: Vec<(String, u64, String)>,
     /// What modules did not write, a sentence each.
     pub not_written: Vec<String>,
+    /// How long messages were read, since this process took the job up, seconds: without the making of the file and its end.
+    pub reading_s: f64,
 }
 
 impl JobEnd {
@@ -97,6 +99,7 @@ impl JobEnd {
             "never_came": never_came.iter().map(|(topic, source)| json!({"topic": topic, "source": source})).collect::<Vec<_>>(),
             "refused": self.refused.iter().map(|(reason, times, first)| json!({"reason": reason, "messages": times, "first": first})).collect::<Vec<_>>(),
             "not_written": self.not_written,
+            "reading_s": self.reading_s,
             "partitions": self.partitions.iter().map(|partition| json!({"topic": partition.topic, "partition": partition.number, "next_message": partition.next})).collect::<Vec<_>>(),
             "brokers": complaints,
             "set_aside": set_aside.iter().map(|(path, why)| json!({"file": path, "why": why})).collect::<Vec<_>>(),

@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 
 /// Numbers that are remembered with their bytes.
 const REMEMBERED: usize = 64;
-/// Gaps that are remembered one by one; what is missing in further ones is counted.
+/// Gaps that are remembered one by one; what is missing in further ones is counted. Where the messages of a source are in several
+/// partitions there may be thousands for a while.
 const GAPS: usize = 256;
 
 /// What a number says.
@@ -44,6 +45,14 @@ pub struct Gap {
     pub to_ns: i64,
 }
 
+/// Numbers that are missing in more gaps than are remembered: how many, and between which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Elsewhere {
+    after: i64,
+    before: i64,
+    missing: u64,
+}
+
 /// The numbers of one source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageIds {
@@ -61,6 +70,9 @@ pub struct MessageIds {
     pub restarts: u64,
     /// What is missing where, the oldest first.
     pub gaps: Vec<Gap>,
+    /// What is missing in gaps that are not remembered.
+    #[serde(default)]
+    elsewhere: Option<Elsewhere>,
     /// The time of the newest number.
     newest_ns: i64,
     /// Number and checksum of the newest messages.
@@ -93,6 +105,11 @@ impl MessageIds {
                     let gap =
                         Gap { after: newest, before: id, missing, from_ns: self.newest_ns, to_ns: time_ns };
                     self.gaps.push(gap);
+                } else {
+                    let so_far =
+                        self.elsewhere.unwrap_or(Elsewhere { after: newest, before: id, missing: 0 });
+                    let missing = so_far.missing.saturating_add(missing);
+                    self.elsewhere = Some(Elsewhere { before: id, missing, ..so_far });
                 }
             }
         } else if self.fill(id, time_ns) {
@@ -107,7 +124,7 @@ impl MessageIds {
     /// Takes a number out of the gap that it was missing in. False if it was missing in none.
     fn fill(&mut self, id: i64, time_ns: i64) -> bool {
         let Some(place) = self.gaps.iter().position(|gap| gap.after < id && id < gap.before) else {
-            return false;
+            return self.fill_elsewhere(id);
         };
         let gap = self.gaps.remove(place);
         let halves = [
@@ -116,6 +133,20 @@ impl MessageIds {
         ];
         for half in halves.into_iter().rev().filter(|half| half.missing > 0) {
             self.gaps.insert(place, half);
+        }
+        self.missing -= 1;
+        self.late += 1;
+        true
+    }
+
+    fn fill_elsewhere(&mut self, id: i64) -> bool {
+        let Some(Elsewhere { after, before, missing }) = &mut self.elsewhere else { return false };
+        if id <= *after || id >= *before {
+            return false;
+        }
+        *missing -= 1;
+        if *missing == 0 {
+            self.elsewhere = None;
         }
         self.missing -= 1;
         self.late += 1;
@@ -168,6 +199,23 @@ mod tests {
         assert!(!ids.is_numbered());
         assert_eq!((ids.missing, ids.restarts, ids.duplicated), (0, 0, 0));
         assert!(of(&[1]).is_numbered());
+    }
+
+    /// Several partitions that are read one after the other, a pulse in each in turn.
+    #[test]
+    fn more_gaps_than_are_remembered_are_counted_and_filled() {
+        let of_partition = |partition: i64| (0..9000_i64).filter(move |id| id / 3 % 3 == partition);
+        let order: Vec<i64> = (0..3).flat_map(of_partition).filter(|id| *id == 0 || id % 1000 > 0).collect();
+        let ids = of(&order);
+        let placed: u64 = ids.gaps.iter().map(|gap| gap.missing).sum();
+        let elsewhere = ids.elsewhere.map_or(0, |other| other.missing);
+        assert_eq!((ids.missing, ids.restarts, placed + elsewhere), (8, 0, 8));
+        let lost: Vec<i64> = (0..4000).filter(|id| id % 4 != 3).collect();
+        let ids = of(&lost);
+        assert_eq!((ids.missing, ids.restarts, ids.gaps.len()), (999, 0, GAPS));
+        // A producer that starts over is known all the same.
+        let again: Vec<i64> = lost.into_iter().chain(0..10).collect();
+        assert_eq!(of(&again).restarts, 1);
     }
 
     proptest! {

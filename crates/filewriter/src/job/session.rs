@@ -23,6 +23,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const WAITING: usize = 48 << 20;
 /// Rows that wait at most: where many columns have chunks that are nearly full, only a commit gives the memory back.
 const MOST_WAITING: usize = 160 << 20;
+/// Commits that take longer than this are made less often than asked for: each one at least so many times its own length after the
+/// one before, so that they take no more than a twentieth of the time.
+const SHORT_COMMIT: Duration = Duration::from_millis(25);
+const PAUSE: u32 = 20;
 /// How long a block is waited for before other things are looked at.
 const TURN: Duration = Duration::from_millis(20);
 /// How often what others may know is put together.
@@ -61,6 +65,8 @@ pub(super) struct Session<'a> {
     shown: &'a Mutex<Progress>,
     set_aside: &'a [(PathBuf, String)],
     last_commit: Instant,
+    /// Time until the next commit at least.
+    pause: Duration,
     /// Bytes of rows in chunks that are not full, when those that were had been written.
     left: usize,
     last_shown: Option<Instant>,
@@ -92,6 +98,7 @@ impl<'a> Session<'a> {
             shown,
             set_aside,
             last_commit: Instant::now(),
+            pause: Duration::ZERO,
             left: 0,
             last_shown: None,
             waits: None,
@@ -106,8 +113,9 @@ impl<'a> Session<'a> {
 
     pub(super) fn run(&mut self, opened: Opened) -> Result<JobEnd, Broken> {
         let Opened { mut running, topics } = opened;
+        let begun = Instant::now();
         match self.read(&mut running, topics) {
-            Ok(()) => self.finish(running),
+            Ok(()) => self.finish(running, begun.elapsed().as_secs_f64()),
             Err(cause) => {
                 let commits = running.commits;
                 running.file.let_go();
@@ -198,7 +206,8 @@ impl<'a> Session<'a> {
             && self.plan.window.stop_ns.is_none()
             && running.is_restarted()
             && self.begun.elapsed() < HELD_BACK;
-        let is_time = self.last_commit.elapsed() >= self.settings.flush_interval && !is_held_back;
+        let is_time =
+            self.last_commit.elapsed() >= self.settings.flush_interval.max(self.pause) && !is_held_back;
         let commits = self.waits.is_some() || waiting > MOST_WAITING || (waiting > 0 && is_time && has_ended);
         let is_turn = match &self.waits {
             Some((_, since)) => since.elapsed() >= ROOM,
@@ -207,11 +216,14 @@ impl<'a> Session<'a> {
         if !is_turn {
             return Ok(());
         }
+        let begun = Instant::now();
         let written = if commits { running.begin_commit() } else { running.file.write_full_chunks() };
         match written {
             Ok(()) => {
                 if commits {
                     self.last_commit = Instant::now();
+                    let took = self.last_commit - begun;
+                    self.pause = if took > SHORT_COMMIT { took * PAUSE } else { Duration::ZERO };
                 }
                 self.left = running.file.columns.waiting();
                 self.waits = None;
@@ -290,7 +302,7 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the file.
-    fn finish(&mut self, mut running: Running) -> Result<JobEnd, Broken> {
+    fn finish(&mut self, mut running: Running, reading_s: f64) -> Result<JobEnd, Broken> {
         let commits = running.commits;
         let broken = |cause: JobError| Broken { cause, commits };
         let kept = running.close();
@@ -315,6 +327,7 @@ impl<'a> Session<'a> {
                 .map(|(reason, times, what)| (reason.name().to_owned(), times, what))
                 .collect(),
             not_written: running.streams.complaints(&running.file.modules),
+            reading_s,
         };
         let Window { start_ns, stop_ns } = self.plan.window;
         let end_ns = stop_ns.or(running.newest_ns).unwrap_or_else(now_ns);

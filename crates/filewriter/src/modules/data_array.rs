@@ -12,7 +12,7 @@ use super::array_attributes::write_attributes;
 use super::array_settings::ArraySettings;
 use super::dtype::{extend, missing, to_bytes};
 use super::late_grid::{LateGrid, known, set_known};
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{Cues, MOST_SLOW_ROWS, chunk_of_rows, log_times, unsigned};
 use super::settings::{Settings, wrong};
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
@@ -239,8 +239,8 @@ impl Module for DataArrays {
         self.before_commit(columns);
     }
 
-    fn save(&self) -> Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&self.state, into);
     }
 
     fn restore(&mut self, state: Value) -> Result<(), String> {

@@ -4,7 +4,7 @@ use evforge_messages::{Column, Ev42, Ev44, Message, Schema};
 use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{Cues, MOST_SLOW_ROWS, attribute, times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
@@ -223,8 +223,8 @@ impl Module for ReferenceEvents {
         self.state.events
     }
 
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&self.state, into);
     }
 
     fn restore(&mut self, state: serde_json::Value) -> Result<(), String> {

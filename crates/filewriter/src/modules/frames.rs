@@ -5,7 +5,7 @@ use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 
 use super::dtype::extend;
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{Cues, MOST_SLOW_ROWS, chunk_of_rows, log_times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ValueType};
@@ -89,8 +89,8 @@ impl Module for Frames {
 
     fn close(&mut self, _columns: &mut Columns) {}
 
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&self.state, into);
     }
 
     fn restore(&mut self, state: serde_json::Value) -> Result<(), String> {

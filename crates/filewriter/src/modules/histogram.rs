@@ -122,7 +122,7 @@ impl Histogram {
         })
     }
 
-    pub(super) fn save(&self) -> serde_json::Value {
+    pub(super) fn saved(&self) -> serde_json::Value {
         serde_json::json!(self.bins)
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alarm::TextAlarms;
 use super::dtype::as_type;
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{Cues, log_times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
@@ -178,12 +178,15 @@ impl Module for Log {
             .collect()
     }
 
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        // Of thousands of logs most have said nothing yet.
+        if self.state.rows == 0 { saved(&(), into) } else { saved(&self.state, into) }
     }
 
     fn restore(&mut self, state: serde_json::Value) -> Result<(), String> {
-        self.state = restored(state)?;
+        if !state.is_null() {
+            self.state = restored(state)?;
+        }
         Ok(())
     }
 }

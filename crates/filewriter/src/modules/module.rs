@@ -97,9 +97,9 @@ pub trait Module: Debug {
         Vec::new()
     }
 
-    /// What it must know to go on after a restart, besides what is in the datasets.
-    fn save(&self) -> serde_json::Value {
-        serde_json::Value::Null
+    /// Appends what it must know to go on after a restart, besides what is in the datasets, as JSON.
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&(), into);
     }
 
     /// Takes back what [`Module::save`] gave.
@@ -108,6 +108,17 @@ pub trait Module: Debug {
     /// If that is something else.
     fn restore(&mut self, state: serde_json::Value) -> Result<(), String> {
         if state.is_null() { Ok(()) } else { Err(format!("this module keeps no state, and found {state}")) }
+    }
+}
+
+/// Appends the state of a module as JSON. Straight into the record of a commit: values of JSON for thousands of modules would take
+/// longer than everything else in it.
+pub(super) fn saved(state: &impl serde::Serialize, into: &mut Vec<u8>) {
+    let begin = into.len();
+    if serde_json::to_writer(&mut *into, state).is_err() {
+        // No state of a module is of a type that has no form in JSON. If one ever is, its file cannot be taken up again, which is said.
+        into.truncate(begin);
+        into.extend_from_slice(b"false");
     }
 }
 

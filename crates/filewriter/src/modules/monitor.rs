@@ -20,7 +20,7 @@ use super::array_settings::{is_name, numbers};
 use super::dtype::to_bytes;
 use super::histogram::{Histogram, Piece};
 use super::late_grid::{LateGrid, known, set_known};
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::settings::{Settings, wrong};
 use crate::file::{Columns, GridId, ValueType};
 
@@ -201,8 +201,8 @@ impl Module for Monitor {
         self.before_commit(columns);
     }
 
-    fn save(&self) -> Value {
-        json!({"bins": self.histogram.save(), "edges": known(&self.edges)})
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&json!({"bins": self.histogram.saved(), "edges": known(&self.edges)}), into);
     }
 
     fn restore(&mut self, mut state: Value) -> Result<(), String> {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::event_vetoes::{Marks, Vetoes, WaitingMarks};
 use super::events::{EventArrays, Events};
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::settings::{Settings, wrong};
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
 
@@ -222,8 +222,8 @@ impl Module for OwnEvents {
         self.state.events
     }
 
-    fn save(&self) -> Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&self.state, into);
     }
 
     fn restore(&mut self, state: Value) -> Result<(), String> {

@@ -16,7 +16,7 @@ use evforge_stream::storage::text::set_attribute;
 use hdf5_metno::Group;
 use serde::{Deserialize, Serialize};
 
-use super::module::{Module, ModuleError, NotWritten, WindowRule, restored};
+use super::module::{Module, ModuleError, NotWritten, WindowRule, restored, saved};
 use super::places::{MOST_SLOW_ROWS, attribute, log_times, unsigned};
 use super::settings::Settings;
 use crate::file::{ColumnId, ColumnPlan, Columns, ScalarId, ValueType};
@@ -117,8 +117,8 @@ impl Module for Pulses {
         self.before_commit(columns);
     }
 
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
+    fn save(&self, into: &mut Vec<u8>) {
+        saved(&self.state, into);
     }
 
     fn restore(&mut self, state: serde_json::Value) -> Result<(), String> {

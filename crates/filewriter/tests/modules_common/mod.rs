@@ -63,7 +63,10 @@ impl Written {
     /// Commits, lets the file go and opens it again, as after a restart. What is `lost` comes in between and is not committed.
     pub(crate) fn restart(&mut self, lost: &[Vec<u8>]) {
         self.commit();
-        let (rows, state) = (self.columns.all_rows(), self.module.save().to_string());
+        let rows = self.columns.all_rows();
+        let mut state = Vec::new();
+        self.module.save(&mut state);
+        let state = String::from_utf8(state).expect("JSON");
         for bytes in lost {
             let _ = self.write(bytes);
         }

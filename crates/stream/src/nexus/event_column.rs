@@ -30,7 +30,7 @@ impl EventValue for u8 {
 pub(crate) enum EventColumn<T> {
     /// Packed here.
     Packed {
-        array: GrowingArray,
+        array: Box<GrowingArray>,
         /// Values that the array has not been given yet.
         pending: Vec<T>,
     },
@@ -46,14 +46,14 @@ impl<T: EventValue> EventColumn<T> {
         };
         let value = T::type_descriptor();
         let plan = ArrayPlan { name, value, row: &[], chunk_rows: chunk, deflate: Some(level) };
-        Ok(Self::Packed { array: GrowingArray::create(group, &plan)?, pending: Vec::new() })
+        Ok(Self::Packed { array: Box::new(GrowingArray::create(group, &plan)?), pending: Vec::new() })
     }
 
     /// The dataset, to give it attributes.
-    pub(crate) fn dataset(&self) -> &Dataset {
+    pub(crate) fn dataset(&self) -> Result<&Dataset> {
         match self {
             Self::Packed { array, .. } => array.dataset(),
-            Self::ByHdf5(column) => column.dataset(),
+            Self::ByHdf5(column) => Ok(column.dataset()),
         }
     }
 

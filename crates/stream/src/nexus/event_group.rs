@@ -285,7 +285,7 @@ impl EventGroup {
             None
         } else {
             let column = EventColumn::create(group, "event_veto", chunk, compression)?;
-            set_attribute(column.dataset(), "bits", &options.vetoes.join("\n"))?;
+            set_attribute(column.dataset()?, "bits", &options.vetoes.join("\n"))?;
             Some(column)
         };
         let events = Self {
@@ -296,7 +296,7 @@ impl EventGroup {
             cue_index: Column::create(group, "cue_index", CHUNK_PULSES, plain)?,
             total_counts,
         };
-        set_attribute(events.event_time_offset.dataset(), "units", "ns")?;
+        set_attribute(events.event_time_offset.dataset()?, "units", "ns")?;
         Ok(events)
     }
 }

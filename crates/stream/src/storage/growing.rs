@@ -19,11 +19,12 @@ use std::sync::mpsc::Receiver;
 
 use hdf5_metno::filters::Filter;
 use hdf5_metno::types::TypeDescriptor;
-use hdf5_metno::{Dataset, Error, Group, Result};
+use hdf5_metno::{Dataset, Error, File, Group, Result};
 
 use super::chunk_write::write_chunk;
 use super::packer::Chunk;
 use super::raw_rows::read_rows;
+use super::resting::RestingDataset;
 use super::workers::Workers;
 
 /// A thread that compresses chunks has ended: what was given to it is lost.
@@ -55,7 +56,7 @@ impl ArrayPlan<'_> {
 /// An array in a file, and the rows that wait to be appended to it.
 #[derive(Debug)]
 pub struct GrowingArray {
-    dataset: Dataset,
+    dataset: RestingDataset,
     /// Bytes of a value, and of a row.
     width: usize,
     row: usize,
@@ -166,15 +167,15 @@ impl GrowingArray {
         let whole = rows / plan.chunk_rows * plan.chunk_rows;
         array.sealed = whole * array.row;
         if whole < rows {
-            array.tail = read_rows(&array.dataset, whole, rows)?;
-            array.tail_form = array.form_at(whole);
+            array.tail = read_rows(array.dataset.awake()?, whole, rows)?;
+            array.tail_form = array.form_at(whole)?;
         }
         Ok(array)
     }
 
     fn around(dataset: Dataset, plan: &ArrayPlan<'_>) -> Self {
         Self {
-            dataset,
+            dataset: RestingDataset::of(dataset),
             width: plan.value.size(),
             row: plan.row_bytes(),
             row_shape: plan.row.to_vec(),
@@ -191,22 +192,31 @@ impl GrowingArray {
     }
 
     /// The form of the chunk that begins with this row.
-    fn form_at(&self, row: usize) -> TailForm {
-        let chunks = self.dataset.num_chunks().unwrap_or(0);
+    fn form_at(&self, row: usize) -> Result<TailForm> {
+        let dataset = self.dataset.awake()?;
+        let chunks = dataset.num_chunks().unwrap_or(0);
         let found = (0..chunks)
             .rev()
-            .filter_map(|index| self.dataset.chunk_info(index))
+            .filter_map(|index| dataset.chunk_info(index))
             .find(|info| info.offset.first() == Some(&(row as u64)));
-        match found {
+        Ok(match found {
             Some(info) if self.is_packed && info.filter_mask == 0 => TailForm::Packed(info.size as usize),
             Some(_) => TailForm::Plain,
             None => TailForm::Absent,
-        }
+        })
     }
 
     /// The dataset, to give it attributes.
-    pub fn dataset(&self) -> &Dataset {
-        &self.dataset
+    ///
+    /// # Errors
+    /// If it rests.
+    pub fn dataset(&self) -> Result<&Dataset> {
+        self.dataset.awake()
+    }
+
+    /// Closes the dataset until rows are written again; `file` is its own.
+    pub fn rest(&mut self, file: &File) {
+        self.dataset.rest(file);
     }
 
     /// Appends rows as bytes: whole rows, values as this machine has them in memory.
@@ -309,7 +319,7 @@ impl GrowingArray {
     pub fn flush(&mut self) -> Result<bool> {
         let has_written = self.write()?;
         if has_written {
-            self.dataset.flush()?;
+            self.dataset.awake()?.flush()?;
         }
         Ok(has_written)
     }
@@ -353,11 +363,12 @@ impl GrowingArray {
 
     /// Gives the dataset `end` rows and writes the chunks in which the new ones are. Returns the form of the last one.
     fn write_slots(&mut self, end: usize, slots: Vec<Slot>) -> Result<TailForm> {
+        let dataset = self.dataset.open()?;
         if self.row_shape.is_empty() {
-            self.dataset.resize(end)?;
+            dataset.resize(end)?;
         } else {
             let shape: Vec<usize> = [end].iter().chain(&self.row_shape).copied().collect();
-            self.dataset.resize(shape)?;
+            dataset.resize(shape)?;
         }
         let rows_of_chunk = self.chunk / self.row;
         let mut first = self.written / rows_of_chunk * rows_of_chunk;
@@ -371,7 +382,7 @@ impl GrowingArray {
                 // In the same place it would be torn by a kill. Readers stop at the end of the stream.
                 chunk.bytes.push(0);
             }
-            write_chunk(&self.dataset, first, &chunk, self.is_packed)?;
+            write_chunk(dataset, first, &chunk, self.is_packed)?;
             form = if chunk.is_plain { TailForm::Plain } else { TailForm::Packed(chunk.bytes.len()) };
             first += rows_of_chunk;
             replaced = TailForm::Absent;

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | an array that grows along its first axis, of any type | [`growing`] |
 //! | threads that compress chunks | [`workers`], [`packer`], [`chunk_write`] |
+//! | datasets that are closed until they are needed | [`resting`] |
 //! | groups, scalars and grids | [`dataset`]; texts and attributes in [`text`]; very many of all of them in [`bulk`] |
 //! | what is in a file, in another one | [`copy`](mod@copy) |
 //! | room on the disk before HDF5 needs it | [`space`] |
@@ -22,6 +23,7 @@ pub mod growing;
 pub mod making;
 pub mod packer;
 pub mod raw_rows;
+pub mod resting;
 pub mod space;
 pub mod superblock;
 pub mod syncer;
