@@ -122,6 +122,8 @@ pub enum Role {
     HandedOut,
     /// In no law.
     Information,
+    /// In no law: what is at the moment of the snapshot. Not cumulative.
+    Now,
 }
 
 impl Role {
@@ -147,6 +149,13 @@ pub struct CounterInfo {
     pub help: &'static str,
     /// Its part in the laws.
     pub role: Role,
+}
+
+impl CounterInfo {
+    /// True if it only ever grows while a run continues; false if it is what there is at the moment of a snapshot.
+    pub fn is_cumulative(&self) -> bool {
+        !matches!(self.role, Role::Held(_) | Role::Now) && self.unit != Unit::Microseconds
+    }
 }
 
 /// A struct of counters made by [`counters!`](crate::counters).
@@ -267,7 +276,7 @@ impl CounterSnapshot {
         let mut since = self.clone();
         let before = earlier.values.iter().copied().chain(std::iter::repeat(0));
         for ((info, value), before) in since.infos.iter().zip(&mut since.values).zip(before) {
-            if !matches!(info.role, Role::Held(_)) {
+            if info.is_cumulative() {
                 *value = value.saturating_sub(before);
             }
         }
@@ -343,12 +352,13 @@ mod tests {
             in_events: Leaves(Hits), Hits, "Out.";
             held: Held(Hits), Hits, "Held.";
             markers: Information, Times, "Free.";
+            waiting: Now, Times, "Waiting.";
         }
     }
 
     #[test]
     fn laws_follow_from_the_declarations() {
-        let balanced = Stage { readouts: 10, hits: 8, unmapped: 2, in_events: 5, held: 3, markers: 99 };
+        let balanced = Stage { readouts: 10, hits: 8, unmapped: 2, in_events: 5, held: 3, markers: 99, waiting: 4 };
         assert_eq!(CounterSnapshot::of(&balanced).unaccounted(), 0);
         let swallowed = CounterSnapshot::of(&Stage { readouts: 11, ..balanced });
         assert_eq!(swallowed.imbalance(Law::Readouts), 1);
@@ -394,10 +404,11 @@ mod tests {
 
     #[test]
     fn what_came_since_leaves_out_what_was_before_but_not_what_is_held() {
-        let before = CounterSnapshot::of(&Stage { readouts: 7, held: 2, ..Stage::default() });
-        let now = CounterSnapshot::of(&Stage { readouts: 9, held: 3, ..Stage::default() });
+        let before = CounterSnapshot::of(&Stage { readouts: 7, held: 2, waiting: 5, ..Stage::default() });
+        let now = CounterSnapshot::of(&Stage { readouts: 9, held: 3, waiting: 6, ..Stage::default() });
         let since = now.since(&before);
-        assert_eq!((since.value("readouts"), since.value("held")), (Some(2), Some(3)));
+        let values = ["readouts", "held", "waiting"].map(|name| since.value(name));
+        assert_eq!(values, [Some(2), Some(3), Some(6)]);
     }
 
     #[test]

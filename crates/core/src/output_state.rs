@@ -27,7 +27,7 @@ crate::counters! {
         queued: Held(Outputs), Events, "Events that wait for the output.";
         pending: Held(Outputs), Events, "Events taken that are not yet where they belong.";
         accepted: Information, Events, "Events taken.";
-        queued_bytes: Information, Bytes, "Memory of what waits for the output.";
+        queued_bytes: Now, Bytes, "Memory of what waits for the output.";
         pulses_lost: Information, Times, "Pulses that began in batches that were dropped or missed. One that goes on in a batch that was taken begins there for the output, so this is an upper bound.";
         retries: Information, Times, "Times at which the output could not go on for a while, and tried again.";
         interruptions: Information, Times, "Times at which the output began to wait for a cause to pass.";

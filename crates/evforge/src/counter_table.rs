@@ -99,5 +99,6 @@ fn part(role: Role) -> String {
         Role::Held(law) => side(law, "held"),
         Role::HandedOut => "events: handed out".to_owned(),
         Role::Information => "–".to_owned(),
+        Role::Now => "– (at this moment)".to_owned(),
     }
 }

@@ -180,6 +180,7 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let context = OutputContext {
         instrument: "bench".into(),
+        detector: "gdgem".into(),
         run: RunIdentity::default(),
         geometry: LogicalGeometry::flat(200, 200)?,
         placement: None,

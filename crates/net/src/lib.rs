@@ -18,6 +18,8 @@
 //! | know what this host and this process cannot do, and how to fix it | [`host_check::check_host`] |
 //! | do without privileges, and have a small helper do what needs them | [`helper::Helper`], [`privileges::drop_all`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
+//! | know whether something keeps the clock right | [`synchronisation::Synchronisation`] |
+//! | know what the driver of a network card counts | [`interfaces::driver_counters`] |
 //! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
@@ -66,7 +68,7 @@
 //! ```
 //!
 //! The memory of a slab is written by the kernel itself: `unsafe` is confined to
-//! `socket::arrivals`, `socket::departures`, `socket::option`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
+//! `socket::arrivals`, `socket::departures`, `socket::option`, `readiness`, `affinity`, `priority`, `privileges`, `thread_time`, `synchronisation`, `descriptors`, `record::reserve`, `staged_file::no_replace`, in `helper` to signals and descriptors that were inherited
 //! (`program`), and in `xdp` to what is shared with the kernel: `memory`, `ring`, `queue`, `xsk`, `transmit`, `interface` and the types of the
 //! program's maps in `steering`.
 
@@ -101,6 +103,7 @@ pub mod record;
 pub mod session;
 pub mod socket;
 pub mod staged_file;
+pub mod synchronisation;
 pub mod thread_time;
 pub mod user;
 pub mod xdp;

@@ -7,6 +7,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
 use evforge_core::run_identity::RunIdentity;
+use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::time::Clock;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub trait MonitorControl: fmt::Debug + Send + Sync {
 pub struct OutputContext {
     /// Name of the instrument.
     pub instrument: String,
+    /// Name of the detector's section in the configuration.
+    pub detector: String,
     /// What the run is called, and whose it is.
     pub run: RunIdentity,
     /// The pixels.
@@ -62,6 +65,18 @@ pub struct OutputContext {
     pub packets: Option<PacketTap>,
     /// Sentences that an output has to say when it is made (what it recovered, for example) go here.
     pub notes: Notes,
+}
+
+impl OutputContext {
+    /// The state of the run before its first packet: the counters of the detector and of all outputs are there, and 0.
+    pub fn state_at_start(&self) -> RunState {
+        let output = |(id, _): &(String, Vec<CounterInfo>)| OutputState { id: id.clone(), ..OutputState::default() };
+        RunState {
+            ledger: self.ledger.clone(),
+            outputs: self.outputs.iter().map(output).collect(),
+            ..RunState::default()
+        }
+    }
 }
 
 /// Sentences for people, collected while outputs are made.

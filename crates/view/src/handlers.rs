@@ -10,8 +10,9 @@ use crate::shared::Shared;
 use axum::body::Body;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderMap, Response, StatusCode, Uri};
+use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::IntoResponse;
+use evforge_metrics::Format;
 use evforge_picture::{Image, PicturePlan};
 use serde::Serialize;
 use std::sync::Arc;
@@ -53,6 +54,17 @@ pub(crate) async fn health(State(server): State<Server>) -> Response<Body> {
 
 pub(crate) async fn state(State(server): State<Server>) -> Response<Body> {
     json(&server.shared.state())
+}
+
+pub(crate) async fn metrics(State(server): State<Server>, headers: HeaderMap) -> Response<Body> {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let format = Format::accepted_by(accept);
+    // The host is asked, which may take its time: pictures go on meanwhile.
+    let text = tokio::task::spawn_blocking(move || server.shared.metrics(format)).await;
+    match text {
+        Ok(text) => page::with_type(StatusCode::OK, format.content_type(), Body::from(text)),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
 }
 
 pub(crate) async fn pictures(State(server): State<Server>) -> Response<Body> {

@@ -6,6 +6,7 @@ use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
 use evforge_core::pulse::PulseTrain;
+use evforge_core::run_state::RunState;
 use evforge_outputs::MonitorControl;
 use evforge_picture::PictureSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -57,6 +58,10 @@ pub struct ViewOptions {
     /// server. A request by any other name is refused, so that a page from elsewhere cannot reach the server
     /// under a name of its own (DNS rebinding).
     pub host_names: Vec<String>,
+    /// Name of the detector's section in the configuration, a label in `/metrics`. Default: empty.
+    pub detector: String,
+    /// The state of the run before its first packet, which `/metrics` has until another one comes. Default: none.
+    pub at_start: Option<Arc<RunState>>,
     /// The monitor data of the detector, which the page can then show and switch. Default: none.
     pub monitor: Option<Arc<dyn MonitorControl>>,
 }
@@ -81,6 +86,8 @@ impl ViewOptions {
             request_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
             host_names: Vec::new(),
+            detector: String::new(),
+            at_start: None,
             monitor: None,
         }
     }

@@ -10,6 +10,7 @@ use evforge_picture::PictureSet;
 use serde::Deserialize;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// The keys of `[outputs.view]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,6 +50,8 @@ impl OutputPlan for ViewSettings {
             monitor: context.monitor.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
             placement: context.placement.clone(),
+            detector: context.detector.clone(),
+            at_start: Some(Arc::new(context.state_at_start())),
             ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
         };
         let view = LiveView::start(options)?;

@@ -11,6 +11,7 @@ use crate::protocol::{
     API_VERSION, GeometryState, Hello, Now, PROTOCOL_VERSION, PictureState, SpectrumState, State, StreamState,
 };
 use crate::spectrum::SpectrumBins;
+use evforge_metrics::{Format, Host, Section, run_metrics, text};
 use evforge_picture::PictureSet;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
     pub(crate) clients: ClientCounters,
+    host: Host,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,6 +51,7 @@ impl Shared {
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
             clients: ClientCounters::default(),
+            host: Host::default(),
             options,
         }
     }
@@ -142,6 +145,19 @@ impl Shared {
             streams: streams.iter().map(stream_state).collect(),
             browsers: self.clients.snapshot(),
         }
+    }
+
+    /// Everything that is counted, as text. Reads the host, which takes some milliseconds.
+    pub(crate) fn metrics(&self, format: Format) -> String {
+        let options = &self.options;
+        let of_stream = |stream: &Arc<Accumulator>| {
+            let state = stream.state().map(|state| Arc::clone(&state.run)).or(options.at_start.clone())?;
+            let name = if stream.stream.is_empty() { &options.title } else { &stream.stream };
+            Some(Section::of_run(name, &options.detector, run_metrics(&state)))
+        };
+        let mut sections: Vec<Section> = self.streams().iter().filter_map(of_stream).collect();
+        sections.push(Section::of_host(self.host.readings()));
+        text(&sections, format)
     }
 
     /// The greeting, and the number of the first point of the rate that is not in it.

@@ -16,7 +16,7 @@ evforge_core::counters! {
         outside_geometry: Information, Events, "Events whose pixel is neither of the geometry nor of a beam monitor: in no picture.";
         without_time_of_flight: Information, Events, "Events before the first pulse, or before the pulse that the readout gave them: in the image, not in the spectrum.";
         beyond_spectrum: Information, Events, "Events beyond the spectrum, which is one period long: in the image, not in the spectrum.";
-        connections: Information, Times, "Connections open now.";
+        connections: Now, Times, "Connections open now.";
         connections_refused: Information, Times, "Connections turned away because too many were open.";
         connections_timed_out: Information, Times, "Connections cut because they asked for nothing, or took nothing, for too long.";
     }

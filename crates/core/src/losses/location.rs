@@ -34,6 +34,24 @@ pub enum LossLocation {
 }
 
 impl LossLocation {
+    /// All locations.
+    pub const ALL: [LossLocation; 14] = [
+        Self::Input,
+        Self::Sender,
+        Self::Link,
+        Self::NetworkCard,
+        Self::DriverRing,
+        Self::KernelBacklog,
+        Self::Checksum,
+        Self::Reassembly,
+        Self::SocketBuffer,
+        Self::XdpRing,
+        Self::XdpMemory,
+        Self::FrameChecks,
+        Self::OwnQueue,
+        Self::RecordQueue,
+    ];
+
     /// The location as it is printed.
     pub const fn name(self) -> &'static str {
         match self {

@@ -134,6 +134,7 @@ impl OutputPlans {
         let placement = config.place(detector.geometry(), monitors)?;
         Ok(OutputContext {
             instrument: config.name.clone(),
+            detector: config.section.to_owned(),
             run: config.run.clone(),
             geometry: detector.geometry(),
             placement,

@@ -1,6 +1,7 @@
 //! The kinds of outputs that evforge comes with.
 
 use super::image::ImageSettings;
+use evforge_metrics::graphite::GraphiteSettings;
 use evforge_kafka::producer::KafkaSettings;
 use evforge_outputs::Registry;
 use evforge_outputs::csv::CsvSettings;
@@ -15,5 +16,6 @@ pub fn shipped_outputs() -> Registry {
         .with::<CsvSettings>("csv", "events as text, a line for each")
         .with::<ViewSettings>("view", "pictures, rates and the ledger in the browser")
         .with::<KafkaSettings>("kafka", "events as messages in a topic of Apache Kafka")
+        .with::<GraphiteSettings>("graphite", "counters of the run and the host as lines for Graphite")
         .with::<ImageSettings>("image", "the detector image as PNG, at the end")
 }

@@ -6,7 +6,7 @@ evforge_core::counters! {
     pub struct KafkaCounters: "kafka" {
         messages_produced: Information, Times, "Messages made, with events or of any other kind.";
         messages_acknowledged: Information, Times, "Messages that the brokers have acknowledged.";
-        messages_waiting: Information, Times, "Messages that wait to be acknowledged: in memory, sent, or in the spill.";
+        messages_waiting: Now, Times, "Messages that wait to be acknowledged: in memory, sent, or in the spill.";
         bytes_produced: Information, Bytes, "Bytes of the messages made.";
         bytes_acknowledged: Information, Bytes, "Bytes of the messages that the brokers have acknowledged.";
         failed_timed_out: Information, Times, "Messages given up because no broker acknowledged them within message.timeout.ms.";
@@ -37,7 +37,7 @@ evforge_core::counters! {
         events_vetoed: Information, Events, "Events not sent because a veto marks them, as the configuration asks for.";
         events_without_pixel: Information, Events, "Events sent whose pixel id is not one of the detector's.";
         spilled_messages: Information, Times, "Messages that went to the disk because there was no room in memory.";
-        spilled_bytes: Information, Bytes, "Bytes of the spill at this moment.";
+        spilled_bytes: Now, Bytes, "Bytes of the spill at this moment.";
         spill_resent: Information, Times, "Messages that an earlier run had left in the spill, and that were sent now.";
         spill_already_there: Information, Times, "Messages that an earlier run had left in the spill, and that the topic has already.";
         acknowledged_after_p50: Information, Microseconds, "From the arrival of packets until their events were acknowledged: half of the messages were faster.";

@@ -31,6 +31,11 @@ impl InterfaceReading {
         self.0.values().map(|(name, _)| name.as_str()).collect()
     }
 
+    /// Each interface by its name, with its counters.
+    pub fn each(&self) -> impl Iterator<Item = (&str, &InterfaceCounters)> + '_ {
+        self.0.values().map(|(name, counters)| (name.as_str(), counters))
+    }
+
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

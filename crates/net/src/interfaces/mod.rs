@@ -6,6 +6,7 @@
 //! not in the thread that receives.
 
 mod counters;
+mod driver;
 mod in_use;
 mod links;
 mod netlink;
@@ -15,6 +16,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 pub use counters::InterfaceCounters;
+pub use driver::driver_counters;
 pub use in_use::{InterfacesError, InterfacesInUse};
 pub use links::InterfaceReading;
 use links::used;

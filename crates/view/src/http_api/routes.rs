@@ -101,6 +101,29 @@ pub(super) const ROUTES: &[Route] = &[
     },
     Route {
         method: Method::Get,
+        path: "/metrics",
+        purpose: "Every counter of the run, of this program and of its host, for Prometheus: [metrics](metrics.md).",
+        parameters: NONE,
+        content: Content::Other(
+            "text in the format of Prometheus, or of OpenMetrics for whoever accepts that",
+        ),
+        answers: &[
+            Answer {
+                status: 200,
+                content_type: "text/plain; version=0.0.4; charset=utf-8",
+                when: "always; before the first packet, too",
+            },
+            Answer {
+                status: 200,
+                content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                when: "the header `Accept` asks for `application/openmetrics-text`",
+            },
+        ],
+        example: ("metrics", ""),
+        handler: |method| on(method, handlers::metrics),
+    },
+    Route {
+        method: Method::Get,
         path: "/monitor.json",
         purpose: "The monitor data: readouts and amplitudes per channel, clusters, sampled tracks.",
         parameters: NONE,

@@ -1,0 +1,135 @@
+//! The output: makes a block of lines at every interval.
+
+use super::buffer::GraphiteCounters;
+use super::lines::lines;
+use super::sender::Sender;
+use super::settings::GraphiteSettings;
+use crate::host::Host;
+use crate::reading::Section;
+use crate::run::run_metrics;
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::output::{Output, OutputError, OutputProgress, Taken};
+use evforge_core::pulsed::PulsedBatch;
+use evforge_core::run_state::RunState;
+use evforge_core::time::Clock;
+use evforge_outputs::OutputContext;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the rest may take at the end.
+const LAST: Duration = Duration::from_millis(800);
+
+/// Sends what is counted to Graphite; see the [module](super). Events are no business of its own: it takes them all and
+/// leaves them out, which its counters say as those of every output do.
+#[derive(Debug)]
+pub struct GraphiteOutput {
+    address: String,
+    prefix: String,
+    stream: String,
+    detector: String,
+    interval: Duration,
+    clock: Arc<dyn Clock>,
+    sender: Sender,
+    /// What was known last.
+    state: Arc<RunState>,
+    host: Option<Host>,
+    /// When the last block was made.
+    made: Option<Duration>,
+    events: u64,
+    memory_bound: usize,
+}
+
+impl GraphiteOutput {
+    /// Starts the thread that connects. Graphite may be away: it is tried again.
+    ///
+    /// # Errors
+    /// If the system gives no more threads.
+    pub fn start(settings: &GraphiteSettings, context: &OutputContext) -> io::Result<Self> {
+        let memory_bound = usize::try_from(settings.buffer.bytes).unwrap_or(usize::MAX);
+        let mut output = Self {
+            address: settings.address.clone(),
+            prefix: settings.prefix(&context.detector),
+            stream: context.instrument.clone(),
+            detector: context.detector.clone(),
+            interval: settings.interval.to_std(),
+            clock: Arc::clone(&context.clock),
+            sender: Sender::start(&settings.address, memory_bound)?,
+            state: Arc::new(context.state_at_start()),
+            host: settings.host.then(Host::default),
+            made: None,
+            events: 0,
+            memory_bound,
+        };
+        output.tick();
+        Ok(output)
+    }
+
+    /// Makes a block if it is time to.
+    fn tick(&mut self) {
+        let now = self.clock.elapsed();
+        if self.made.is_none_or(|made| now.saturating_sub(made) >= self.interval) {
+            // At the interval, not a little later each time; unless it is late by far.
+            let due = self.made.map_or(now, |made| made + self.interval);
+            self.made = Some(if now.saturating_sub(due) < self.interval { due } else { now });
+            self.make();
+        }
+    }
+
+    fn make(&mut self) {
+        let mut sections = vec![Section::of_run(&self.stream, &self.detector, run_metrics(&self.state))];
+        sections.extend(self.host.as_ref().map(|host| Section::of_host(host.readings())));
+        self.sender.push(&lines(&self.prefix, &sections, self.clock.unix_ns() / 1_000_000_000));
+    }
+}
+
+impl Output for GraphiteOutput {
+    fn name(&self) -> String {
+        format!("counters to Graphite at {}", self.address)
+    }
+
+    fn take(&mut self, batch: &Arc<PulsedBatch>) -> Result<Taken, OutputError> {
+        self.events += batch.len() as u64;
+        self.tick();
+        Ok(Taken::Yes)
+    }
+
+    fn poll(&mut self) -> Result<(), OutputError> {
+        self.tick();
+        self.sender.away().map_or(Ok(()), |why| Err(OutputError::Retry(why)))
+    }
+
+    fn observe(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        self.state = Arc::clone(state);
+        self.tick();
+        Ok(())
+    }
+
+    fn progress(&self) -> OutputProgress {
+        OutputProgress { left_out: self.events, ..OutputProgress::default() }
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        CounterSnapshot::of(&self.sender.counters())
+    }
+
+    /// The last values are those of the report. That Graphite is away does not make a run a failure: what it did not get
+    /// is counted as dropped.
+    fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
+        self.state = Arc::clone(state);
+        self.make();
+        self.sender.end(LAST);
+        Ok(())
+    }
+
+    fn abandon(&mut self) -> Option<String> {
+        self.make();
+        self.sender.end(LAST);
+        let GraphiteCounters { lines_dropped, .. } = self.sender.counters();
+        (lines_dropped > 0).then(|| format!("{lines_dropped} lines were not sent to Graphite"))
+    }
+
+    fn memory_bound(&self) -> usize {
+        self.memory_bound
+    }
+}
