@@ -16,7 +16,7 @@ DETECTOR ?= gdgem
 BROKERS ?= 1
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev libssl-dev zlib1g-dev
-TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base openjdk-17-jre-headless curl
+TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base openjdk-17-jre-headless curl graphite-carbon prometheus
 # Node.js for the page and its tests: from PyPI, the same version everywhere.
 WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
@@ -155,6 +155,10 @@ colours: ## Regenerate the page's table of colours from crates/picture; then bui
 .PHONY: counters
 counters: ## Regenerate docs/counters.md from the declarations
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table
+
+.PHONY: metrics
+metrics: ## Regenerate docs/metrics.md, and the boards and alert rules in contrib, from the declarations
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test metrics up_to_date
 
 .PHONY: http-api
 http-api: ## Regenerate docs/http-api.md from the declarations

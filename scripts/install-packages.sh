@@ -38,4 +38,16 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Debian starts what it installs: the tests start their own, and nobody has asked for a service.
+for package in "${missing[@]}"; do
+    case $package in
+        graphite-carbon) service=carbon-cache ;;
+        prometheus) service=prometheus ;;
+        *) continue ;;
+    esac
+    if [ -d /run/systemd/system ]; then
+        "${as_root[@]}" systemctl disable --quiet --now "$service"
+        echo "the service $service, which came with it, is off: systemctl enable --now $service starts it"
+    fi
+done
 echo "installed: ${missing[*]}"

@@ -358,7 +358,8 @@ mod tests {
 
     #[test]
     fn laws_follow_from_the_declarations() {
-        let balanced = Stage { readouts: 10, hits: 8, unmapped: 2, in_events: 5, held: 3, markers: 99, waiting: 4 };
+        let balanced =
+            Stage { readouts: 10, hits: 8, unmapped: 2, in_events: 5, held: 3, markers: 99, waiting: 4 };
         assert_eq!(CounterSnapshot::of(&balanced).unaccounted(), 0);
         let swallowed = CounterSnapshot::of(&Stage { readouts: 11, ..balanced });
         assert_eq!(swallowed.imbalance(Law::Readouts), 1);

@@ -1,4 +1,4 @@
-//! The table of counters in `docs/counters.md`, made from their declarations.
+//! All stages that count; the table in `docs/counters.md`, made from their declarations.
 
 use crate::outputs::ImageCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
@@ -15,10 +15,13 @@ use evforge_detect::sonde::SondeCounters;
 use evforge_detect::source_clocks::SourceClockCounters;
 use evforge_filewriter::job::WriterCounters;
 use evforge_kafka::packets::TopicCounters;
+use evforge_kafka::producer::KafkaCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
 use evforge_messages::RefusedCounters;
+use evforge_metrics::boards::Stage;
+use evforge_metrics::graphite::GraphiteCounters;
 use evforge_net::capture::CaptureCounters;
 use evforge_net::departure_counters::DepartureCounters;
 use evforge_net::interfaces::InterfaceCounters;
@@ -33,56 +36,75 @@ use evforge_stream::nexus::NexusCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
+/// What the metrics of detectors and of outputs belong to.
+const DETECTOR: Option<&str> = Some("detector");
+const OUTPUT: Option<&str> = Some("output");
+/// Stages of commands that have no metrics.
+const NONE: Option<&str> = None;
+
+/// All stages that count.
+pub fn counter_stages() -> Vec<Stage> {
+    vec![
+        stage::<CaptureCounters>("Reading a capture file", Some("capture")),
+        stage::<TopicCounters>("Reading raw packets from a topic", Some("topic")),
+        stage::<ReceiverCounters>("Receiving from the network", Some("receive")),
+        stage::<XdpCounters>("Receiving by AF_XDP", Some("xdp")),
+        stage::<KernelCounters>("What the kernel lost", Some("kernel")),
+        stage::<InterfaceCounters>("What the network interfaces lost", Some("interface")),
+        stage::<DepartureCounters>("What the kernel lost of what it was given to send", NONE),
+        stage::<RecordCounters>("Recording packets", NONE),
+        stage::<PacketCounters>("Packets of any detector", DETECTOR),
+        stage::<SourceClockCounters>("Putting the hits of several sources into order", DETECTOR),
+        stage::<GdGemCounters>("Packets and readouts of a Gd-GEM with SRS", DETECTOR),
+        stage::<TrackCounters>("Forming events of the tracks in a Gd-GEM", DETECTOR),
+        stage::<MesytecCounters>("Forming events of a Multi-Grid with VMMR modules", DETECTOR),
+        stage::<CncsCounters>("Forming events of the Multi-Grid demonstrator at CNCS", DETECTOR),
+        stage::<OutletCounters>("Handing out the events of a Multi-Grid", DETECTOR),
+        stage::<ColumnCounters>("Forming events of a Multi-Grid with the ESS readout", DETECTOR),
+        stage::<SondeCounters>("Forming events of a SoNDe", DETECTOR),
+        stage::<MultiBladeCounters>("Readouts of a Multi-Blade with CAEN digitisers", DETECTOR),
+        stage::<CassetteCounters>("Forming events of a Multi-Blade", DETECTOR),
+        stage::<HeaderCounters>("Headers of the ESS readout", DETECTOR),
+        stage::<TimeSourceCounters>("Pulses and time source of the ESS readout", DETECTOR),
+        stage::<VmmCounters>("VMM3a records of the ESS readout", DETECTOR),
+        stage::<FilingCounters>("Filing events under the pulses of the ESS readout", DETECTOR),
+        stage::<BeamMonitorCounters>("Records of beam monitors", DETECTOR),
+        stage::<NeutronCounters>("Single neutrons of beam monitors", DETECTOR),
+        stage::<AdcReadoutCounters>("Forming events of sampled channels", DETECTOR),
+        stage::<SimulationCounters>("Simulating a detector", NONE),
+        stage::<DropCounters>("Packets of a DROP stream", NONE),
+        stage::<NumberedCounters>("Numbered packets", NONE),
+        stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
+        stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
+        stage::<OutputCounters>("Any output", OUTPUT),
+        stage::<PacketTapCounters>("Raw packets for outputs", Some("packet_tap")),
+        stage::<RefusedCounters>("Messages that are not read", NONE),
+        stage::<NexusCounters>("A NeXus file", OUTPUT),
+        stage::<WriterCounters>("The file writer", NONE),
+        stage::<KafkaCounters>("Messages for Apache Kafka", OUTPUT),
+        stage::<GraphiteCounters>("Lines for Graphite", OUTPUT),
+        stage::<CsvCounters>("A CSV file", OUTPUT),
+        stage::<ViewCounters>("The live view", OUTPUT),
+        stage::<ImageCounters>("The image of a detector", OUTPUT),
+    ]
+}
+
+fn stage<C: CounterSet>(title: &'static str, group: Option<&'static str>) -> Stage {
+    Stage { title, name: C::STAGE, group, counters: C::infos() }
+}
+
 /// Markdown: a section with a table for each stage.
 pub fn counter_table() -> String {
     let mut text = String::new();
-    add_stage::<CaptureCounters>(&mut text, "Reading a capture file");
-    add_stage::<TopicCounters>(&mut text, "Reading raw packets from a topic");
-    add_stage::<ReceiverCounters>(&mut text, "Receiving from the network");
-    add_stage::<XdpCounters>(&mut text, "Receiving by AF_XDP");
-    add_stage::<KernelCounters>(&mut text, "What the kernel lost");
-    add_stage::<InterfaceCounters>(&mut text, "What the network interfaces lost");
-    add_stage::<DepartureCounters>(&mut text, "What the kernel lost of what it was given to send");
-    add_stage::<RecordCounters>(&mut text, "Recording packets");
-    add_stage::<PacketCounters>(&mut text, "Packets of any detector");
-    add_stage::<SourceClockCounters>(&mut text, "Putting the hits of several sources into order");
-    add_stage::<GdGemCounters>(&mut text, "Packets and readouts of a Gd-GEM with SRS");
-    add_stage::<TrackCounters>(&mut text, "Forming events of the tracks in a Gd-GEM");
-    add_stage::<MesytecCounters>(&mut text, "Forming events of a Multi-Grid with VMMR modules");
-    add_stage::<CncsCounters>(&mut text, "Forming events of the Multi-Grid demonstrator at CNCS");
-    add_stage::<OutletCounters>(&mut text, "Handing out the events of a Multi-Grid");
-    add_stage::<ColumnCounters>(&mut text, "Forming events of a Multi-Grid with the ESS readout");
-    add_stage::<SondeCounters>(&mut text, "Forming events of a SoNDe");
-    add_stage::<MultiBladeCounters>(&mut text, "Readouts of a Multi-Blade with CAEN digitisers");
-    add_stage::<CassetteCounters>(&mut text, "Forming events of a Multi-Blade");
-    add_stage::<HeaderCounters>(&mut text, "Headers of the ESS readout");
-    add_stage::<TimeSourceCounters>(&mut text, "Pulses and time source of the ESS readout");
-    add_stage::<VmmCounters>(&mut text, "VMM3a records of the ESS readout");
-    add_stage::<FilingCounters>(&mut text, "Filing events under the pulses of the ESS readout");
-    add_stage::<BeamMonitorCounters>(&mut text, "Records of beam monitors");
-    add_stage::<NeutronCounters>(&mut text, "Single neutrons of beam monitors");
-    add_stage::<AdcReadoutCounters>(&mut text, "Forming events of sampled channels");
-    add_stage::<SimulationCounters>(&mut text, "Simulating a detector");
-    add_stage::<DropCounters>(&mut text, "Packets of a DROP stream");
-    add_stage::<NumberedCounters>(&mut text, "Numbered packets");
-    add_stage::<PluginCounters>(&mut text, "Forming events of a plugin");
-    add_stage::<PulseCounters>(&mut text, "Giving events their pulses and times of flight");
-    add_stage::<OutputCounters>(&mut text, "Any output");
-    add_stage::<PacketTapCounters>(&mut text, "Raw packets for outputs");
-    add_stage::<RefusedCounters>(&mut text, "Messages that are not read");
-    add_stage::<NexusCounters>(&mut text, "A NeXus file");
-    add_stage::<WriterCounters>(&mut text, "The file writer");
-    add_stage::<CsvCounters>(&mut text, "A CSV file");
-    add_stage::<ViewCounters>(&mut text, "The live view");
-    add_stage::<ImageCounters>(&mut text, "The image of a detector");
+    counter_stages().iter().for_each(|stage| add_stage(&mut text, stage));
     text
 }
 
-fn add_stage<C: CounterSet>(text: &mut String, title: &str) {
+fn add_stage(text: &mut String, stage: &Stage) {
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "\n## {title} (`{}`)\n", C::STAGE);
+    let _ = writeln!(text, "\n## {} (`{}`)\n", stage.title, stage.name);
     text.push_str("| counter | unit | part in the laws | meaning |\n|---|---|---|---|\n");
-    for CounterInfo { name, unit, help, role } in C::infos() {
+    for CounterInfo { name, unit, help, role } in stage.counters {
         let help = help.replace('|', "\\|");
         let _ = writeln!(text, "| `{name}` | {} | {} | {help} |", unit.name(), part(*role));
     }

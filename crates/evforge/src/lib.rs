@@ -64,7 +64,7 @@ mod windows;
 mod write;
 
 pub(crate) use command_error::CommandError;
-pub use counter_table::counter_table;
+pub use counter_table::{counter_stages, counter_table};
 pub use outputs::shipped_outputs;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -110,6 +110,14 @@ impl Reading {
     }
 }
 
+impl Metric {
+    /// Its name in queries to Prometheus.
+    pub fn query_name(&self) -> String {
+        let total = if self.kind == Kind::Counter { "_total" } else { "" };
+        family(self.group, self.name, self.unit) + total
+    }
+}
+
 /// The name of a family for Prometheus, without `_total`.
 pub(crate) fn family(group: &str, name: &str, unit: Option<&str>) -> String {
     let mut family = format!("evforge_{group}_{name}");

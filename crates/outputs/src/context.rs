@@ -70,7 +70,8 @@ pub struct OutputContext {
 impl OutputContext {
     /// The state of the run before its first packet: the counters of the detector and of all outputs are there, and 0.
     pub fn state_at_start(&self) -> RunState {
-        let output = |(id, _): &(String, Vec<CounterInfo>)| OutputState { id: id.clone(), ..OutputState::default() };
+        let output =
+            |(id, _): &(String, Vec<CounterInfo>)| OutputState { id: id.clone(), ..OutputState::default() };
         RunState {
             ledger: self.ledger.clone(),
             outputs: self.outputs.iter().map(output).collect(),

@@ -1,8 +1,8 @@
 //! The kinds of outputs that evforge comes with.
 
 use super::image::ImageSettings;
-use evforge_metrics::graphite::GraphiteSettings;
 use evforge_kafka::producer::KafkaSettings;
+use evforge_metrics::graphite::GraphiteSettings;
 use evforge_outputs::Registry;
 use evforge_outputs::csv::CsvSettings;
 use evforge_stream::nexus::NexusSettings;

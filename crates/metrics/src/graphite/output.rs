@@ -65,21 +65,23 @@ impl GraphiteOutput {
         Ok(output)
     }
 
-    /// Makes a block if it is time to.
+    /// Makes a block if it is time to. Its time is that at which it was due, so that no interval is without one because
+    /// this is called a little earlier or later; unless it is late by far.
     fn tick(&mut self) {
         let now = self.clock.elapsed();
-        if self.made.is_none_or(|made| now.saturating_sub(made) >= self.interval) {
-            // At the interval, not a little later each time; unless it is late by far.
-            let due = self.made.map_or(now, |made| made + self.interval);
-            self.made = Some(if now.saturating_sub(due) < self.interval { due } else { now });
-            self.make();
-        }
+        let due = self.made.map_or(now, |made| made + self.interval);
+        let Some(late) = now.checked_sub(due) else { return };
+        let late = if late < self.interval { late } else { Duration::ZERO };
+        self.made = Some(now - late);
+        self.make(late);
     }
 
-    fn make(&mut self) {
+    /// Makes a block that was due so long ago.
+    fn make(&mut self, late: Duration) {
         let mut sections = vec![Section::of_run(&self.stream, &self.detector, run_metrics(&self.state))];
         sections.extend(self.host.as_ref().map(|host| Section::of_host(host.readings())));
-        self.sender.push(&lines(&self.prefix, &sections, self.clock.unix_ns() / 1_000_000_000));
+        let time = Duration::from_nanos(self.clock.unix_ns()).saturating_sub(late);
+        self.sender.push(&lines(&self.prefix, &sections, time.as_secs()));
     }
 }
 
@@ -117,13 +119,13 @@ impl Output for GraphiteOutput {
     /// is counted as dropped.
     fn finish(&mut self, state: &Arc<RunState>) -> Result<(), OutputError> {
         self.state = Arc::clone(state);
-        self.make();
+        self.make(Duration::ZERO);
         self.sender.end(LAST);
         Ok(())
     }
 
     fn abandon(&mut self) -> Option<String> {
-        self.make();
+        self.make(Duration::ZERO);
         self.sender.end(LAST);
         let GraphiteCounters { lines_dropped, .. } = self.sender.counters();
         (lines_dropped > 0).then(|| format!("{lines_dropped} lines were not sent to Graphite"))

@@ -58,7 +58,8 @@ fn names(socket: &UdpSocket, interface: &str, count: usize) -> io::Result<Vec<St
     words[2] = count as u32;
     exchange(socket, interface, &mut words)?;
     let name = |words: &[u32]| {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+        let bytes: Vec<u8> =
+            words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     };
     Ok(words[3..].chunks_exact(NAME / 4).take((words[2] as usize).min(count)).map(name).collect())
