@@ -69,7 +69,7 @@ impl Place {
              PICKLE_RECEIVER_INTERFACE = 127.0.0.1\nPICKLE_RECEIVER_PORT = {}\n\
              CACHE_QUERY_INTERFACE = 127.0.0.1\nCACHE_QUERY_PORT = {}\n\
              MAX_CACHE_SIZE = inf\nMAX_UPDATES_PER_SECOND = inf\nMAX_CREATES_PER_MINUTE = inf\n\
-             ENABLE_LOGROTATION = False\nLOG_UPDATES = False\nWHISPER_AUTOFLUSH = True\n",
+             ENABLE_LOGROTATION = False\nENABLE_TAGS = False\nLOG_UPDATES = False\nWHISPER_AUTOFLUSH = True\n",
             port(0),
             port(1),
             port(2)

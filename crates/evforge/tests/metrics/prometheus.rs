@@ -94,7 +94,7 @@ fn a_parser_of_prometheus_reads_every_counter_with_its_value() {
     assert!(openmetrics.1.ends_with("# EOF\n") && openmetrics.1.len() < 1 << 20);
     let texts = serde_json::to_string(&[&plain.1, &openmetrics.1]).unwrap();
     let parsed: Value = serde_json::from_str(&through(&python, &["-c", PARSE], &texts)).unwrap();
-    let labels = serde_json::json!({"detector": "ess_nmx", "stream": state["title"]});
+    let labels = serde_json::json!({"detector": "ess_gdgem", "stream": state["title"]});
     let stages = evforge::counter_stages();
     let mut compared = 0;
     for format in parsed.as_array().unwrap() {
@@ -107,18 +107,10 @@ fn a_parser_of_prometheus_reads_every_counter_with_its_value() {
                 let labels =
                     serde_json::to_string(&labels).unwrap().replace(':', ": ").replace(",\"", ", \"");
                 let value = family["samples"][format!("{sample}{labels}")].as_f64()?;
-                assert_eq!(
-                    family["kind"],
-                    if info.is_cumulative() { "counter" } else { "gauge" },
-                    "{sample}"
-                );
-                assert!(
-                    family["help"]
-                        .as_str()
-                        .is_some_and(|help| help.starts_with(info.help.trim_end_matches('.'))),
-                    "{family:#}"
-                );
-                Some(value)
+                // Stages of several detectors have counters of this name, and say so in their own words.
+                let said = family["help"].as_str().is_some_and(|help| help.starts_with(info.help));
+                let kind = if info.is_cumulative() { "counter" } else { "gauge" };
+                (said && family["kind"] == kind).then_some(value)
             });
             assert_eq!(found, expected.as_f64(), "{name}");
             compared += 1;
@@ -142,7 +134,7 @@ fn counters_are_0_before_the_first_packet() {
         .flat_map(|stage| stage.counters)
     {
         let name = evforge_metrics::counter_family("detector", info);
-        assert_eq!(value(&text, &name, "detector=\"ess_nmx\""), Some(0.0), "{name}");
+        assert_eq!(value(&text, &name, "detector=\"ess_gdgem\""), Some(0.0), "{name}");
     }
     assert_eq!(value(&text, "evforge_run_feed", "waiting"), Some(1.0));
     page.end();
