@@ -258,9 +258,6 @@ impl LiveRun<'_> {
             config.threads.place_receiving(0)?;
         }
         watch.observer.ready(&addresses, &description, &warnings);
-        // At once, so that whoever watches knows all counters before the first packet.
-        let at_start = watch.state(&mut forming, &ReceiveState::default(), watch.host.latest());
-        forming.outputs().show(&Arc::new(at_start));
         let SessionEnd { state, failure } = match groups.as_mut_slice() {
             [group] if !two_threads => {
                 let slab = new_slab(&config.input);

@@ -22,7 +22,7 @@ metrics! {
     INTERFACE_PACKETS: Counter, "host", "interface_packets", Some("packets"), ["interface", "direction"], "Frames of an interface (/proc/net/dev).";
     INTERFACE_ERRORS: Counter, "host", "interface_errors", None, ["interface", "direction"], "Errors of an interface, whatever kind (/proc/net/dev).";
     INTERFACE_DROPPED: Counter, "host", "interface_dropped_packets", Some("packets"), ["interface", "direction"], "Frames dropped by an interface or behind it (/proc/net/dev).";
-    INTERFACE_LOSSES: Counter, "host", "interface_losses", None, ["interface", "counter"], "Why frames were lost on the way in, by the counters of docs/counters.md, \"What the network interfaces lost\" (rtnetlink).";
+    INTERFACE_LOSSES: Counter, "host", "interface_losses", None, ["interface", "counter"], "Why received frames were lost, by the counters of docs/counters.md, \"What the network interfaces lost\" (rtnetlink).";
     DRIVER: Counter, "host", "driver", None, ["interface", "counter"], "What the driver of a network card counts by itself (ethtool -S): names and meanings are the driver's.";
     MEMORY: Gauge, "host", "memory_bytes", Some("bytes"), ["what"], "Memory of the host: total, available, free, buffers, cached, dirty, swap_total, swap_free (/proc/meminfo).";
     DISK_SIZE: Gauge, "host", "disk_size_bytes", Some("bytes"), ["folder"], "Size of the file system that is mounted there.";
