@@ -3,15 +3,9 @@
 use crate::boards::{ALERTS, Stage};
 use crate::graphite::REFERENCE;
 use crate::metric::Metric;
-use crate::{host, reading, run_declared};
-use evforge_core::counter::CounterInfo;
+use crate::reading::counter_family;
+use crate::{host, run_declared};
 use std::fmt::Write as _;
-
-/// The name of a counter of a stage for Prometheus, as it is in queries.
-pub fn counter_family(stage: &str, info: &CounterInfo) -> String {
-    let total = if info.is_cumulative() { "_total" } else { "" };
-    reading::family(stage, info.name, reading::unit(info.unit)) + total
-}
 
 /// Markdown: the metrics of runs, of the program and its host, of every stage; the names of the reference; the alerts.
 pub fn document(stages: &[Stage]) -> String {

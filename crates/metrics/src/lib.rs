@@ -43,11 +43,11 @@ mod reading;
 mod run;
 mod run_declared;
 
-pub use document::{counter_family, document};
+pub use document::document;
 pub use exposition::{Format, MOST_READINGS, text};
 pub use host::{Host, parse};
 pub use metric::{Kind, Metric};
-pub use reading::{Reading, Section, Value};
+pub use reading::{Reading, Section, Value, counter_family};
 pub use run::run_metrics;
 
 /// Everything that is declared here: of runs, of the process and of the host.

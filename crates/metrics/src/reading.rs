@@ -110,6 +110,12 @@ impl Reading {
     }
 }
 
+/// The name of a counter of a stage for Prometheus, as it is in queries.
+pub fn counter_family(stage: &str, info: &CounterInfo) -> String {
+    let total = if info.is_cumulative() { "_total" } else { "" };
+    family(stage, info.name, unit(info.unit)) + total
+}
+
 impl Metric {
     /// Its name in queries to Prometheus.
     pub fn query_name(&self) -> String {

@@ -42,7 +42,7 @@ impl Synchronisation {
             is_synchronised: answer.status & UNSYNCHRONISED == 0,
             maximum_error: micros(answer.maxerror),
             estimated_error: micros(answer.esterror),
-            offset_ns: i64::from(answer.offset).saturating_mul(unit),
+            offset_ns: answer.offset.saturating_mul(unit),
         })
     }
 }

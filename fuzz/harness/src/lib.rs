@@ -30,6 +30,7 @@
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
 //! | [`structure`](structure::structure) | NeXus structure JSON | errors say something and where; what was read is sound |
 //! | [`helper`](helper::helper) | requests to the helper with privileges, and its rules | errors say something; a request stays the same on its way |
+//! | [`kernel_texts`](kernel_texts::kernel_texts) | texts of the kernel about the host | no more is found than the text can have |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
 
 #![forbid(unsafe_code)]
@@ -45,6 +46,7 @@ pub mod ess;
 pub mod ess_stream;
 pub mod gdgem;
 pub mod helper;
+pub mod kernel_texts;
 pub mod messages;
 pub mod mesytec;
 pub mod multiblade;
@@ -82,7 +84,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 24] = targets! {
+pub const TARGETS: [Target; 25] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
@@ -107,4 +109,5 @@ pub const TARGETS: [Target; 24] = targets! {
     helper::helper, by_hand;
     vmm_files::vmm_files, by_hand;
     structure::structure, by_hand;
+    kernel_texts::kernel_texts, by_hand;
 };

@@ -1,9 +1,9 @@
 //! Alert rules for Prometheus: what needs a person, with what it means and what to do.
 
 use super::Stage;
-use crate::document::counter_family;
 use crate::host::declared as host;
 use crate::metric::Metric;
+use crate::reading::counter_family;
 use crate::run_declared as run;
 use std::fmt::Write as _;
 

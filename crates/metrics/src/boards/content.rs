@@ -2,9 +2,9 @@
 
 use super::Stage;
 use super::grafana::{Board, Panel, Query, Row};
-use crate::document::counter_family;
 use crate::host::declared as host;
 use crate::metric::{Kind, Metric};
+use crate::reading::counter_family;
 use crate::run_declared as run;
 use evforge_core::counter::{CounterInfo, Role};
 use serde_json::Value;
@@ -59,10 +59,13 @@ fn rows_of_stages<'a>(
     })
 }
 
+/// Whether a counter belongs to a panel.
+type Wanted = fn(&CounterInfo) -> bool;
+
 /// Counters of a stage by what they do: what goes through, what is thrown away, what is there, everything else.
 fn stage_panels(stage: &Stage) -> Vec<Panel> {
     let group = stage.group.unwrap_or_default();
-    let kinds: [(&str, fn(&CounterInfo) -> bool); 4] = [
+    let kinds: [(&str, Wanted); 4] = [
         ("In and out, per second", |info| {
             matches!(info.role, Role::Enters(_) | Role::Leaves(_) | Role::Joins(..) | Role::HandedOut)
         }),

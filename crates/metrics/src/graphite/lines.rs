@@ -3,6 +3,7 @@
 use super::reference::REFERENCE;
 use crate::reading::{Reading, Section, Value};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
 /// Most lines of one interval: what is beyond is left out.
@@ -16,10 +17,10 @@ pub fn lines(prefix: &str, sections: &[Section], unix_seconds: u64) -> String {
     let readings = sections.iter().flat_map(|section| &section.readings);
     for reading in readings.filter(|reading| reading.value.is_finite()).take(MOST_LINES) {
         let path = reading.path();
-        if !values.contains_key(&path) {
+        if let Entry::Vacant(place) = values.entry(path) {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{prefix}.{path} {} {unix_seconds}", reading.value);
-            values.insert(path, reading.value);
+            let _ = writeln!(text, "{prefix}.{} {} {unix_seconds}", place.key(), reading.value);
+            place.insert(reading.value);
         }
     }
     let outputs = outputs(sections);

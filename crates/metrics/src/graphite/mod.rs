@@ -23,6 +23,6 @@ mod settings;
 
 pub use buffer::GraphiteCounters;
 pub use lines::lines;
-pub use output::GraphiteOutput;
+pub use output::{GraphiteOutput, Target};
 pub use reference::{REFERENCE, Same};
 pub use settings::GraphiteSettings;

@@ -3,7 +3,6 @@
 use super::buffer::GraphiteCounters;
 use super::lines::lines;
 use super::sender::Sender;
-use super::settings::GraphiteSettings;
 use crate::host::Host;
 use crate::reading::Section;
 use crate::run::run_metrics;
@@ -19,6 +18,21 @@ use std::time::Duration;
 
 /// How long the rest may take at the end.
 const LAST: Duration = Duration::from_millis(800);
+
+/// Where lines go, and how.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Host and port of carbon.
+    pub address: String,
+    /// What every path begins with.
+    pub prefix: String,
+    /// Time between values.
+    pub interval: Duration,
+    /// Most bytes of lines that are kept.
+    pub buffer: usize,
+    /// Whether the host and this process are sent as well.
+    pub host: bool,
+}
 
 /// Sends what is counted to Graphite; see the [module](super). Events are no business of its own: it takes them all and
 /// leaves them out, which its counters say as those of every output do.
@@ -45,21 +59,20 @@ impl GraphiteOutput {
     ///
     /// # Errors
     /// If the system gives no more threads.
-    pub fn start(settings: &GraphiteSettings, context: &OutputContext) -> io::Result<Self> {
-        let memory_bound = usize::try_from(settings.buffer.bytes).unwrap_or(usize::MAX);
+    pub fn start(target: Target, context: &OutputContext) -> io::Result<Self> {
         let mut output = Self {
-            address: settings.address.clone(),
-            prefix: settings.prefix(&context.detector),
+            sender: Sender::start(&target.address, target.buffer)?,
+            address: target.address,
+            prefix: target.prefix,
             stream: context.instrument.clone(),
             detector: context.detector.clone(),
-            interval: settings.interval.to_std(),
+            interval: target.interval,
             clock: Arc::clone(&context.clock),
-            sender: Sender::start(&settings.address, memory_bound)?,
             state: Arc::new(context.state_at_start()),
-            host: settings.host.then(Host::default),
+            host: target.host.then(Host::default),
             made: None,
             events: 0,
-            memory_bound,
+            memory_bound: target.buffer,
         };
         output.tick();
         Ok(output)

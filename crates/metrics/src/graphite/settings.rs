@@ -1,7 +1,7 @@
 //! `[outputs.graphite]`.
 
 use super::buffer::GraphiteCounters;
-use super::output::GraphiteOutput;
+use super::output::{GraphiteOutput, Target};
 use crate::reading::in_path;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;
@@ -118,7 +118,14 @@ impl OutputPlan for GraphiteSettings {
     }
 
     fn open(self: Box<Self>, context: &OutputContext) -> Result<Box<dyn Output>, Box<dyn Error>> {
-        Ok(Box::new(GraphiteOutput::start(&self, context)?))
+        let target = Target {
+            prefix: self.prefix(&context.detector),
+            interval: self.interval.to_std(),
+            buffer: self.memory_bound(context),
+            host: self.host,
+            address: self.address,
+        };
+        Ok(Box::new(GraphiteOutput::start(target, context)?))
     }
 }
 

@@ -4,19 +4,17 @@
 //! milliseconds and never happens in the thread that receives or forms events. Every file is read up to a bound.
 
 pub(crate) mod declared;
+mod kernel_file;
 pub mod parse;
 mod process;
 mod system;
 
 use crate::reading::Reading;
-use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Readings that are younger are given again.
 const FRESH: Duration = Duration::from_millis(900);
-/// Most bytes that are read of a file of the kernel.
-const LONGEST_FILE: u64 = 4 << 20;
 
 /// Reads the host and this process.
 #[derive(Debug, Default)]
@@ -45,22 +43,6 @@ fn read() -> Vec<Reading> {
     process::read(&mut readings);
     system::read(&mut readings);
     readings
-}
-
-/// The text of a file of the kernel; none if it cannot be read.
-fn file(path: &str) -> Option<String> {
-    let mut text = Vec::new();
-    std::fs::File::open(path).ok()?.take(LONGEST_FILE).read_to_end(&mut text).ok()?;
-    // Names of threads may be anything.
-    Some(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Seconds of that many ticks of the kernel's clock for processor times.
-fn seconds(ticks: u64) -> crate::reading::Value {
-    let per_second = rustix::param::clock_ticks_per_second().max(1);
-    crate::reading::Value::Millionths(
-        u64::try_from(u128::from(ticks) * 1_000_000 / u128::from(per_second)).unwrap_or(u64::MAX),
-    )
 }
 
 #[cfg(test)]

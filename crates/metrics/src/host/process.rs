@@ -1,7 +1,8 @@
 //! This process.
 
 use super::declared::{DESCRIPTORS, MOST_DESCRIPTORS, RESIDENT, THREAD_TIME, THREADS, UPTIME};
-use super::{file, parse, seconds};
+use super::kernel_file::{file, seconds};
+use super::parse;
 use crate::reading::{Reading, Value};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
 //! The host: cores, interrupts, network, memory, disks, clock.
 
 use super::declared::*;
-use super::{file, parse, seconds};
+use super::kernel_file::{file, seconds};
+use super::parse;
 use crate::metric::Metric;
 use crate::reading::{Reading, Value};
 use evforge_core::counter::CounterSnapshot;
