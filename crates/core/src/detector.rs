@@ -1,5 +1,6 @@
 //! What a detector pipeline must offer.
 
+use crate::change::{Change, ChangeRefusal, ChangeTime, Parameter};
 use crate::event::EventBatch;
 use crate::geometry::LogicalGeometry;
 use crate::ledger::DetectorLedger;
@@ -46,7 +47,8 @@ pub trait Detector: Send {
         false
     }
 
-    /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data.
+    /// Upper bound of the memory this detector uses, in bytes, whatever it is fed, without monitor data and without
+    /// changes that wait for their time (some 50 bytes each).
     fn memory_bound(&self) -> usize;
 
     /// Sets the limit above which a step ahead in the packets' numbers must be confirmed by the next packet
@@ -66,6 +68,26 @@ pub trait Detector: Send {
     /// readouts of an event came in.
     fn newest_time_ns(&self) -> Option<u64> {
         None
+    }
+
+    /// What can be changed while this detector forms events: nothing, unless it says otherwise.
+    fn parameters(&self) -> Vec<Parameter> {
+        Vec::new()
+    }
+
+    /// The earliest time from which a change can hold: later than all readouts that have been judged so far. None if
+    /// nothing can be changed, or as long as no source has said what time it is; then every time is early enough.
+    fn earliest_change(&self) -> Option<ChangeTime> {
+        None
+    }
+
+    /// Changes a parameter for all readouts from the time of the change on: the events are those of a detector that knew of
+    /// the change from the beginning. Call it between packets; it may allocate.
+    ///
+    /// # Errors
+    /// If there is no such parameter, the value is out of range, or the time is too early. Nothing has changed then.
+    fn change(&mut self, _change: &Change) -> Result<(), ChangeRefusal> {
+        Err(ChangeRefusal::NotOffered("its settings hold for all of a run"))
     }
 
     /// Why this detector forms no events any more, in words for a person; none while it works. It still takes

@@ -24,6 +24,7 @@
 //! | what was sent, received and lost, per source and per stream | [`ledger`] |
 //! | where packets were lost | [`losses`] |
 //! | what a detector pipeline must offer | [`detector`] |
+//! | parameters that are changed while a run goes on | [`change`] |
 //! | events as outputs get them: with pulse, time of flight, date and vetoes | [`pulsed`] |
 //! | what an output must offer | [`output`] |
 //! | the state of a run, for reports, pages and outputs | [`run_state`] |
@@ -40,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 pub mod beam_monitor;
+pub mod change;
 pub mod clock;
 pub mod counter;
 pub mod detector;

@@ -7,6 +7,7 @@
 //! | count packets, turn away the unusable ones | [`packet_gate`] |
 //! | correct amplitudes and times of single channels | [`calibration`] |
 //! | leave out masked channels, and count them | [`channel_mask`] |
+//! | thresholds that change with time | [`threshold_steps`] |
 //! | judge the times of each source | [`source_clock`] |
 //! | join the sources' times, close time step by step | [`source_clocks`], [`watermark`] |
 //! | put what is nearly in order into order | [`time_order`], [`time_sort`] |
@@ -89,6 +90,7 @@ pub mod strip_clusterer;
 pub mod strip_former;
 mod strip_rules;
 pub mod third_plane;
+pub mod threshold_steps;
 pub mod tick;
 pub mod time_order;
 pub mod time_sort;

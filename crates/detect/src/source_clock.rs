@@ -277,9 +277,27 @@ impl<T: Timed> SourceClock<T> {
         self.has_front().then(|| (self.epoch, self.front.saturating_sub(self.window)))
     }
 
+    /// Whether the source has come to a time that is confirmed.
     #[inline]
-    fn has_front(&self) -> bool {
+    pub fn has_front(&self) -> bool {
         self.started && !self.is_first
+    }
+
+    /// Where a readout of this time lies for parameters that change with time. A time that is too far from the front to be
+    /// believed at once counts as that of the front; without a front, as it is.
+    ///
+    /// This depends on what the source itself has sent before, and on nothing else.
+    #[inline]
+    pub fn place_of_readout(&self, time: u64) -> DataTime {
+        let (earliest, latest) =
+            (self.front.saturating_sub(self.restart), self.front.saturating_add(self.forward_jump));
+        let is_believed = !self.has_front() || (earliest <= time && time <= latest);
+        (self.epoch, if is_believed { time } else { self.front })
+    }
+
+    /// No readout so far lies later than this; none before the first hit has been confirmed.
+    pub fn latest_place_of_readouts(&self) -> Option<DataTime> {
+        self.front().map(|(epoch, front)| (epoch, front.saturating_add(self.forward_jump)))
     }
 
     /// First time of the current epoch.

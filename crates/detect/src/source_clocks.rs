@@ -208,6 +208,12 @@ impl<T: Timed> SourceClocks<T> {
         }
     }
 
+    /// No readout so far of a source that has a front lies later than this for parameters that change with time
+    /// ([`SourceClock::place_of_readout`]); none before the first.
+    pub fn latest_place_of_readouts(&self) -> Option<DataTime> {
+        self.clocks.iter().filter_map(SourceClock::latest_place_of_readouts).max()
+    }
+
     /// The newest time of any source; none before the first.
     pub fn newest(&self) -> Option<DataTime> {
         self.joint.newest()

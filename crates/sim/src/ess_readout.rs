@@ -351,7 +351,13 @@ mod tests {
             channels: (0..128_u16)
                 .map(|at| {
                     let coordinate = if plane == 0 { 200 - at } else { at };
-                    let request = PlaceRequest { target: plane.into(), plane, coordinate, threshold: 0 };
+                    let request = PlaceRequest {
+                        target: plane.into(),
+                        plane,
+                        coordinate,
+                        threshold: 0,
+                        threshold_class: 0,
+                    };
                     (at != 77).then_some(request)
                 })
                 .collect(),
@@ -363,6 +369,7 @@ mod tests {
             fine_time,
             over_threshold_counts: false,
             planes: ["x", "y"],
+            thresholds: Vec::new(),
         }
     }
 

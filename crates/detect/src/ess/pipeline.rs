@@ -13,6 +13,7 @@ use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock, TIME_SIGN};
 use crate::source_clocks::{ClockRules, SourceClocks};
 use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::change::{Change, ChangeRefusal, ChangeTime, Parameter};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::EventBatch;
@@ -108,7 +109,13 @@ where
         former_memory: usize,
     ) -> Result<Self, SettingsError> {
         vmm.check()?;
-        Self::of_stages(ess, VmmStage::new(vmm, ess.records), former, geometry, former_memory)
+        Self::of_stages(
+            ess,
+            VmmStage::new(vmm, ess.records, ticks::in_duration(ess.sorting.restart)),
+            former,
+            geometry,
+            former_memory,
+        )
     }
 }
 
@@ -221,11 +228,12 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     /// Follows the queues' time and closes what none of them can reach any more, if that is worth while.
     #[inline]
     fn follow_time(&mut self) {
-        let Self { line, former, pulses, .. } = self;
+        let Self { line, former, pulses, stage, .. } = self;
         let watermark = line.follow(&mut Accepted { former, pulses }, Accepted::has_room_for_quarantine);
         if former.is_closing_worthwhile() || pulses.is_closing_worthwhile() {
             former.advance(watermark);
         }
+        stage.settle(watermark);
     }
 
     /// Those of both stages, in the order of the channels.
@@ -354,6 +362,22 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
     fn newest_time_ns(&self) -> Option<u64> {
         let (_, units) = self.line.newest()?;
         Some(ticks::nanoseconds(units))
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.stage.thresholds().map(|thresholds| thresholds.parameters().to_vec()).unwrap_or_default()
+    }
+
+    fn earliest_change(&self) -> Option<ChangeTime> {
+        self.stage.thresholds()?.earliest(self.line.latest_place_of_readouts(), ticks::nanoseconds)
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), ChangeRefusal> {
+        let earliest = self.earliest_change();
+        match self.stage.thresholds_mut() {
+            Some(thresholds) => thresholds.change(change, earliest, ticks::nanoseconds),
+            None => Err(ChangeRefusal::NotOffered("its records have no thresholds")),
+        }
     }
 
     fn memory_bound(&self) -> usize {

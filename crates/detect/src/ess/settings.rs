@@ -3,6 +3,7 @@
 use super::ticks;
 use crate::calibration::{ChannelCalibration, Line};
 use crate::settings::{Picoseconds, SettingsError, SortingSettings};
+use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_core::settings::RefusedValue;
 use evforge_wire::ess::{HeaderRules, OUTPUT_QUEUES, RecordRules};
 use serde::Deserialize;
@@ -105,6 +106,8 @@ pub struct PlaceRequest {
     pub coordinate: u16,
     /// Least amplitude.
     pub threshold: u16,
+    /// Which of the thresholds of [`VmmSettings::thresholds`] that is.
+    pub threshold_class: ThresholdClass,
 }
 
 /// A hybrid: two VMMs with 64 channels each.
@@ -245,6 +248,8 @@ pub struct VmmSettings {
     pub over_threshold_counts: bool,
     /// Names of the two planes, for monitor data.
     pub planes: [&'static str; 2],
+    /// The thresholds that channels have, each of which can be changed while a run goes on.
+    pub thresholds: Vec<ThresholdSetting>,
 }
 
 impl VmmSettings {

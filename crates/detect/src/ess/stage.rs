@@ -4,6 +4,8 @@ use super::counters::TimeSourceCounters;
 use super::front::FrontPacket;
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
+use crate::threshold_steps::ThresholdSteps;
+use crate::watermark::DataTime;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::MaskedChannel;
@@ -34,6 +36,19 @@ pub trait ReadoutStage<T> {
 
     /// A second look at the readouts of a packet, for who watches.
     fn watch(&self, payload: &Self::Payload<'_>, monitor: &mut MonitorData);
+
+    /// The thresholds that can be changed; none if there are none.
+    fn thresholds(&self) -> Option<&ThresholdSteps> {
+        None
+    }
+
+    /// For changes.
+    fn thresholds_mut(&mut self) -> Option<&mut ThresholdSteps> {
+        None
+    }
+
+    /// Settles the changes before which no readout can come any more.
+    fn settle(&mut self, _watermark: DataTime) {}
 
     /// The counters so far.
     fn counters(&self) -> &Self::Counters;

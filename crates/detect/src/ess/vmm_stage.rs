@@ -10,6 +10,8 @@ use super::unwired::NotUsed;
 use super::wiring::{LARGEST_ADC, WiredChannel, Wiring};
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
+use crate::threshold_steps::ThresholdSteps;
+use crate::watermark::DataTime;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 use evforge_wire::ess::{RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
@@ -31,13 +33,16 @@ pub struct VmmStage {
     wiring: Wiring,
     rules: RecordRules,
     over_threshold_counts: bool,
+    thresholds: ThresholdSteps,
     counters: VmmCounters,
 }
 
 impl VmmStage {
-    pub(super) fn new(settings: &VmmSettings, rules: RecordRules) -> Self {
+    /// `reach` is how far before the front of its queue a readout may be, in units of [`ticks`].
+    pub(super) fn new(settings: &VmmSettings, rules: RecordRules, reach: u64) -> Self {
         Self {
             wiring: Wiring::new(settings),
+            thresholds: ThresholdSteps::new(&settings.thresholds, reach),
             rules,
             over_threshold_counts: settings.over_threshold_counts,
             counters: VmmCounters::default(),
@@ -80,22 +85,28 @@ impl VmmStage {
             NotUsed::Masked => &mut counters.masked,
         } += 1;
     }
-}
 
-impl<T: Placed> ReadoutStage<T> for VmmStage {
-    type Payload<'a> = Vmm3aPayload<'a>;
-    type Counters = VmmCounters;
-
-    #[inline]
-    fn parse<'a>(&self, payload: &'a [u8]) -> Result<Vmm3aPayload<'a>, Discard<VmmCounters>> {
-        Vmm3aPayload::parse(payload).map_err(|_| RAGGED)
+    /// The threshold of a readout, if thresholds may change with its time.
+    #[cold]
+    fn threshold_at<T: Placed>(
+        &mut self,
+        index: usize,
+        channel: WiredChannel,
+        clock: &SourceClock<T>,
+        time: u64,
+    ) -> u16 {
+        let time = clock.place_of_readout(time);
+        if !clock.has_front() {
+            self.thresholds.note_without_front(time);
+        }
+        self.thresholds.at(self.wiring.class(index), channel.threshold, time)
     }
 
-    #[inline]
-    fn take<'a>(
+    #[inline(always)]
+    fn take_records<T: Placed, const CHANGES: bool>(
         &mut self,
-        front: &FrontPacket<'a>,
-        payload: &Vmm3aPayload<'a>,
+        front: &FrontPacket<'_>,
+        payload: &Vmm3aPayload<'_>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,
@@ -129,7 +140,12 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
             tally.before_previous += u64::from(stamp < previous);
             let (amplitude, fine) = self.wiring.correct(index, readout);
             let passes = self.over_threshold_counts & readout.over_threshold();
-            if (amplitude < channel.threshold) & !passes {
+            let threshold = if CHANGES {
+                self.threshold_at(index, channel, clock, stamp.saturating_add_signed(fine))
+            } else {
+                channel.threshold
+            };
+            if (amplitude < threshold) & !passes {
                 tally.below_threshold += 1;
                 continue;
             }
@@ -149,6 +165,32 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         time_source.readouts_before_pulse += tally.before_pulse;
         time_source.readouts_before_previous_pulse += tally.before_previous;
     }
+}
+
+impl<T: Placed> ReadoutStage<T> for VmmStage {
+    type Payload<'a> = Vmm3aPayload<'a>;
+    type Counters = VmmCounters;
+
+    #[inline]
+    fn parse<'a>(&self, payload: &'a [u8]) -> Result<Vmm3aPayload<'a>, Discard<VmmCounters>> {
+        Vmm3aPayload::parse(payload).map_err(|_| RAGGED)
+    }
+
+    #[inline]
+    fn take<'a>(
+        &mut self,
+        front: &FrontPacket<'a>,
+        payload: &Vmm3aPayload<'a>,
+        clock: &mut SourceClock<T>,
+        accepted: &mut impl AcceptedHits<T>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        if self.thresholds.are_waiting() || !clock.has_front() {
+            self.take_records::<T, true>(front, payload, clock, accepted, time_source);
+        } else {
+            self.take_records::<T, false>(front, payload, clock, accepted, time_source);
+        }
+    }
 
     #[cold]
     fn watch(&self, payload: &Vmm3aPayload<'_>, monitor: &mut MonitorData) {
@@ -158,6 +200,22 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
             if index < channels {
                 monitor.readout(index, readout.adc());
             }
+        }
+    }
+
+    fn thresholds(&self) -> Option<&ThresholdSteps> {
+        Some(&self.thresholds)
+    }
+
+    fn thresholds_mut(&mut self) -> Option<&mut ThresholdSteps> {
+        Some(&mut self.thresholds)
+    }
+
+    #[inline]
+    fn settle(&mut self, watermark: DataTime) {
+        if self.thresholds.settle_at(watermark) {
+            let Self { thresholds, wiring, .. } = self;
+            thresholds.settle(watermark, |class, value| wiring.set_class(class, value));
         }
     }
 

@@ -5,6 +5,7 @@ use super::settings::{FENS, HYBRID_CHANNELS, HYBRIDS, RINGS, VmmSettings};
 use super::unwired::{NotUsed, Unwired};
 use crate::calibration::{ChannelCalibration, IntegerLine, MILLION};
 use crate::channel_mask::{ChannelMask, MaskEntry};
+use crate::threshold_steps::ThresholdClass;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{ChannelGroup, MonitorPlan};
 use evforge_wire::ess::Vmm3aReadout;
@@ -89,6 +90,8 @@ pub(super) struct Wiring {
     /// Place of each hybrid in the tables below; [`NO_HYBRID`] if it is not configured.
     hybrids: Vec<u16>,
     channels: Vec<WiredChannel>,
+    /// The threshold setting of each of the channels that are wired.
+    classes: Vec<ThresholdClass>,
     /// As long as `channels`, or empty if no channel is calibrated.
     corrections: Vec<Correction>,
     /// For channels that are not calibrated; none if the fine time is not used.
@@ -143,8 +146,10 @@ impl Wiring {
             let lines = if entry.calibration.is_empty() { &identity[..] } else { &entry.calibration };
             lines.iter().map(Correction::new)
         });
+        let requests = settings.hybrids.iter().flat_map(|entry| &entry.channels);
         let mut wiring = Self {
             hybrids,
+            classes: requests.map(|request| request.map_or(0, |request| request.threshold_class)).collect(),
             channels,
             corrections: corrections.collect(),
             uncalibrated: settings.fine_time.then(|| Correction::new(&ChannelCalibration::IDENTITY)),
@@ -186,6 +191,7 @@ impl Wiring {
     pub(super) fn memory_bound(&self) -> usize {
         self.hybrids.len() * size_of::<u16>()
             + self.channels.len() * size_of::<WiredChannel>()
+            + self.classes.len() * size_of::<ThresholdClass>()
             + self.corrections.len() * size_of::<Correction>()
             + self.plan.memory_bound()
     }
@@ -202,6 +208,18 @@ impl Wiring {
     #[inline(always)]
     pub(super) fn channel(&self, index: usize) -> WiredChannel {
         self.channels.get(index).copied().unwrap_or(WiredChannel::NOTHING)
+    }
+
+    /// The threshold setting of the channel of this index.
+    #[inline]
+    pub(super) fn class(&self, index: usize) -> ThresholdClass {
+        self.classes.get(index).copied().unwrap_or(0)
+    }
+
+    /// Gives all channels of a threshold setting another value.
+    pub(super) fn set_class(&mut self, class: ThresholdClass, threshold: u16) {
+        let channels = self.channels.iter_mut().zip(&self.classes);
+        channels.filter(|(_, other)| **other == class).for_each(|(channel, _)| channel.threshold = threshold);
     }
 
     /// The corrected amplitude of a readout, and what is to be added to its time.

@@ -3,6 +3,7 @@
 use super::settings::{ChipMapping, ChipPlane, GdGemSettings};
 use crate::hit::STRIP_LIMIT;
 use crate::panel_kind::{PanelKind, PlaneNumbers};
+use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_wire::srs_vmm::{CHANNELS, LARGEST_ADC};
 
 /// Chips that the 5 bits of a chip number can name.
@@ -33,6 +34,8 @@ pub enum NoPlace {
 pub struct FecWiring {
     /// Plane above threshold above strip; or [`UNWIRED`], or [`MASKED`].
     places: Vec<u32>,
+    /// The threshold setting of each of them.
+    classes: Vec<ThresholdClass>,
 }
 
 const STRIP_BITS: u32 = STRIP_LIMIT.trailing_zeros();
@@ -46,6 +49,7 @@ impl FecWiring {
     /// The wiring of `fec`.
     pub fn new(fec: u16, settings: &GdGemSettings) -> Self {
         let thresholds = settings.clustering.map(|plane| plane.adc_threshold);
+        let listed = ThresholdClass::try_from(thresholds.len()).unwrap_or(0)..;
         let tracks = settings.tracks();
         let mut wiring = Self::of_mapping(
             fec,
@@ -54,9 +58,11 @@ impl FecWiring {
             settings.geometry.nx(),
             thresholds,
         );
-        for entry in settings.channel_thresholds.iter().filter(|entry| entry.fec == fec) {
+        let own = listed.zip(&settings.channel_thresholds).filter(|(_, entry)| entry.fec == fec);
+        for (class, entry) in own {
             for place in wiring.listed(entry.chip, &entry.channels) {
                 wiring.set_threshold(place, entry.adc);
+                wiring.classes[place] = class;
             }
         }
         for entry in settings.mask.iter().filter(|entry| entry.fec == fec) {
@@ -78,12 +84,16 @@ impl FecWiring {
     ) -> Self {
         let numbers = PlaneNumbers::of(panels);
         let mut places = vec![UNWIRED; CHIPS * CHANNELS];
+        let mut classes = vec![0; CHIPS * CHANNELS];
         for entry in mapping.iter().filter(|entry| entry.fec == fec) {
             let panel = usize::from(entry.panel);
             let is_first = panels.get(panel) == Some(&PanelKind::OnlyY);
             let plane = numbers.first(panel) + if is_first { 0 } else { entry.plane.index() };
-            let threshold = u32::from(thresholds[usize::from(entry.plane == ChipPlane::Y)]);
-            let chip = &mut places[usize::from(entry.chip) * CHANNELS..][..CHANNELS];
+            let class = usize::from(entry.plane == ChipPlane::Y);
+            let threshold = u32::from(thresholds[class]);
+            let first = usize::from(entry.chip) * CHANNELS;
+            classes[first..][..CHANNELS].fill(class as ThresholdClass);
+            let chip = &mut places[first..][..CHANNELS];
             for (place, channel) in chip.iter_mut().zip(0..) {
                 let pad = |[column, row]: [u16; 2]| u32::from(row) * columns + u32::from(column);
                 if let Some(strip) = entry.strip(channel).map(u32::from).or(entry.pad(channel).map(pad)) {
@@ -91,7 +101,34 @@ impl FecWiring {
                 }
             }
         }
-        Self { places }
+        Self { places, classes }
+    }
+
+    /// The thresholds of the settings: the classes are their numbers.
+    pub fn threshold_settings(settings: &GdGemSettings) -> Vec<ThresholdSetting> {
+        let planes = ["clustering.x.adc_threshold", "clustering.y.adc_threshold"].into_iter();
+        let planes = planes.zip(&settings.clustering);
+        let planes = planes.map(|(key, plane)| ThresholdSetting::new(key, plane.adc_threshold, LARGEST_ADC));
+        let own = settings.channel_thresholds.iter().enumerate();
+        let own = own.map(|(index, entry)| {
+            ThresholdSetting::new(format!("channel_threshold[{index}].adc"), entry.adc, LARGEST_ADC)
+        });
+        planes.chain(own).collect()
+    }
+
+    /// The threshold setting of a channel.
+    #[inline]
+    pub fn class(&self, chip: u8, channel: u8) -> ThresholdClass {
+        self.classes[(usize::from(chip) * CHANNELS + usize::from(channel)) % (CHIPS * CHANNELS)]
+    }
+
+    /// Gives all channels of a threshold setting another value.
+    pub fn set_class(&mut self, class: ThresholdClass, adc: u16) {
+        for place in 0..self.places.len() {
+            if self.classes[place] == class {
+                self.set_threshold(place, adc);
+            }
+        }
     }
 
     /// Places in the table of channels that the table has.
@@ -126,8 +163,8 @@ impl FecWiring {
         })
     }
 
-    /// Memory of the table in bytes.
-    pub const MEMORY: usize = CHIPS * CHANNELS * size_of::<u32>();
+    /// Memory of the tables in bytes.
+    pub const MEMORY: usize = CHIPS * CHANNELS * (size_of::<u32>() + size_of::<ThresholdClass>());
 }
 
 #[cfg(test)]

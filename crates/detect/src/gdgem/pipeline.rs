@@ -1,9 +1,10 @@
 //! The Gd-GEM pipeline: packets in, events out.
 
 use super::counters::GdGemCounters;
+use super::digital_geometry::FecWiring;
 use super::hit_time::HitTime;
 use super::monitor_channels::MonitorChannels;
-use super::readout_stage::{Fec, LARGEST_READOUT_COUNT, ReadoutRules};
+use super::readout_stage::{Fec, HitJudge, LARGEST_READOUT_COUNT, ReadoutRules};
 use super::settings::{GdGemSettings, ReadoutFormat};
 use super::tracks::Tracks;
 use crate::hit::Hit;
@@ -11,7 +12,9 @@ use crate::packet_gate::{Discard, PacketGate};
 use crate::partition::{OneByOne, RegionExecutor};
 use crate::settings::SettingsError;
 use crate::source_clocks::{ClockRules, SourceClocks};
+use crate::threshold_steps::ThresholdSteps;
 use crate::tick::TickLength;
+use evforge_core::change::{Change, ChangeRefusal, ChangeTime, Parameter};
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, Progress};
 use evforge_core::event::{Event, EventBatch};
@@ -103,7 +106,10 @@ impl GdGem {
             counters: GdGemCounters::default(),
             memory_bound,
             channels,
-            rules: ReadoutRules { time },
+            rules: ReadoutRules {
+                thresholds: ThresholdSteps::new(&FecWiring::threshold_settings(settings), clocks.restart),
+                time,
+            },
         })
     }
 
@@ -164,7 +170,7 @@ impl GdGem {
                     channels.watch(fec.number, readouts.readouts(), monitor);
                 }
                 let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
-                let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
+                let mut judge = HitJudge { clock, accepted: &mut tracks.former };
                 fec.take_vmm2(&readouts, rules, &mut judge, counters);
                 self.follow_time();
             }
@@ -186,7 +192,7 @@ impl GdGem {
             channels.watch(fec.number, readouts.words().filter_map(Word::readout), monitor);
         }
         let clock = line.begin_packet(place).ok_or(UNMAPPED_FEC)?;
-        let mut judge = |plane, hit| clock.judge(plane, hit, &mut tracks.former);
+        let mut judge = HitJudge { clock, accepted: &mut tracks.former };
         fec.take_vmm3(&readouts, rules, &mut judge, counters);
         self.follow_time();
         Ok(())
@@ -194,10 +200,14 @@ impl GdGem {
 
     /// Follows the sources' time and closes what none of them can reach any more, if that is worth while.
     fn follow_time(&mut self) {
-        let Self { line, tracks: Tracks { former, .. }, .. } = self;
+        let Self { line, tracks: Tracks { former, .. }, rules, fecs, .. } = self;
         let watermark = line.follow(former, |former| former.room() >= LARGEST_READOUT_COUNT);
         if former.is_closing_worthwhile() {
             former.advance(watermark);
+        }
+        if rules.thresholds.settle_at(watermark) {
+            let set = |class, adc| fecs.iter_mut().for_each(|fec| fec.set_threshold(class, adc));
+            rules.thresholds.settle(watermark, set);
         }
     }
 
@@ -268,6 +278,22 @@ impl Detector for GdGem {
     fn newest_time_ns(&self) -> Option<u64> {
         let (_, ticks) = self.line.newest()?;
         Some(self.rules.time.nanoseconds(ticks))
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        self.rules.thresholds.parameters().to_vec()
+    }
+
+    fn earliest_change(&self) -> Option<ChangeTime> {
+        let time = &self.rules.time;
+        let latest = self.line.latest_place_of_readouts();
+        self.rules.thresholds.earliest(latest, |ticks| time.nanoseconds(ticks))
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), ChangeRefusal> {
+        let earliest = self.earliest_change();
+        let ReadoutRules { time, thresholds } = &mut self.rules;
+        thresholds.change(change, earliest, |ticks| time.nanoseconds(ticks))
     }
 
     fn memory_bound(&self) -> usize {

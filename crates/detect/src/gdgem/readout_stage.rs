@@ -11,6 +11,8 @@ use crate::calibration::{ChannelCalibration, IntegerLine};
 use crate::channel_mask::{ChannelMask, MaskEntry};
 use crate::hit::Hit;
 use crate::settings::SettingsError;
+use crate::source_clock::{AcceptedHits, SourceClock};
+use crate::threshold_steps::{ThresholdClass, ThresholdSteps};
 use evforge_core::clock::WrappingClock;
 use evforge_core::sequence::SequenceTracker;
 use evforge_wire::srs_vmm::{
@@ -22,10 +24,52 @@ use evforge_wire::srs_vmm::{
 pub const LARGEST_READOUT_COUNT: usize = LARGEST_PACKET / 6 + 1;
 
 /// What all FECs share.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ReadoutRules {
     /// Ticks.
     pub time: HitTime,
+    /// Thresholds that change.
+    pub thresholds: ThresholdSteps,
+}
+
+impl ReadoutRules {
+    /// Whether the thresholds of a packet's readouts are a matter of their times: changes wait, or the clock of the FEC does
+    /// not know the time yet, so that changes must be later than what is seen now.
+    #[inline]
+    fn changes(&self, judge: &HitJudge<'_, impl AcceptedHits>) -> bool {
+        self.thresholds.are_waiting() || !judge.clock.has_front()
+    }
+}
+
+/// The clock of a FEC, and where the hits go that it accepts.
+pub struct HitJudge<'a, A> {
+    /// The clock.
+    pub clock: &'a mut SourceClock<Hit>,
+    /// Where hits go.
+    pub accepted: &'a mut A,
+}
+
+impl<A: AcceptedHits> HitJudge<'_, A> {
+    #[inline(always)]
+    fn judge(&mut self, plane: usize, hit: Hit) {
+        self.clock.judge(plane, hit, self.accepted);
+    }
+
+    /// The threshold of a readout, if thresholds may change with its time.
+    #[cold]
+    fn threshold_at(
+        &self,
+        thresholds: &mut ThresholdSteps,
+        class: ThresholdClass,
+        settled: u16,
+        time: i64,
+    ) -> u16 {
+        let time = self.clock.place_of_readout(u64::try_from(time).unwrap_or(0));
+        if !self.clock.has_front() {
+            thresholds.note_without_front(time);
+        }
+        thresholds.at(class, settled, time)
+    }
 }
 
 /// Everything that belongs to one FEC.
@@ -139,6 +183,11 @@ impl Fec {
     /// Width of the trigger stamps of VMM2.
     pub const TRIGGER_BITS: u32 = 32;
 
+    /// Settles a threshold: it holds for all readouts that may still come.
+    pub fn set_threshold(&mut self, class: ThresholdClass, adc: u16) {
+        self.wiring.set_class(class, adc);
+    }
+
     /// Its masked channels.
     pub fn mask(&self) -> &ChannelMask {
         &self.mask.mask
@@ -150,45 +199,51 @@ impl Fec {
         size_of::<Self>() + FecWiring::MEMORY + calibration + SequenceTracker::memory_bound()
     }
 
-    /// Takes a packet of VMM2 readouts; `judge` takes the hits, with their plane.
+    /// Takes a packet of VMM2 readouts; `judge` takes the hits.
     pub fn take_vmm2(
         &mut self,
         packet: &Vmm2Packet<'_>,
-        rules: &ReadoutRules,
-        judge: &mut impl FnMut(usize, Hit),
+        rules: &mut ReadoutRules,
+        judge: &mut HitJudge<'_, impl AcceptedHits>,
         counters: &mut GdGemCounters,
     ) {
         counters.readouts += packet.len() as u64;
         let stamp = self.stamps.extend(u64::from(packet.trigger_stamp));
         let base = rules.time.of_trigger(stamp);
         let mut placed = 0;
+        let changes = rules.changes(judge);
         for readout in packet.readouts() {
-            placed += u64::from(self.place::<false>(&readout, base, rules, judge, counters));
+            placed += u64::from(if changes {
+                self.place::<false, true>(&readout, base, rules, judge, counters)
+            } else {
+                self.place::<false, false>(&readout, base, rules, judge, counters)
+            });
         }
         counters.hits += placed;
     }
 
-    /// Takes a packet of VMM3 or VMM3a readouts and markers; `judge` takes the hits, with their plane.
+    /// Takes a packet of VMM3 or VMM3a readouts and markers; `judge` takes the hits.
     pub fn take_vmm3(
         &mut self,
         packet: &Vmm3Packet<'_>,
-        rules: &ReadoutRules,
-        judge: &mut impl FnMut(usize, Hit),
+        rules: &mut ReadoutRules,
+        judge: &mut HitJudge<'_, impl AcceptedHits>,
         counters: &mut GdGemCounters,
     ) {
-        if self.calibration.is_empty() {
-            self.take_words::<false>(packet, rules, judge, counters);
-        } else {
-            self.take_words::<true>(packet, rules, judge, counters);
+        match (self.calibration.is_empty(), rules.changes(judge)) {
+            (true, false) => self.take_words::<false, false>(packet, rules, judge, counters),
+            (false, false) => self.take_words::<true, false>(packet, rules, judge, counters),
+            (true, true) => self.take_words::<false, true>(packet, rules, judge, counters),
+            (false, true) => self.take_words::<true, true>(packet, rules, judge, counters),
         }
     }
 
     #[inline]
-    fn take_words<const CALIBRATED: bool>(
+    fn take_words<const CALIBRATED: bool, const CHANGES: bool>(
         &mut self,
         packet: &Vmm3Packet<'_>,
-        rules: &ReadoutRules,
-        judge: &mut impl FnMut(usize, Hit),
+        rules: &mut ReadoutRules,
+        judge: &mut HitJudge<'_, impl AcceptedHits>,
         counters: &mut GdGemCounters,
     ) {
         // Counted here and added up at the end: two counters less in memory for every readout.
@@ -204,7 +259,8 @@ impl Fec {
                     match rules.time.of_offset(readout.trigger_offset) {
                         Ok(offset) => {
                             let base = base + offset;
-                            let is_placed = self.place::<CALIBRATED>(&readout, base, rules, judge, counters);
+                            let is_placed =
+                                self.place::<CALIBRATED, CHANGES>(&readout, base, rules, judge, counters);
                             placed += u64::from(is_placed);
                         }
                         Err(OffsetProblem::LatencyViolation) => counters.latency_violation += 1,
@@ -236,12 +292,12 @@ impl Fec {
 
     /// Places a readout on its strip and hands it to the clock of its FEC. False, and counted, if it has no place.
     #[inline(always)]
-    fn place<const CALIBRATED: bool>(
+    fn place<const CALIBRATED: bool, const CHANGES: bool>(
         &mut self,
         readout: &VmmReadout,
         base: i64,
-        rules: &ReadoutRules,
-        judge: &mut impl FnMut(usize, Hit),
+        rules: &mut ReadoutRules,
+        judge: &mut HitJudge<'_, impl AcceptedHits>,
         counters: &mut GdGemCounters,
     ) -> bool {
         #[cfg(test)]
@@ -268,7 +324,13 @@ impl Fec {
             ),
             _ => (readout.adc, rules.time.of_chip(readout)),
         };
-        if adc < place.threshold && !readout.over_threshold {
+        let threshold = if CHANGES {
+            let class = self.wiring.class(readout.chip, readout.channel);
+            judge.threshold_at(&mut rules.thresholds, class, place.threshold, base + chip_time)
+        } else {
+            place.threshold
+        };
+        if adc < threshold && !readout.over_threshold {
             counters.below_threshold += 1;
             return false;
         }
@@ -276,7 +338,7 @@ impl Fec {
             counters.before_clock_zero += 1;
             return false;
         };
-        judge(place.plane, Hit { time, strip: place.strip, adc });
+        judge.judge(place.plane, Hit { time, strip: place.strip, adc });
         true
     }
 }

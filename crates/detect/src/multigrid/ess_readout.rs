@@ -4,7 +4,7 @@ use super::columns::{ColumnRules, Columns, PLANES};
 use super::paired_columns::ColumnNeutrons;
 use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
 use super::settings::Strategy;
-use super::vessels::{LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
+use super::vessels::{LARGEST_ADC, LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
 use crate::beam_monitors::{BeamMonitorSettings, alongside};
 use crate::ess::files::calibration::{WiredHybrids, calibration};
 use crate::ess::files::efu::HybridAddress;
@@ -16,6 +16,7 @@ use crate::neutron_groups::PairedRules;
 use crate::paired_windows::PairedWindows;
 use crate::settings::pairing::PairingSettings;
 use crate::settings::{Picoseconds, SettingsError};
+use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use crate::vmm_files::FileContent;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
@@ -201,14 +202,37 @@ impl EssMultiGridSettings {
         self.columns().map(|(vessel, ..)| u32::from(vessel.x_offset)).collect()
     }
 
+    /// One threshold if all vessels have the same, else one for each vessel.
+    fn thresholds(&self) -> Vec<ThresholdSetting> {
+        let of = |vessel: &VesselSettings| vessel.min_adc;
+        let first = self.vessels.first().map_or(0, of);
+        if self.vessels.iter().all(|vessel| of(vessel) == first) {
+            return vec![ThresholdSetting::new("min_adc", first, LARGEST_ADC)];
+        }
+        let each = self.vessels.iter().enumerate();
+        each.map(|(index, vessel)| {
+            ThresholdSetting::new(format!("vessels[{index}].min_adc"), of(vessel), LARGEST_ADC)
+        })
+        .collect()
+    }
+
     /// The hybrids with what their channels are. The target of a channel is the number of its column.
     ///
     /// # Errors
     /// The first invalid setting.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
-        let columns = self.columns().enumerate();
+        let thresholds = self.thresholds();
+        // One for all vessels, or one for each.
+        let class = |vessel: usize| if thresholds.len() == 1 { 0 } else { vessel as ThresholdClass };
+        let vessels = self.vessels.iter().enumerate();
+        let columns = vessels.flat_map(|(number, vessel)| {
+            vessel.front_ends().map(move |front_end| (number, vessel, front_end))
+        });
         let mut hybrids: Vec<HybridSettings> = columns
-            .flat_map(|(column, (vessel, ring, fen))| vessel.hybrids(self.wiring, ring, fen, column as u16))
+            .enumerate()
+            .flat_map(|(column, (number, vessel, front_end))| {
+                vessel.hybrids(self.wiring, front_end, column as u16, class(number))
+            })
             .collect();
         CalibratedVmm::apply(&self.calibration, &mut hybrids)?;
         Ok(VmmSettings {
@@ -217,6 +241,7 @@ impl EssMultiGridSettings {
             fine_time: false,
             over_threshold_counts: false,
             planes: PLANES,
+            thresholds,
         })
     }
 

@@ -8,6 +8,7 @@ use super::columns::COORDINATE_LIMIT;
 use crate::ess::settings::{HYBRID_CHANNELS, HYBRIDS};
 use crate::ess::{HybridSettings, PlaceRequest};
 use crate::settings::SettingsError;
+use crate::threshold_steps::ThresholdClass;
 use evforge_core::geometry::LogicalGeometry;
 
 /// Wires one behind the other.
@@ -25,7 +26,7 @@ const LONG_GRIDS: u16 = 140;
 /// Grids of a short vessel.
 const SHORT_GRIDS: u16 = 51;
 /// Largest threshold.
-const LARGEST_ADC: u16 = 1023;
+pub(super) const LARGEST_ADC: u16 = 1023;
 
 /// How the channels of a front end are wired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -112,12 +113,23 @@ impl VesselSettings {
         Ok(())
     }
 
-    /// The hybrids of a front end, whose hits belong to module `target`. Calibrations are none.
-    pub fn hybrids(&self, wiring: VesselWiring, ring: u8, fen: u8, target: u16) -> Vec<HybridSettings> {
+    /// The hybrids of a front end, ring and FEN, whose hits belong to module `target`. Calibrations are none.
+    pub fn hybrids(
+        &self,
+        wiring: VesselWiring,
+        (ring, fen): (u8, u8),
+        target: u16,
+        threshold_class: ThresholdClass,
+    ) -> Vec<HybridSettings> {
         let channels = |hybrid: u8| -> Vec<Option<PlaceRequest>> {
             let place = |channel: usize| self.place(wiring, ring, fen, hybrid, channel as u16);
-            let request =
-                |(plane, coordinate)| PlaceRequest { target, plane, coordinate, threshold: self.min_adc };
+            let request = |(plane, coordinate)| PlaceRequest {
+                target,
+                plane,
+                coordinate,
+                threshold: self.min_adc,
+                threshold_class,
+            };
             (0..HYBRID_CHANNELS).map(|channel| place(channel).map(request)).collect()
         };
         (0..HYBRIDS)

@@ -12,6 +12,7 @@ use crate::hit::{ADC_LIMIT, STRIP_LIMIT};
 use crate::plane_matching::MatchBy;
 use crate::settings::table::defaults;
 use crate::settings::{SettingsError, panel_geometry};
+use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_core::geometry::LogicalGeometry;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -167,8 +168,19 @@ impl EssGdGemSettings {
     /// If a calibration belongs to no hybrid.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
         let mut hybrids: Vec<HybridSettings> = Vec::with_capacity(self.hybrids.len());
-        for entry in &self.hybrids {
+        let planes = ["clustering.x.adc_threshold", "clustering.y.adc_threshold"].into_iter();
+        let planes = planes.zip(&self.clustering);
+        let mut thresholds: Vec<_> = planes
+            .map(|(key, plane)| ThresholdSetting::new(key, plane.adc_threshold, ADC_LIMIT - 1))
+            .collect();
+        for (index, entry) in self.hybrids.iter().enumerate() {
             let plane = entry.plane.index();
+            let mut threshold_class = plane as ThresholdClass;
+            if let Some(own) = entry.adc_threshold {
+                threshold_class = thresholds.len() as ThresholdClass;
+                let key = format!("hybrid[{index}].adc_threshold");
+                thresholds.push(ThresholdSetting::new(key, own, ADC_LIMIT - 1));
+            }
             let threshold = entry.adc_threshold.unwrap_or(self.clustering[plane].adc_threshold);
             let place = |coordinate: u16| PlaceRequest {
                 // One of them is 0: a detector has panels or sectors.
@@ -176,6 +188,7 @@ impl EssGdGemSettings {
                 plane: plane as u8,
                 coordinate,
                 threshold,
+                threshold_class,
             };
             let channels = entry.channels().map(|strip| strip.map(place));
             let address = (entry.ring, entry.fen, entry.hybrid);
@@ -201,6 +214,7 @@ impl EssGdGemSettings {
             fine_time: self.fine_time,
             over_threshold_counts: false,
             planes: ["x", "y"],
+            thresholds,
         })
     }
 }

@@ -21,6 +21,7 @@ use crate::paired_windows::PairedWindows;
 use crate::settings::pairing::PairingSettings;
 use crate::settings::table::{defaults, picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, flat_geometry};
+use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::settings::RefusedValue;
@@ -271,9 +272,27 @@ impl EssMultiBladeSettings {
     /// # Errors
     /// The first invalid setting.
     pub fn vmm(&self) -> Result<VmmSettings, SettingsError> {
+        let CassetteDefaults { wire_threshold, strip_threshold, .. } = self.defaults;
+        let mut thresholds = vec![
+            ThresholdSetting::new("wire_threshold", wire_threshold, u16::MAX),
+            ThresholdSetting::new("strip_threshold", strip_threshold, u16::MAX),
+        ];
         let numbered = self.cassettes.iter().zip(0..=u16::MAX);
-        let mut hybrids: Vec<HybridSettings> =
-            numbered.map(|(entry, target)| self.hybrid(entry, target)).collect();
+        let mut hybrids: Vec<HybridSettings> = numbered
+            .map(|(entry, target)| {
+                let mut class = |plane: Plane, name: &str, own: u16| {
+                    if own == thresholds[plane.index()].value {
+                        return plane.index() as ThresholdClass;
+                    }
+                    let key = format!("cassettes[{target}].{name}");
+                    thresholds.push(ThresholdSetting::new(key, own, u16::MAX));
+                    (thresholds.len() - 1) as ThresholdClass
+                };
+                let wires = class(Plane::Wires, "wire_threshold", entry.wire_threshold);
+                let strips = class(Plane::Strips, "strip_threshold", entry.strip_threshold);
+                self.hybrid(entry, target, [wires, strips])
+            })
+            .collect();
         CalibratedVmm::apply(&self.calibration, &mut hybrids)?;
         Ok(VmmSettings {
             hybrids,
@@ -281,6 +300,7 @@ impl EssMultiBladeSettings {
             fine_time: true,
             over_threshold_counts: true,
             planes: ["wires", "strips"],
+            thresholds,
         })
     }
 
@@ -290,7 +310,7 @@ impl EssMultiBladeSettings {
         CassettePixels::new(origins, self.layout.wires_are_columns(), self.geometry)
     }
 
-    fn hybrid(&self, entry: &CassetteHybrid, target: u16) -> HybridSettings {
+    fn hybrid(&self, entry: &CassetteHybrid, target: u16, classes: [ThresholdClass; 2]) -> HybridSettings {
         let vmm_channels = HYBRID_CHANNELS as u16 / 2;
         let request = |channel: u16| {
             let plane = entry.wiring.plane(channel >= vmm_channels);
@@ -299,7 +319,8 @@ impl EssMultiBladeSettings {
                 Plane::Strips => entry.strip_threshold,
             };
             let coordinate = self.layout.coordinate(entry.wiring, plane, channel % vmm_channels)?;
-            Some(PlaceRequest { target, plane: plane.index() as u8, coordinate, threshold })
+            let threshold_class = classes[plane.index()];
+            Some(PlaceRequest { target, plane: plane.index() as u8, coordinate, threshold, threshold_class })
         };
         HybridSettings {
             ring: entry.ring,

@@ -1,0 +1,38 @@
+//! What can be asked of a run that goes on, and the command port of the ESS EFU.
+//!
+//! ```text
+//! scripts of the EFU ─► CommandPort ─┐
+//!                                    ├─► ControlDesk ─► Control: a run
+//! whatever else asks ────────────────┘     counts, notes who asked
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what a run answers and does | [`control`], the trait [`Control`] |
+//! | one request and its answer, whoever asks | [`request`] |
+//! | the place that all requests go through: counted, and noted with who asked | [`desk`] |
+//! | all counters of a run, in order and by name | [`named_counters`] |
+//! | which stages are alive | [`activity`] |
+//! | the text commands of the EFU and their replies | [`commands`] |
+//! | the TCP port on which they come | [`command_port`] |
+//! | the table `[control]` | [`settings`] |
+//!
+//! Start with [`Control`]: `evforge_pipeline::run_control::RunControl` implements it, and everything else here needs nothing
+//! more of a run.
+
+#![forbid(unsafe_code)]
+
+pub mod activity;
+pub mod command_port;
+pub mod commands;
+pub mod control;
+pub mod desk;
+pub mod named_counters;
+pub mod request;
+pub mod settings;
+
+pub use command_port::CommandPort;
+pub use control::{Control, Refusal, RunFacts, WantedChange, WantedTime};
+pub use desk::{ControlDesk, Note, Origin, Say};
+pub use request::{Answer, Request};
+pub use settings::ControlSettings;

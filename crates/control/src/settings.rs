@@ -1,0 +1,36 @@
+//! The table `[control]`: by which ways a run can be asked.
+
+use crate::commands::Generation;
+use evforge_core::settings::SettingsError;
+use serde::Deserialize;
+use std::net::SocketAddr;
+
+/// `[control]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControlSettings {
+    /// Where the command port of the EFU listens; none, and it does not.
+    pub command_port: Option<SocketAddr>,
+    /// Which EFU its commands are those of.
+    pub commands: Generation,
+    /// Whether it may listen at an address that other hosts can reach. Nobody is asked for a password there.
+    pub allow_remote: bool,
+}
+
+impl ControlSettings {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// If the port can be reached from other hosts, and nobody has said that it may.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let Some(address) = self.command_port else { return Ok(()) };
+        if address.ip().is_loopback() || self.allow_remote {
+            return Ok(());
+        }
+        let problem = format!(
+            "{address} can be reached from other hosts, and whoever reaches it can end the run: there is no password. Take \
+             127.0.0.1 or [::1], or say control.allow_remote = true if the network keeps others out"
+        );
+        SettingsError::refuse("control.command_port", problem)
+    }
+}
