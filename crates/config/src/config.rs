@@ -2,7 +2,8 @@
 
 use crate::detectors::{DetectorSettings, Parts, SECTIONS};
 use crate::document::{Document, TableError, Tables, locate};
-use crate::{ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
+use crate::{ChangeSettings, ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
+use evforge_control::ControlSettings;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::{Placement, PlacementSettings};
@@ -37,6 +38,10 @@ pub struct CommonConfig {
     pub vetoes: Vec<Veto>,
     /// What the run is called, and whose it is.
     pub run: RunIdentity,
+    /// Parameters of the detector that change at a time of the data.
+    pub changes: Vec<ChangeSettings>,
+    /// How a run can be asked while it goes on.
+    pub control: ControlSettings,
     /// Where the pixels of the detector are; none if nobody has said.
     pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
@@ -251,6 +256,13 @@ impl Config {
         let built = self.detector.build(Parts { averages, monitors: self.monitors.as_ref() });
         let mut detector = built.map_err(|error| in_section(self.section, error))?;
         detector.confirm_numbers_above(self.sequence.confirm);
+        for (index, entry) in self.changes.iter().enumerate() {
+            let change = entry.change().in_section(self.section);
+            detector.change(&change).map_err(|refusal| SettingsError {
+                key: format!("change[{index}]"),
+                problem: refusal.to_string(),
+            })?;
+        }
         Ok(detector)
     }
 }
@@ -265,8 +277,8 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 13 + SECTIONS.len()] = {
-    let mut keys = ["name"; 13 + SECTIONS.len()];
+const KEYS: [&str; 15 + SECTIONS.len()] = {
+    let mut keys = ["name"; 15 + SECTIONS.len()];
     let common = [
         "name",
         "input",
@@ -277,6 +289,8 @@ const KEYS: [&str; 13 + SECTIONS.len()] = {
         "veto",
         "placement",
         "run",
+        "change",
+        "control",
         "simulation",
         "outputs",
         "kafka",
@@ -317,6 +331,8 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         pulses: tables.take_or_default("pulses")?,
         vetoes: tables.take_or_default("veto")?,
         run: tables.take_or_default("run")?,
+        changes: tables.take_or_default("change")?,
+        control: tables.take_or_default("control")?,
         placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
@@ -378,6 +394,7 @@ impl CommonConfig {
         self.input.check()?;
         self.receive.check()?;
         self.sequence.check()?;
+        self.control.check()?;
         self.run.check().map_err(|error| error.within("run"))?;
         self.threads.check(self.input.threads, self.receive.receivers())?;
         if self.name.is_empty() {

@@ -23,6 +23,14 @@
 //! name = "prompt pulse"
 //! time_of_flight = ["0us", "300us"]
 //!
+//! [control]                       # optional: how a run can be asked while it goes on
+//! command_port = "127.0.0.1:8888"
+//!
+//! [[change]]                      # optional: from a time of the data on
+//! at_ns = 60_000_000_000
+//! key = "gdgem.clustering.x.adc_threshold"
+//! value = 40
+//!
 //! [run]                           # optional: what the run is called, and whose it is
 //! title = "first neutrons"
 //!
@@ -45,12 +53,14 @@
 //! | a configuration, with or without a detector | [`Config`], [`CommonConfig`] |
 //! | the list of detectors, and what each of them adds here | [`detectors`] |
 //! | the settings of a detector | `settings` in its folder of `evforge_detect`, where they are also read |
+//! | parameters that change at a time of the data | [`ChangeSettings`] |
 //! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`] |
 //! | the text: tables, places, overrides | `document` |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
 #![forbid(unsafe_code)]
 
+mod change;
 mod config;
 pub mod detectors;
 mod document;
@@ -62,6 +72,7 @@ mod sequence;
 mod side_file;
 mod threads;
 
+pub use change::ChangeSettings;
 pub use config::{CommonConfig, Config};
 pub use detectors::DetectorSettings;
 pub use detectors::plugin::PluginSettings;

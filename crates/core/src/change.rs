@@ -121,6 +121,23 @@ pub fn find_parameter(parameters: &[Parameter], key: &str, value: u64) -> Result
     Ok(place)
 }
 
+impl Change {
+    /// The same change with its key as the detector knows it: without the name of its section, or `detector`, which stands
+    /// for it.
+    #[must_use]
+    pub fn in_section(&self, section: &str) -> Self {
+        let without = |name: &str| self.key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        let key = without(section).or_else(|| without("detector"));
+        Self { key: key.map_or_else(|| Arc::clone(&self.key), Arc::from), ..*self }
+    }
+
+    /// The same change with its key as it is in the configuration.
+    #[must_use]
+    pub fn with_section(&self, section: &str) -> Self {
+        Self { key: format!("{section}.{}", self.in_section(section).key).into(), ..*self }
+    }
+}
+
 /// The changes of a run, in the order in which they were taken: its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeRecord {

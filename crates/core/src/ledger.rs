@@ -1,6 +1,7 @@
 //! The ledger: what was sent, received and lost, per source and per stream, and where it was lost.
 
 use crate::beam_monitor::BeamMonitorData;
+use crate::change::ChangeRecord;
 use crate::counter::{CounterSnapshot, Law, Role};
 use crate::live_time::LiveTime;
 use crate::quantity::grouped;
@@ -211,6 +212,8 @@ pub struct DetectorLedger {
     /// What the input says that the configuration does not, in whole sentences with the key to set: the pulse period,
     /// output queues, the first readouts that nothing is wired to.
     pub notes: Vec<String>,
+    /// Parameters that were changed while the run went on, with the times of the data from which the changes hold.
+    pub changes: ChangeRecord,
 }
 
 impl DetectorLedger {

@@ -17,6 +17,7 @@ use evforge_lab::simulation;
 use evforge_outputs::Registry;
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
+use evforge_pipeline::run_control::RunControl;
 use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,6 +104,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
         receivers: open_receivers(&config, false)?,
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
+        control: RunControl::default(),
         config: &config,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),

@@ -29,6 +29,7 @@ mod bench;
 mod command_error;
 mod completion;
 mod configuration;
+mod control;
 mod counter_table;
 mod demo;
 mod doctor;

@@ -12,6 +12,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::mask_report::mask_text;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_pipeline::verdict::Verdict;
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ pub(crate) fn masks(arguments: &MasksArguments) -> Result<ExitStatus, CommandErr
         stop: &stop,
         monitor: monitor.clone(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
     };
     let report = run.run(|_| {})?;
     let collected = monitor.latest().ok_or("the capture holds no packets")?;

@@ -3,6 +3,7 @@
 use crate::CommandError;
 use crate::arguments::{IdentityArguments, Inputs, Method, TopicArguments};
 use crate::configuration::{read_configuration, read_with_library};
+use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
 use crate::input::open_until;
 use crate::other_ports::streams_to_other_ports;
@@ -85,6 +86,8 @@ pub(crate) struct RunArguments {
     outputs: OutputArguments,
     #[command(flatten)]
     identity: IdentityArguments,
+    #[command(flatten)]
+    control: ControlArguments,
     /// Override a key of the configuration (gdgem.sorting.window=1ms); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -127,19 +130,20 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         eprintln!("note: {note}");
     }
     let stop = stop_on_signals()?;
+    let ports = ControlPorts::open(&config)?;
     let mut ending = Ending::alongside(plans.takes_standard_output());
     let topic = arguments.topic.input(&config, arguments.port)?;
     let report = if let Some(topic) = topic {
         // Before the outputs: what is wrong with the topic leaves no files.
         let packets = topic.open(&stop)?;
         let mut outputs = plans.open(&config)?;
-        let report = run_packets(arguments, &config, Box::new(packets), &mut outputs, &stop)?;
+        let report = run_packets(arguments, &config, Box::new(packets), &mut outputs, ports, &stop)?;
         outputs.finish(&report, &mut ending);
         report
     } else if let Some(input) = &input {
         let mut outputs = plans.open(&config)?;
         let packets = open_until(input, arguments.port, &config, &stop)?;
-        let mut report = run_packets(arguments, &config, packets, &mut outputs, &stop)?;
+        let mut report = run_packets(arguments, &config, packets, &mut outputs, ports, &stop)?;
         if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
             let others = streams_to_other_ports(input, port).map(InputFault::no_use);
             report.state.faults.extend(others);
@@ -160,11 +164,13 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             let writer = limits.writer(file, arguments.outputs.overwrite)?;
             Ok::<_, CommandError>((writer, limits.queue()?))
         });
+        let (control, _service) = ports.serve(&config, &outputs, &stop, arguments.quiet)?;
         let run = LiveRun {
             receivers,
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             packets: outputs.packets.clone(),
+            control,
             config: &config,
             outputs: std::mem::take(&mut outputs.events),
             clock: Arc::clone(&outputs.clock),
@@ -189,7 +195,8 @@ fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
     let config = arguments.config.as_deref();
     // With the file's keys, some of which go with an interface only.
     let interface = arguments.interface.iter().map(|name| format!("receive.interface={name:?}"));
-    let overrides = &[&arguments.overrides[..], &Vec::from_iter(interface)].concat();
+    let control = arguments.control.overrides();
+    let overrides = &[&arguments.overrides[..], &Vec::from_iter(interface.chain(control))].concat();
     Ok(match (config, &arguments.detector) {
         (_, Some(library)) => read_with_library(config, library, overrides)?,
         (Some(config), None) => read_configuration(config, overrides)?,
@@ -203,8 +210,10 @@ fn run_packets(
     config: &Config,
     packets: Box<dyn PacketSource>,
     outputs: &mut Outputs,
+    ports: ControlPorts,
     stop: &Arc<AtomicBool>,
 ) -> Result<RunReport, CommandError> {
+    let (control, _service) = ports.serve(config, outputs, stop, arguments.quiet)?;
     let mut display = ProgressDisplay::new(arguments.quiet);
     let ends_after = arguments.ends_after.filter(|_| arguments.topic.follows()).map(TimeSpan::to_std);
     let clock = Arc::clone(&outputs.clock);
@@ -212,6 +221,7 @@ fn run_packets(
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
+        control,
         config,
         input: packets,
         outputs: std::mem::take(&mut outputs.events),

@@ -23,6 +23,7 @@ use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::report::{grouped, scaled};
+use evforge_pipeline::run_control::RunControl;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::start::Start;
 use std::net::SocketAddr;
@@ -217,6 +218,7 @@ fn form(
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
+        control: RunControl::default(),
         config: &config,
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),

@@ -17,6 +17,7 @@ use evforge_outputs::QueueSettings;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_stream::nexus::{NexusOptions, NexusOutput};
 use std::process::Command;
 use std::sync::Arc;
@@ -109,6 +110,7 @@ fn a_minute_of_nmx_takes_less_than_ten_megabytes() {
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
         clock: Arc::new(SystemClock::start()),
         on_waiting: Arc::new(|_| {}),
     };

@@ -16,6 +16,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::ledger_at_start;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_stream::nexus::{NexusCounters, NexusOptions, NexusOutput};
 use evforge_testkit::outside::{c_compiler, c_library, succeed};
 use evforge_view::{LiveView, ViewCounters, ViewOptions};
@@ -104,6 +105,7 @@ fn check(name: &str, config: &Config, capture: &Path, folder: &Path) {
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
         clock,
         on_waiting: Arc::new(|_| {}),
     };

@@ -16,6 +16,7 @@ use evforge_picture::{EMPTY_COLOUR, Image, SheetRecord};
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::ledger_at_start;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_testkit::{shared_folder, skip};
 use evforge_view::frame::Picture;
 use evforge_view::{LiveView, ViewOptions};
@@ -244,6 +245,7 @@ fn page(config: &Config, capture: &Path) -> (Value, Vec<Image>, u64) {
         stop: &AtomicBool::new(false),
         monitor: MonitorTap::default(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
         clock,
         on_waiting: Arc::new(|_| {}),
     };

@@ -6,6 +6,7 @@ use crate::loss_hints::loss_hints;
 use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use crate::report::{Ending, RunReport};
+use crate::run_control::RunControl;
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use crate::series::LedgerSeries;
@@ -95,6 +96,8 @@ pub struct CaptureRun<'a> {
     pub monitor: MonitorTap,
     /// Where outputs get raw packets from.
     pub packets: PacketTap,
+    /// By which others ask the run while it goes on.
+    pub control: RunControl,
     /// The clock of the run.
     pub clock: Arc<dyn Clock>,
     /// Is given a sentence when an output begins to wait for a cause to pass, and the run with it.
@@ -128,6 +131,7 @@ impl CaptureRun<'_> {
             FeedWatch::new(self.config.receive.stalled_after.to_std(), started),
         );
         forming.hand_packets_to(self.packets.begin(true));
+        forming.obey(self.control.clone(), self.config);
         let input = &self.config.input;
         let mut run = Run {
             config: self.config,
@@ -138,7 +142,9 @@ impl CaptureRun<'_> {
             shown: started,
             progress: &mut progress,
             samples: writing.as_ref(),
+            control: self.control,
         };
+        run.show_to_control();
         let mut ending = if input.threads == 1 {
             run_in_turn(reader.as_mut(), &mut run, input)
         } else {
@@ -147,7 +153,7 @@ impl CaptureRun<'_> {
         run.forming.close();
         let complete = !matches!(ending, Ending::InputFailed(_));
         let mut state = run.state(vec![(reader.stage(), reader.counters())]);
-        let Run { mut forming, clock, stop, .. } = run;
+        let Run { mut forming, clock, stop, control, .. } = run;
         state.calendar = Some(forming.calendar());
         state.feed = ending.feed(&state.feed);
         let lost = skipped_frames::alarms(&state.stages).into_iter().map(InputFault::incomplete);
@@ -158,6 +164,7 @@ impl CaptureRun<'_> {
             state.faults.extend(nothing);
         }
         let shared = Arc::new(state);
+        control.show(&shared);
         let outcomes = forming.end(complete.then_some(&shared), || !stop.load(Ordering::Relaxed));
         let samples = writing.map(|writing| writing.end(complete));
         if let Ending::InputFailed(error) = &mut ending {
@@ -202,9 +209,18 @@ struct Run<'a, P> {
     shown: Duration,
     progress: &'a mut P,
     samples: Option<&'a SampleWriting>,
+    control: RunControl,
 }
 
 impl<P: FnMut(RunProgress)> Run<'_, P> {
+    /// For those who ask while the run goes on.
+    fn show_to_control(&mut self) {
+        if self.control.is_used() {
+            let state = Arc::new(self.state(Vec::new()));
+            self.control.show(&state);
+        }
+    }
+
     fn take(&mut self, slab: &PacketSlab, at: RunProgress) {
         self.forming.take(slab);
         if slab.is_empty() {
@@ -212,6 +228,9 @@ impl<P: FnMut(RunProgress)> Run<'_, P> {
             self.forming.publish();
         }
         (self.progress)(RunProgress { events: self.forming.handed_on(), ..at });
+        if self.control.wants_state() {
+            self.show_to_control();
+        }
         let now = self.clock.elapsed();
         if now.saturating_sub(self.shown) < STATE_INTERVAL || self.forming.outputs().is_empty() {
             return;

@@ -3,6 +3,8 @@
 use crate::latency::{LatencyMeter, LatencySummary};
 use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
+use crate::run_control::{ControlledDetector, RunControl};
+use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
 use evforge_core::event::EventBatch;
@@ -39,6 +41,8 @@ pub(crate) struct Forming<'a> {
     misfit: Misfit,
     /// Whether data come in.
     feed: FeedWatch,
+    /// What others ask of the run.
+    control: ControlledDetector,
 }
 
 impl<'a> Forming<'a> {
@@ -70,7 +74,18 @@ impl<'a> Forming<'a> {
             latency: None,
             misfit,
             feed,
+            control: ControlledDetector::default(),
         }
+    }
+
+    /// Does from now on what `control` is asked for; the configuration has changes of its own.
+    pub(crate) fn obey(&mut self, control: RunControl, config: &Config) {
+        self.control = control.begin(config, self.detector.as_ref());
+    }
+
+    /// The counters of what was asked of the run; none if nobody can ask.
+    pub(crate) fn control_stage(&self) -> Option<(&'static str, CounterSnapshot)> {
+        self.control.stage()
     }
 
     /// Has every packet that is taken from now on recorded, too. That costs a copy of the packet and never waits: what
@@ -125,6 +140,7 @@ impl<'a> Forming<'a> {
 
     /// Takes all packets of a slab.
     pub(crate) fn take(&mut self, slab: &PacketSlab) {
+        self.control.serve(self.detector.as_mut());
         if let Some((inlet, _)) = &mut self.tee {
             inlet.copy(&slab.batch());
         }
@@ -150,6 +166,7 @@ impl<'a> Forming<'a> {
 
     /// Hands on everything that is closed already.
     pub(crate) fn publish(&mut self) {
+        self.control.serve(self.detector.as_mut());
         if let Some((inlet, _)) = &mut self.tee {
             inlet.commit();
         }
@@ -169,6 +186,7 @@ impl<'a> Forming<'a> {
 
     /// End of the input: closes the detector and hands on what is left.
     pub(crate) fn close(&mut self) {
+        self.control.end();
         let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         form_rest(detector.as_mut(), events, |events| deliver(events, pulses, latency, outputs, stop));
         pulses.close();
@@ -201,7 +219,8 @@ impl<'a> Forming<'a> {
 
     /// The state of the input: the detector's ledger, with the counters of the stage that assigns pulses.
     pub(crate) fn ledger(&self) -> DetectorLedger {
-        with_pulses(self.detector.ledger(), &self.pulses.counters())
+        let ledger = with_pulses(self.detector.ledger(), &self.pulses.counters());
+        DetectorLedger { changes: self.control.record(), ..ledger }
     }
 
     /// Why nothing comes of the input, if it does not belong to the configuration.

@@ -9,6 +9,7 @@
 //! | what of a capture did not become packets | [`skipped_frames`] |
 //! | recording packets into files, and what that reports | [`record_run`], [`record_report`] |
 //! | looking at a detector's monitor data while it runs | [`monitor_tap`] |
+//! | asking a run while it goes on, and changing its parameters | [`run_control`] |
 //! | what a configuration asks of the host | [`host_needs`] |
 //! | what the pattern of losses suggests | [`loss_hints`] |
 //! | how long events take from the arrival of their packets | [`latency`] |
@@ -40,6 +41,7 @@ pub mod record_report;
 pub mod record_run;
 pub mod report;
 mod report_lines;
+pub mod run_control;
 mod run_state;
 pub mod samples;
 pub mod series;

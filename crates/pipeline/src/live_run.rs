@@ -14,6 +14,7 @@ use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use crate::receiving::{new_slab, queues};
 use crate::report::{Ending, RunReport};
+use crate::run_control::RunControl;
 use crate::run_state::{Surroundings, compose};
 use crate::samples::{SampleFile, SampleWriting, WhenBehind};
 use crate::series::LedgerSeries;
@@ -71,6 +72,8 @@ pub struct LiveRun<'a> {
     pub monitor: MonitorTap,
     /// Where outputs get raw packets from.
     pub packets: PacketTap,
+    /// By which others ask the run while it goes on.
+    pub control: RunControl,
     /// Where packets are recorded alongside, if they are, and how much may wait for the disk.
     pub record: Option<(RecordingWriter, RecordQueue)>,
     /// The clock of the run.
@@ -131,6 +134,7 @@ struct Watch<'a, O> {
     series: LedgerSeries,
     /// An output wants the run to stop.
     wants_stop: bool,
+    control: RunControl,
     observer: &'a mut O,
 }
 
@@ -147,11 +151,16 @@ impl<O: LiveObserver> Watch<'_, O> {
 
     fn show_in_time(&mut self, forming: &mut Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
         let now = self.clock.elapsed();
-        if now.saturating_sub(self.shown) < STATUS_INTERVAL {
+        let is_due = now.saturating_sub(self.shown) >= STATUS_INTERVAL;
+        if !is_due && !self.control.wants_state() {
+            return;
+        }
+        let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
+        self.control.show(&state);
+        if !is_due {
             return;
         }
         self.shown = now;
-        let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
         self.series.observe(&state);
         forming.outputs().show(&state);
         self.observer.status(&state);
@@ -230,6 +239,7 @@ impl LiveRun<'_> {
         }
         forming.hand_packets_to(self.packets.begin(false));
         forming.measure_latency();
+        forming.obey(self.control.clone(), config);
         let clock = ClockReport::measure();
         warnings.extend(clock.warning());
         // Before this thread is pinned: the counters are to be read on any other core.
@@ -250,8 +260,13 @@ impl LiveRun<'_> {
             samples: writing.as_ref(),
             series: LedgerSeries::default(),
             wants_stop: false,
+            control: self.control,
             observer,
         };
+        if watch.control.is_used() {
+            let state = watch.state(&mut forming, &ReceiveState::default(), watch.host.latest());
+            watch.control.show(&Arc::new(state));
+        }
         if two_threads {
             config.threads.place_forming()?;
         } else {
@@ -282,6 +297,7 @@ impl LiveRun<'_> {
         let recording = forming.end_recording();
         let latency = forming.latency();
         let shared = Arc::new(state);
+        watch.control.show(&shared);
         let mut series = std::mem::take(&mut watch.series);
         series.end(&shared);
         drop(watch);

@@ -1,6 +1,6 @@
 //! Looks at a detector's monitor data while it forms events, and switches it on and off.
 //!
-//! The thread that forms events is never waited for and never waits: it looks at two flags before each slab, and
+//! The thread that forms events is never waited for and never waits: it looks at some flags before each slab, and
 //! the lock between it and those who look is held only to exchange a pointer. Monitor data is copied only when
 //! somebody has asked, and when the run ends.
 
@@ -20,6 +20,7 @@ pub struct MonitorTap {
 struct Shared {
     wanted: AtomicBool,
     asked: AtomicBool,
+    forget: AtomicBool,
     latest: Mutex<Option<Arc<MonitorData>>>,
 }
 
@@ -33,6 +34,12 @@ impl MonitorTap {
     /// True if it is switched on.
     pub fn is_on(&self) -> bool {
         self.shared.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Forgets what has been collected, and goes on; it follows with the next packets.
+    pub fn forget(&self) {
+        self.shared.forget.store(true, Ordering::Relaxed);
+        self.ask();
     }
 
     /// Asks for a copy of what has been collected; it is there after the next packets.
@@ -55,6 +62,10 @@ impl MonitorTap {
         }
         if self.shared.asked.load(Ordering::Relaxed) {
             self.shared.asked.store(false, Ordering::Relaxed);
+            if self.shared.forget.swap(false, Ordering::Relaxed) && *following {
+                detector.set_monitoring(false);
+                detector.set_monitoring(true);
+            }
             self.copy(detector);
         }
     }

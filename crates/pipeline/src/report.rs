@@ -8,13 +8,15 @@ pub use crate::figures::{grouped, scaled};
 use crate::latency::LatencySummary;
 use crate::record_report::{recording_json, recording_lines};
 use crate::report_lines::{
-    beam_monitor_text, output_lines, packets_text, raw_packets_text, source_lines, unnumbered_text,
+    beam_monitor_text, change_lines, output_lines, packets_text, raw_packets_text, source_lines,
+    unnumbered_text,
 };
 use crate::series::LedgerSeries;
 use crate::skipped_frames;
 use crate::time_source;
 use crate::verdict::{InputEnd, Verdict, verdict_of};
 use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::change::Change;
 use evforge_core::counter::{CounterSnapshot, Law, Unit};
 use evforge_core::feed::{Feed, FeedState};
 use evforge_core::ledger::{Loss, MaskedChannel, PacketLedger, SourceLedger};
@@ -138,6 +140,10 @@ impl RunReport {
             "masked": ledger.masked.iter().map(masked_json).collect::<Vec<_>>(),
             "beam_monitors": ledger.beam_monitors.iter().map(beam_monitor_json).collect::<Vec<_>>(),
         });
+        let changes = ledger.changes.changes();
+        if !changes.is_empty() {
+            stream["changes"] = changes.iter().map(change_json).collect();
+        }
         let vetoes = state.vetoes.iter().map(|(name, events)| json!({"name": name, "events": events}));
         stream["vetoes"] = vetoes.collect();
         if let Some(health) = time_source::to_json(ledger) {
@@ -293,6 +299,9 @@ impl RunReport {
             let reason = discard.reason.replace('_', " ");
             line("  discarded", format!("{} {unit}: {reason}", grouped(discard.count)));
         }
+        for content in change_lines(ledger.changes.changes()) {
+            line("  changed", content);
+        }
         for monitor in &ledger.beam_monitors {
             line("  monitor", beam_monitor_text(monitor));
         }
@@ -334,6 +343,12 @@ impl RunReport {
 
 fn masked_json(masked: &MaskedChannel) -> Value {
     json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts})
+}
+
+/// A change in the words of `[[change]]`.
+fn change_json(change: &Change) -> Value {
+    let Change { at, key, value } = change;
+    json!({"at_ns": at.time_ns, "restarts": at.restarts, "key": **key, "value": value})
 }
 
 /// The sums of a beam monitor, without its histogram.

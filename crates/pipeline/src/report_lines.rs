@@ -2,6 +2,7 @@
 
 use crate::figures::grouped;
 use evforge_core::beam_monitor::{BeamMonitorData, MonitorSum};
+use evforge_core::change::Change;
 use evforge_core::counter::Unit;
 use evforge_core::ledger::{DetectorLedger, PacketLedger, SourceLedger};
 use evforge_core::run_state::{OutputState, RunState, count_in_words};
@@ -10,6 +11,18 @@ use std::fmt::Write as _;
 
 /// Sources that a report names although none has lost anything.
 const NAMED_SOURCES: usize = 8;
+
+/// Changes of parameters that a report names: the last ones.
+const NAMED_CHANGES: usize = 8;
+
+/// A line for each of the last changes.
+pub(crate) fn change_lines(changes: &[Change]) -> Vec<String> {
+    let hidden = changes.len().saturating_sub(NAMED_CHANGES);
+    let before = (hidden > 0).then(|| format!("{} changes, and then", grouped(hidden as u64)));
+    let last =
+        changes.iter().skip(hidden).map(|Change { at, key, value }| format!("{key} = {value} from {at} on"));
+    before.into_iter().chain(last).collect()
+}
 
 /// A line for each source; many of which none has lost anything are one line.
 pub(crate) fn source_lines(sources: &[SourceLedger], place: &str) -> Vec<(String, String)> {

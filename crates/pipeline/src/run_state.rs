@@ -37,6 +37,7 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
         hints.extend(dropped_packets(&counters));
         stages.push((stage, counters));
     }
+    stages.extend(forming.control_stage());
     let faults = forming.misfit(&ledger).map(InputFault::no_use).into_iter().collect();
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);

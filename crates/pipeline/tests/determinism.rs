@@ -15,6 +15,7 @@ use evforge_net::clock::SystemClock;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_testkit::{shared_folder, skip};
 use proptest::prelude::*;
 use std::path::Path;
@@ -257,6 +258,7 @@ fn events_do_not_depend_on_the_number_of_threads() {
         let run = CaptureRun {
             monitor: MonitorTap::default(),
             packets: PacketTap::default(),
+            control: RunControl::default(),
             samples: None,
             config: &config(&overrides),
             input: Box::new(CaptureReader::open(&path).unwrap()),

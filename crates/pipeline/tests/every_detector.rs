@@ -14,6 +14,7 @@ use evforge_net::clock::SystemClock;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_testkit::{shared_folder, skip};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ fn events(configuration: &str, capture: &Path, overrides: &[&str], monitored: bo
     let run = CaptureRun {
         monitor: monitor.clone(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(capture).expect("a capture")),

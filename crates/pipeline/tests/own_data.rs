@@ -15,6 +15,7 @@ use evforge_net::clock::SystemClock;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::monitor_tap::MonitorTap;
+use evforge_pipeline::run_control::RunControl;
 use evforge_sim::score::{ScoreSettings, event_file, score};
 use evforge_sim::truth;
 use evforge_testkit::own_data::{capture_names, capture_path, configuration_path, table_path};
@@ -36,6 +37,7 @@ fn form(name: &str, overrides: &[&str]) -> (EventLog, DetectorLedger) {
     let run = CaptureRun {
         monitor: MonitorTap::default(),
         packets: PacketTap::default(),
+        control: RunControl::default(),
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(&capture_path(name)).expect("a capture")),

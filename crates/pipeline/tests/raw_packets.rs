@@ -16,6 +16,7 @@ use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::report::RunReport;
+use evforge_pipeline::run_control::RunControl;
 use evforge_testkit::own_data::{capture, capture_path, configuration_path};
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -105,6 +106,7 @@ fn run(rule: SampleRule, memory: usize, calibrates: bool, overrides: &[&str]) ->
     let run = CaptureRun {
         monitor: MonitorTap::default(),
         packets: tapped.tap,
+        control: RunControl::default(),
         samples: None,
         config: &config,
         input: Box::new(CaptureReader::open(&capture_path(NAME)).expect("a capture")),
@@ -204,6 +206,7 @@ fn live(packets: Vec<Vec<u8>>, memory: usize, is_late: bool, overrides: &[&str])
         record: None,
         monitor: MonitorTap::default(),
         packets: tapped.tap,
+        control: RunControl::default(),
         config: &config,
         outputs: vec![tapped.output],
         clock: Arc::new(SystemClock::start()),

@@ -348,6 +348,7 @@ impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F
             beam_monitors: self.beam_monitors(),
             pulse_period_ns: self.front.pulse_period().map(ticks::nanoseconds),
             notes,
+            ..DetectorLedger::default()
         }
     }
 

@@ -34,6 +34,7 @@ struct Shared {
     /// Those who have asked; none any more once the run has begun.
     asked: Mutex<Asked>,
     calibrates: Arc<AtomicBool>,
+    is_asked: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +68,7 @@ impl PacketTap {
         }
         let (inlet, samples) = inlet::pair(rule, memory);
         asked.inlets.push(inlet);
+        self.shared.is_asked.store(true, Ordering::Relaxed);
         Ok(samples)
     }
 
@@ -79,6 +81,11 @@ impl PacketTap {
     /// the next packets, also while a run continues. Without anybody who has asked for packets events are formed all the same.
     pub fn calibrate(&self, on: bool) {
         self.shared.calibrates.store(on, Ordering::Relaxed);
+    }
+
+    /// True if an output has asked for packets.
+    pub fn is_asked(&self) -> bool {
+        self.shared.is_asked.load(Ordering::Relaxed)
     }
 
     /// True in calibration mode.

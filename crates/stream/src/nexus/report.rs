@@ -1,12 +1,16 @@
 //! The report at the end of a file, as JSON.
 
 use evforge_core::beam_monitor::BeamMonitorData;
+use evforge_core::change::Change;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::DetectorLedger;
 use evforge_core::pulsed::Calendar;
 use serde_json::{Map, Value, json};
 
 use super::counters::NexusCounters;
+
+/// Changes of parameters that the report of a file lists: the last ones.
+const LISTED_CHANGES: usize = 256;
 
 /// The report: what happened to the events in this file, and the last state of the ledger.
 ///
@@ -31,6 +35,17 @@ pub(crate) fn compose(
         |masked| json!({"channel": masked.channel, "reason": masked.reason, "readouts": masked.readouts}),
     );
     report.insert("masked".into(), masked.collect());
+    let changes = ledger.changes.changes();
+    if !changes.is_empty() {
+        let last = &changes[changes.len().saturating_sub(LISTED_CHANGES)..];
+        let entry = |change: &Change| {
+            let Change { at, key, value } = change;
+            json!({"at_ns": at.time_ns, "restarts": at.restarts, "key": **key, "value": value})
+        };
+        let listed: Vec<Value> = last.iter().map(entry).collect();
+        report.insert("changes".into(), json!(listed));
+        report.insert("changes_before_those".into(), json!(changes.len() - last.len()));
+    }
     if !ledger.beam_monitors.is_empty() {
         report.insert("beam_monitors".into(), ledger.beam_monitors.iter().map(beam_monitor).collect());
     }
