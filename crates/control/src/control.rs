@@ -35,11 +35,11 @@ pub struct Configuration {
 pub enum WantedTime {
     /// From the earliest time on that is possible.
     Earliest,
-    /// From so many nanoseconds after the earliest time on that is possible.
+    /// From this many nanoseconds after the earliest time on that is possible.
     After(u64),
     /// From this time on, in nanoseconds on the clock of the events as it runs now.
     At(u64),
-    /// From this time on, on the clock of the events as it runs after so many restarts.
+    /// From this time on, on the clock of the events as it runs after that many restarts.
     Exactly(ChangeTime),
 }
 
@@ -91,7 +91,7 @@ pub trait Control: Send + Sync {
     /// If the run has ended or does not answer.
     fn earliest_change(&self) -> Result<Option<ChangeTime>, Refusal>;
 
-    /// Changes parameters, one after the other: what became of each. One that is refused changes nothing.
+    /// Changes parameters, one after the other: what happened to each. One that is refused changes nothing.
     fn change(&self, wanted: Vec<WantedChange>) -> Vec<Result<Change, Refusal>>;
 
     /// Whether raw packets are handed on and no events are formed.

@@ -15,7 +15,7 @@ evforge_core::counters! {
         connections: Information, Times, "Connections to the command port that were taken.";
         connections_refused: Information, Times, "Connections to the command port that were closed at once: too many at a time.";
         connections_timed_out: Information, Times, "Connections to the command port that were closed because nothing came or went for too long.";
-        commands: Information, Times, "Commands and requests, whatever became of them.";
+        commands: Information, Times, "Commands and requests.";
         commands_unknown: Information, Times, "Commands that nobody knows, or whose arguments or size were wrong.";
         commands_refused: Information, Times, "Commands and requests that were understood and refused.";
         commands_held_back: Information, Times, "Commands that had to wait because a client sent too many at a time.";

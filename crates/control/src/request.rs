@@ -76,7 +76,7 @@ pub enum Answer {
     Parameters(Vec<Parameter>),
     /// The earliest time; none before the first data.
     EarliestChange(Option<ChangeTime>),
-    /// What became of each change.
+    /// What happened to each change.
     Changed(Vec<Result<Change, Refusal>>),
     /// Whether raw packets are handed on and no events are formed.
     CalibrationMode(bool),

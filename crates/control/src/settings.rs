@@ -1,4 +1,4 @@
-//! The table `[control]`: by which ways a run can be asked.
+//! The table `[control]`: how a run can be asked.
 
 use crate::commands::Generation;
 use evforge_core::settings::SettingsError;

@@ -1,4 +1,4 @@
-//! By which ways a run can be asked while it goes on: the command port.
+//! How a run can be asked while it goes on: the command port.
 
 use crate::CommandError;
 use crate::outputs::Outputs;
@@ -34,13 +34,13 @@ impl ControlArguments {
     }
 }
 
-/// The ways in, opened before anything else is: what cannot be had leaves no files.
+/// The ports, opened before anything else is: what cannot be had leaves no files.
 #[derive(Debug)]
 pub(crate) struct ControlPorts {
     commands: Option<BoundCommandPort>,
 }
 
-/// The ways in while a run goes on. They are closed when this is dropped.
+/// The ports while a run goes on. They are closed when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct ControlService {
     /// Kept for what its end does.

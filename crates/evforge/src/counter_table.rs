@@ -1,6 +1,7 @@
 //! All stages that count; the table in `docs/counters.md`, made from their declarations.
 
 use crate::outputs::ImageCounters;
+use evforge_control::desk::ControlCounters;
 use evforge_core::counter::{CounterInfo, CounterSet, Law, Role};
 use evforge_core::pulsed::PulseCounters;
 use evforge_core::run_state::OutputCounters;
@@ -77,6 +78,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),
+        stage::<ControlCounters>("What is asked of a run while it goes on", NONE),
         stage::<PacketTapCounters>("Raw packets for outputs", Some("packet_tap")),
         stage::<RefusedCounters>("Messages that are not read", NONE),
         stage::<NexusCounters>("A NeXus file", OUTPUT),

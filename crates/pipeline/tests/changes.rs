@@ -108,7 +108,7 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     ]
 });
 
-/// Packets from memory, so many in a slab.
+/// Packets from memory, some in each slab.
 struct Packets<'a> {
     packets: &'a [Vec<u8>],
     next: usize,

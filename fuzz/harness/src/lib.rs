@@ -29,6 +29,7 @@
 //! | [`capture`](capture::capture) | capture files | every frame is delivered or counted; errors stay and say something |
 //! | [`vmm_files`](vmm_files::vmm_files) | wirings and calibrations in JSON | errors say something; channels and strips agree |
 //! | [`structure`](structure::structure) | NeXus structure JSON | errors say something and where; what was read is sound |
+//! | [`commands`](commands::commands) | text commands of the EFU | both generations agree; the words alone mean the same |
 //! | [`helper`](helper::helper) | requests to the helper with privileges, and its rules | errors say something; a request stays the same on its way |
 //! | [`kernel_texts`](kernel_texts::kernel_texts) | texts of the kernel about the host | no more is found than the text can have |
 //! | [`configuration`](configuration::configuration) | configuration files, `--set` | errors say something and where; what was read reads the same again |
@@ -39,6 +40,7 @@ pub mod adc_readout;
 pub mod caen;
 pub mod capture;
 pub mod cncs;
+pub mod commands;
 pub mod configuration;
 pub mod corpus;
 pub mod drop;
@@ -110,4 +112,5 @@ pub const TARGETS: [Target; 25] = targets! {
     vmm_files::vmm_files, by_hand;
     structure::structure, by_hand;
     kernel_texts::kernel_texts, by_hand;
+    commands::commands, by_hand;
 };
