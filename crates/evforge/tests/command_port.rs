@@ -107,7 +107,7 @@ impl Client {
     }
 
     /// Whether the other side has closed it, without having said anything.
-    fn is_closed(mut self) -> bool {
+    fn was_closed(mut self) -> bool {
         match self.0.read(&mut [0; 100]) {
             Ok(read) => read == 0,
             Err(error) => error.kind() == ErrorKind::ConnectionReset,
@@ -268,7 +268,7 @@ fn garbage_on_the_port_harms_nothing() {
     assert!(reply.starts_with(b"Error: <BAD"), "{:?}", String::from_utf8_lossy(&reply));
     // More than there may be: the others are closed.
     let mut taken: Vec<Client> = (0..20).map(|_| run.connect()).collect();
-    assert!(taken.pop().is_some_and(Client::is_closed), "the twentieth of more than sixteen");
+    assert!(taken.pop().is_some_and(Client::was_closed), "the twentieth of more than sixteen");
     let sent = run.replay();
     drop((idle, slow, long, taken));
     let clients: Vec<_> = floods.into_iter().map(|flood| flood.join().expect("no panic")).collect();

@@ -86,7 +86,7 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 25] = targets! {
+pub const TARGETS: [Target; 26] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
