@@ -2,7 +2,8 @@
 //!
 //! The columns are in `completeness` and `completeness/gaps` of our own group. Their rows are written with the last commit.
 
-use super::columns::{ColumnId, ColumnPlan, Columns, ValueType};
+use super::columns::{ColumnId, ColumnPlan, Columns};
+use super::value_type::ValueType;
 use evforge_stream::storage::dataset::{class, mark_as_time};
 use evforge_stream::storage::text::set_attribute;
 use hdf5_metno::{Group, Result};

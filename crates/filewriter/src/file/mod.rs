@@ -5,6 +5,7 @@
 //! and what the job needs to go on from there. After a kill the file is opened again and cut back to its last record.
 
 mod columns;
+mod commit;
 mod completeness;
 mod ending;
 mod error;
@@ -13,9 +14,10 @@ mod journal;
 mod names;
 mod plan;
 mod reopening;
+mod value_type;
 mod writer_file;
 
-pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId, ValueType};
+pub use columns::{ColumnId, ColumnPlan, Columns, GridId, ScalarId};
 pub use completeness::{Completeness, GapRow, SOURCE_COUNTS, SourceRow};
 pub(crate) use ending::rename_unless_there;
 pub use error::FileError;
@@ -23,4 +25,6 @@ pub use finishing::Ending;
 pub use journal::Journal;
 pub use names::{Names, is_there};
 pub use plan::{Base, FilePlan, Storage};
-pub use writer_file::{OWN_GROUP, OpenModule, Reopened, WriterFile};
+pub use reopening::Reopened;
+pub use value_type::ValueType;
+pub use writer_file::{OWN_GROUP, OpenModule, WriterFile};
