@@ -106,7 +106,7 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
 }
 
 /// Provokes the answer `status` to what is documented, on a server that is in the mood for it. None: nobody has thought of how.
-fn provoke(path: &Asked, status: u16) -> Option<common::Answer> {
+fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<common::Answer> {
     let sent = |view: &LiveView, target: &str, headers: &str| {
         let address = view.address();
         ask(&path.method, address, target, &address.to_string(), headers)
@@ -136,6 +136,8 @@ fn provoke(path: &Asked, status: u16) -> Option<common::Answer> {
             sent(&view, &target, &format!("If-None-Match: {tag}\r\n"))
         }
         ("/{*file}", 404) => sent(&full(false).0, "/nothing.html", ""),
+        // Two formats, of which the one that is asked for is given.
+        ("/metrics", 200) => sent(&full(false).0, &target, &format!("Accept: {content_type}\r\n")),
         (_, 200) => sent(&full(false).0, &target, ""),
         _ => return None,
     })
@@ -167,7 +169,8 @@ fn every_documented_answer_is_given() {
     for path in &documented.paths {
         for (status, content_type) in &path.answers {
             let what = format!("{} {} with {status}", path.method, path.name);
-            let answer = provoke(path, *status).unwrap_or_else(|| panic!("nothing provokes {what}"));
+            let answer =
+                provoke(path, *status, content_type).unwrap_or_else(|| panic!("nothing provokes {what}"));
             assert_eq!(answer.status, *status, "{what}: {}", answer.head);
             if !["–", "that of the file"].contains(&content_type.as_str()) {
                 let header = format!("content-type: {content_type}");

@@ -69,16 +69,19 @@ impl Writer {
 
     /// Ends the run: everything that the topic has now is in the file.
     pub(crate) fn end(mut self) -> Written {
-        let mut child = self.child.take().expect("it runs");
-        let id = child.id().to_string();
         let writing = self.file.with_extension("nxs.writing");
         let begin = Instant::now();
-        // As a person, who waits until the run is shown.
+        // As a person, who waits until the run is shown, and starts a command again that was refused because the broker was away.
         while !writing.exists() {
-            assert!(child.try_wait().expect("a child").is_none(), "it has ended: {}", self.said());
+            if self.child.as_mut().expect("it runs").try_wait().expect("a child").is_some() {
+                assert!(self.said().contains("broker"), "it has ended: {}", self.said());
+                self.start_again();
+            }
             assert!(begin.elapsed() < PATIENCE, "there is no file: {}", self.said());
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
+        let mut child = self.child.take().expect("it runs");
+        let id = child.id().to_string();
         assert!(Command::new("kill").args(["-s", "INT", &id]).status().expect("kill").success());
         let status = loop {
             if let Some(status) = child.try_wait().expect("a child") {

@@ -1,6 +1,6 @@
 //! The numbers of a source's messages: what is missing, what came twice.
 //!
-//! In a partition the order of messages is settled, so a number is judged by those before it:
+//! In a partition the order of messages is settled, and a source may have several. A number is judged by those before it:
 //!
 //! | number | against the newest one |
 //! |---|---|
@@ -8,7 +8,8 @@
 //! | further ahead | those between are missing, until they come |
 //! | one of the newest, with the same bytes | the message came twice |
 //! | one of those that were missing | late |
-//! | any other that is not ahead | the producer has started over |
+//! | before the first one, and ahead, or the first, in its partition | another partition was read earlier: those between are missing |
+//! | any other | the producer has started over |
 //!
 //! A source that gives all its messages the number 0 (ISIS's converter) has none.
 
@@ -75,13 +76,19 @@ pub struct MessageIds {
     elsewhere: Option<Elsewhere>,
     /// The time of the newest number.
     newest_ns: i64,
+    /// The time of the first number.
+    #[serde(default)]
+    first_ns: i64,
+    /// The newest number of each partition, since the producer has started over.
+    #[serde(default)]
+    newest_in: Vec<(usize, i64)>,
     /// Number and checksum of the newest messages.
     recent: VecDeque<(i64, u32)>,
 }
 
 impl MessageIds {
-    /// Takes note of a message: its number, a checksum of its bytes, its time.
-    pub fn take(&mut self, id: i64, checksum: u32, time_ns: i64) -> Arrival {
+    /// Takes note of a message: its partition, its number, a checksum of its bytes, its time.
+    pub fn take(&mut self, partition: usize, id: i64, checksum: u32, time_ns: i64) -> Arrival {
         if self.recent.contains(&(id, checksum)) {
             self.duplicated += 1;
             return Arrival::Duplicate;
@@ -90,35 +97,65 @@ impl MessageIds {
             self.recent.pop_front();
         }
         self.recent.push_back((id, checksum));
-        let Some(newest) = self.newest else {
-            (self.first, self.newest, self.newest_ns) = (Some(id), Some(id), time_ns);
+        let (Some(newest), Some(first)) = (self.newest, self.first) else {
+            (self.first, self.newest) = (Some(id), Some(id));
+            (self.first_ns, self.newest_ns) = (time_ns, time_ns);
+            self.newest_in.push((partition, id));
             return Arrival::New;
         };
         if id == 0 && newest == 0 {
             return Arrival::New;
         }
+        let is_ahead = self.is_ahead_in(partition, id);
         if id > newest {
-            let missing = id.abs_diff(newest) - 1;
-            if missing > 0 {
-                self.missing = self.missing.saturating_add(missing);
-                if self.gaps.len() < GAPS {
-                    let gap =
-                        Gap { after: newest, before: id, missing, from_ns: self.newest_ns, to_ns: time_ns };
-                    self.gaps.push(gap);
-                } else {
-                    let so_far =
-                        self.elsewhere.unwrap_or(Elsewhere { after: newest, before: id, missing: 0 });
-                    let missing = so_far.missing.saturating_add(missing);
-                    self.elsewhere = Some(Elsewhere { before: id, missing, ..so_far });
-                }
-            }
+            self.lack(newest, id, self.newest_ns, time_ns);
         } else if self.fill(id, time_ns) {
+            return Arrival::New;
+        } else if is_ahead && id < first {
+            self.lack(id, first, time_ns, self.first_ns);
+            (self.first, self.first_ns) = (Some(id), time_ns);
             return Arrival::New;
         } else {
             self.restarts += 1;
+            self.newest_in.clear();
+            self.newest_in.push((partition, id));
         }
         (self.newest, self.newest_ns) = (Some(id), time_ns);
         Arrival::New
+    }
+
+    /// Whether a number is the first of its partition, or ahead of those before it there; it is the newest one then.
+    fn is_ahead_in(&mut self, partition: usize, id: i64) -> bool {
+        match self.newest_in.iter_mut().find(|(known, _)| *known == partition) {
+            Some((_, newest)) => {
+                let is_ahead = id > *newest;
+                *newest = id.max(*newest);
+                is_ahead
+            }
+            None => {
+                self.newest_in.push((partition, id));
+                true
+            }
+        }
+    }
+
+    /// Takes note of the numbers between two that have come: they have not.
+    fn lack(&mut self, after: i64, before: i64, from_ns: i64, to_ns: i64) {
+        let missing = before.abs_diff(after) - 1;
+        if missing == 0 {
+            return;
+        }
+        self.missing = self.missing.saturating_add(missing);
+        if self.gaps.len() < GAPS {
+            self.gaps.push(Gap { after, before, missing, from_ns, to_ns });
+            return;
+        }
+        let so_far = self.elsewhere.unwrap_or(Elsewhere { after, before, missing: 0 });
+        self.elsewhere = Some(Elsewhere {
+            after: so_far.after.min(after),
+            before: so_far.before.max(before),
+            missing: so_far.missing.saturating_add(missing),
+        });
     }
 
     /// Takes a number out of the gap that it was missing in. False if it was missing in none.
@@ -167,7 +204,7 @@ mod tests {
     fn of(ids: &[i64]) -> MessageIds {
         let mut all = MessageIds::default();
         for (time, id) in ids.iter().enumerate() {
-            all.take(*id, time as u32, time as i64);
+            all.take(0, *id, time as u32, time as i64);
         }
         all
     }
@@ -185,11 +222,11 @@ mod tests {
     #[test]
     fn a_message_that_comes_twice_is_known_by_its_bytes() {
         let mut ids = MessageIds::default();
-        assert_eq!(ids.take(1, 7, 0), Arrival::New);
-        assert_eq!(ids.take(2, 8, 1), Arrival::New);
-        assert_eq!(ids.take(2, 8, 1), Arrival::Duplicate);
-        assert_eq!(ids.take(1, 7, 0), Arrival::Duplicate);
-        assert_eq!(ids.take(1, 9, 2), Arrival::New);
+        assert_eq!(ids.take(0, 1, 7, 0), Arrival::New);
+        assert_eq!(ids.take(0, 2, 8, 1), Arrival::New);
+        assert_eq!(ids.take(0, 2, 8, 1), Arrival::Duplicate);
+        assert_eq!(ids.take(0, 1, 7, 0), Arrival::Duplicate);
+        assert_eq!(ids.take(0, 1, 9, 2), Arrival::New);
         assert_eq!((ids.duplicated, ids.restarts, ids.missing), (2, 1, 0));
     }
 
@@ -205,8 +242,21 @@ mod tests {
     #[test]
     fn more_gaps_than_are_remembered_are_counted_and_filled() {
         let of_partition = |partition: i64| (0..9000_i64).filter(move |id| id / 3 % 3 == partition);
-        let order: Vec<i64> = (0..3).flat_map(of_partition).filter(|id| *id == 0 || id % 1000 > 0).collect();
-        let ids = of(&order);
+        let of_partitions = |order: [i64; 3]| {
+            let mut all = MessageIds::default();
+            for partition in order {
+                for id in of_partition(partition).filter(|id| *id == 0 || id % 1000 > 0) {
+                    all.take(partition as usize, id, id as u32, id);
+                }
+            }
+            all
+        };
+        // The partition with the first number is read last, and in the middle.
+        for order in [[1, 2, 0], [2, 0, 1]] {
+            let ids = of_partitions(order);
+            assert_eq!((ids.first, ids.missing, ids.restarts), (Some(0), 8, 0), "{order:?}");
+        }
+        let ids = of_partitions([0, 1, 2]);
         let placed: u64 = ids.gaps.iter().map(|gap| gap.missing).sum();
         let elsewhere = ids.elsewhere.map_or(0, |other| other.missing);
         assert_eq!((ids.missing, ids.restarts, placed + elsewhere), (8, 0, 8));

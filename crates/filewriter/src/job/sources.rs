@@ -35,8 +35,8 @@ pub struct NumberedSource {
 
 impl NumberedSource {
     /// Takes note of a message.
-    pub fn take(&mut self, id: i64, checksum: u32, time_ns: i64) -> Arrival {
-        if self.ids.take(id, checksum, time_ns) == Arrival::Duplicate {
+    pub fn take(&mut self, partition: usize, id: i64, checksum: u32, time_ns: i64) -> Arrival {
+        if self.ids.take(partition, id, checksum, time_ns) == Arrival::Duplicate {
             return Arrival::Duplicate;
         }
         if let Some(last) = self.pulses.last_ns()
@@ -84,7 +84,7 @@ mod tests {
     fn source(pulses: impl Iterator<Item = i64>) -> NumberedSource {
         let mut source = NumberedSource::default();
         pulses.for_each(|pulse| {
-            source.take(pulse + 1, 0, SECOND + pulse * SECOND / 14);
+            source.take(0, pulse + 1, 0, SECOND + pulse * SECOND / 14);
         });
         source
     }

@@ -159,7 +159,9 @@ impl Streams {
     fn judge_number(&mut self, number: i64, message: &Taken<'_>, readers: &[usize]) -> Arrival {
         let first = readers.first().and_then(|place| self.all.get(*place));
         let source = first.and_then(|stream| stream.numbers).and_then(|place| self.numbered.get_mut(place));
-        source.map_or(Arrival::New, |source| source.take(number, message.checksum, message.time_ns))
+        source.map_or(Arrival::New, |source| {
+            source.take(message.partition, number, message.checksum, message.time_ns)
+        })
     }
 
     /// The other sources of the topic of one.

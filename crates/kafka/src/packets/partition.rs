@@ -19,7 +19,14 @@ use std::time::Duration;
 /// The consumer of all partitions, and what came through its common queue before the partitions had queues of their own.
 pub(super) struct Common {
     pub(super) consumer: Arc<BaseConsumer<Witness>>,
-    early: Mutex<HashMap<i32, VecDeque<OwnedMessage>>>,
+    early: Mutex<HashMap<i32, VecDeque<Early>>>,
+}
+
+/// What came of a partition through the common queue.
+enum Early {
+    Message(OwnedMessage),
+    /// Its end was reached, at that moment.
+    End,
 }
 
 impl Common {
@@ -31,14 +38,17 @@ impl Common {
     fn serve(&self) -> Result<(), SourceError> {
         while let Some(result) = self.consumer.poll(Duration::ZERO) {
             match result {
-                Ok(message) => {
-                    let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
-                    early.entry(message.partition()).or_default().push_back(message.detach());
-                }
+                Ok(message) => self.keep(message.partition(), Early::Message(message.detach())),
+                Err(KafkaError::PartitionEOF(partition)) => self.keep(partition, Early::End),
                 Err(error) => self.note(&error)?,
             }
         }
         Ok(())
+    }
+
+    fn keep(&self, partition: i32, what: Early) {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        early.entry(partition).or_default().push_back(what);
     }
 
     /// Takes note of an error that may pass.
@@ -57,7 +67,7 @@ impl Common {
         })
     }
 
-    fn early_of(&self, partition: i32) -> Option<OwnedMessage> {
+    fn early_of(&self, partition: i32) -> Option<Early> {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         early.get_mut(&partition)?.pop_front()
     }
@@ -91,6 +101,17 @@ impl TopicPartition {
         Next::AtEnd
     }
 
+    /// Hands over what came through the common queue.
+    fn hand_over_early(&mut self, early: &Early, read: &mut dyn FnMut(&Delivered<'_>)) -> Next {
+        match early {
+            Early::Message(message) => {
+                self.is_at_end = false;
+                Self::hand_over(message, self.end, self.until_ms, &mut self.is_over, read)
+            }
+            Early::End => self.at_end(),
+        }
+    }
+
     /// Hands a message over, if it is one of those that are to be read.
     fn hand_over(
         message: &impl Message,
@@ -116,8 +137,8 @@ impl Partition for TopicPartition {
         if self.is_over {
             return Ok(Next::AtEnd);
         }
-        if let Some(message) = self.common.early_of(self.number) {
-            return Ok(Self::hand_over(&message, self.end, self.until_ms, &mut self.is_over, read));
+        if let Some(early) = self.common.early_of(self.number) {
+            return Ok(self.hand_over_early(&early, read));
         }
         let came = match self.queue.poll(wait) {
             None => {
@@ -137,11 +158,9 @@ impl Partition for TopicPartition {
             self.common.serve()?;
             if let Some(early) = self.common.early_of(self.number) {
                 // What came first is behind all that came through the common queue.
-                let came = came.map(|message| message.detach());
-                let mut waiting = self.common.early.lock().unwrap_or_else(PoisonError::into_inner);
-                waiting.entry(self.number).or_default().extend(came);
-                drop(waiting);
-                return Ok(Self::hand_over(&early, self.end, self.until_ms, &mut self.is_over, read));
+                let came = came.map_or(Early::End, |message| Early::Message(message.detach()));
+                self.common.keep(self.number, came);
+                return Ok(self.hand_over_early(&early, read));
             }
         }
         Ok(match came {
