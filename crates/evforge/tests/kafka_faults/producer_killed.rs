@@ -192,6 +192,8 @@ fn run(case: &Case, folder: &Path, broker: &mut Broker, scenes: &[Scene]) -> usi
     let keys = case.keys(folder);
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     broker.create_topic(topic, case.partitions);
+    // The file writer reads it as well, and refuses to begin without: the program may be killed before it makes it.
+    broker.create_topic(&format!("{topic}_ledger"), 1);
     let mut writer = Writer::start(folder, topic, &address);
     // What each number stands for, and where the run begins that gives the next ones.
     let mut expected: BTreeMap<i64, Vec<Event>> = BTreeMap::new();
