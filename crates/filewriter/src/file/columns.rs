@@ -217,19 +217,19 @@ impl Columns {
     /// Appends a value `count` times.
     pub fn repeat<T: Element>(&mut self, id: ColumnId, value: T, count: usize) {
         let value = value.as_bytes();
-        self.grow(id, |pending| pending.extend(value.iter().cycle().take(value.len() * count)));
+        self.grow(id, |array| array.pending().extend(value.iter().cycle().take(value.len() * count)));
     }
 
     /// Appends whole rows as bytes, values as this machine has them in memory.
     pub fn append(&mut self, id: ColumnId, rows: &[u8]) {
-        self.grow(id, |pending| pending.extend_from_slice(rows));
+        self.grow(id, |array| array.append(rows));
     }
 
-    /// Appends whole rows to what waits.
-    fn grow(&mut self, id: ColumnId, append: impl FnOnce(&mut Vec<u8>)) {
+    /// Appends whole rows to a column, which has rows that wait from then on.
+    fn grow(&mut self, id: ColumnId, append: impl FnOnce(&mut GrowingArray)) {
         let Some(array) = self.arrays.get_mut(id.0) else { return };
         let before = array.waiting();
-        append(array.pending());
+        append(array);
         let after = array.waiting();
         if before == 0 && after > 0 {
             self.busy.push(id.0);

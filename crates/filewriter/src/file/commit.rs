@@ -6,7 +6,6 @@ use evforge_stream::nexus::identity;
 use evforge_stream::storage::diversion::divert;
 use evforge_stream::storage::growing::WorkerLost;
 use serde::{Deserialize, Serialize};
-use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,25 +46,22 @@ impl WriterFile {
 
     /// What a commit says, as JSON: a [`Record`].
     fn record(&self, job: &impl Serialize) -> Result<String, FileError> {
-        let mut text = Vec::new();
-        let failed = |error: &dyn Display| FileError::Content(format!("the record of a commit: {error}"));
-        let mut part = |before: &str, part: &dyn Fn(&mut Vec<u8>) -> serde_json::Result<()>| {
-            text.extend_from_slice(before.as_bytes());
-            part(&mut text).map_err(|error| failed(&error))
-        };
-        part(r#"{"rows":"#, &|text| serde_json::to_writer(text, &self.columns.all_rows()))?;
-        part(r#","modules":["#, &|text| {
-            for (number, open) in self.modules.iter().enumerate() {
-                if number > 0 {
-                    text.push(b',');
-                }
-                open.module.save(text);
+        let failed =
+            |error: serde_json::Error| FileError::Content(format!("the record of a commit: {error}"));
+        let mut text = br#"{"rows":"#.to_vec();
+        serde_json::to_writer(&mut text, &self.columns.all_rows()).map_err(failed)?;
+        text.extend_from_slice(br#","modules":["#);
+        for (number, open) in self.modules.iter().enumerate() {
+            if number > 0 {
+                text.push(b',');
             }
-            Ok(())
-        })?;
-        part(r#"],"job":"#, &|text| serde_json::to_writer(text, job))?;
+            open.module.save(&mut text);
+        }
+        text.extend_from_slice(br#"],"job":"#);
+        serde_json::to_writer(&mut text, job).map_err(failed)?;
         text.push(b'}');
-        String::from_utf8(text).map_err(|error| failed(&error))
+        String::from_utf8(text)
+            .map_err(|error| FileError::Content(format!("the record of a commit: {error}")))
     }
 
     /// Writes the chunks that are full, which is no commit: after a kill they are cut away. It gives back most of the memory of what
