@@ -1,6 +1,9 @@
 //! What is measured, and how it is said.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Seconds of a measurement: by the clock, and of all threads of this process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +35,48 @@ impl Begun {
     /// Ends it.
     pub(super) fn end(self) -> Measured {
         Measured { wall: self.at.elapsed().as_secs_f64(), cpu: processor_seconds() - self.busy }
+    }
+}
+
+/// How a measurement goes on, looked at a hundred times a second.
+#[derive(Debug)]
+pub(super) struct Course {
+    points: JoinHandle<Vec<Measured>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Course {
+    /// Follows it in a thread of its own.
+    pub(super) fn follow(begun: Begun) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let points = thread::spawn(move || {
+            let mut points = vec![begun.end()];
+            while !ends.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(10));
+                points.push(begun.end());
+            }
+            points
+        });
+        Self { points, is_over }
+    }
+
+    /// Ends that.
+    pub(super) fn end(self) -> Points {
+        self.is_over.store(true, Ordering::Relaxed);
+        Points(self.points.join().unwrap_or_default())
+    }
+}
+
+/// What was seen of a measurement.
+#[derive(Debug)]
+pub(super) struct Points(Vec<Measured>);
+
+impl Points {
+    /// As it was so many seconds after its beginning.
+    pub(super) fn at(&self, wall: f64) -> Measured {
+        let cpu = self.0.iter().find(|point| point.wall >= wall).or(self.0.last()).map_or(0.0, |point| point.cpu);
+        Measured { wall, cpu }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::filling::{EVENTS_TOPIC, Filling, LOGS_TOPIC};
-use super::measured::Measured;
+use super::measured::{Course, Measured};
 use evforge_filewriter::file::{Base, Ending, FilePlan, Storage, WriterFile};
 use evforge_filewriter::job::{Bases, Begin, Job, JobPlan, JobSettings, Phase, Until, Window};
 use evforge_filewriter::structure::{self, RunTimes};
@@ -137,8 +137,12 @@ pub(super) fn whole_job(filling: &Filling, layout: Layout, deflate: Option<u8>) 
     job(filling, layout, deflate).map(|(measured, _)| measured)
 }
 
-/// The same, with how long it read: without the end of the file, seconds.
-pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Outcome<(Measured, f64)> {
+/// The same, and the part of it in which it read: without the end of the file.
+pub(super) fn job(
+    filling: &Filling,
+    layout: Layout,
+    deflate: Option<u8>,
+) -> Outcome<(Measured, Measured)> {
     let folder = folder()?;
     let plan = JobPlan {
         id: "bench".into(),
@@ -160,8 +164,10 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
     };
     let job = Job::start(plan, settings)?;
     let begun = Measured::begin();
+    let course = Course::follow(begun);
     let end = job.wait();
     let measured = begun.end();
+    let course = course.end();
     let counters = end.progress.counters;
     let expected = (filling.messages.len() + if layout.logs > 0 { filling.logs } else { 0 }) as u64;
     if end.progress.phase != Phase::Complete
@@ -170,7 +176,7 @@ pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Out
     {
         return Err(format!("{:?}: {counters:?}, expected {expected} messages", end.progress.phase).into());
     }
-    Ok((measured, end.reading_s))
+    Ok((measured, course.at(end.reading_s)))
 }
 
 /// A folder on a disk, next to what cargo builds.
