@@ -64,6 +64,14 @@ pub enum Refusal {
     /// It cannot be done in this run.
     #[error("{0}")]
     NotPossible(String),
+    /// What was asked for makes no sense, whatever the run: a key that there is not, a value that is none.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no run.
+    #[error(
+        "there is no run at the moment: start one (`evforge ctl run start`), or wait until one has been started"
+    )]
+    NoRun,
     /// The run did not answer: it waits for an output, or has nothing to do.
     #[error(
         "the run has not come to the request within {0:?}: it takes requests between packets. It may still take this one"

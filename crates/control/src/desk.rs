@@ -2,8 +2,11 @@
 
 use crate::activity::Activity;
 use crate::control::{Control, Refusal};
+use crate::log_levels::LogLevels;
 use crate::named_counters::{NamedCounter, named_counters};
 use crate::request::{Answer, Request};
+use crate::runs::RunService;
+use crate::slot::ControlSlot;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +96,9 @@ pub type Aliases = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The place that all requests go through.
 pub struct ControlDesk {
-    control: Arc<dyn Control>,
+    slot: ControlSlot,
+    service: Option<Arc<dyn RunService>>,
+    logs: Option<Arc<dyn LogLevels>>,
     counts: Arc<ControlCounts>,
     say: Say,
     aliases: Option<Aliases>,
@@ -110,7 +115,35 @@ impl std::fmt::Debug for ControlDesk {
 impl ControlDesk {
     /// For this run; `counts` are those that its state shows.
     pub fn new(control: Arc<dyn Control>, counts: Arc<ControlCounts>, say: Say) -> Self {
-        Self { control, counts, say, aliases: None, activity: Mutex::default(), requests: AtomicU64::new(0) }
+        Self::of_slot(ControlSlot::of(control), counts, say)
+    }
+
+    /// For whichever run is in `slot` at the time; `counts` are those that the states of its runs show.
+    pub fn of_slot(slot: ControlSlot, counts: Arc<ControlCounts>, say: Say) -> Self {
+        Self {
+            slot,
+            service: None,
+            logs: None,
+            counts,
+            say,
+            aliases: None,
+            activity: Mutex::default(),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// Runs can be started and stopped, by this service.
+    #[must_use]
+    pub fn with_service(mut self, service: Arc<dyn RunService>) -> Self {
+        self.service = Some(service);
+        self
+    }
+
+    /// What the log says can be changed.
+    #[must_use]
+    pub fn with_logs(mut self, logs: Arc<dyn LogLevels>) -> Self {
+        self.logs = Some(logs);
+        self
     }
 
     /// Counters can also be asked for by the names that `aliases` knows.
@@ -143,6 +176,26 @@ impl ControlDesk {
                 Ok(_) => true,
                 Err(_) => false,
             };
+        self.count_and_note(origin, what, refused.map(|refusal| refusal.to_string()), changed);
+        answer
+    }
+
+    /// Has something done that others than a run do (the switch of monitor data), and notes it as what was asked of the run.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub fn have_done(
+        &self,
+        origin: &Origin,
+        what: &str,
+        change: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), String> {
+        let outcome = change();
+        self.count_and_note(origin, what, outcome.clone().err(), outcome.is_ok());
+        outcome
+    }
+
+    fn count_and_note(&self, origin: &Origin, what: &str, refused: Option<String>, changed: bool) {
         self.counts.count(|counts| {
             counts.commands += 1;
             counts.commands_refused += u64::from(refused.is_some());
@@ -150,7 +203,6 @@ impl ControlDesk {
         });
         let outcome = refused.map_or_else(|| "done".to_owned(), |refusal| format!("refused: {refusal}"));
         self.note(origin, what, outcome, changed);
-        answer
     }
 
     /// Notes something that needs no run to be answered.
@@ -174,13 +226,31 @@ impl ControlDesk {
     }
 
     fn fulfil(&self, request: Request) -> Result<Answer, Refusal> {
-        let control = &self.control;
+        // What needs no run.
         Ok(match request {
-            Request::Facts => Answer::Facts(control.facts().clone()),
+            Request::Facts => Answer::Facts(self.slot.facts()),
+            Request::Configuration => Answer::Configuration(self.slot.facts().configuration),
+            Request::Runs => Answer::Runs(self.service()?.runs()),
+            Request::StartRun(wanted) => Answer::RunStarted(self.service()?.start(wanted)?),
+            Request::StopRun => Answer::RunEnded(self.service()?.stop()?),
+            Request::LogGroups => Answer::LogGroups(self.logs()?.groups()),
+            Request::SetLogLevel { group, level } => done(self.logs()?.set(&group, &level))?,
+            Request::ShutDown => {
+                match &self.service {
+                    Some(service) => service.shut_down(),
+                    None => self.slot.run()?.shut_down(),
+                }
+                Answer::Done
+            }
+            of_a_run => self.ask_run(&*self.slot.run()?, of_a_run)?,
+        })
+    }
+
+    fn ask_run(&self, control: &dyn Control, request: Request) -> Result<Answer, Refusal> {
+        Ok(match request {
             Request::State => Answer::State(control.state()),
-            Request::Configuration => Answer::Configuration(control.facts().configuration.clone()),
             Request::Counters => Answer::Counters(named_counters(&control.state())),
-            Request::Counter(name) => Answer::Counter(self.counter(&name)),
+            Request::Counter(name) => Answer::Counter(self.counter(control, &name)),
             Request::Activity => {
                 let state = control.state();
                 let mut activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,15 +262,31 @@ impl ControlDesk {
             Request::CalibrationMode => Answer::CalibrationMode(control.calibration_mode()),
             Request::SetCalibrationMode(on) => done(control.set_calibration_mode(on))?,
             Request::Clear => done(control.clear())?,
-            Request::ShutDown => {
-                control.shut_down();
-                Answer::Done
-            }
+            // Asked of the program before.
+            Request::Facts
+            | Request::Configuration
+            | Request::Runs
+            | Request::StartRun(_)
+            | Request::StopRun
+            | Request::LogGroups
+            | Request::SetLogLevel { .. }
+            | Request::ShutDown => return self.fulfil(request),
         })
     }
 
-    fn counter(&self, name: &str) -> Option<NamedCounter> {
-        let all = named_counters(&self.control.state());
+    fn service(&self) -> Result<&dyn RunService, Refusal> {
+        let problem = "this program has one run, which began with it and ends with it: `evforge serve` has runs that are \
+                       started and stopped";
+        self.service.as_deref().ok_or_else(|| Refusal::NotPossible(problem.to_owned()))
+    }
+
+    fn logs(&self) -> Result<&dyn LogLevels, Refusal> {
+        let problem = "what this program says cannot be changed while it goes on";
+        self.logs.as_deref().ok_or_else(|| Refusal::NotPossible(problem.to_owned()))
+    }
+
+    fn counter(&self, control: &dyn Control, name: &str) -> Option<NamedCounter> {
+        let all = named_counters(&control.state());
         let here = |name: &str| all.iter().find(|counter| counter.name == name).cloned();
         here(name).or_else(|| {
             let known_here = self.aliases.as_ref()?(name)?;
@@ -223,3 +309,6 @@ fn printable(what: &str) -> String {
     let cut = if what.chars().nth(NOTED).is_some() { " …" } else { "" };
     shown.chain(cut.chars()).collect()
 }
+
+#[cfg(test)]
+mod tests;

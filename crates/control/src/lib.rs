@@ -6,9 +6,15 @@
 //! whatever else asks ────────────────┘     counts, notes who asked
 //! ```
 //!
+//! A program may have one run after the other: a [`ControlSlot`] says which one is asked, and a [`RunService`] starts and stops
+//! them.
+//!
 //! | you look for | it is in |
 //! |---|---|
 //! | what a run answers and does | [`control`], the trait [`Control`] |
+//! | which run is asked now, if there is one | [`slot`] |
+//! | starting and stopping the runs of a service | [`runs`], the trait [`RunService`] |
+//! | how much the groups of a log say | [`log_levels`], the trait [`LogLevels`] |
 //! | one request and its answer, whoever asks | [`request`] |
 //! | the place that all requests go through: counted, and noted with who asked | [`desk`] |
 //! | all counters of a run, in order and by name | [`named_counters`] |
@@ -27,12 +33,18 @@ pub mod command_port;
 pub mod commands;
 pub mod control;
 pub mod desk;
+pub mod log_levels;
 pub mod named_counters;
 pub mod request;
+pub mod runs;
 pub mod settings;
+pub mod slot;
 
 pub use command_port::CommandPort;
 pub use control::{Control, Refusal, RunFacts, WantedChange, WantedTime};
 pub use desk::{ControlDesk, Note, Origin, Say};
+pub use log_levels::{LogGroup, LogLevels};
 pub use request::{Answer, Request};
+pub use runs::{RunEnded, RunPhase, RunService, RunStarted, RunsState, WantedRun};
 pub use settings::ControlSettings;
+pub use slot::ControlSlot;

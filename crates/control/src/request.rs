@@ -1,7 +1,9 @@
 //! One request and its answer, whoever asks: scripts, people, other programs.
 
 use crate::control::{Configuration, Refusal, RunFacts, WantedChange};
+use crate::log_levels::LogGroup;
 use crate::named_counters::NamedCounter;
+use crate::runs::{RunEnded, RunStarted, RunsState, WantedRun};
 use evforge_core::change::{Change, ChangeTime, Parameter};
 use evforge_core::run_state::RunState;
 use std::sync::Arc;
@@ -33,6 +35,21 @@ pub enum Request {
     SetCalibrationMode(bool),
     /// Forget what has been gathered for people to look at.
     Clear,
+    /// How it stands with the runs of a service.
+    Runs,
+    /// Start a run of it.
+    StartRun(WantedRun),
+    /// End that which goes on.
+    StopRun,
+    /// What each group of messages says.
+    LogGroups,
+    /// Change that of one group.
+    SetLogLevel {
+        /// The group.
+        group: String,
+        /// The least severe messages of it that are said.
+        level: String,
+    },
     /// End.
     ShutDown,
 }
@@ -41,7 +58,13 @@ impl Request {
     /// Whether it changes anything.
     pub fn changes_state(&self) -> bool {
         match self {
-            Self::Change(_) | Self::SetCalibrationMode(_) | Self::Clear | Self::ShutDown => true,
+            Self::Change(_)
+            | Self::SetCalibrationMode(_)
+            | Self::Clear
+            | Self::StartRun(_)
+            | Self::StopRun
+            | Self::SetLogLevel { .. }
+            | Self::ShutDown => true,
             Self::Facts
             | Self::State
             | Self::Configuration
@@ -50,7 +73,9 @@ impl Request {
             | Self::Activity
             | Self::Parameters
             | Self::EarliestChange
-            | Self::CalibrationMode => false,
+            | Self::CalibrationMode
+            | Self::Runs
+            | Self::LogGroups => false,
         }
     }
 }
@@ -80,4 +105,12 @@ pub enum Answer {
     Changed(Vec<Result<Change, Refusal>>),
     /// Whether raw packets are handed on and no events are formed.
     CalibrationMode(bool),
+    /// How it stands with the runs of a service.
+    Runs(RunsState),
+    /// The run that was started.
+    RunStarted(RunStarted),
+    /// The run that has been ended.
+    RunEnded(RunEnded),
+    /// What each group of messages says.
+    LogGroups(Vec<LogGroup>),
 }

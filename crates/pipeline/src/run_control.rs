@@ -90,6 +90,18 @@ impl RunControl {
         Self { shared: Arc::new(Shared { facts, stop: Some(stop), monitor, packets, ..Shared::default() }) }
     }
 
+    /// For a run of a program that counts what is asked over all of its runs, in `counts`.
+    pub fn counting_in(
+        facts: RunFacts,
+        stop: Arc<AtomicBool>,
+        monitor: MonitorTap,
+        packets: PacketTap,
+        counts: Arc<ControlCounts>,
+    ) -> Self {
+        let shared = Shared { facts, stop: Some(stop), monitor, packets, counts, ..Shared::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
     /// The counters of what is asked, which the state of the run shows: for the desk that the requests go through.
     pub fn counts(&self) -> Arc<ControlCounts> {
         Arc::clone(&self.shared.counts)
