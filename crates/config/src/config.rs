@@ -2,7 +2,10 @@
 
 use crate::detectors::{DetectorSettings, Parts, SECTIONS};
 use crate::document::{Document, TableError, Tables, locate};
-use crate::{ChangeSettings, ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ThreadSettings};
+use crate::{
+    ChangeSettings, ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ServeSettings,
+    ThreadSettings,
+};
 use evforge_control::ControlSettings;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
@@ -42,6 +45,8 @@ pub struct CommonConfig {
     pub changes: Vec<ChangeSettings>,
     /// How a run can be asked while it goes on.
     pub control: ControlSettings,
+    /// What a service needs to know that has one run after the other.
+    pub serve: ServeSettings,
     /// Where the pixels of the detector are; none if nobody has said.
     pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
@@ -277,8 +282,8 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 15 + SECTIONS.len()] = {
-    let mut keys = ["name"; 15 + SECTIONS.len()];
+const KEYS: [&str; 16 + SECTIONS.len()] = {
+    let mut keys = ["name"; 16 + SECTIONS.len()];
     let common = [
         "name",
         "input",
@@ -291,6 +296,7 @@ const KEYS: [&str; 15 + SECTIONS.len()] = {
         "run",
         "change",
         "control",
+        "serve",
         "simulation",
         "outputs",
         "kafka",
@@ -333,6 +339,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         run: tables.take_or_default("run")?,
         changes: tables.take_or_default("change")?,
         control: tables.take_or_default("control")?,
+        serve: tables.take_or_default("serve")?,
         placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
@@ -395,6 +402,7 @@ impl CommonConfig {
         self.receive.check()?;
         self.sequence.check()?;
         self.control.check()?;
+        self.serve.check(self.outputs.keys().map(String::as_str))?;
         self.run.check().map_err(|error| error.within("run"))?;
         self.threads.check(self.input.threads, self.receive.receivers())?;
         if self.name.is_empty() {

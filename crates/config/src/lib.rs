@@ -26,6 +26,9 @@
 //! [control]                       # optional: how a run can be asked while it goes on
 //! command_port = "127.0.0.1:8888"
 //!
+//! [serve]                         # optional: a service that has one run after the other
+//! run_topic = "runs"
+//!
 //! [[change]]                      # optional: from a time of the data on
 //! at_ns = 60_000_000_000
 //! key = "gdgem.clustering.x.adc_threshold"
@@ -54,7 +57,7 @@
 //! | the list of detectors, and what each of them adds here | [`detectors`] |
 //! | the settings of a detector | `settings` in its folder of `evforge_detect`, where they are also read |
 //! | parameters that change at a time of the data | [`ChangeSettings`] |
-//! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`] |
+//! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`], [`ServeSettings`] |
 //! | the text: tables, places, overrides | `document` |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
@@ -69,6 +72,7 @@ mod input;
 mod receive;
 pub mod region_threads;
 mod sequence;
+mod serve;
 mod side_file;
 mod threads;
 
@@ -81,6 +85,7 @@ pub use evforge_core::quantity::{ByteSize, Frequency, QuantityError, Rate, TimeS
 pub use input::InputSettings;
 pub use receive::{MulticastGroup, ReceiveSettings};
 pub use sequence::SequenceSettings;
+pub use serve::ServeSettings;
 pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
 
 #[cfg(test)]

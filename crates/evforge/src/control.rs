@@ -6,7 +6,8 @@ use clap::Args;
 use evforge_config::Config;
 use evforge_control::command_port::{BoundCommandPort, CommandPort, Patience};
 use evforge_control::control::Configuration;
-use evforge_control::{Control, ControlDesk, Note, RunFacts};
+use evforge_control::desk::ControlCounts;
+use evforge_control::{Control, ControlDesk, ControlSlot, Note, RunFacts, RunService};
 use evforge_core::endpoint::endpoint;
 use evforge_pipeline::run_control::RunControl;
 use std::net::SocketAddr;
@@ -78,6 +79,27 @@ impl ControlPorts {
     }
 }
 
+impl ControlPorts {
+    /// Serves a program that has one run after the other: the place of the run that is asked, the counters of what is asked, and
+    /// what serves it.
+    pub(crate) fn serve_runs(
+        self,
+        config: &Config,
+        runs: Arc<dyn RunService>,
+        quiet: bool,
+    ) -> Result<(ControlSlot, Arc<ControlCounts>, ControlService), CommandError> {
+        let (slot, counts) = (ControlSlot::new(facts(config)), Arc::<ControlCounts>::default());
+        let desk = ControlDesk::of_slot(slot.clone(), Arc::clone(&counts), Arc::new(tell)).with_service(runs);
+        let Some(commands) = self.commands else { return Ok((slot, counts, ControlService::default())) };
+        let address = commands.address();
+        let commands = commands.serve(Arc::new(desk), config.control.commands, Patience::default())?;
+        if !quiet {
+            eprintln!("commands at TCP {address}");
+        }
+        Ok((slot, counts, ControlService { _commands: Some(commands) }))
+    }
+}
+
 /// What has changed something is said; the rest is counted.
 fn tell(note: &Note) {
     if note.changed {
@@ -85,7 +107,7 @@ fn tell(note: &Note) {
     }
 }
 
-fn facts(config: &Config) -> RunFacts {
+pub(crate) fn facts(config: &Config) -> RunFacts {
     RunFacts {
         version: env!("CARGO_PKG_VERSION").into(),
         build: format!("evforge-{}-{}", std::env::consts::OS, std::env::consts::ARCH),

@@ -38,6 +38,16 @@ impl ExitStatus {
         self.max(other)
     }
 
+    /// What it means, in a few words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Good => "whole and of use",
+            Self::Incomplete => "incomplete or damaged",
+            Self::NoUse => "of no use",
+            Self::Failed => "something has failed",
+        }
+    }
+
     /// The number. What clap finds wrong with a command line ends with 2.
     fn number(self) -> u8 {
         match self {

@@ -58,6 +58,7 @@ mod replay;
 mod run;
 mod same_file;
 mod score;
+mod serve;
 mod signals;
 mod simulate;
 mod status_line;
@@ -91,6 +92,7 @@ impl Command {
             Self::Run(arguments) => arguments.is_live(),
             Self::Demo(_)
             | Self::Doctor(_)
+            | Self::Serve(_)
             | Self::Record(_)
             | Self::Replay(_)
             | Self::Send(_)
@@ -119,6 +121,8 @@ enum Command {
     Demo(demo::DemoArguments),
     /// Form events from readouts, of a capture or live from the network
     Run(Box<run::RunArguments>),
+    /// Stay up over runs: form events all the time, and write files while a run goes on
+    Serve(Box<serve::ServeArguments>),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
     /// Simulate a detector at several rates and report how accurate its events are
@@ -174,6 +178,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let result = match command {
         Command::Demo(arguments) => demo::demo(&arguments, &registry),
         Command::Run(arguments) => run::run(&arguments, &registry),
+        Command::Serve(arguments) => serve::serve(*arguments, registry),
         Command::Simulate(arguments) => simulate::simulate(&arguments, &registry),
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),

@@ -8,7 +8,7 @@ use crate::exit_status::ExitStatus;
 use crate::input::open_until;
 use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
-use crate::outputs::{OutputArguments, OutputPlans, Outputs};
+use crate::outputs::{OutputArguments, OutputPlans, Outputs, fill_file_names};
 use crate::progress::ProgressDisplay;
 use crate::record::RecordLimits;
 use crate::same_file::NamedFiles;
@@ -111,6 +111,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
     let mut config = read_config(arguments)?;
     arguments.outputs.apply(&mut config);
     arguments.identity.apply(&mut config)?;
+    fill_file_names(&mut config)?;
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     if arguments.check {
         return print(&summary(&config, &plans)?).map(|()| ExitStatus::Good);

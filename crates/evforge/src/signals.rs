@@ -42,6 +42,16 @@ pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, CommandError> {
     Ok(stop)
 }
 
+/// Has the same signals set another flag as well, after that of [`stop_on_signals`].
+pub(crate) fn also_on_signals(flag: &Arc<AtomicBool>) -> Result<(), CommandError> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if signal != SIGHUP || !is_ignored(SIGHUP) {
+            signal_hook::flag::register(signal, Arc::clone(flag))?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether this process was started with a signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -6,11 +6,13 @@ use evforge_core::settings::SettingsError;
 use evforge_core::suggestion::did_you_mean;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Reads the keys of one kind of output; errors report what is wrong.
-type Read = Box<dyn Fn(Table) -> Result<Box<dyn OutputPlan>, SettingsError> + Send + Sync>;
+type Read = Arc<dyn Fn(Table) -> Result<Box<dyn OutputPlan>, SettingsError> + Send + Sync>;
 
+#[derive(Clone)]
 struct Kind {
     name: &'static str,
     about: &'static str,
@@ -18,7 +20,7 @@ struct Kind {
 }
 
 /// The kinds of outputs, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     kinds: Vec<Kind>,
 }
@@ -35,7 +37,7 @@ impl Registry {
             |table: Table| -> Result<Box<dyn OutputPlan>, SettingsError> { Ok(Box::new(read::<P>(table)?)) };
         let mut kinds = self.kinds;
         kinds.retain(|kind| kind.name != name);
-        kinds.push(Kind { name, about, read: Box::new(read) });
+        kinds.push(Kind { name, about, read: Arc::new(read) });
         Self { kinds }
     }
 

@@ -1,10 +1,12 @@
 //! Where a run's events go: the tables `[outputs.…]` of the configuration, the options that are short forms of them, and
 //! what is made of both.
 
+mod file_names;
 mod image;
 mod plan;
 mod registry;
 
+pub(crate) use file_names::fill as fill_file_names;
 pub(crate) use image::ImageCounters;
 pub(crate) use plan::OutputPlans;
 pub use registry::shipped_outputs;

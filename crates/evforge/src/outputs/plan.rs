@@ -98,11 +98,15 @@ impl OutputPlans {
         files
     }
 
+    /// All files that they will write.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let events = self.events.iter().flat_map(|(_, plan)| plan.plan.files());
+        events.chain(self.files.iter().flatten().map(|file| file.path.clone()))
+    }
+
     /// True if an output goes to standard output, which then has nothing else.
     pub(crate) fn takes_standard_output(&self) -> bool {
-        let events = self.events.iter().flat_map(|(_, plan)| plan.plan.files());
-        let files = self.files.iter().flatten().map(|file| file.path.clone());
-        events.chain(files).any(|path| is_standard_output(&path))
+        self.files().any(|path| is_standard_output(&path))
     }
 
     /// A line for each output of events, for people.

@@ -75,7 +75,8 @@ pub(super) struct Points(Vec<Measured>);
 impl Points {
     /// As it was so many seconds after its beginning.
     pub(super) fn at(&self, wall: f64) -> Measured {
-        let cpu = self.0.iter().find(|point| point.wall >= wall).or(self.0.last()).map_or(0.0, |point| point.cpu);
+        let cpu =
+            self.0.iter().find(|point| point.wall >= wall).or(self.0.last()).map_or(0.0, |point| point.cpu);
         Measured { wall, cpu }
     }
 }

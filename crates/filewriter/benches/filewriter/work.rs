@@ -138,11 +138,7 @@ pub(super) fn whole_job(filling: &Filling, layout: Layout, deflate: Option<u8>) 
 }
 
 /// The same, and the part of it in which it read: without the end of the file.
-pub(super) fn job(
-    filling: &Filling,
-    layout: Layout,
-    deflate: Option<u8>,
-) -> Outcome<(Measured, Measured)> {
+pub(super) fn job(filling: &Filling, layout: Layout, deflate: Option<u8>) -> Outcome<(Measured, Measured)> {
     let folder = folder()?;
     let plan = JobPlan {
         id: "bench".into(),

@@ -1,0 +1,129 @@
+//! `evforge serve`: a unit that stays up over its runs.
+//!
+//! ```text
+//! between runs ──start──► run 1 ──stop──► between runs ──start──► run 2 …
+//!   pages, Graphite         all outputs, a ledger and a report of its own
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | one phase after the other | [`phases`] |
+//! | what a phase is made of: the configuration, its outputs | [`phase`] |
+//! | runs as others start, stop and see them | [`runs`] |
+//! | starts and ends of runs from Kafka | [`run_topic`] |
+//! | the number of the last run, over restarts | [`number_file`] |
+//! | what systemd is told | [`supervisor`] |
+
+mod number_file;
+mod phase;
+mod phases;
+mod run_topic;
+mod runs;
+mod supervisor;
+
+use crate::CommandError;
+use crate::arguments::IdentityArguments;
+use crate::control::{ControlArguments, ControlPorts};
+use crate::exit_status::ExitStatus;
+use crate::outputs::OutputArguments;
+use crate::record::RecordLimits;
+use crate::signals::{also_on_signals, stop_on_signals};
+use clap::Args;
+use evforge_control::{RunService as _, WantedRun};
+use evforge_outputs::Registry;
+use number_file::NumberFile;
+use phase::Source;
+use phases::Phases;
+use run_topic::RunTopic;
+use runs::Runs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use supervisor::Supervisor;
+
+/// Arguments of `evforge serve`.
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    /// Configuration of the instrument (TOML; examples are in configs/); read again for each run
+    #[arg(value_name = "CONFIG", env = "EVFORGE_CONFIG")]
+    config: PathBuf,
+    /// Begin with a run, and do not wait for one to be started [configuration: serve.start_at_once]
+    #[arg(long)]
+    start: bool,
+    /// Record the packets of each run, as pcapng: data/{run:6}.pcapng [configuration: serve.record]
+    #[arg(long, env = "EVFORGE_RECORD", value_name = "FILE", help_heading = "Recording")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    record_limits: RecordLimits,
+    #[command(flatten)]
+    outputs: OutputArguments,
+    #[command(flatten)]
+    identity: IdentityArguments,
+    #[command(flatten)]
+    control: ControlArguments,
+    /// Override a key of the configuration (gdgem.sorting.window=1ms); repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// No status line, and no reports of runs on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl ServeArguments {
+    /// What they say of the configuration, as overrides: each phase reads it.
+    fn overrides(&self) -> Vec<String> {
+        let record = self.record.iter().map(|file| format!("serve.record={:?}", file.display().to_string()));
+        let at_once = self.start.then(|| "serve.start_at_once=true".to_owned());
+        self.overrides.iter().cloned().chain(record).chain(at_once).chain(self.control.overrides()).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<ExitStatus, CommandError> {
+    let overrides = arguments.overrides();
+    let ServeArguments { config, record_limits, outputs, identity, quiet, .. } = arguments;
+    let source = Arc::new(Source { path: config, overrides, outputs, identity, registry });
+    let first = source.between_runs()?;
+    for note in first.config.notes.iter().filter(|_| !quiet) {
+        eprintln!("note: {note}");
+    }
+    let number_file = NumberFile::of(&first.config);
+    // A number in the configuration is that of the first run.
+    let first_number = source.config(&[])?.run.number.unwrap_or(0);
+    let number = number_file.read()?.max(first_number.saturating_sub(1));
+    let end = stop_on_signals()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    also_on_signals(&stop)?;
+    let of_runs = Arc::clone(&source);
+    let prepare = move |wanted: &WantedRun, number| of_runs.run(wanted, number);
+    let runs = Runs::new(Box::new(prepare), Arc::clone(&stop), Arc::clone(&end), number);
+    let ports = ControlPorts::open(&first.config)?;
+    let (slot, counts, _service) = ports.serve_runs(&first.config, Arc::new(runs.clone()), quiet)?;
+    let topic = RunTopic::follow(&first.config, &runs)?;
+    let at_once = first.config.serve.start_at_once;
+    let phases = Phases {
+        source: &source,
+        runs: &runs,
+        slot,
+        counts,
+        record_limits,
+        number_file,
+        stop,
+        end,
+        supervisor: Supervisor::of_this_program(),
+        quiet,
+    };
+    if at_once {
+        // The time between runs begins first: then all that a run may be asked is there already.
+        let runs = runs.clone();
+        std::thread::spawn(move || {
+            if let Err(refusal) = runs.start(WantedRun::default()) {
+                eprintln!("evforge: the first run is not started: {refusal}");
+            }
+        });
+    }
+    let ended = phases.run(first);
+    runs.close();
+    drop(topic);
+    ended
+}

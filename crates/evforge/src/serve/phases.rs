@@ -1,0 +1,193 @@
+//! One phase after the other, until the service ends.
+
+use super::number_file::NumberFile;
+use super::phase::{Phase, Source};
+use super::runs::Runs;
+use super::supervisor::Supervisor;
+use crate::CommandError;
+use crate::control::facts;
+use crate::exit_status::ExitStatus;
+use crate::output::Ending;
+use crate::record::RecordLimits;
+use crate::run::Observer;
+use evforge_control::desk::ControlCounts;
+use evforge_control::{Control, ControlSlot, RunEnded, RunStarted};
+use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
+use evforge_pipeline::report::{RunReport, grouped};
+use evforge_pipeline::run_control::RunControl;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long it takes to the next try where packets cannot be received: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often a pause looks whether it is over.
+const TURN: Duration = Duration::from_millis(50);
+
+/// What all phases have in common.
+pub(super) struct Phases<'a> {
+    pub(super) source: &'a Source,
+    pub(super) runs: &'a Runs,
+    pub(super) slot: ControlSlot,
+    pub(super) counts: Arc<ControlCounts>,
+    pub(super) record_limits: RecordLimits,
+    pub(super) number_file: NumberFile,
+    /// Ends the phase.
+    pub(super) stop: Arc<AtomicBool>,
+    /// Ends the service.
+    pub(super) end: Arc<AtomicBool>,
+    pub(super) supervisor: Supervisor,
+    pub(super) quiet: bool,
+}
+
+impl Phases<'_> {
+    /// Goes from one to the next.
+    ///
+    /// # Errors
+    /// If the first one cannot be: then something is wrong that somebody has to look at.
+    pub(super) fn run(mut self, first: Phase) -> Result<ExitStatus, CommandError> {
+        let mut next = Some(first);
+        let mut pause = FIRST_PAUSE;
+        let mut is_first = true;
+        while !self.end.load(Ordering::Relaxed) {
+            self.stop.store(self.end.load(Ordering::Relaxed), Ordering::Relaxed);
+            let phase = match next.take().or_else(|| self.runs.take_next()) {
+                Some(phase) => Ok(phase),
+                None => self.source.between_runs(),
+            };
+            let is_run = phase.as_ref().is_ok_and(|phase| phase.is_run);
+            match phase.and_then(|phase| self.go_through(phase)) {
+                Ok(()) => pause = FIRST_PAUSE,
+                Err(error) if is_run => self.runs.has_failed(error.to_string()),
+                Err(error) if is_first => return Err(error),
+                // The electronics, or the network, have gone: they may come back.
+                Err(error) => {
+                    eprintln!("evforge: between runs: {error}. Tried again in {} s.", pause.as_secs());
+                    self.wait(pause);
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+            is_first = false;
+        }
+        self.supervisor.stopping();
+        Ok(ExitStatus::Good)
+    }
+
+    fn wait(&mut self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.stop.load(Ordering::Relaxed) {
+            self.supervisor.alive();
+            std::thread::sleep(TURN);
+        }
+    }
+
+    /// One phase, from opening what it needs to the last byte of what it writes.
+    fn go_through(&mut self, phase: Phase) -> Result<(), CommandError> {
+        let Phase { config, plans, is_run, ends_after, files } = phase;
+        if let (true, Some(number)) = (is_run, config.run.number) {
+            self.number_file.keep(number)?;
+        }
+        let record = config.serve.record.as_deref().filter(|_| is_run);
+        // Before its files: what cannot be received leaves none.
+        let receivers = open_receivers(&config, record.is_some())?;
+        let mut outputs = plans.open(&config)?;
+        let record = record.map(|file| {
+            let writer = self.record_limits.writer(file, self.source.outputs.overwrite)?;
+            Ok::<_, CommandError>((writer, self.record_limits.queue()?))
+        });
+        let (monitor, packets) = (outputs.monitor.clone(), outputs.packets.clone());
+        let stop = Arc::clone(&self.stop);
+        let control =
+            RunControl::counting_in(facts(&config), stop, monitor, packets, Arc::clone(&self.counts));
+        let run = LiveRun {
+            receivers,
+            record: record.transpose()?,
+            monitor: outputs.monitor.clone(),
+            packets: outputs.packets.clone(),
+            control: control.clone(),
+            config: &config,
+            outputs: std::mem::take(&mut outputs.events),
+            clock: Arc::clone(&outputs.clock),
+            samples: outputs.samples.take(),
+            stop: &self.stop,
+            ends_after,
+            idle_limit: None,
+        };
+        let mut started = RunStarted {
+            number: config.run.number.map(u64::from),
+            title: config.run.title.clone().unwrap_or_default(),
+            files: files.iter().map(|path| path.display().to_string()).collect(),
+            ..RunStarted::default()
+        };
+        self.slot.set(Some(Arc::new(control) as Arc<dyn Control>));
+        let what = match started.number.filter(|_| is_run) {
+            Some(number) => format!("run {number}"),
+            None => "between runs".to_owned(),
+        };
+        let report = {
+            let runs = self.runs;
+            let observer = Observer::new(&outputs, self.quiet, |_| {
+                if is_run {
+                    started.began_unix_ns = unix_ns();
+                    let until = ends_after.map(|after| after.as_nanos() as u64);
+                    started.planned_end_unix_ns =
+                        until.map(|after| started.began_unix_ns.saturating_add(after));
+                    runs.has_begun(started.clone());
+                }
+            });
+            let mut watched = Watched { observer, supervisor: &mut self.supervisor, what };
+            let report = run.run(&mut watched);
+            watched.observer.line.finish();
+            report
+        };
+        let report = report?;
+        let mut ending = Ending::default();
+        outputs.finish(&report, &mut ending);
+        if is_run {
+            if !self.quiet {
+                ending.print(&report.to_text());
+            }
+            self.runs.has_ended(ended(started, &report, ending.is_good()));
+        }
+        Ok(())
+    }
+}
+
+/// How a run has ended, for those who steer runs.
+fn ended(run: RunStarted, report: &RunReport, is_written: bool) -> RunEnded {
+    let totals = LedgerTotals::of(&report.state.ledger);
+    let status = ExitStatus::from(report.verdict()).and(ExitStatus::of(is_written));
+    let outcome =
+        format!("{} packets, {} events: {}", grouped(totals.packets), grouped(totals.events), status.words());
+    RunEnded { run, ended_unix_ns: unix_ns(), is_good: status == ExitStatus::Good, outcome }
+}
+
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Watches a phase for people, and for systemd.
+struct Watched<'a, F> {
+    observer: Observer<'a, F>,
+    supervisor: &'a mut Supervisor,
+    what: String,
+}
+
+impl<F: FnMut(SocketAddr)> LiveObserver for Watched<'_, F> {
+    fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]) {
+        self.observer.ready(addresses, way, warnings);
+        self.supervisor.ready();
+        self.supervisor.status(self.what.clone());
+    }
+
+    fn status(&mut self, state: &RunState) {
+        self.observer.status(state);
+        self.supervisor.alive();
+        let totals = LedgerTotals::of(&state.ledger);
+        let (packets, events) = (grouped(totals.packets), grouped(totals.events));
+        self.supervisor.status(format!("{}: {packets} packets, {events} events", self.what));
+    }
+}
