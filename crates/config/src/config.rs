@@ -53,6 +53,8 @@ pub struct CommonConfig {
     pub outputs: BTreeMap<String, toml::Value>,
     /// The configuration as TOML text, overrides included.
     pub text: String,
+    /// The same before anything was overridden in it: where values come from.
+    pub file_text: String,
     /// The file that it is from.
     pub path: PathBuf,
     /// What was overridden in the text of the file.
@@ -147,8 +149,8 @@ impl CommonConfig {
     }
 
     fn document(&self) -> Document {
-        let Self { path, text, overrides, .. } = self.clone();
-        Document { path, text, overrides }
+        let Self { path, text, file_text, overrides, .. } = self.clone();
+        Document { path, text, file_text, overrides }
     }
 
     /// What the stage has to know that assigns pulses to the events of `detector`. The calendar follows from the readout
@@ -343,6 +345,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
+        file_text: document.file_text.clone(),
         path: document.path.clone(),
         overrides: document.overrides.clone(),
     };

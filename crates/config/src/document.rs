@@ -14,6 +14,8 @@ use toml::{Table, Value};
 pub(crate) struct Document {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
+    /// The text before anything was overridden in it.
+    pub(crate) file_text: String,
     pub(crate) overrides: Vec<String>,
 }
 
@@ -33,7 +35,12 @@ impl Document {
         overrides: &[String],
         sections: &[&str],
     ) -> Result<Self, ConfigError> {
-        let plain = Self { path: path.to_owned(), text: text.to_owned(), overrides: Vec::new() };
+        let plain = Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            file_text: text.to_owned(),
+            overrides: Vec::new(),
+        };
         if overrides.is_empty() {
             return Ok(plain);
         }

@@ -59,6 +59,7 @@
 //! | parameters that change at a time of the data | [`ChangeSettings`] |
 //! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`], [`ServeSettings`] |
 //! | the text: tables, places, overrides | `document` |
+//! | where each value comes from | `origins` |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
 #![forbid(unsafe_code)]
@@ -69,6 +70,7 @@ pub mod detectors;
 mod document;
 mod error;
 mod input;
+mod origins;
 mod receive;
 pub mod region_threads;
 mod sequence;

@@ -28,6 +28,33 @@ pub struct Configuration {
     pub text: String,
     /// What was overridden on the command line or in the environment: `key=value`.
     pub overrides: Vec<String>,
+    /// Every value that somebody has given. What is not among them has its default.
+    pub values: Vec<ConfiguredValue>,
+}
+
+/// A value of a configuration, and who has given it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredValue {
+    /// Its key: `gdgem.clustering.x.adc_threshold`.
+    pub key: String,
+    /// The value, as in TOML.
+    pub value: String,
+    /// Who has given it.
+    pub origin: ValueOrigin,
+}
+
+/// Who has given a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueOrigin {
+    /// The file, in this line, counted from 1.
+    File {
+        /// The line.
+        line: usize,
+    },
+    /// `--set key=value`.
+    Set,
+    /// This option of the command line, or this variable of the environment.
+    Option(String),
 }
 
 /// When a change is to hold.

@@ -22,6 +22,10 @@ evforge_core::counters! {
         commands_unknown: Information, Times, "Commands that nobody knows, or whose arguments or size were wrong.";
         commands_refused: Information, Times, "Commands and requests that were understood and refused.";
         commands_held_back: Information, Times, "Commands that had to wait because a client sent too many at a time.";
+        tokens_wrong: Information, Times, "Requests over HTTP with a wrong token.";
+        requests_unauthorised: Information, Times, "Requests over HTTP that would have changed something, and were refused because of their token: none, a wrong one, or too many wrong ones before.";
+        requests_limited: Information, Times, "Requests over HTTP that were refused because there were too many at a time.";
+        requests_too_large: Information, Times, "Requests over HTTP with a body that was too large, or came too slowly.";
         state_changes: Information, Times, "Commands and requests that have changed something.";
     }
 }
@@ -180,6 +184,17 @@ impl ControlDesk {
         answer
     }
 
+    /// Looks at something that belongs to a request which has been counted and noted already.
+    ///
+    /// # Errors
+    /// Why it is refused; so is what would change something.
+    pub fn look(&self, request: Request) -> Result<Answer, Refusal> {
+        if request.changes_state() {
+            return Err(Refusal::NotPossible("nothing is changed by a look".to_owned()));
+        }
+        self.fulfil(request)
+    }
+
     /// Has something done that others than a run do (the switch of monitor data), and notes it as what was asked of the run.
     ///
     /// # Errors
@@ -209,6 +224,22 @@ impl ControlDesk {
     pub fn answered(&self, origin: &Origin, what: &str) {
         self.counts.count(|counts| counts.commands += 1);
         self.note(origin, what, "done".to_owned(), false);
+    }
+
+    /// Notes something that was refused because of who asked, or how often: not what it would have done.
+    pub fn turned_away(
+        &self,
+        origin: &Origin,
+        what: &str,
+        why: &str,
+        count: impl FnOnce(&mut ControlCounters),
+    ) {
+        self.counts.count(|counts| {
+            counts.commands += 1;
+            counts.commands_refused += 1;
+            count(counts);
+        });
+        self.note(origin, what, format!("refused: {why}"), false);
     }
 
     /// Notes something that could not be understood.

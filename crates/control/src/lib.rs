@@ -21,6 +21,9 @@
 //! | which stages are alive | [`activity`] |
 //! | the text commands of the EFU and their replies | [`commands`] |
 //! | the TCP port on which they come | [`command_port`] |
+//! | what must be known to change something over HTTP | [`token`] |
+//! | what an HTTP server is given | [`access`] |
+//! | how often an address may ask | [`allowance`] |
 //! | the table `[control]` | [`settings`] |
 //!
 //! Start with [`Control`]: `evforge_pipeline::run_control::RunControl` implements it, and everything else here needs nothing
@@ -28,7 +31,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod activity;
+pub mod allowance;
 pub mod command_port;
 pub mod commands;
 pub mod control;
@@ -39,12 +44,15 @@ pub mod request;
 pub mod runs;
 pub mod settings;
 pub mod slot;
+pub mod token;
 
+pub use access::ControlAccess;
 pub use command_port::CommandPort;
-pub use control::{Control, Refusal, RunFacts, WantedChange, WantedTime};
+pub use control::{ConfiguredValue, Control, Refusal, RunFacts, ValueOrigin, WantedChange, WantedTime};
 pub use desk::{ControlDesk, Note, Origin, Say};
 pub use log_levels::{LogGroup, LogLevels};
 pub use request::{Answer, Request};
 pub use runs::{RunEnded, RunPhase, RunService, RunStarted, RunsState, WantedRun};
 pub use settings::ControlSettings;
 pub use slot::ControlSlot;
+pub use token::{Token, TokenError};

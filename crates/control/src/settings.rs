@@ -4,6 +4,7 @@ use crate::commands::Generation;
 use evforge_core::settings::SettingsError;
 use serde::Deserialize;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// `[control]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -13,7 +14,9 @@ pub struct ControlSettings {
     pub command_port: Option<SocketAddr>,
     /// Which EFU its commands are those of.
     pub commands: Generation,
-    /// Whether it may listen at an address that other hosts can reach. Nobody is asked for a password there.
+    /// The file with the token that changes over HTTP need; none, and one is made for each run.
+    pub token_file: Option<PathBuf>,
+    /// Whether the command port may listen at an address that other hosts can reach. Nobody is asked for a password there.
     pub allow_remote: bool,
 }
 

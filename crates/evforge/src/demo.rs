@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::arguments::IdentityArguments;
+use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
@@ -17,7 +18,6 @@ use evforge_lab::simulation;
 use evforge_outputs::Registry;
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
-use evforge_pipeline::run_control::RunControl;
 use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -85,10 +85,11 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     };
     targets.apply(&mut config);
     arguments.identity.apply(&mut config)?;
-    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config)?;
+    let ports = ControlPorts::open(&config, Vec::new())?;
+    let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, Some(ports.access()))?;
     let mask = serde_json::to_vec(&mask_json(&simulation))?;
     write_file("the mask", &folder.join("demo-mask.json"), &mask)?;
-    if let Some(page) = outputs.page() {
+    if let Some(page) = outputs.page(&std::io::stdout()) {
         print(&format!(
             "A simulated detector ({}), over UDP on this machine.\n\
              Look at it:  {page}\n\
@@ -98,13 +99,15 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
         ))?;
     }
     let stop = stop_on_signals()?;
+    // Who ends the run ends the electronics.
+    let (control, _service) = ports.serve(&config, &outputs, &stop, false)?;
     // The electronics stop first, then the receiver, so that nothing is under way at the end.
     let all_sent = AtomicBool::new(false);
     let run = LiveRun {
         receivers: open_receivers(&config, false)?,
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
-        control: RunControl::default(),
+        control,
         config: &config,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),

@@ -31,6 +31,7 @@ mod completion;
 mod configuration;
 mod control;
 mod counter_table;
+mod ctl;
 mod demo;
 mod doctor;
 mod drop;
@@ -108,6 +109,7 @@ impl Command {
             | Self::Dump(_)
             | Self::Bench(_)
             | Self::Masks(_)
+            | Self::Ctl(_)
             | Self::Windows(_)
             | Self::Completion(_)
             | Self::Man(_) => false,
@@ -123,6 +125,8 @@ enum Command {
     Run(Box<run::RunArguments>),
     /// Stay up over runs: form events all the time, and write files while a run goes on
     Serve(Box<serve::ServeArguments>),
+    /// Ask a run that goes on, and change it
+    Ctl(ctl::CtlArguments),
     /// Compare events with the truth of a simulation: efficiency, ghosts, residuals
     Score(score::ScoreArguments),
     /// Simulate a detector at several rates and report how accurate its events are
@@ -180,6 +184,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments, &registry),
         Command::Serve(arguments) => serve::serve(*arguments, registry),
         Command::Simulate(arguments) => simulate::simulate(&arguments, &registry),
+        Command::Ctl(arguments) => ctl::ctl(&arguments),
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
         Command::Overlay(arguments) => overlay::overlay(&arguments),

@@ -29,9 +29,12 @@ fn may_be_opened(own: IpAddr, all: IpAddr) -> bool {
     }
 }
 
-/// The same as one text, which the page's line on the terminal has.
-pub(crate) fn page_text(address: SocketAddr) -> String {
-    page_urls(address).join(" or ")
+/// The same as one text, which the page's line on the terminal has; with the token, if there is one, where a browser reads it and
+/// does not send it.
+pub(crate) fn page_text(address: SocketAddr, token: Option<&str>) -> String {
+    let end = token.map_or_else(String::new, |token| format!("/#token={token}"));
+    let urls: Vec<String> = page_urls(address).into_iter().map(|url| url + &end).collect();
+    urls.join(" or ")
 }
 
 #[cfg(test)]
@@ -40,8 +43,8 @@ mod tests {
 
     #[test]
     fn an_address_is_itself_and_all_addresses_are_those_of_this_host() {
-        assert_eq!(page_text("127.0.0.1:8080".parse().unwrap()), "http://127.0.0.1:8080");
-        assert_eq!(page_text("[::1]:80".parse().unwrap()), "http://[::1]:80");
+        assert_eq!(page_text("127.0.0.1:8080".parse().unwrap(), None), "http://127.0.0.1:8080");
+        assert_eq!(page_text("[::1]:80".parse().unwrap(), Some("t")), "http://[::1]:80/#token=t");
         let urls = page_urls("0.0.0.0:8080".parse().unwrap());
         assert!(urls.iter().all(|url| url.starts_with("http://") && url.ends_with(":8080")), "{urls:?}");
         assert!(!urls[0].contains("0.0.0.0") && urls.iter().all(|url| !url.contains("127.")), "{urls:?}");

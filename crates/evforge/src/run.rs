@@ -131,18 +131,18 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         eprintln!("note: {note}");
     }
     let stop = stop_on_signals()?;
-    let ports = ControlPorts::open(&config)?;
+    let ports = ControlPorts::open(&config, named_overrides(arguments))?;
     let mut ending = Ending::alongside(plans.takes_standard_output());
     let topic = arguments.topic.input(&config, arguments.port)?;
     let report = if let Some(topic) = topic {
         // Before the outputs: what is wrong with the topic leaves no files.
         let packets = topic.open(&stop)?;
-        let mut outputs = plans.open(&config)?;
+        let mut outputs = plans.open(&config, Some(ports.access()))?;
         let report = run_packets(arguments, &config, Box::new(packets), &mut outputs, ports, &stop)?;
         outputs.finish(&report, &mut ending);
         report
     } else if let Some(input) = &input {
-        let mut outputs = plans.open(&config)?;
+        let mut outputs = plans.open(&config, Some(ports.access()))?;
         let packets = open_until(input, arguments.port, &config, &stop)?;
         let mut report = run_packets(arguments, &config, packets, &mut outputs, ports, &stop)?;
         if let Some(port) = arguments.port.filter(|_| LedgerTotals::of(&report.state.ledger).packets == 0) {
@@ -159,7 +159,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             config.receive.method = method.setting();
         }
         let receivers = open_receivers(&config, arguments.record.is_some())?;
-        let mut outputs = plans.open(&config)?;
+        let mut outputs = plans.open(&config, Some(ports.access()))?;
         let limits = &arguments.record_limits;
         let record = arguments.record.as_deref().map(|file| {
             let writer = limits.writer(file, arguments.outputs.overwrite)?;
@@ -195,14 +195,19 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
 fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
     let config = arguments.config.as_deref();
     // With the file's keys, some of which go with an interface only.
-    let interface = arguments.interface.iter().map(|name| format!("receive.interface={name:?}"));
-    let control = arguments.control.overrides();
-    let overrides = &[&arguments.overrides[..], &Vec::from_iter(interface.chain(control))].concat();
+    let named = named_overrides(arguments).into_iter().map(|(assignment, _)| assignment);
+    let overrides = &[&arguments.overrides[..], &Vec::from_iter(named)].concat();
     Ok(match (config, &arguments.detector) {
         (_, Some(library)) => read_with_library(config, library, overrides)?,
         (Some(config), None) => read_configuration(config, overrides)?,
         (None, None) => return Err("neither --config nor --detector names the detector".into()),
     })
+}
+
+/// Keys of the configuration that options of their own set, with the names of these.
+fn named_overrides(arguments: &RunArguments) -> Vec<(String, String)> {
+    let interface = |name: &String| (format!("receive.interface={name:?}"), "--interface".to_owned());
+    arguments.interface.iter().map(interface).chain(arguments.control.overrides()).collect()
 }
 
 /// Forms the events of packets that are not live.
@@ -294,7 +299,7 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
                 eprintln!("receiving at UDP {address}");
             }
             eprintln!("received by {way}");
-            if let Some(page) = self.outputs.page() {
+            if let Some(page) = self.outputs.page(&std::io::stderr()) {
                 eprintln!("live view at {page}");
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use crate::arguments::IdentityArguments;
+use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::input::refuse_without_origin;
 use crate::output::{Ending, print, print_alongside};
@@ -23,7 +24,6 @@ use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 use evforge_pipeline::report::{grouped, scaled};
-use evforge_pipeline::run_control::RunControl;
 use evforge_sim::packet::SimulatedPacket;
 use evforge_sim::start::Start;
 use std::net::SocketAddr;
@@ -200,7 +200,7 @@ fn form(
     arguments: &SimulateArguments,
     simulated: &Simulated,
     source: SimulatedSource,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     registry: &Registry,
 ) -> Result<ExitStatus, CommandError> {
     let Some(config) = simulated.config() else {
@@ -214,11 +214,13 @@ fn form(
     let plans = OutputPlans::read(&arguments.outputs, &config, registry)?;
     plans.name(NamedFiles::default()).check(arguments.outputs.overwrite)?;
     let is_taken = plans.takes_standard_output();
-    let mut outputs = plans.open(&config)?;
+    let ports = ControlPorts::open(&config, Vec::new())?;
+    let mut outputs = plans.open(&config, Some(ports.access()))?;
+    let (control, _service) = ports.serve(&config, &outputs, stop, false)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
-        control: RunControl::default(),
+        control,
         config: &config,
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),

@@ -193,6 +193,7 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         batch_events: BATCH,
         clock: Arc::clone(&clock),
         monitor: None,
+        control: None,
         packets: None,
         notes: Notes::default(),
     };

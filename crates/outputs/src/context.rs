@@ -1,6 +1,7 @@
 //! What an output may know of the run when it is made.
 
 use crate::packet_tap::PacketTap;
+use evforge_control::ControlAccess;
 use evforge_core::counter::CounterInfo;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::ledger::DetectorLedger;
@@ -61,6 +62,8 @@ pub struct OutputContext {
     pub clock: Arc<dyn Clock>,
     /// The monitor data of the detector, if they can be had.
     pub monitor: Option<Arc<dyn MonitorControl>>,
+    /// For an output that serves requests (the page): where they go. None where nobody can ask.
+    pub control: Option<ControlAccess>,
     /// Raw packets, for an output that asks for them when it is made; none where nothing is going to run.
     pub packets: Option<PacketTap>,
     /// Sentences that an output has to say when it is made (what it recovered, for example) go here.

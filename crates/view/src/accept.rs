@@ -1,8 +1,9 @@
 //! Connections, from being accepted to their end.
 
 use crate::connections::{Connection, Places};
+use crate::control::door::Peer;
 use crate::shared::Shared;
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -39,7 +40,8 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, from)) => {
                 if let Some(connection) = places.seat(stream, from.ip()) {
-                    tokio::spawn(converse(connection, Arc::clone(shared), router.clone(), shutdown.clone()));
+                    let router = router.clone().layer(Extension(Peer(from)));
+                    tokio::spawn(converse(connection, Arc::clone(shared), router, shutdown.clone()));
                 }
             }
             // Of this connection only: it was gone before it was accepted.

@@ -2,6 +2,8 @@
 
 use crate::answers::{Health, ImageCounts, PictureSum, SpectrumCounts};
 use crate::client::{self, Seat};
+use crate::control::door::Door;
+use crate::control::refused::Refused;
 use crate::frame::Picture;
 use crate::page::{self, plain};
 use crate::pictures::{Update, picture_now};
@@ -25,12 +27,22 @@ const LONGEST_MESSAGE: usize = 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) door: Arc<Door>,
     pub(crate) updates: watch::Receiver<Update>,
     pub(crate) shutdown: watch::Receiver<bool>,
 }
 
 pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response<Body> {
-    page::answer(uri.path(), &headers)
+    let path = uri.path();
+    if path == "/api/control" || path.starts_with("/api/control/") {
+        let message = format!("there is no path {path}");
+        return Refused::not_found(message, "docs/http-api.md has all paths").into_response();
+    }
+    page::answer(path, &headers)
+}
+
+pub(crate) async fn openapi() -> Response<Body> {
+    json(&crate::http_api::openapi())
 }
 
 pub(crate) async fn live(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response<Body> {
@@ -103,7 +115,7 @@ pub(crate) async fn spectrum(State(server): State<Server>) -> Response<Body> {
     json(&SpectrumCounts { bin_ns: server.shared.bins.width_ns, counts })
 }
 
-fn json(answer: &impl Serialize) -> Response<Body> {
+pub(crate) fn json(answer: &impl Serialize) -> Response<Body> {
     match serde_json::to_vec(answer) {
         Ok(bytes) => page::with_type(StatusCode::OK, "application/json", Body::from(bytes)),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),

@@ -13,6 +13,29 @@ pub(crate) struct Field {
     pub(crate) help: &'static str,
 }
 
+impl Field {
+    /// Its name as it is written.
+    pub(crate) fn written(&self) -> &'static str {
+        self.name.trim_start_matches("r#")
+    }
+
+    /// Whether its fields stand in its place.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.serde.contains("flatten")
+    }
+
+    /// Whether it can be left out: by who writes it, or who wants something.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        self.serde.contains("skip_serializing_if") || self.serde.contains("default")
+    }
+
+    /// `of`, which is its type, as it is where it is there: what an answer leaves out instead of being null is never null.
+    pub(crate) fn never_null<'a>(&self, of: &'a str) -> &'a str {
+        let some = of.strip_prefix("Option<").and_then(|of| of.strip_suffix('>'));
+        some.filter(|_| self.serde.contains("is_none") || self.serde.contains("default")).unwrap_or(of)
+    }
+}
+
 /// A struct whose fields are known to the document.
 pub(crate) trait JsonObject {
     /// Its name.
@@ -28,6 +51,7 @@ macro_rules! json_object {
     (
         $(#[doc = $help:literal])+
         #[derive($($derived:ident),+)]
+        $(#[serde($($of_all:tt)+)])?
         $visibility:vis struct $name:ident $(<$life:lifetime>)? {
             $(
                 $(#[doc = $field_help:literal])+
@@ -38,6 +62,7 @@ macro_rules! json_object {
     ) => {
         $(#[doc = $help])+
         #[derive($($derived),+)]
+        $(#[serde($($of_all)+)])?
         $visibility struct $name $(<$life>)? {
             $(
                 $(#[doc = $field_help])+

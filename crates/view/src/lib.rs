@@ -19,6 +19,7 @@
 //! | starting and stopping, the output | [`LiveView`], [`LiveSink`] |
 //! | address, picture rate, time-outs | [`ViewOptions`] |
 //! | a detector's monitor data, and their switch | [`MonitorControl`] |
+//! | asking and changing the run over HTTP, and the token | `control/`, [`ViewOptions::control`] |
 //! | HTTP paths for scripts, and `docs/http-api.md` | [`http_api`] |
 //! | what travels between server and page | [`protocol`] |
 //! | the picture as bytes | [`frame`] |
@@ -33,6 +34,7 @@ mod answers;
 mod client;
 mod client_counts;
 mod connections;
+mod control;
 mod error;
 mod feed_view;
 pub mod frame;

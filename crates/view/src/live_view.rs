@@ -84,7 +84,12 @@ impl LiveView {
             return None;
         }
         let options = &self.shared.options;
-        let switch = if options.monitor.is_some() { ", and switch its monitor data on and off" } else { "" };
+        let switch = match options.control {
+            Some(_) => {
+                ", and whoever has the token of the run may change it and end it: it goes over the network unencrypted"
+            }
+            None => "",
+        };
         Some(format!(
             "everybody who can reach {} may look at the live view{switch}; with 127.0.0.1 only browsers on this host may. It is \
              called by an address in numbers or as {}: --view-name NAME, or host_names = [\"NAME\"] in its output, allows another \

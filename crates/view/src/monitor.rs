@@ -3,8 +3,10 @@
 //! The view knows nothing of what is in them: the run gives a [`MonitorControl`](evforge_outputs::MonitorControl), whose JSON goes to the page as
 //! it is. Asking happens on a thread that may take its time, so pictures go on meanwhile.
 
+use crate::control::door::Peer;
 use crate::handlers::Server;
 use crate::page::{plain, with_type};
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
@@ -14,16 +16,24 @@ pub(crate) async fn data(State(server): State<Server>) -> Response<Body> {
     with_control(server, |control| answer(control)).await
 }
 
-pub(crate) async fn on(State(server): State<Server>) -> Response<Body> {
-    switch(server, true).await
+pub(crate) async fn on(State(server): State<Server>, peer: Extension<Peer>) -> Response<Body> {
+    switch(server, peer, true).await
 }
 
-pub(crate) async fn off(State(server): State<Server>) -> Response<Body> {
-    switch(server, false).await
+pub(crate) async fn off(State(server): State<Server>, peer: Extension<Peer>) -> Response<Body> {
+    switch(server, peer, false).await
 }
 
-async fn switch(server: Server, on: bool) -> Response<Body> {
-    with_control(server, move |control| match control.switch(on) {
+async fn switch(server: Server, Extension(peer): Extension<Peer>, on: bool) -> Response<Body> {
+    let desk = server.door.desk().cloned();
+    let change = move |control: &dyn MonitorControl| {
+        let what = format!("monitor data {}", if on { "on" } else { "off" });
+        match desk {
+            Some(desk) => desk.have_done(&peer.origin(), &what, || control.switch(on)),
+            None => control.switch(on),
+        }
+    };
+    with_control(server, move |control| match change(control) {
         Ok(()) => answer(control),
         Err(reason) => plain(StatusCode::CONFLICT, format!("{reason}\n")),
     })

@@ -2,6 +2,7 @@
 
 use crate::error::ViewError;
 use axum::http::uri::Authority;
+use evforge_control::ControlAccess;
 use evforge_core::beam_monitor::BeamMonitorPlan;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::placement::Placement;
@@ -64,6 +65,9 @@ pub struct ViewOptions {
     pub at_start: Option<Arc<RunState>>,
     /// The monitor data of the detector, which the page can then show and switch. Default: none.
     pub monitor: Option<Arc<dyn MonitorControl>>,
+    /// Where requests go that ask the run or change it, and the token of the latter. Default: none, and nothing can be changed,
+    /// the monitor data neither.
+    pub control: Option<ControlAccess>,
 }
 
 impl ViewOptions {
@@ -89,6 +93,7 @@ impl ViewOptions {
             detector: String::new(),
             at_start: None,
             monitor: None,
+            control: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The HTTP server: who is let in, and its life. Its paths are in [`http_api`](crate::http_api).
 
 use crate::accept;
+use crate::control::door::Door;
 use crate::guard::Guard;
 use crate::handlers::Server;
 use crate::http_api;
@@ -25,8 +26,9 @@ pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: wa
     let (sender, updates) = watch::channel(Update::default());
     let maker = tokio::spawn(make_updates(Arc::clone(&shared), sender));
     let guard = Arc::new(Guard::new(&shared.options.host_names));
-    let server = Server { shared, updates, shutdown: shutdown.clone() };
-    let router = http_api::router().layer(middleware::from_fn_with_state(guard, admit));
+    let door = Arc::new(Door::new(shared.options.control.clone()));
+    let router = http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit));
+    let server = Server { shared, door, updates, shutdown: shutdown.clone() };
     accept::serve(&server.shared, listener, router.with_state(server.clone()), shutdown).await;
     maker.abort();
     let _ = timeout(GRACE, maker).await;

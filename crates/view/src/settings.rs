@@ -48,6 +48,7 @@ impl OutputPlan for ViewSettings {
             address: self.address,
             host_names: self.host_names,
             monitor: context.monitor.clone(),
+            control: context.control.clone(),
             beam_monitors: context.ledger.beam_monitors.iter().map(|data| data.plan().clone()).collect(),
             placement: context.placement.clone(),
             detector: context.detector.clone(),

@@ -129,7 +129,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let mut page =
         arguments.view.map(|view| WordsView::start(view, &arguments.view_names, &addresses)).transpose()?;
     if let Some(page) = page.as_ref().filter(|_| !arguments.quiet) {
-        eprintln!("live view at {}", page_text(page.address()));
+        eprintln!("live view at {}", page_text(page.address(), None));
     }
     let mut line = ProgressLine::new(arguments.quiet);
     let format = (arguments.layout, arguments.order);

@@ -13,9 +13,11 @@ pub use registry::shipped_outputs;
 
 use crate::arguments::OverwriteArguments;
 use crate::output::{Ending, write_file};
+use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
 use clap::{Args, ValueEnum};
 use evforge_config::Config;
+use evforge_control::Token;
 use evforge_core::endpoint::endpoint;
 use evforge_core::output::Output;
 use evforge_core::time::Clock;
@@ -24,6 +26,7 @@ use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::samples::SampleFile;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -191,13 +194,22 @@ pub(crate) struct Outputs {
     pub(crate) clock: Arc<dyn Clock>,
     report: Option<PathBuf>,
     monitor_file: Option<PathBuf>,
-    page: Option<String>,
+    page: Option<SocketAddr>,
+    /// The token of the page, if it was made for this run.
+    token: Option<Arc<Token>>,
 }
 
 impl Outputs {
-    /// Where the page is, if there is one: "http://…".
-    pub(crate) fn page(&self) -> Option<&str> {
-        self.page.as_deref()
+    /// Where the page is, if there is one: "http://…". On a terminal the token is behind it; nowhere else, as what is not for a
+    /// terminal may be kept.
+    pub(crate) fn page(&self, to: &impl IsTerminal) -> Option<String> {
+        let token = self.token.as_ref().filter(|_| to.is_terminal());
+        self.page.map(|address| page_text(address, token.map(|token| token.reveal())))
+    }
+
+    /// The port of the page.
+    pub(crate) fn page_port(&self) -> Option<u16> {
+        self.page.map(|address| address.port())
     }
 
     /// Writes what is written at the end: all of it, whatever fails.

@@ -2,12 +2,13 @@
 
 use super::{OutputArguments, Outputs};
 use crate::CommandError;
+use crate::control::TOKEN;
 use crate::left_over::tell_lines;
 use crate::monitor_control::TapControl;
 use crate::output::check_writable;
-use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
 use evforge_config::Config;
+use evforge_control::ControlAccess;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::run_state::OutputCounters;
 use evforge_core::settings::SettingsError;
@@ -151,16 +152,21 @@ impl OutputPlans {
             batch_events: config.input.events_per_batch,
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
             monitor: None,
+            control: None,
             packets: None,
             notes: evforge_outputs::Notes::default(),
         })
     }
 
-    /// Opens all of them.
+    /// Opens all of them. Those that serve requests are given `access`.
     ///
     /// # Errors
     /// The first one that cannot be opened.
-    pub(crate) fn open(self, config: &Config) -> Result<Outputs, CommandError> {
+    pub(crate) fn open(
+        self,
+        config: &Config,
+        access: Option<ControlAccess>,
+    ) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
         let [report, monitor_file, samples] = self.files;
         check_writable("the report", report.iter().map(|file| &file.path))?;
@@ -176,6 +182,10 @@ impl OutputPlans {
         context.monitor = Some(Arc::new(control));
         let packets = PacketTap::default();
         context.packets = Some(packets.clone());
+        // A token that somebody has given, they know.
+        let is_made = config.control.token_file.is_none() && std::env::var_os(TOKEN).is_none();
+        let token = access.as_ref().filter(|_| is_made).map(|access| Arc::clone(&access.token));
+        context.control = access;
         let mut events = Vec::new();
         let mut page = None;
         for (_, PlannedOutput { id, plan, queue, kind }) in self.events {
@@ -186,7 +196,7 @@ impl OutputPlans {
             if kind == "view" {
                 let name = output.name();
                 let address = name.split_once("http://").and_then(|(_, address)| address.parse().ok());
-                page = page.or(address.map(page_text));
+                page = page.or(address);
             }
             events.push((id, output, queue));
         }
@@ -200,6 +210,7 @@ impl OutputPlans {
             report: report.map(|file| file.path),
             monitor_file,
             page,
+            token,
         })
     }
 }

@@ -30,7 +30,7 @@ use crate::record::RecordLimits;
 use crate::signals::{also_on_signals, stop_on_signals};
 use clap::Args;
 use evforge_control::{RunService as _, WantedRun};
-use evforge_outputs::Registry;
+use evforge_outputs::{Kept, Registry};
 use number_file::NumberFile;
 use phase::Source;
 use phases::Phases;
@@ -70,17 +70,21 @@ pub(crate) struct ServeArguments {
 }
 
 impl ServeArguments {
-    /// What they say of the configuration, as overrides: each phase reads it.
-    fn overrides(&self) -> Vec<String> {
-        let record = self.record.iter().map(|file| format!("serve.record={:?}", file.display().to_string()));
-        let at_once = self.start.then(|| "serve.start_at_once=true".to_owned());
-        self.overrides.iter().cloned().chain(record).chain(at_once).chain(self.control.overrides()).collect()
+    /// Keys of the configuration that options of their own set, with the names of these.
+    fn named_overrides(&self) -> Vec<(String, String)> {
+        let record = |file: &PathBuf| {
+            (format!("serve.record={:?}", file.display().to_string()), "--record".to_owned())
+        };
+        let at_once = self.start.then(|| ("serve.start_at_once=true".to_owned(), "--start".to_owned()));
+        self.record.iter().map(record).chain(at_once).chain(self.control.overrides()).collect()
     }
 }
 
 /// Runs the command.
 pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<ExitStatus, CommandError> {
-    let overrides = arguments.overrides();
+    let named = arguments.named_overrides();
+    let of_options = named.iter().map(|(assignment, _)| assignment.clone());
+    let overrides = arguments.overrides.iter().cloned().chain(of_options).collect();
     let ServeArguments { config, record_limits, outputs, identity, quiet, .. } = arguments;
     let source = Arc::new(Source { path: config, overrides, outputs, identity, registry });
     let first = source.between_runs()?;
@@ -97,15 +101,15 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let of_runs = Arc::clone(&source);
     let prepare = move |wanted: &WantedRun, number| of_runs.run(wanted, number);
     let runs = Runs::new(Box::new(prepare), Arc::clone(&stop), Arc::clone(&end), number);
-    let ports = ControlPorts::open(&first.config)?;
-    let (slot, counts, _service) = ports.serve_runs(&first.config, Arc::new(runs.clone()), quiet)?;
+    let ports = ControlPorts::open_for(&first.config, named, Some(Arc::new(runs.clone())))?;
     let topic = RunTopic::follow(&first.config, &runs)?;
     let at_once = first.config.serve.start_at_once;
     let phases = Phases {
         source: &source,
         runs: &runs,
-        slot,
-        counts,
+        ports,
+        service: None,
+        kept: Kept::default(),
         record_limits,
         number_file,
         stop,

@@ -5,17 +5,16 @@ use super::phase::{Phase, Source};
 use super::runs::Runs;
 use super::supervisor::Supervisor;
 use crate::CommandError;
-use crate::control::facts;
+use crate::control::{ControlPorts, ControlService};
 use crate::exit_status::ExitStatus;
 use crate::output::Ending;
 use crate::record::RecordLimits;
 use crate::run::Observer;
-use evforge_control::desk::ControlCounts;
-use evforge_control::{Control, ControlSlot, RunEnded, RunStarted};
+use evforge_control::{RunEnded, RunStarted};
+use evforge_outputs::Kept;
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped};
-use evforge_pipeline::run_control::RunControl;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +30,11 @@ const TURN: Duration = Duration::from_millis(50);
 pub(super) struct Phases<'a> {
     pub(super) source: &'a Source,
     pub(super) runs: &'a Runs,
-    pub(super) slot: ControlSlot,
-    pub(super) counts: Arc<ControlCounts>,
+    pub(super) ports: ControlPorts,
+    /// What takes requests, once the first phase has begun.
+    pub(super) service: Option<ControlService>,
+    /// Pages, which outlive phases.
+    pub(super) kept: Kept,
     pub(super) record_limits: RecordLimits,
     pub(super) number_file: NumberFile,
     /// Ends the phase.
@@ -93,21 +95,21 @@ impl Phases<'_> {
         let record = config.serve.record.as_deref().filter(|_| is_run);
         // Before its files: what cannot be received leaves none.
         let receivers = open_receivers(&config, record.is_some())?;
-        let mut outputs = plans.open(&config)?;
+        let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
         let record = record.map(|file| {
             let writer = self.record_limits.writer(file, self.source.outputs.overwrite)?;
             Ok::<_, CommandError>((writer, self.record_limits.queue()?))
         });
-        let (monitor, packets) = (outputs.monitor.clone(), outputs.packets.clone());
-        let stop = Arc::clone(&self.stop);
-        let control =
-            RunControl::counting_in(facts(&config), stop, monitor, packets, Arc::clone(&self.counts));
+        let control = self.ports.ask(&config, &outputs, &self.stop);
+        if self.service.is_none() {
+            self.service = Some(self.ports.listen(&config, &outputs, self.quiet)?);
+        }
         let run = LiveRun {
             receivers,
             record: record.transpose()?,
             monitor: outputs.monitor.clone(),
             packets: outputs.packets.clone(),
-            control: control.clone(),
+            control,
             config: &config,
             outputs: std::mem::take(&mut outputs.events),
             clock: Arc::clone(&outputs.clock),
@@ -122,7 +124,6 @@ impl Phases<'_> {
             files: files.iter().map(|path| path.display().to_string()).collect(),
             ..RunStarted::default()
         };
-        self.slot.set(Some(Arc::new(control) as Arc<dyn Control>));
         let what = match started.number.filter(|_| is_run) {
             Some(number) => format!("run {number}"),
             None => "between runs".to_owned(),

@@ -2,7 +2,8 @@
 
 use super::objects::{OBJECTS, Object};
 use super::route::{Answer, Content, Route};
-use super::routes::{EVERYWHERE, ROUTES};
+use super::routes::{EVERYWHERE, GUARDED, routes};
+use crate::control::{body, door};
 use crate::json_object::Field;
 use crate::options::ViewOptions;
 use evforge_core::geometry::{GeometryError, LogicalGeometry};
@@ -20,7 +21,7 @@ pub fn document() -> Result<String, GeometryError> {
     let mut text = String::new();
     limits(&mut text, &ViewOptions::new("", LogicalGeometry::flat(1, 1)?, PulseTrain::ess()));
     text.push_str("\n## Paths\n\n| path | what it is for |\n|---|---|\n");
-    for route in ROUTES {
+    for route in routes() {
         let title = title(route);
         let anchor: String = title.chars().filter(|&c| c.is_alphanumeric() || " -_".contains(c)).collect();
         let anchor = anchor.to_lowercase().replace(' ', "-");
@@ -28,7 +29,9 @@ pub fn document() -> Result<String, GeometryError> {
     }
     text.push_str("\nEvery path may also answer:\n\n");
     answers(&mut text, EVERYWHERE);
-    ROUTES.iter().for_each(|route| path(&mut text, route));
+    text.push_str("\nPaths below `/api/control`, and those that change something, may also answer with [`ErrorAnswer`](#erroranswer):\n\n");
+    answers(&mut text, GUARDED);
+    routes().for_each(|route| path(&mut text, route));
     text.push_str(
         "\n## Objects\n\n*May be absent* says that a field is left out where there is nothing to say, *or null* that it is there and empty.\n",
     );
@@ -74,6 +77,23 @@ fn limits(text: &mut String, options: &ViewOptions) {
             seconds(options.client_timeout),
             "the WebSocket is closed, with code 1008",
         ),
+        (
+            "requests of one address below `/api/control`, and of those that change something, in a second",
+            door::REQUESTS.per_second.to_string(),
+            "429",
+        ),
+        (
+            "wrong tokens of one address: at once, and one more each second",
+            door::WRONG_TOKENS.at_once.to_string(),
+            "429, also for the right one",
+        ),
+        ("such requests that are worked on at a time", door::AT_WORK.to_string(), "they wait, then 503"),
+        ("bytes of a body", body::LARGEST.to_string(), "413, and the connection is closed"),
+        (
+            "time for the body of a request",
+            seconds(options.request_timeout),
+            "408, and the connection is closed",
+        ),
         ("time between updates", seconds(options.picture_interval), "there are none in between"),
     ];
     for (limit, value, beyond) in rows {
@@ -101,6 +121,12 @@ fn path(text: &mut String, route: &Route) {
         }
         None => text.push_str("\nParameters are not looked at.\n"),
     }
+    if route.changes {
+        text.push_str("\nNeeds [the token](#the-token).\n");
+    }
+    if let Some(body) = route.body {
+        let _ = writeln!(text, "\nThe body is {}.", link(body));
+    }
     let _ = match route.content {
         Content::Object(name) => writeln!(text, "\nThe answer is {}.\n", link(name)),
         Content::List(name) => writeln!(text, "\nThe answer is a list of {}.\n", link(name)),
@@ -124,17 +150,15 @@ fn answers(text: &mut String, answers: &[Answer]) {
 fn fields(text: &mut String, object: &Object) {
     let _ = writeln!(text, "\n### `{}`\n\n{}\n", object.name, object.help.trim());
     text.push_str("| field | type | meaning |\n|---|---|---|\n");
-    for Field { name, of, serde, help } in object.fields {
-        let (name, help) = (name.trim_start_matches("r#"), help.trim().replace('|', "\\|"));
-        let absent = serde.contains("skip_serializing_if");
+    for field in object.fields {
+        let Field { of, help, .. } = field;
+        let (name, help) = (field.written(), help.trim().replace('|', "\\|"));
         let of: String = of.chars().filter(|c| !c.is_whitespace()).collect();
-        let _ = if serde.contains("flatten") {
+        let _ = if field.is_flat() {
             writeln!(text, "| … | all of {} | {help} |", link(bare(&of)))
-        } else if absent {
+        } else if field.may_be_absent() {
             // What is left out instead of being null is never null.
-            let some = of.strip_prefix("Option<").and_then(|of| of.strip_suffix('>'));
-            let some = some.filter(|_| serde.contains("is_none"));
-            let words = kind(some.unwrap_or(&of));
+            let words = kind(field.never_null(&of));
             writeln!(text, "| `{name}` | {words}; may be absent | {help} |")
         } else {
             writeln!(text, "| `{name}` | {} | {help} |", kind(&of))
@@ -143,7 +167,7 @@ fn fields(text: &mut String, object: &Object) {
 }
 
 /// A type as it is called in JSON.
-fn kind(of: &str) -> String {
+pub(super) fn kind(of: &str) -> String {
     let inside = |start: &str| of.strip_prefix(start).and_then(|of| of.strip_suffix('>'));
     if let Some(of) = inside("Option<") {
         format!("{} or null", kind(of))
@@ -174,7 +198,7 @@ fn several(kind: &str) -> String {
 }
 
 /// A type without references and modules.
-fn bare(of: &str) -> &str {
+pub(super) fn bare(of: &str) -> &str {
     let of = of.strip_prefix("&'static").or(of.strip_prefix("&'a")).unwrap_or(of);
     of.rsplit("::").next().unwrap_or(of)
 }

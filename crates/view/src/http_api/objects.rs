@@ -2,6 +2,13 @@
 
 use crate::answers::{Health, ImageCounts, PictureSum, SpectrumCounts};
 use crate::client_counts::ClientCounts;
+use crate::control::answers::{
+    ChangeOutcome, ChangeState, ChangesAnswer, ConfigurationAnswer, ConfiguredState, CounterState,
+    DoneAnswer, EarliestTime, FactsAnswer, LogGroupState, OutputSummary, ParameterState, RunAnswer, RunEnd,
+    RunState, RunsAnswer, SwitchAnswer, VersionAnswer,
+};
+use crate::control::refused::{ErrorAnswer, ErrorState};
+use crate::control::wanted::{ChangeWanted, ChangesWanted, LevelWanted, RunWanted, SwitchWanted};
 use crate::history::RatePoint;
 use crate::json_object::{Field, JsonObject};
 use crate::protocol::{
@@ -55,6 +62,31 @@ pub(super) const OBJECTS: &[Object] = &[
     MONITOR_PLANE,
     MONITOR_TRACK,
     MONITOR_HIT,
+    of::<VersionAnswer>(),
+    of::<FactsAnswer>(),
+    of::<ConfigurationAnswer>(),
+    of::<ConfiguredState>(),
+    of::<RunState>(),
+    of::<OutputSummary>(),
+    of::<CounterState>(),
+    of::<ParameterState>(),
+    of::<EarliestTime>(),
+    of::<ChangesWanted>(),
+    of::<ChangeWanted>(),
+    of::<ChangesAnswer>(),
+    of::<ChangeState>(),
+    of::<SwitchWanted>(),
+    of::<SwitchAnswer>(),
+    of::<DoneAnswer>(),
+    of::<RunsAnswer>(),
+    of::<RunAnswer>(),
+    of::<RunEnd>(),
+    of::<RunWanted>(),
+    of::<LogGroupState>(),
+    of::<LevelWanted>(),
+    of::<ErrorAnswer>(),
+    of::<ErrorState>(),
+    of::<ChangeOutcome>(),
     of::<Hello>(),
     of::<GeometryState>(),
     of::<SpectrumState>(),

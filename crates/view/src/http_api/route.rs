@@ -48,6 +48,11 @@ impl Answer {
         Self { status: 200, content_type: "application/json", when }
     }
 
+    /// A refusal as an object.
+    pub(super) const fn refusal(status: u16, when: &'static str) -> Self {
+        Self { status, content_type: "application/json", when }
+    }
+
     /// A refusal in words.
     pub(super) const fn words(status: u16, when: &'static str) -> Self {
         Self { status, content_type: "text/plain; charset=utf-8", when }
@@ -65,11 +70,32 @@ pub(super) enum Content {
     Other(&'static str),
 }
 
+/// Parts of paths that stand for something: their names, and what they are.
+pub(super) const PATH_PARAMETERS: [(&str, &str); 3] = [
+    ("name", "name of a counter, as `/api/control/counters` has it"),
+    ("group", "name of a group, as `/api/control/log` has it"),
+    ("file", "a file of the page"),
+];
+
+impl Route {
+    /// Whether it asks or changes a run: then what is refused is said as an object.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.changes || self.path.starts_with(CONTROL)
+    }
+}
+
+/// Where the paths begin that ask and change a run.
+pub(super) const CONTROL: &str = "/api/control";
+
 /// A path: the router and the document are made of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
+    /// Whether it changes anything: then it needs the token.
+    pub(super) changes: bool,
+    /// The JSON object that its body is; none if nobody looks at a body.
+    pub(super) body: Option<&'static str>,
     pub(super) purpose: &'static str,
     /// None where nobody looks at them.
     pub(super) parameters: Option<&'static [Parameter]>,

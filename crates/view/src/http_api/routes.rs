@@ -1,4 +1,4 @@
-//! All paths of the live view.
+//! All paths of the live view but those of [`control_routes`](super::control_routes).
 
 use super::route::{Answer, Content, Method, Parameter, Route};
 use crate::{handlers, monitor};
@@ -9,10 +9,17 @@ const NONE: Option<&[Parameter]> = Some(&[]);
 const NO_MONITOR: Answer =
     Answer::words(404, "the view was started without monitor data, as that of `drop receive` is");
 
-pub(super) const ROUTES: &[Route] = &[
+/// Every path, in the order of the document.
+pub(super) fn routes() -> impl Iterator<Item = &'static Route> {
+    SHOWN.iter().chain(super::control_routes::CONTROL).chain(PAGE)
+}
+
+const SHOWN: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/health",
+        changes: false,
+        body: None,
         purpose: "Whether the live view is there. For programs that wait for a run, or watch over it.",
         parameters: NONE,
         content: Content::Object("Health"),
@@ -23,6 +30,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/state.json",
+        changes: false,
+        body: None,
         purpose: "Totals, rates and losses, all streams together and each: what the page shows next to the pictures.",
         parameters: NONE,
         content: Content::Object("State"),
@@ -33,6 +42,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/pictures.json",
+        changes: false,
+        body: None,
         purpose: "Which pictures there are, and how many events are in each.",
         parameters: NONE,
         content: Content::List("PictureSum"),
@@ -43,6 +54,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/image.json",
+        changes: false,
+        body: None,
         purpose: "The counts of a picture.",
         parameters: Some(&[Parameter {
             name: "picture",
@@ -61,6 +74,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/image.bin",
+        changes: false,
+        body: None,
         purpose: "All pictures and the spectrum as numbers in binary: much smaller and faster to read than JSON.",
         parameters: NONE,
         content: Content::Other("a [frame](#frames)"),
@@ -71,6 +86,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/spectrum.json",
+        changes: false,
+        body: None,
         purpose: "The spectrum of times of flight, over all pixels of the detector.",
         parameters: NONE,
         content: Content::Object("SpectrumCounts"),
@@ -81,6 +98,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/api/live",
+        changes: false,
+        body: None,
         purpose: "The WebSocket from which the page has everything while it changes.",
         parameters: NONE,
         content: Content::Other("[messages](#websocket)"),
@@ -102,6 +121,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/metrics",
+        changes: false,
+        body: None,
         purpose: "Every counter of the run, of this program and of its host, for Prometheus: [metrics](metrics.md).",
         parameters: NONE,
         content: Content::Other(
@@ -125,6 +146,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/monitor.json",
+        changes: false,
+        body: None,
         purpose: "The monitor data: readouts and amplitudes per channel, clusters, sampled tracks.",
         parameters: NONE,
         content: Content::Object("MonitorAnswer"),
@@ -135,6 +158,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Post,
         path: "/monitor/on",
+        changes: true,
+        body: None,
         purpose: "Begins to collect monitor data, for everybody who looks. Switching it on again changes nothing.",
         parameters: NONE,
         content: Content::Object("MonitorAnswer"),
@@ -145,6 +170,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Post,
         path: "/monitor/off",
+        changes: true,
+        body: None,
         purpose: "Ends that, and forgets what has been collected.",
         parameters: NONE,
         content: Content::Object("MonitorAnswer"),
@@ -161,7 +188,25 @@ pub(super) const ROUTES: &[Route] = &[
     },
     Route {
         method: Method::Get,
+        path: "/api/openapi.json",
+        changes: false,
+        body: None,
+        purpose: "All of this for programs: an OpenAPI document of version 3.1.",
+        parameters: NONE,
+        content: Content::Other("an OpenAPI document"),
+        answers: &[Answer::json("always")],
+        example: ("api/openapi.json", ""),
+        handler: |method| on(method, handlers::openapi),
+    },
+];
+
+/// The page: whatever is none of the others.
+const PAGE: &[Route] = &[
+    Route {
+        method: Method::Get,
         path: "/",
+        changes: false,
+        body: None,
         purpose: "The page.",
         parameters: None,
         content: Content::Other("HTML"),
@@ -175,6 +220,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::Get,
         path: "/{*file}",
+        changes: false,
+        body: None,
         purpose: "The files that the page names: every other path.",
         parameters: None,
         content: Content::Other("the file"),
@@ -206,4 +253,24 @@ pub(super) const EVERYWHERE: &[Answer] = &[
         "the path is there, but for another method, which the header `Allow` and the answer name",
     ),
     Answer::words(503, "too many connections are open; the connection is then closed"),
+];
+
+/// What paths below `/api/control` may answer, and those that change something.
+pub(super) const GUARDED: &[Answer] = &[
+    Answer::refusal(400, "the body is not the object that is expected, or something in it makes no sense"),
+    Answer::refusal(
+        401,
+        "it changes something, and the request has no token or a wrong one: [the token](#the-token)",
+    ),
+    Answer::refusal(403, "it changes something, and this page was started without a way to change anything"),
+    Answer::refusal(404, "there is no such path, or this page shows something else than a run"),
+    Answer::refusal(405, "the path is there, but for another method"),
+    Answer::refusal(408, "the body does not come in time; the connection is then closed"),
+    Answer::refusal(409, "it was understood, and cannot be done in this run, or not now"),
+    Answer::refusal(413, "the body is too large; the connection is then closed"),
+    Answer::refusal(
+        429,
+        "too many requests, or too many wrong tokens, have come from this address; `Retry-After` says when to ask again",
+    ),
+    Answer::refusal(503, "the run did not come to the request in time, or too many requests are worked on"),
 ];
