@@ -1,5 +1,6 @@
 //! What an output may know of the run when it is made.
 
+use crate::kept::Kept;
 use crate::packet_tap::PacketTap;
 use evforge_control::ControlAccess;
 use evforge_core::counter::CounterInfo;
@@ -64,6 +65,8 @@ pub struct OutputContext {
     pub monitor: Option<Arc<dyn MonitorControl>>,
     /// For an output that serves requests (the page): where they go. None where nobody can ask.
     pub control: Option<ControlAccess>,
+    /// What outlives this run in the same program; none where there is one run only.
+    pub kept: Option<Kept>,
     /// Raw packets, for an output that asks for them when it is made; none where nothing is going to run.
     pub packets: Option<PacketTap>,
     /// Sentences that an output has to say when it is made (what it recovered, for example) go here.

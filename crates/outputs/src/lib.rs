@@ -25,6 +25,7 @@
 
 mod context;
 pub mod csv;
+mod kept;
 pub mod line_file;
 pub mod packet_tap;
 mod plan;
@@ -35,6 +36,7 @@ mod set;
 mod settings;
 
 pub use context::{MonitorControl, Notes, OutputContext};
+pub use kept::Kept;
 pub use plan::{OutputPlan, PlannedOutput};
 pub use registry::Registry;
 pub use service::OnWaiting;

@@ -53,6 +53,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod shared;
+mod shown_run;
 mod sink;
 pub mod spectrum;
 

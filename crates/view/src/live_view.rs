@@ -5,10 +5,12 @@ use crate::error::ViewError;
 use crate::guard::Guard;
 use crate::options::ViewOptions;
 use crate::server;
-use crate::shared::Shared;
+use crate::shared::{Shared, lock};
+use crate::shown_run::ShownRun;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// A running live view. It is shut down when dropped.
@@ -39,10 +41,19 @@ use tokio::sync::watch;
 /// ```
 #[derive(Debug)]
 pub struct LiveView {
-    pub(crate) shared: Arc<Shared>,
     address: SocketAddr,
+    shown: ShownRun,
+    now: Mutex<Now>,
+    runtime: Handle,
     shutdown: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The run that is shown.
+#[derive(Debug)]
+struct Now {
+    shared: Arc<Shared>,
+    is_over: watch::Sender<bool>,
 }
 
 impl LiveView {
@@ -57,7 +68,8 @@ impl LiveView {
         let listener = TcpListener::bind(options.address).map_err(cannot_listen)?;
         listener.set_nonblocking(true).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
-        let shared = Arc::new(Shared::new(options));
+        let shared = Arc::new(Shared::new(options, Arc::default()));
+        let (shown, showing) = ShownRun::begin(Arc::clone(&shared));
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
         let listener = {
@@ -65,12 +77,34 @@ impl LiveView {
             tokio::net::TcpListener::from_std(listener).map_err(cannot_start)?
         };
         let (shutdown, stop) = watch::channel(false);
-        let server = server::run(Arc::clone(&shared), listener, stop);
+        let server = server::run(shown.clone(), listener, stop);
+        let handle = runtime.handle().clone();
+        let now = Mutex::new(Now { shared, is_over: showing.make_updates(&handle) });
         let thread = std::thread::Builder::new()
             .name("evforge-view".into())
             .spawn(move || runtime.block_on(server))
             .map_err(cannot_start)?;
-        Ok(Self { shared, address, shutdown, thread: Some(thread) })
+        Ok(Self { address, shown, now, runtime: handle, shutdown, thread: Some(thread) })
+    }
+
+    /// Shows another run from now on, at the same address: browsers are greeted with it, and scripts ask it. What belongs to the
+    /// server (address, limits, names, and who may change anything) stays as it was.
+    ///
+    /// # Errors
+    /// If an option is outside its range.
+    pub fn show(&self, options: ViewOptions) -> Result<(), ViewError> {
+        options.check()?;
+        let mut now = lock(&self.now);
+        let shared = Arc::new(Shared::new(options, Arc::clone(&now.shared.clients)));
+        let is_over = self.shown.change(Arc::clone(&shared)).make_updates(&self.runtime);
+        let before = std::mem::replace(&mut *now, Now { shared, is_over });
+        before.is_over.send_replace(true);
+        Ok(())
+    }
+
+    /// What is shown.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&lock(&self.now).shared)
     }
 
     /// Where the page is: `http://` and this. With port 0 in the options, the port that was taken.
@@ -83,7 +117,8 @@ impl LiveView {
         if self.address.ip().to_canonical().is_loopback() {
             return None;
         }
-        let options = &self.shared.options;
+        let shared = self.shared();
+        let options = &shared.options;
         let switch = match options.control {
             Some(_) => {
                 ", and whoever has the token of the run may change it and end it: it goes over the network unencrypted"
@@ -101,7 +136,7 @@ impl LiveView {
 
     /// What the browsers have done since the start.
     pub fn clients(&self) -> ClientCounts {
-        self.shared.clients.snapshot()
+        self.shared().clients.snapshot()
     }
 
     /// Says goodbye to all browsers and stops the server, within about a second. Sinks go on counting.
@@ -110,6 +145,7 @@ impl LiveView {
     }
 
     fn stop(&mut self) {
+        lock(&self.now).is_over.send_replace(true);
         self.shutdown.send_replace(true);
         if let Some(thread) = self.thread.take() {
             // A panic of the server has been printed by its thread; it must not take the run down.

@@ -1,37 +1,25 @@
 //! The HTTP server: who is let in, and its life. Its paths are in [`http_api`](crate::http_api).
 
 use crate::accept;
-use crate::control::door::Door;
 use crate::guard::Guard;
 use crate::handlers::Server;
 use crate::http_api;
 use crate::page::plain;
-use crate::pictures::{Update, make_updates};
-use crate::shared::Shared;
+use crate::shown_run::ShownRun;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::http::{Response, StatusCode};
 use axum::middleware::{self, Next};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::time::timeout;
-
-/// How long the pictures have to end after a shutdown.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until `shutdown` turns true.
-pub(crate) async fn run(shared: Arc<Shared>, listener: TcpListener, shutdown: watch::Receiver<bool>) {
-    let (sender, updates) = watch::channel(Update::default());
-    let maker = tokio::spawn(make_updates(Arc::clone(&shared), sender));
+pub(crate) async fn run(shown: ShownRun, listener: TcpListener, shutdown: watch::Receiver<bool>) {
+    let Server { shared, door, .. } = Server::from_ref(&shown);
     let guard = Arc::new(Guard::new(&shared.options.host_names));
-    let door = Arc::new(Door::new(shared.options.control.clone()));
     let router = http_api::router(&door).layer(middleware::from_fn_with_state(guard, admit));
-    let server = Server { shared, door, updates, shutdown: shutdown.clone() };
-    accept::serve(&server.shared, listener, router.with_state(server.clone()), shutdown).await;
-    maker.abort();
-    let _ = timeout(GRACE, maker).await;
+    accept::serve(&shared, listener, router.with_state(shown), shutdown).await;
 }
 
 async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response<Body> {

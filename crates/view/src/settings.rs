@@ -55,7 +55,16 @@ impl OutputPlan for ViewSettings {
             at_start: Some(Arc::new(context.state_at_start())),
             ..ViewOptions::new(context.instrument.clone(), context.geometry, context.train)
         };
-        let view = LiveView::start(options)?;
+        let name = format!("live view at {}", self.address);
+        let kept = context.kept.as_ref().and_then(|kept| kept.get::<LiveView>(&name));
+        if let Some(view) = kept {
+            view.show(options)?;
+            return Ok(Box::new(view.sink().owning(view)));
+        }
+        let view = Arc::new(LiveView::start(options)?);
+        if let Some(kept) = &context.kept {
+            kept.keep(&name, Arc::clone(&view));
+        }
         if let Some(warning) = view.warning() {
             context.notes.add(format!("warning: {warning}."));
         }

@@ -27,7 +27,8 @@ pub(crate) struct Shared {
     started_ms: u64,
     streams: Mutex<Vec<Arc<Accumulator>>>,
     pub(crate) history: Mutex<History>,
-    pub(crate) clients: ClientCounters,
+    /// Of all runs that are shown one after the other.
+    pub(crate) clients: Arc<ClientCounters>,
     host: Host,
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn unix_ms() -> u64 {
 }
 
 impl Shared {
-    pub(crate) fn new(options: ViewOptions) -> Self {
+    pub(crate) fn new(options: ViewOptions, clients: Arc<ClientCounters>) -> Self {
         let bins = SpectrumBins::new(&options.pulses, options.time_of_flight_bin_ns);
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Self {
@@ -50,7 +51,7 @@ impl Shared {
             started_ms: unix_ms(),
             streams: Mutex::default(),
             history: Mutex::new(History::new(Instant::now())),
-            clients: ClientCounters::default(),
+            clients,
             host: Host::default(),
             options,
         }

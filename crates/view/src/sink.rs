@@ -30,7 +30,7 @@ pub struct LiveSink {
     bins: SpectrumBins,
     name: String,
     /// The view, if it lives and ends with this output.
-    view: Option<LiveView>,
+    view: Option<Arc<LiveView>>,
 }
 
 impl LiveSink {
@@ -38,10 +38,10 @@ impl LiveSink {
         Self { counts, bins, name, view: None }
     }
 
-    /// The same, with the view that it feeds: it is shut down when this output is dropped.
+    /// The same, with the view that it feeds: it is shut down when this output is dropped, unless somebody else has it, too.
     #[must_use]
-    pub fn owning(self, view: LiveView) -> Self {
-        Self { view: Some(view), ..self }
+    pub fn owning(self, view: impl Into<Arc<LiveView>>) -> Self {
+        Self { view: Some(view.into()), ..self }
     }
 
     /// Shows counts that are kept elsewhere instead of counting events: those of all pixels, the first one first, and how
@@ -60,9 +60,10 @@ impl LiveView {
     /// A sink for one of several streams, whose sources the page shows with the stream's name in front. The
     /// picture is the sum of all sinks; each takes 8 bytes per pixel.
     pub fn sink_for(&self, stream: &str) -> LiveSink {
-        let counts = self.shared.add_stream(stream);
+        let shared = self.shared();
+        let counts = shared.add_stream(stream);
         let name = format!("live view at http://{}", self.address());
-        LiveSink::new(counts, self.shared.bins, name)
+        LiveSink::new(counts, shared.bins, name)
     }
 }
 
@@ -103,7 +104,7 @@ impl Output for LiveSink {
     }
 
     fn counters(&self) -> CounterSnapshot {
-        let clients = self.view.as_ref().map(LiveView::clients).unwrap_or_default();
+        let clients = self.view.as_deref().map(LiveView::clients).unwrap_or_default();
         CounterSnapshot::of(&ViewCounters {
             pictured: self.counts.pictured(),
             outside_geometry: self.counts.outside_geometry(),

@@ -5,7 +5,7 @@ use evforge_control::RunFacts;
 use evforge_control::control::Configuration;
 
 /// The facts of a run. `named` are overrides of its configuration that are options, with their names.
-pub(super) fn facts(config: &Config, named: &[(String, String)]) -> RunFacts {
+pub(crate) fn facts(config: &Config, named: &[(String, String)]) -> RunFacts {
     RunFacts {
         version: env!("CARGO_PKG_VERSION").into(),
         build: format!("evforge-{}-{}", std::env::consts::OS, std::env::consts::ARCH),

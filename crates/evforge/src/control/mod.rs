@@ -12,7 +12,7 @@ use evforge_control::desk::ControlCounts;
 use evforge_control::{Control, ControlAccess, ControlDesk, ControlSlot, Note, RunService, Token};
 use evforge_core::endpoint::endpoint;
 use evforge_pipeline::run_control::RunControl;
-pub(crate) use facts::facts;
+use facts::facts;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -137,8 +137,7 @@ impl ControlPorts {
         if let Some(commands) = self.commands.take() {
             let address = commands.address();
             let desk = Arc::clone(&self.desk);
-            service._commands =
-                Some(commands.serve(desk, config.control.commands, Patience::default())?);
+            service._commands = Some(commands.serve(desk, config.control.commands, Patience::default())?);
             if !quiet {
                 eprintln!("commands at TCP {address}");
             }

@@ -16,7 +16,7 @@ use evforge_core::time::Clock;
 use evforge_net::clock::SystemClock;
 use evforge_net::staged_file::is_standard_output;
 use evforge_outputs::packet_tap::PacketTap;
-use evforge_outputs::{IfExists, OutputContext, PlannedOutput, Registry};
+use evforge_outputs::{IfExists, Kept, OutputContext, PlannedOutput, Registry};
 use evforge_pipeline::monitor_tap::MonitorTap;
 use evforge_pipeline::samples::SampleFile;
 use serde::Deserialize;
@@ -153,6 +153,7 @@ impl OutputPlans {
             clock: Arc::new(SystemClock::start()) as Arc<dyn Clock>,
             monitor: None,
             control: None,
+            kept: None,
             packets: None,
             notes: evforge_outputs::Notes::default(),
         })
@@ -166,6 +167,19 @@ impl OutputPlans {
         self,
         config: &Config,
         access: Option<ControlAccess>,
+    ) -> Result<Outputs, CommandError> {
+        self.open_with(config, access, None)
+    }
+
+    /// As [`OutputPlans::open`], in a program that has several runs; they find in `kept` what outlives one of them.
+    ///
+    /// # Errors
+    /// As [`OutputPlans::open`].
+    pub(crate) fn open_with(
+        self,
+        config: &Config,
+        access: Option<ControlAccess>,
+        kept: Option<Kept>,
     ) -> Result<Outputs, CommandError> {
         let mut context = self.context(config)?;
         let [report, monitor_file, samples] = self.files;
@@ -186,6 +200,7 @@ impl OutputPlans {
         let is_made = config.control.token_file.is_none() && std::env::var_os(TOKEN).is_none();
         let token = access.as_ref().filter(|_| is_made).map(|access| Arc::clone(&access.token));
         context.control = access;
+        context.kept = kept;
         let mut events = Vec::new();
         let mut page = None;
         for (_, PlannedOutput { id, plan, queue, kind }) in self.events {

@@ -11,10 +11,11 @@ use crate::output::Ending;
 use crate::record::RecordLimits;
 use crate::run::Observer;
 use evforge_control::{RunEnded, RunStarted};
-use evforge_outputs::Kept;
 use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_outputs::Kept;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped};
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,8 @@ impl Phases<'_> {
                 None => self.source.between_runs(),
             };
             let is_run = phase.as_ref().is_ok_and(|phase| phase.is_run);
-            match phase.and_then(|phase| self.go_through(phase)) {
+            let says = !self.quiet && (is_first || std::io::stderr().is_terminal());
+            match phase.and_then(|phase| self.go_through(phase, says)) {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(error) if is_run => self.runs.has_failed(error.to_string()),
                 Err(error) if is_first => return Err(error),
@@ -87,7 +89,8 @@ impl Phases<'_> {
     }
 
     /// One phase, from opening what it needs to the last byte of what it writes.
-    fn go_through(&mut self, phase: Phase) -> Result<(), CommandError> {
+    /// With `says`, people hear where packets are received, and how it goes.
+    fn go_through(&mut self, phase: Phase, says: bool) -> Result<(), CommandError> {
         let Phase { config, plans, is_run, ends_after, files } = phase;
         if let (true, Some(number)) = (is_run, config.run.number) {
             self.number_file.keep(number)?;
@@ -129,13 +132,16 @@ impl Phases<'_> {
             None => "between runs".to_owned(),
         };
         let report = {
-            let runs = self.runs;
-            let observer = Observer::new(&outputs, self.quiet, |_| {
+            let (runs, quiet) = (self.runs, self.quiet);
+            let observer = Observer::new(&outputs, !says, |_| {
                 if is_run {
                     started.began_unix_ns = unix_ns();
                     let until = ends_after.map(|after| after.as_nanos() as u64);
                     started.planned_end_unix_ns =
                         until.map(|after| started.began_unix_ns.saturating_add(after));
+                    if !quiet {
+                        eprintln!("{}", beginning(&started));
+                    }
                     runs.has_begun(started.clone());
                 }
             });
@@ -154,6 +160,15 @@ impl Phases<'_> {
             self.runs.has_ended(ended(started, &report, ending.is_good()));
         }
         Ok(())
+    }
+}
+
+/// That a run has begun, for people.
+fn beginning(run: &RunStarted) -> String {
+    let number = run.number.unwrap_or_default();
+    match run.files.as_slice() {
+        [] => format!("run {number} has begun; it writes no files"),
+        files => format!("run {number} has begun: {}", files.join(", ")),
     }
 }
 

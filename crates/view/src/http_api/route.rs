@@ -1,6 +1,6 @@
 //! What is declared of a path.
 
-use crate::handlers::Server;
+use crate::shown_run::ShownRun;
 use axum::routing::{MethodFilter, MethodRouter};
 
 /// How a path is asked.
@@ -103,5 +103,5 @@ pub(super) struct Route {
     pub(super) answers: &'static [Answer],
     /// What the document asks `curl` for: the end of the address, and what follows it in the shell.
     pub(super) example: (&'static str, &'static str),
-    pub(super) handler: fn(MethodFilter) -> MethodRouter<Server>,
+    pub(super) handler: fn(MethodFilter) -> MethodRouter<ShownRun>,
 }

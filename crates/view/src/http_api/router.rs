@@ -4,8 +4,8 @@ use super::route::{CONTROL, Parameter, Route};
 use super::routes::routes;
 use crate::control::door::Door;
 use crate::control::refused::Refused;
-use crate::handlers::Server;
 use crate::page::plain;
+use crate::shown_run::ShownRun;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,8 +14,8 @@ use axum::middleware::{self, Next};
 use std::sync::Arc;
 
 /// Answers all paths that are declared, and nothing else.
-pub(crate) fn router(door: &Arc<Door>) -> Router<Server> {
-    let add = |router: Router<Server>, route: &'static Route| {
+pub(crate) fn router(door: &Arc<Door>) -> Router<ShownRun> {
+    let add = |router: Router<ShownRun>, route: &'static Route| {
         let mut methods = (route.handler)(route.method.filter());
         if let Some(parameters) = route.parameters {
             methods = methods.layer(middleware::from_fn(move |request: Request, next: Next| async move {

@@ -1,0 +1,62 @@
+//! The run that a server shows: one after the other.
+
+use crate::control::door::Door;
+use crate::handlers::Server;
+use crate::pictures::{Update, make_updates};
+use crate::shared::Shared;
+use axum::extract::FromRef;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// What is shown now: a server has one run after the other. Clones are the same place.
+#[derive(Clone, Debug)]
+pub(crate) struct ShownRun(Arc<RwLock<Server>>);
+
+impl ShownRun {
+    /// The first run. Who may ask is the same for all of them.
+    pub(crate) fn begin(shared: Arc<Shared>) -> (Self, Showing) {
+        let door = Arc::new(Door::new(shared.options.control.clone()));
+        let (server, showing) = Showing::of(shared, door);
+        (Self(Arc::new(RwLock::new(server))), showing)
+    }
+
+    /// Another run is shown from now on.
+    pub(crate) fn change(&self, shared: Arc<Shared>) -> Showing {
+        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let (server, showing) = Showing::of(shared, Arc::clone(&now.door));
+        *now = server;
+        showing
+    }
+}
+
+impl FromRef<ShownRun> for Server {
+    fn from_ref(shown: &ShownRun) -> Self {
+        // Nobody holds the lock while a request is answered.
+        shown.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The other ends of what requests see of a run.
+#[derive(Debug)]
+pub(crate) struct Showing {
+    shared: Arc<Shared>,
+    updates: watch::Sender<Update>,
+    /// Turns true when this run is not shown any more.
+    pub(crate) is_over: watch::Sender<bool>,
+}
+
+impl Showing {
+    fn of(shared: Arc<Shared>, door: Arc<Door>) -> (Server, Self) {
+        let (sender, updates) = watch::channel(Update::default());
+        let (is_over, shutdown) = watch::channel(false);
+        let server = Server { shared: Arc::clone(&shared), door, updates, shutdown };
+        (server, Self { shared, updates: sender, is_over })
+    }
+
+    /// Makes the pictures, as long as somebody may want them.
+    pub(crate) fn make_updates(self, runtime: &Handle) -> watch::Sender<bool> {
+        runtime.spawn(make_updates(self.shared, self.updates));
+        self.is_over
+    }
+}
