@@ -51,6 +51,10 @@ pub struct RunEnded {
     pub run: RunStarted,
     /// When it ended: nanoseconds since 1970.
     pub ended_unix_ns: u64,
+    /// Packets handed to the detector.
+    pub packets: u64,
+    /// Events formed.
+    pub events: u64,
     /// Whether it was good: as the exit status of `evforge run` says it.
     pub is_good: bool,
     /// How it ended, in a sentence.

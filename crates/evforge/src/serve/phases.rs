@@ -178,7 +178,14 @@ fn ended(run: RunStarted, report: &RunReport, is_written: bool) -> RunEnded {
     let status = ExitStatus::from(report.verdict()).and(ExitStatus::of(is_written));
     let outcome =
         format!("{} packets, {} events: {}", grouped(totals.packets), grouped(totals.events), status.words());
-    RunEnded { run, ended_unix_ns: unix_ns(), is_good: status == ExitStatus::Good, outcome }
+    RunEnded {
+        run,
+        ended_unix_ns: unix_ns(),
+        packets: totals.packets,
+        events: totals.events,
+        is_good: status == ExitStatus::Good,
+        outcome,
+    }
 }
 
 fn unix_ns() -> u64 {

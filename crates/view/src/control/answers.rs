@@ -280,6 +280,10 @@ json_object! {
         pub(crate) run: RunAnswer,
         /// When it ended: nanoseconds since 1970.
         pub(crate) ended_unix_ns: u64,
+        /// Packets handed to the detector.
+        pub(crate) packets: u64,
+        /// Events formed.
+        pub(crate) events: u64,
         /// Whether it was good: as an exit status of 0.
         pub(crate) is_good: bool,
         /// How it ended, in a sentence.
@@ -295,8 +299,8 @@ impl From<RunStarted> for RunAnswer {
 }
 
 impl From<RunEnded> for RunEnd {
-    fn from(RunEnded { run, ended_unix_ns, is_good, outcome }: RunEnded) -> Self {
-        Self { run: run.into(), ended_unix_ns, is_good, outcome }
+    fn from(RunEnded { run, ended_unix_ns, packets, events, is_good, outcome }: RunEnded) -> Self {
+        Self { run: run.into(), ended_unix_ns, packets, events, is_good, outcome }
     }
 }
 
