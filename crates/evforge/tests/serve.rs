@@ -3,6 +3,10 @@
 mod common;
 
 use common::{PROGRAM, evforge, python, text, workspace};
+use evforge_messages::{Encoder, Pl72, S6s4t};
+use evforge_testkit::kafka_broker::{Broker, is_possible};
+use rdkafka::ClientConfig;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
@@ -324,4 +328,67 @@ fn a_campaign_of_ten_runs_is_one_command() {
     assert!(plot.contains("<svg") && plot.contains("events per packet"));
     let (status, said) = service.terminate();
     assert_eq!(status.code(), Some(0), "{said}");
+}
+
+/// Starts and ends of runs as file writers hear them.
+#[test]
+fn runs_are_started_and_ended_by_a_topic_of_kafka() {
+    if !is_possible("runs_are_started_and_ended_by_a_topic_of_kafka") {
+        return;
+    }
+    let broker = Broker::start();
+    broker.create_topic("runs", 1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let brokers = format!("kafka.brokers={:?}", broker.address());
+    let topic =
+        ["--set", "serve.run_topic=\"runs\"", "--set", "serve.service_id=\"unit-1\"", "--set", &brokers];
+    let service = Service::start(folder.path(), &[["--report", "{run}.json"].as_slice(), &topic].concat());
+    let producer: BaseProducer =
+        ClientConfig::new().set("bootstrap.servers", broker.address()).create().expect("a producer");
+    let send = |payload: &[u8]| {
+        producer
+            .send(BaseRecord::<(), [u8]>::to("runs").payload(payload))
+            .map_err(|(error, _)| error)
+            .unwrap();
+        producer.flush(PATIENCE).expect("it is sent");
+    };
+    let mut encoder = Encoder::new();
+    let start = |job, name, service| Pl72 {
+        job_id: Some(job),
+        run_name: Some(name),
+        service_id: service,
+        nexus_structure: Some("{}"),
+        filename: Some("x.nxs"),
+        ..Pl72::default()
+    };
+    let end = |job| S6s4t { job_id: Some(job), command_id: Some("c"), ..S6s4t::default() };
+    // Neither garbage nor what is for another unit does anything.
+    send(b"\0\0\0\0pl72 but no message");
+    send(start("job-0", "7", Some("unit-2")).encode(&mut encoder));
+    send(start("job-1", "42", Some("unit-1")).encode(&mut encoder));
+    let state = service.wait_for_phase("running");
+    assert_eq!(state["run"]["number"], 42, "{state:#}\n{}", service.said());
+    let sent = service.replay();
+    send(end("job-0").encode(&mut encoder));
+    // The name of a run that is no number is its title; no second one is started while one goes on.
+    send(start("job-2", "vanadium", None).encode(&mut encoder));
+    service.wait(|service| service.said().contains("refused: run 42 goes on"));
+    send(end("job-1").encode(&mut encoder));
+    let state = service.wait_for_phase("between_runs");
+    assert_eq!((&state["last"]["run"]["number"], &state["last"]["packets"]), (&json!(42), &json!(sent)));
+    send(start("job-3", "vanadium", None).encode(&mut encoder));
+    let state = service.wait_for_phase("running");
+    assert_eq!((&state["run"]["number"], &state["run"]["title"]), (&json!(43), &json!("vanadium")));
+    // An end in the future.
+    let soon = now_ms() + 1500;
+    send(S6s4t { stop_time: soon, ..end("job-3") }.encode(&mut encoder));
+    let state = service.wait_for_phase("between_runs");
+    let ended = state["last"]["ended_unix_ns"].as_u64().expect("a time") / 1_000_000;
+    assert!(ended >= soon, "{ended} is before {soon}");
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
+    since.as_millis() as u64
 }

@@ -114,6 +114,11 @@ impl Listener {
     }
 
     fn hear_start(&mut self, start: &Pl72<'_>) {
+        let Some(job) = start.job_id.filter(|job| !job.is_empty()) else {
+            // Its end could not be told from that of another one.
+            eprintln!("evforge: a start on the topic of runs has no job_id and is not followed");
+            return;
+        };
         let name = start.run_name.unwrap_or_default();
         let number = name.parse().ok();
         let wanted = WantedRun {
@@ -123,7 +128,7 @@ impl Listener {
         };
         match self.runs.start(wanted) {
             Ok(run) => {
-                self.job = Some(start.job_id.unwrap_or_default().to_owned());
+                self.job = Some(job.to_owned());
                 self.stop_ms = Some(start.stop_time).filter(|stop| *stop > 0);
                 let number = run.number.unwrap_or_default();
                 eprintln!("evforge: run {number} was started by the topic of runs");
@@ -133,7 +138,7 @@ impl Listener {
     }
 
     fn hear_end(&mut self, end: &S6s4t<'_>) {
-        if self.job.as_deref() != Some(end.job_id.unwrap_or_default()) {
+        if self.job.is_none() || self.job.as_deref() != end.job_id {
             // It is the end of a run that was not started here.
             return;
         }
