@@ -28,14 +28,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge run --config configs/freia.toml --input-kafka freia_samples --nexus again.nxs",
         ],
     ),
+    ("ctl state", &["evforge ctl state", "evforge ctl state --url http://127.0.0.1:8080 --json"]),
+    ("ctl counters", &["evforge ctl counters", "evforge ctl counters main.uptime --json"]),
+    ("ctl config", &["evforge ctl config --origins"]),
+    ("ctl parameters", &["evforge ctl parameters"]),
     (
-        "ctl",
+        "ctl set",
         &[
-            "evforge ctl state",
-            "evforge ctl set gdgem.clustering.x.adc_threshold=60 --after 2s",
-            "evforge ctl counters main.uptime --json",
+            "evforge ctl set gdgem.clustering.x.adc_threshold=60",
+            "evforge ctl set detector.clustering.x.adc_threshold=40 --after 2s",
         ],
     ),
+    ("ctl calibration", &["evforge ctl calibration off"]),
+    ("ctl clear", &["evforge ctl clear"]),
+    ("ctl run", &["evforge ctl run start --title \"Vanadium, 2 mm\" --for 2h", "evforge ctl run stop"]),
+    ("ctl monitor", &["evforge ctl monitor on"]),
+    ("ctl log", &["evforge ctl log", "evforge ctl log input=debug"]),
+    ("ctl shutdown", &["evforge ctl shutdown"]),
     (
         "write",
         &[

@@ -57,6 +57,11 @@ fn companion(example: &str) -> (&'static str, &'static str) {
         ("evforge receive --quiet & sleep 1", "")
     } else if is_of("receive") {
         ("", "(sleep 1; evforge send --rate 1kpps --for 1 --quiet) &")
+    } else if is_of("ctl") {
+        // A run with a page, and data in it.
+        let run = "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --monitor monitor.json --quiet & \
+                   sleep 1; evforge replay run.pcapng --unpaced > replayed.txt";
+        (run, "")
     } else if is_of("drop send") {
         ("evforge drop receive --streams 4 --quiet & sleep 1", "")
     } else if is_of("drop receive") {
@@ -112,7 +117,8 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
     }
     // What goes on until somebody ends it is ended by Ctrl-C.
     let is_endless =
-        example.contains("--for") || example.contains("--idle") || example.starts_with("evforge demo");
+        (example.contains("--for") || example.contains("--idle") || example.starts_with("evforge demo"))
+            && !example.starts_with("evforge ctl");
     let watched = if is_endless { WATCHED } else { "120s" };
     let (before, alongside) = companion(example);
     let script = format!(
@@ -145,11 +151,19 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
         .args(["bash", "-c", &script])
         .current_dir(folder.path())
         .env("PATH", path)
+        // Where a run leaves its token: of several that have the same port, each in a network of its own, each for itself.
+        .env("XDG_RUNTIME_DIR", folder.path())
         .output()
         .expect("the shell starts");
     // What the host lacks is no fault of the example.
-    let is_good =
-        output.status.success() || example.starts_with("evforge doctor") && output.status.code() == Some(1);
+    let complains = |of: &str, why: &str| {
+        example.starts_with(of) && output.status.code() == Some(1) && text(&output.stderr).contains(why)
+    };
+    // A run alone has no further runs, and says what has.
+    let is_good = output.status.success()
+        || complains("evforge ctl run", "`evforge serve`")
+        || complains("evforge ctl log", "cannot be changed while it goes on")
+        || example.starts_with("evforge doctor") && output.status.code() == Some(1);
     let said = text(&output.stdout) + &text(&output.stderr);
     let written: Vec<&str> =
         example.split_whitespace().skip_while(|word| !word.starts_with("--output")).collect();

@@ -9,6 +9,8 @@ use std::path::Path as File;
 pub struct Documented {
     /// The paths, in its order.
     pub paths: Vec<Path>,
+    /// The object that the body of a path (its method and name) is.
+    pub bodies: BTreeMap<(String, String), String>,
     /// The objects by name.
     pub objects: BTreeMap<String, Vec<Field>>,
 }
@@ -22,8 +24,12 @@ pub struct Path {
     pub name: String,
     /// What its example asks for, with parameters.
     pub example: String,
+    /// The body that its example sends; empty if it sends none.
+    pub body: String,
     /// Status and content type of its answers.
     pub answers: Vec<(u16, String)>,
+    /// The object that its body is.
+    pub wants: Option<String>,
     /// The object that the answer is, or is a list of.
     pub object: Option<String>,
 }
@@ -71,6 +77,11 @@ impl Documented {
                     documented.paths.last_mut().into_iter().for_each(|path| path.take(line, &cells))
                 }
                 _ => {}
+            }
+        }
+        for path in &documented.paths {
+            if let Some(object) = &path.wants {
+                documented.bodies.insert((path.method.clone(), path.name.clone()), object.clone());
             }
         }
         documented
@@ -165,11 +176,15 @@ impl Path {
             && let Ok(status) = status.parse()
         {
             self.answers.push((status, (*content_type).to_owned()));
+        } else if line.starts_with("The body is ") {
+            self.wants = linked(line).map(str::to_owned);
         } else if line.starts_with("The answer is ") {
             self.object = linked(line).map(str::to_owned);
         } else if let Some((_, address)) = line.split_once("http://127.0.0.1:8080") {
             let end = address.find([' ', '\'']).unwrap_or(address.len());
             self.example = address[..end].to_owned();
+            let body = line.split_once(" -d '").and_then(|(_, body)| body.split_once('\''));
+            self.body = body.map_or_else(String::new, |(body, _)| body.to_owned());
             assert_eq!(line.contains("-X POST"), self.method == "POST", "{line}");
         }
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Browser, ask, feed, options, start};
+use common::{BEARER, Browser, access, ask, ask_with, feed, options, poor_access, start};
 use evforge_core::beam_monitor::{BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::ledger::{DetectorLedger, SourceLedger};
 use evforge_core::losses::LossLocation;
@@ -33,10 +33,18 @@ fn the_document_is_up_to_date() {
     let found = std::fs::read_to_string(document_path()).unwrap();
     let (head, _) = found.split_once(MARK).expect("docs/http-api.md has lost the line before what is made");
     let expected = format!("{head}{MARK}{}", http_api::document().unwrap());
+    let openapi = document_path().with_file_name("openapi.json");
+    let for_programs = format!("{:#}\n", http_api::openapi());
     if std::env::var_os("EVFORGE_UPDATE").is_some_and(|value| value == "1") {
         std::fs::write(document_path(), expected).unwrap();
+        std::fs::write(openapi, for_programs).unwrap();
         return;
     }
+    let found_for_programs = std::fs::read_to_string(openapi).unwrap_or_default();
+    assert!(
+        found_for_programs == for_programs,
+        "docs/openapi.json is out of date: regenerate it with `make http-api`"
+    );
     assert!(found == expected, "docs/http-api.md is out of date: regenerate it with `make http-api`");
 }
 
@@ -80,6 +88,7 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
     let (view, mut sink) = start(ViewOptions {
         beam_monitors: vec![plan.clone()],
         monitor: Some(Arc::new(control)),
+        control: Some(access()),
         ..options(3, 2)
     });
     feed(&mut sink, &[(50_000, 1), (250_000, 6), (250_000, 8)]);
@@ -107,16 +116,36 @@ fn full(must_stay_on: bool) -> (LiveView, LiveSink) {
 
 /// Provokes the answer `status` to what is documented, on a server that is in the mood for it. None: nobody has thought of how.
 fn provoke(path: &Asked, status: u16, content_type: &str) -> Option<common::Answer> {
-    let sent = |view: &LiveView, target: &str, headers: &str| {
+    let sent_with = |view: &LiveView, target: &str, headers: &str, body: &str| {
         let address = view.address();
-        ask(&path.method, address, target, &address.to_string(), headers)
+        let headers = format!("{headers}{BEARER}");
+        ask_with(&path.method, address, target, &address.to_string(), &headers, body)
     };
+    let sent = |view: &LiveView, target: &str, headers: &str| sent_with(view, target, headers, &path.body);
+    let poor = |has_run| start(ViewOptions { control: Some(poor_access(has_run)), ..options(2, 2) }).0;
+    let bare = || start(ViewOptions { control: Some(access()), ..options(2, 2) }).0;
     let websocket =
         "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
     let target = path.example.clone();
     Some(match (path.name.as_str(), status) {
         ("/monitor/off", 409) => sent(&full(true).0, &target, ""),
-        ("/monitor.json" | "/monitor/on" | "/monitor/off", 404) => sent(&start(options(2, 2)).0, &target, ""),
+        ("/api/control/monitor", 409) => sent_with(&full(true).0, &target, "", r#"{"on": false}"#),
+        ("/monitor.json" | "/monitor/on" | "/monitor/off" | "/api/control/monitor", 404) => {
+            sent(&bare(), &target, "")
+        }
+        ("/api/control/counters/{name}", 404) => sent(&bare(), "/api/control/counters/no.such", ""),
+        ("/api/control/changes", 200) => {
+            let body = r#"{"changes": [{"key": "x.threshold", "value": 3}]}"#;
+            sent_with(&bare(), &target, "", body)
+        }
+        // That of the example is none of the run here.
+        ("/api/control/changes", 400) => sent(&bare(), &target, ""),
+        ("/api/control/log/{group}", 400) => sent(&bare(), "/api/control/log/none", ""),
+        ("/api/control/calibration", 409) if path.method == "POST" => sent(&poor(true), &target, ""),
+        ("/api/control/clear" | "/api/control/changes" | "/api/control/changes/earliest", 409) => {
+            sent(&poor(true), &target, "")
+        }
+        (name, 409) if name.starts_with("/api/control/") => sent(&poor(false), &target, ""),
         ("/api/image.json", 404) => sent(&full(false).0, "/api/image.json?picture=zx", ""),
         ("/api/live", 101) => raw(full(false).0.address(), &format!("Connection: Upgrade\r\n{websocket}")),
         ("/api/live", 400) => {
@@ -192,14 +221,25 @@ fn answers_have_exactly_the_documented_fields() {
     let (bare, _other) = start(options(2, 2));
     for path in &documented.paths {
         let Some(object) = &path.object else { continue };
-        let answer = ask(&path.method, view.address(), &path.example, &host, "");
+        let own = r#"{"changes": [{"key": "x.threshold", "value": 3}]}"#;
+        let body = if path.name == "/api/control/changes" { own } else { &path.body };
+        let answer = ask_with(&path.method, view.address(), &path.example, &host, BEARER, body);
         documented.check(object, &answer.json(), &mut seen);
-        if path.name.starts_with("/api/") {
+        if path.name.starts_with("/api/") && !path.name.starts_with("/api/control") {
             let address = bare.address();
             let answer = ask(&path.method, address, &path.example, &address.to_string(), "");
             documented.check(object, &answer.json(), &mut BTreeSet::new());
         }
     }
+    // What is wanted, and what is refused: `at_ns` and the like are left out, as they may be.
+    for path in documented.paths.iter().filter(|path| !path.body.is_empty()) {
+        let body = documented.bodies.get(&(path.method.clone(), path.name.clone())).expect("a body's object");
+        documented.check(body, &serde_json::from_str(&path.body).unwrap(), &mut seen);
+    }
+    let mixed = r#"{"changes": [{"key": "x.threshold", "value": 3}, {"key": "x.threshold", "value": 99}]}"#;
+    let refused = ask_with("POST", view.address(), "/api/control/changes", &host, BEARER, mixed);
+    assert_eq!(refused.status, 400);
+    documented.check("ErrorAnswer", &refused.json(), &mut seen);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut browser = Browser::open(view.address()).await;

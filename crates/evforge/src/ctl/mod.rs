@@ -71,11 +71,8 @@ enum CtlCommand {
     },
     /// Forget the monitor data that have been collected
     Clear,
-    /// Start and stop the runs of a service
-    Run {
-        #[command(subcommand)]
-        command: RunCommand,
-    },
+    /// Start and stop the runs of a service, or print how it stands with them
+    Run(RunArguments),
     /// Collect monitor data, or no longer
     Monitor {
         /// Whether it is to be on
@@ -91,35 +88,66 @@ enum CtlCommand {
     Shutdown,
 }
 
-#[derive(Subcommand)]
-enum RunCommand {
-    /// Start a run, and wait until it goes on
-    Start {
-        /// Its title
-        #[arg(long)]
-        title: Option<String>,
-        /// Its number
-        #[arg(long)]
-        number: Option<u64>,
-        /// The experiment that it belongs to
-        #[arg(long)]
-        experiment: Option<String>,
-        /// Whose it is
-        #[arg(long = "owner", value_name = "NAME")]
-        owner: Option<String>,
-        /// What is measured
-        #[arg(long)]
-        sample: Option<String>,
-        /// End it after this time (60, 90s, 2h)
-        #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-        ends_after: Option<TimeSpan>,
-        /// A value of the configuration for this run only (gdgem.sorting.window=1ms); repeatable
-        #[arg(long = "set", value_name = "KEY=VALUE")]
-        set: Vec<String>,
-    },
-    /// End the run in good order, and wait until it has ended
+/// Arguments of `evforge ctl run`.
+#[derive(Args)]
+struct RunArguments {
+    /// What is to be done; waits until it is
+    action: RunAction,
+    /// Title of the run that is started
+    #[arg(long)]
+    title: Option<String>,
+    /// Its number
+    #[arg(long)]
+    number: Option<u64>,
+    /// The experiment that it belongs to
+    #[arg(long)]
+    experiment: Option<String>,
+    /// Whose it is
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// What is measured
+    #[arg(long)]
+    sample: Option<String>,
+    /// End it after this time (60, 90s, 2h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
+    ends_after: Option<TimeSpan>,
+    /// A value of the configuration for this run only (gdgem.sorting.window=1ms); repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl RunArguments {
+    /// What a run is started with, as the interface has it: nothing where nothing was said.
+    fn wanted(&self) -> Value {
+        let mut wanted = json!({});
+        let texts = [
+            ("title", &self.title),
+            ("experiment", &self.experiment),
+            ("user", &self.owner),
+            ("sample", &self.sample),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                wanted[key] = text.as_str().into();
+            }
+        }
+        if let Some(number) = self.number {
+            wanted["number"] = number.into();
+        }
+        if let Some(time) = self.ends_after {
+            wanted["duration_s"] = time.to_std().as_secs_f64().into();
+        }
+        if !self.set.is_empty() {
+            wanted["set"] = self.set.clone().into();
+        }
+        wanted
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RunAction {
+    Start,
     Stop,
-    /// Print how it stands with the runs
     Status,
 }
 
@@ -184,7 +212,7 @@ fn ask(client: &Client, command: &CtlCommand) -> Result<(Value, Show), CommandEr
             (client.post("/api/control/calibration", &is_on(switch))?, shown::switch)
         }
         CtlCommand::Clear => (client.post("/api/control/clear", &json!({}))?, shown::done),
-        CtlCommand::Run { command } => ask_run(client, command)?,
+        CtlCommand::Run(arguments) => ask_run(client, arguments)?,
         CtlCommand::Monitor { switch } => {
             (client.post("/api/control/monitor", &is_on(switch))?, shown::switch)
         }
@@ -199,23 +227,17 @@ fn ask(client: &Client, command: &CtlCommand) -> Result<(Value, Show), CommandEr
     })
 }
 
-fn ask_run(client: &Client, command: &RunCommand) -> Result<(Value, Show), CommandError> {
-    Ok(match command {
-        RunCommand::Status => (client.get("/api/control/runs")?, shown::runs),
-        RunCommand::Stop => (client.post("/api/control/runs/stop", &json!({}))?, shown::run_end),
-        RunCommand::Start { title, number, experiment, owner, sample, ends_after, set } => {
-            let duration = ends_after.map(|time| time.to_std().as_secs_f64());
-            let wanted = json!({
-                "title": title,
-                "number": number,
-                "experiment": experiment,
-                "user": owner,
-                "sample": sample,
-                "duration_s": duration,
-                "set": set,
-            });
-            (client.post("/api/control/runs", &wanted)?, shown::run)
-        }
+fn ask_run(client: &Client, arguments: &RunArguments) -> Result<(Value, Show), CommandError> {
+    let wanted = arguments.wanted();
+    if arguments.action != RunAction::Start && wanted != json!({}) {
+        return Err("--title, --number, --experiment, --owner, --sample, --for and --set say how a run is started: they \
+                    belong to `evforge ctl run start`"
+            .into());
+    }
+    Ok(match arguments.action {
+        RunAction::Status => (client.get("/api/control/runs")?, shown::runs),
+        RunAction::Stop => (client.post("/api/control/runs/stop", &json!({}))?, shown::run_end),
+        RunAction::Start => (client.post("/api/control/runs", &wanted)?, shown::run),
     })
 }
 

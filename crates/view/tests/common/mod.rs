@@ -2,11 +2,18 @@
 // Each test program uses a part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use evforge_control::control::Configuration;
+use evforge_control::{
+    ConfiguredValue, Control, ControlAccess, ControlDesk, ControlSlot, LogGroup, LogLevels, Refusal,
+    RunEnded, RunFacts, RunService, RunStarted, RunsState, Token, ValueOrigin, WantedChange, WantedRun,
+};
+use evforge_core::change::{Change, ChangeTime, Parameter};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::output::{Output, Taken};
 use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::{CalendarRule, PulseStage, PulseStageSettings};
+use evforge_core::run_state::{OutputState, RunState};
 use evforge_view::frame::Picture;
 use evforge_view::{LiveSink, LiveView, ViewOptions};
 use futures_util::{SinkExt, StreamExt};
@@ -56,6 +63,114 @@ pub(crate) fn hand_on(sink: &mut LiveSink, events: &EventBatch) {
     });
 }
 
+/// What must be known to change anything.
+pub(crate) const TOKEN: &str = "0123456789abcdef-test";
+/// The header that says it.
+pub(crate) const BEARER: &str = "Authorization: Bearer 0123456789abcdef-test\r\n";
+
+/// A run without a detector, which knows its thresholds and can be told to have none.
+#[derive(Default)]
+pub(crate) struct Quiet {
+    facts: RunFacts,
+    /// Nothing can be done in it.
+    pub(crate) refuses: bool,
+}
+
+fn refused() -> Refusal {
+    Refusal::NotPossible("not in this run".into())
+}
+
+impl Control for Quiet {
+    fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+    fn state(&self) -> Arc<RunState> {
+        let output = OutputState { id: "csv".into(), failure: Some("gone".into()), ..OutputState::default() };
+        Arc::new(RunState { outputs: vec![output], ..RunState::default() })
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![Parameter { key: "x.threshold".into(), value: 1, largest: 9, unit: "counts", help: "One." }]
+    }
+    fn earliest_change(&self) -> Result<Option<ChangeTime>, Refusal> {
+        if self.refuses { Err(Refusal::Ended) } else { Ok(Some(ChangeTime { restarts: 0, time_ns: 5 })) }
+    }
+    fn change(&self, wanted: Vec<WantedChange>) -> Vec<Result<Change, Refusal>> {
+        let parameters = self.parameters();
+        let change = |wanted: WantedChange| {
+            if self.refuses {
+                return Err(refused());
+            }
+            evforge_core::change::find_parameter(&parameters, &wanted.key, wanted.value)?;
+            let at = ChangeTime { restarts: 0, time_ns: 5 };
+            Ok(Change { at, key: wanted.key.into(), value: wanted.value })
+        };
+        wanted.into_iter().map(change).collect()
+    }
+    fn calibration_mode(&self) -> bool {
+        false
+    }
+    fn set_calibration_mode(&self, _: bool) -> Result<(), Refusal> {
+        if self.refuses { Err(refused()) } else { Ok(()) }
+    }
+    fn clear(&self) -> Result<(), Refusal> {
+        if self.refuses { Err(refused()) } else { Ok(()) }
+    }
+    fn shut_down(&self) {}
+}
+
+impl RunService for Quiet {
+    fn runs(&self) -> RunsState {
+        let run = RunStarted { files: vec!["run.nxs".into()], ..RunStarted::default() };
+        let last = RunEnded { run: run.clone(), ..RunEnded::default() };
+        RunsState { run: Some(run), last: Some(last), ..RunsState::default() }
+    }
+    fn start(&self, wanted: WantedRun) -> Result<RunStarted, Refusal> {
+        Ok(RunStarted { title: wanted.title.unwrap_or_default(), ..RunStarted::default() })
+    }
+    fn stop(&self) -> Result<RunEnded, Refusal> {
+        Ok(RunEnded::default())
+    }
+    fn shut_down(&self) {}
+}
+
+impl LogLevels for Quiet {
+    fn groups(&self) -> Vec<LogGroup> {
+        vec![LogGroup { name: "input".into(), level: "info".into(), help: "Packets.".into() }]
+    }
+    fn set(&self, group: &str, _: &str) -> Result<(), Refusal> {
+        if group == "input" { Ok(()) } else { Err(Refusal::Invalid(format!("no group {group}"))) }
+    }
+}
+
+fn facts() -> RunFacts {
+    let values = [
+        ("a", ValueOrigin::File { line: 3 }),
+        ("b", ValueOrigin::Set),
+        ("c", ValueOrigin::Option("--c".into())),
+    ];
+    let values = values.map(|(key, origin)| ConfiguredValue { key: key.into(), value: "1".into(), origin });
+    let configuration = Configuration { values: values.into(), ..Configuration::default() };
+    RunFacts { version: "1".into(), build: "test".into(), configuration, ..RunFacts::default() }
+}
+
+/// A desk for a run that can do everything, and the token.
+pub(crate) fn access() -> ControlAccess {
+    let run = Arc::new(Quiet { facts: facts(), refuses: false });
+    let desk = ControlDesk::new(Arc::clone(&run) as Arc<dyn Control>, Arc::default(), Arc::new(|_| {}));
+    let desk = desk.with_service(Arc::clone(&run) as Arc<dyn RunService>).with_logs(run);
+    ControlAccess { desk: Arc::new(desk), token: Arc::new(Token::new(TOKEN, "test").unwrap()) }
+}
+
+/// A desk for a run that refuses everything, and has neither further runs nor a log; or for no run at all.
+pub(crate) fn poor_access(has_run: bool) -> ControlAccess {
+    let slot = ControlSlot::new(facts());
+    if has_run {
+        slot.set(Some(Arc::new(Quiet { facts: facts(), refuses: true })));
+    }
+    let desk = ControlDesk::of_slot(slot, Arc::default(), Arc::new(|_| {}));
+    ControlAccess { desk: Arc::new(desk), token: Arc::new(Token::new(TOKEN, "test").unwrap()) }
+}
+
 /// An answer over HTTP.
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -76,9 +191,22 @@ impl Answer {
 
 /// Sends a request without a body, with `more` headers.
 pub(crate) fn ask(method: &str, address: SocketAddr, path: &str, host: &str, more: &str) -> Answer {
+    ask_with(method, address, path, host, more, "")
+}
+
+/// The same with a body.
+pub(crate) fn ask_with(
+    method: &str,
+    address: SocketAddr,
+    path: &str,
+    host: &str,
+    more: &str,
+    body: &str,
+) -> Answer {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
-    let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{length}{more}\r\n");
+    let length = if method == "POST" { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{length}{more}\r\n{body}");
     stream.write_all(head.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
