@@ -1,8 +1,9 @@
 // Checks the monitor of the live view with a real browser, while packets come in.
 //
-//   node monitor_test.mjs URL [SCREENSHOT.png]
+//   node monitor_test.mjs URL [SCREENSHOT.png]          with the token of the run in EVFORGE_TOKEN
 //
-// Checked: the monitor is closed and off at first and asks for nothing; switched on, it shows counts per channel,
+// Checked: without the token the switch does not work, and says why; the token does not stay in the address bar and is kept when the
+// page is loaded again; the monitor is closed and off at first and asks for nothing; switched on, it shows counts per channel,
 // which grow and are drawn; a channel can be pointed at and clicked; parts without data are hidden; switched off,
 // it is off for everybody and shows nothing; the console is empty.
 
@@ -58,7 +59,26 @@ const hasClusters = (plane) =>
 const hasHits = (tracks, plane) =>
   (tracks.findLast(({ hits }) => hits.length > 0)?.hits ?? []).some((hit) => hit.plane === plane);
 
-const { browser, page, complaints } = await open(url);
+const secret = process.env.EVFORGE_TOKEN ?? "";
+{
+  const { browser, page, complaints } = await open(url);
+  await page.waitForSelector("#monitor-panel", { state: "visible" });
+  await page.click("#monitor-panel summary");
+  await page.waitForSelector("#monitor-on", { state: "visible" });
+  await page.waitForFunction(() => document.getElementById("monitor-note").textContent !== "");
+  check(await page.isDisabled("#monitor-on"), "without the token the switch does not work");
+  check((await page.textContent("#monitor-note")).includes("#token="), "and the page says why");
+  const refused = await page.evaluate(async () => (await fetch("/monitor/on", { method: "POST" })).status);
+  check(refused === 401 && (await server()).on === false, `nor does it without the switch: ${refused}`);
+  const others = complaints.filter((line) => !line.includes("401"));
+  check(others.length === 0, `nothing else is wrong ${others.join(" ")}`);
+  await browser.close();
+}
+const { browser, page, complaints } = await open(`${url}/#token=${secret}`);
+await page.waitForFunction(() => location.hash === "");
+check(!page.url().includes(secret), "the token does not stay in the address bar");
+await page.reload();
+check((await page.evaluate(() => sessionStorage.getItem("evforge-token"))) === secret, "it is kept for this tab");
 const asked = [];
 page.on("request", (request) => asked.push(new URL(request.url()).pathname));
 const questions = () => asked.filter((path) => path.startsWith("/monitor")).length;

@@ -1,6 +1,7 @@
 /** Asks the server for monitor data, once a second while somebody looks and they are on; and switches them. */
 
 import type { MonitorAnswer } from "./monitor_data";
+import { forgetToken, token } from "./token";
 
 /** Milliseconds between questions. */
 const interval = 1000;
@@ -40,9 +41,13 @@ export class MonitorFeed {
     let answer: MonitorAnswer | null = null;
     let problem = "";
     try {
-      const response = await fetch(path, { method, cache: "no-store" });
+      const known = method === "POST" ? token() : null;
+      const headers: HeadersInit = known === null ? {} : { Authorization: `Bearer ${known}` };
+      const response = await fetch(path, { method, headers, cache: "no-store" });
       if (response.ok) answer = (await response.json()) as MonitorAnswer;
-      else problem = (await response.text()).trim();
+      else problem = await reason(response);
+      // Of a run that has ended since, for example.
+      if (response.status === 401) forgetToken();
     } catch {
       problem = "no answer from the server";
     }
@@ -51,5 +56,15 @@ export class MonitorFeed {
     if (answer) this.on = answer.on;
     this.take(answer);
     if (this.open && this.on && !document.hidden) this.timer = setTimeout(() => this.look(), interval);
+  }
+}
+
+/** What a refusal says to a person. */
+async function reason(response: Response): Promise<string> {
+  const text = (await response.text()).trim();
+  try {
+    return (JSON.parse(text) as { error: { message: string } }).error.message;
+  } catch {
+    return text;
   }
 }

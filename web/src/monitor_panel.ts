@@ -7,6 +7,7 @@ import { sumOfSpectra, total, type Channel, type MonitorData, type Plane } from 
 import { MonitorFeed } from "./monitor_feed";
 import type { Model } from "./model";
 import { grouped, scaled } from "./numbers";
+import { onToken, token, withoutToken } from "./token";
 import { TrackChart } from "./track_chart";
 
 export class MonitorPanel {
@@ -39,6 +40,17 @@ export class MonitorPanel {
     element("monitor-linear").onclick = () => this.setLogarithmic(false);
     element("monitor-logarithmic").onclick = () => this.setLogarithmic(true);
     onThemeChange(() => this.correlation.draw());
+    onToken(() => this.feed.look());
+    this.allow();
+  }
+
+  /** The switch works only for those who have the token. */
+  private allow(): void {
+    for (const id of ["monitor-on", "monitor-off"]) {
+      const button = element<HTMLButtonElement>(id);
+      button.disabled = token() === null;
+      button.title = button.disabled ? withoutToken : "";
+    }
   }
 
   /** Takes a greeting: another server has other monitor data, or none. */
@@ -54,6 +66,7 @@ export class MonitorPanel {
   /** Takes an answer's data: null if there are none (yet), undefined if there was no answer. */
   private take(data: MonitorData | null | undefined): void {
     const { on, problem } = this.feed;
+    this.allow();
     press("monitor-on", on);
     press("monitor-off", !on);
     const note = element("monitor-note");
@@ -63,6 +76,7 @@ export class MonitorPanel {
       this.draw();
     }
     if (problem) note.textContent = problem;
+    else if (!on && token() === null) note.textContent = `off. ${withoutToken}`;
     else if (!on) note.textContent = "off. It can be switched on while the run continues, for everybody who looks";
     else if (!this.data) note.textContent = "on, nothing collected yet";
     else note.textContent = summary(this.data);

@@ -221,6 +221,9 @@ fn a_port_in_use_and_a_foreign_address_are_explained() {
     }
 }
 
+/// What somebody must know who changes anything.
+const TOKEN: &str = "a-token-for-the-browser-test";
+
 /// Runs the demonstration, and `script` of `tests/browser` with the page's address and `arguments` while it runs.
 /// Gives what the demonstration says at its end; none, with the reason, if there is no browser to be had.
 fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf]) -> Option<String> {
@@ -232,6 +235,7 @@ fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf])
     let mut demo = Command::new(PROGRAM)
         .args(["demo", "--for", "60s", "--view", "127.0.0.1:0", "--output"])
         .arg(folder)
+        .env("EVFORGE_TOKEN", TOKEN)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -245,7 +249,13 @@ fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf])
     let url = line.trim_start_matches("Look at it:").trim().to_owned();
     std::thread::sleep(Duration::from_secs(6));
     let page =
-        Command::new("node").arg(script).arg(&url).args(arguments).current_dir(&browser_tests).output();
+        Command::new("node")
+            .arg(script)
+            .arg(&url)
+            .args(arguments)
+            .env("EVFORGE_TOKEN", TOKEN)
+            .current_dir(&browser_tests)
+            .output();
     let stopped = Command::new("kill").args(["-s", "INT", &demo.id().to_string()]).status();
     assert!(stopped.expect("kill starts").success());
     let mut rest = String::new();
