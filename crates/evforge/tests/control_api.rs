@@ -6,6 +6,7 @@ use common::{PROGRAM, evforge, text, workspace};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -73,7 +74,8 @@ impl Run {
             }
         };
         let packets = after("receiving at UDP ");
-        let page = after("live view at http://").parse().expect("an address alone: no token where no terminal is");
+        let page =
+            after("live view at http://").parse().expect("an address alone: no token where no terminal is");
         std::thread::spawn(move || lines.for_each(drop));
         let mut run = Self { child, page, packets, folder: folder.to_owned(), token: String::new() };
         run.token = std::fs::read_to_string(run.token_file()).expect("its token").trim().to_owned();
@@ -98,7 +100,8 @@ impl Run {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         let answer = text(&answer);
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{method} {path}: {answer:?}"));
+        let (head, body) =
+            answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{method} {path}: {answer:?}"));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
         Answer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
@@ -115,7 +118,8 @@ impl Run {
     /// Sends it packets: how many.
     fn replay(&self, rate: &str) -> u64 {
         let capture = workspace().join("data/gdgem-srs.pcapng");
-        let sent = evforge(&["replay", capture.to_str().expect("text"), "--to", &self.packets, "--rate", rate]);
+        let sent =
+            evforge(&["replay", capture.to_str().expect("text"), "--to", &self.packets, "--rate", rate]);
         let said = text(&sent.stdout);
         let count = said.strip_prefix("sent ").and_then(|rest| rest.split_once(" packets"));
         count.and_then(|(count, _)| count.replace(' ', "").parse().ok()).unwrap_or_else(|| panic!("{said}"))
@@ -182,7 +186,12 @@ fn conversation() -> Vec<(&'static str, &'static str, Value, u16)> {
         ("GET", "/api/control/parameters", json!(null), 200),
         ("GET", "/api/control/changes/earliest", json!(null), 200),
         ("POST", "/api/control/changes", json!({ "changes": [{ "key": x, "value": 60 }] }), 200),
-        ("POST", "/api/control/changes", json!({ "changes": [{ "key": x, "value": 61, "after_ns": 5_000_000_000_u64 }] }), 200),
+        (
+            "POST",
+            "/api/control/changes",
+            json!({ "changes": [{ "key": x, "value": 61, "after_ns": 5_000_000_000_u64 }] }),
+            200,
+        ),
         ("POST", "/api/control/changes", json!({ "changes": [{ "key": x, "value": 61, "at_ns": 0 }] }), 409),
         ("POST", "/api/control/changes", json!({ "changes": [{ "key": "no.such", "value": 61 }] }), 400),
         ("POST", "/api/control/changes", json!({ "changes": [{ "key": x, "value": -1 }] }), 400),
@@ -224,9 +233,13 @@ fn a_conversation_over_every_path() {
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for method in methods.as_object().expect("methods").keys() {
             let is_asked = answers.iter().any(|answer| {
-                answer["path"] == **path && answer["method"].as_str().is_some_and(|asked| asked.to_lowercase() == *method)
+                answer["path"] == **path
+                    && answer["method"].as_str().is_some_and(|asked| asked.to_lowercase() == *method)
             });
-            assert!(is_asked || !path.starts_with("/api/control") || path.ends_with("/shutdown"), "{method} {path}");
+            assert!(
+                is_asked || !path.starts_with("/api/control") || path.ends_with("/shutdown"),
+                "{method} {path}"
+            );
         }
     }
     assert_eq!(run.get("/api/openapi.json").json(), document);
@@ -252,7 +265,12 @@ fn a_conversation_over_every_path() {
     }
     check_by_python(folder.path(), &answers);
     let report = run.end();
-    assert_eq!(report["streams"][0]["changes"].as_array().map(Vec::len), Some(2), "{:#}", report["streams"][0]["changes"]);
+    assert_eq!(
+        report["streams"][0]["changes"].as_array().map(Vec::len),
+        Some(2),
+        "{:#}",
+        report["streams"][0]["changes"]
+    );
     assert_eq!(report["control"]["tokens_wrong"], 0);
 }
 
@@ -283,7 +301,9 @@ fn check_by_python(folder: &Path, answers: &[Value]) {
 fn without_the_token_nothing_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = Run::start(folder.path(), &[]);
-    use std::os::unix::fs::PermissionsExt;
+    // A run without any packet is of no use, and says so by its status.
+    let sent = run.replay("20kpps");
+    run.wait_for("detector.packets_received", sent);
     let mode = std::fs::metadata(run.token_file()).expect("the file").permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
     let before = run.state();
@@ -292,7 +312,9 @@ fn without_the_token_nothing_changes() {
     let posts = conversation().into_iter().filter(|(method, ..)| *method == "POST");
     let mut paths: Vec<(String, Value)> =
         posts.map(|(_, path, body, _)| (path.replace("{group}", "input"), body)).collect();
-    paths.extend(["/monitor/on", "/monitor/off", "/api/control/shutdown"].map(|path| (path.to_owned(), json!({}))));
+    paths.extend(
+        ["/monitor/on", "/monitor/off", "/api/control/shutdown"].map(|path| (path.to_owned(), json!({}))),
+    );
     let mut refused = 0_u64;
     for headers in headers.chain([String::new(), format!("Cookie: token={}\r\n", run.token)]) {
         for (path, body) in &paths {
@@ -370,7 +392,8 @@ fn hostile_requests_harm_nothing() {
         let mut slow: Vec<TcpStream> = (0..4)
             .map(|number| {
                 let mut stream = TcpStream::connect(run.page).expect("a connection");
-                let part = if number % 2 == 0 { head.as_str() } else { "GET /api/control/state HTTP/1.1\r\nHo" };
+                let part =
+                    if number % 2 == 0 { head.as_str() } else { "GET /api/control/state HTTP/1.1\r\nHo" };
                 stream.write_all(part.as_bytes()).expect("a part");
                 stream
             })
@@ -391,18 +414,39 @@ fn hostile_requests_harm_nothing() {
         for _ in 0..3000 {
             let method = random.of(&["GET", "POST", "PUT", "DELETE", "BREW", "POST", "POST"]);
             let path = random.of(&[
-                "/api/control/changes", "/api/control/state", "/api/control/counters/%00%ff", "/api/control/log/a%2f..",
-                "/api/control/runs", "/monitor/on", "/api/control/calibration", "/api/control/../../etc/passwd", "/%",
-                "/api/control/monitor?on=true", "/api/control/counters/\u{1F980}", "*", "/api/control/changes/earliest",
+                "/api/control/changes",
+                "/api/control/state",
+                "/api/control/counters/%00%ff",
+                "/api/control/log/a%2f..",
+                "/api/control/runs",
+                "/monitor/on",
+                "/api/control/calibration",
+                "/api/control/../../etc/passwd",
+                "/%",
+                "/api/control/monitor?on=true",
+                "/api/control/counters/\u{1F980}",
+                "*",
+                "/api/control/changes/earliest",
             ]);
-            let mut headers = random.of(&["", "Content-Type: text/plain\r\n", "Expect: 100-continue\r\n"]).to_owned();
+            let mut headers =
+                random.of(&["", "Content-Type: text/plain\r\n", "Expect: 100-continue\r\n"]).to_owned();
             if random.next() % 2 == 0 {
                 headers += &format!("Authorization: Bearer {}\r\n", run.token);
             }
             // Nothing of it is a good request: nothing may change.
             let body = random.of(&[
-                "", "{", "[]", "null", "{\"on\":1}", "{\"changes\":[{}]}", "\u{0}\u{1}", "{\"changes\":[{\"key\":\"\",\"value\":1}]}",
-                "{\"changes\":[{\"key\":\"x\",\"value\":1e99}]}", "{\"on\":true,\"on\":true,\"x\":[[[[[[[[[[", "{\"level\":5}", "\"",
+                "",
+                "{",
+                "[]",
+                "null",
+                "{\"on\":1}",
+                "{\"changes\":[{}]}",
+                "\u{0}\u{1}",
+                "{\"changes\":[{\"key\":\"\",\"value\":1}]}",
+                "{\"changes\":[{\"key\":\"x\",\"value\":1e99}]}",
+                "{\"on\":true,\"on\":true,\"x\":[[[[[[[[[[",
+                "{\"level\":5}",
+                "\"",
                 "{\"changes\":[{\"key\":\"x\",\"value\":1,\"at_ns\":1,\"after_ns\":1}]}",
             ]);
             if path == "/monitor/on" && headers.contains("Bearer") && method == "POST" {
@@ -532,7 +576,10 @@ fn ctl_speaks_it() {
     assert!(good(&["config"]).contains("[gdgem"));
     assert!(good(&["config", "--origins"]).contains("gdgem-srs.toml:"));
     assert!(good(&["parameters"]).contains("gdgem.clustering.x.adc_threshold"));
-    assert!(good(&["set", "gdgem.clustering.x.adc_threshold=70"]).starts_with("gdgem.clustering.x.adc_threshold = 70 from "));
+    assert!(
+        good(&["set", "gdgem.clustering.x.adc_threshold=70"])
+            .starts_with("gdgem.clustering.x.adc_threshold = 70 from ")
+    );
     let later = json(&["set", "detector.clustering.y.adc_threshold=71", "--after", "2s"]);
     assert_eq!(later["changes"][0]["value"], 71);
     assert_eq!(good(&["monitor", "on"]), "on\n");
@@ -557,7 +604,6 @@ fn ctl_speaks_it() {
     std::fs::write(&other, "a token that is not it".replace(' ', "-")).expect("a file");
     let file = other.to_str().expect("text").to_owned();
     bad(&["clear", "--token-file", &file], "chmod 600");
-    use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o600)).expect("its mode");
     bad(&["clear", "--token-file", &file], "not the token of the run");
     // Nobody listens, and something else does.
@@ -574,7 +620,8 @@ fn ctl_speaks_it() {
         for stream in listener.incoming().take(2) {
             let mut stream = stream.expect("a connection");
             let _ = stream.read(&mut [0; 1000]);
-            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+            let _ = stream
+                .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
         }
     });
     assert!(ctl(&url).contains("is no run of evforge"));

@@ -248,14 +248,13 @@ fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf])
     }
     let url = line.trim_start_matches("Look at it:").trim().to_owned();
     std::thread::sleep(Duration::from_secs(6));
-    let page =
-        Command::new("node")
-            .arg(script)
-            .arg(&url)
-            .args(arguments)
-            .env("EVFORGE_TOKEN", TOKEN)
-            .current_dir(&browser_tests)
-            .output();
+    let page = Command::new("node")
+        .arg(script)
+        .arg(&url)
+        .args(arguments)
+        .env("EVFORGE_TOKEN", TOKEN)
+        .current_dir(&browser_tests)
+        .output();
     let stopped = Command::new("kill").args(["-s", "INT", &demo.id().to_string()]).status();
     assert!(stopped.expect("kill starts").success());
     let mut rest = String::new();

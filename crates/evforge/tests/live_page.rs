@@ -139,7 +139,7 @@ fn a_page_for_all_says_so_and_has_the_names_that_it_is_given() {
     let port = demo.port;
     let warning = demo.end();
     let start = format!(
-        "warning: everybody who can reach 0.0.0.0:{port} may look at the live view, and switch its monitor data on"
+        "warning: everybody who can reach 0.0.0.0:{port} may look at the live view, and whoever has the token of the run"
     );
     assert!(warning.starts_with(&start) && warning.contains("--view-name NAME"), "{warning}");
     assert_eq!(warning.lines().count(), 1, "{warning}");

@@ -134,14 +134,66 @@ json_object! {
     }
 }
 
-/// Reads a body as each of the objects, for tests with whatever bytes: nothing of it may fail otherwise than by a refusal.
-pub fn read_all(bytes: &[u8]) {
-    if let Ok(wanted) = serde_json::from_slice::<ChangesWanted>(bytes) {
-        let _ = wanted.wanted();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pieces of bodies, good and bad.
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("{\"changes\":[".to_owned()),
+            Just("{\"key\":\"a\",\"value\":".to_owned()),
+            Just("\"at_ns\":".to_owned()),
+            Just("\"duration_s\":".to_owned()),
+            Just("\"set\":[\"a=b\"".to_owned()),
+            Just("]}".to_owned()),
+            Just(",".to_owned()),
+            any::<f64>().prop_map(|number| number.to_string()),
+            any::<u64>().prop_map(|number| number.to_string()),
+            ".{0,8}",
+        ]
     }
-    if let Ok(wanted) = serde_json::from_slice::<RunWanted>(bytes) {
-        let _ = wanted.wanted();
+
+    proptest! {
+        /// Whatever comes is read or refused.
+        #[test]
+        fn no_body_does_harm(pieces in prop::collection::vec(piece(), 0..12)) {
+            let text = pieces.concat();
+            if let Ok(wanted) = serde_json::from_str::<ChangesWanted>(&text) {
+                let count = wanted.changes.len();
+                prop_assert!(wanted.wanted().map_or(true, |changes| changes.len() == count));
+            }
+            if let Ok(wanted) = serde_json::from_str::<RunWanted>(&text) {
+                let _ = wanted.wanted();
+            }
+            let _ = serde_json::from_str::<SwitchWanted>(&text);
+            let _ = serde_json::from_str::<LevelWanted>(&text);
+        }
+
+        #[test]
+        fn a_run_lasts_for_a_time_that_there_is(seconds in any::<f64>()) {
+            let wanted = RunWanted { duration_s: Some(seconds), ..RunWanted::default() }.wanted();
+            prop_assert!(seconds > 0.0 || wanted.is_err());
+        }
     }
-    let _ = serde_json::from_slice::<SwitchWanted>(bytes);
-    let _ = serde_json::from_slice::<LevelWanted>(bytes);
+
+    #[test]
+    fn times_that_contradict_each_other_are_refused() {
+        let change = |at_ns, restarts, after_ns| {
+            ChangeWanted { key: "a".into(), value: 1, at_ns, restarts, after_ns }
+                .wanted()
+                .map(|wanted| wanted.at)
+        };
+        assert_eq!(change(None, None, None).unwrap(), WantedTime::Earliest);
+        assert_eq!(change(None, None, Some(5)).unwrap(), WantedTime::After(5));
+        assert_eq!(change(Some(7), None, None).unwrap(), WantedTime::At(7));
+        let exactly = WantedTime::Exactly(ChangeTime { restarts: 2, time_ns: 7 });
+        assert_eq!(change(Some(7), Some(2), None).unwrap(), exactly);
+        for (at, restarts, after) in
+            [(Some(1), None, Some(1)), (None, Some(1), None), (None, Some(1), Some(1))]
+        {
+            assert_eq!(change(at, restarts, after).unwrap_err().code, "invalid");
+        }
+    }
 }

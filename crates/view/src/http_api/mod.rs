@@ -18,7 +18,6 @@ mod route;
 mod router;
 mod routes;
 
-pub use crate::control::wanted::read_all as read_bodies;
 pub use document::document;
 pub use openapi::openapi;
 pub(crate) use router::router;
