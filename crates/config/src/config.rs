@@ -17,6 +17,7 @@ use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::settings::HeldHits;
+use evforge_log::LogSettings;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -47,6 +48,8 @@ pub struct CommonConfig {
     pub control: ControlSettings,
     /// What a service needs to know that has one run after the other.
     pub serve: ServeSettings,
+    /// What the program says, how much of it, and where to.
+    pub log: LogSettings,
     /// Where the pixels of the detector are; none if nobody has said.
     pub placement: Option<PlacementSettings>,
     /// The tables `[outputs.…]`, by name, as they are written: each kind of output reads its own.
@@ -284,8 +287,8 @@ const ESS_DETECTORS: &str = "ess_";
 const MONITORS: &str = "ess_beam_monitors";
 
 /// All keys at the top of a configuration.
-const KEYS: [&str; 16 + SECTIONS.len()] = {
-    let mut keys = ["name"; 16 + SECTIONS.len()];
+const KEYS: [&str; 17 + SECTIONS.len()] = {
+    let mut keys = ["name"; 17 + SECTIONS.len()];
     let common = [
         "name",
         "input",
@@ -299,6 +302,7 @@ const KEYS: [&str; 16 + SECTIONS.len()] = {
         "change",
         "control",
         "serve",
+        "log",
         "simulation",
         "outputs",
         "kafka",
@@ -342,6 +346,7 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
         changes: tables.take_or_default("change")?,
         control: tables.take_or_default("control")?,
         serve: tables.take_or_default("serve")?,
+        log: tables.take_or_default("log")?,
         placement: tables.take("placement")?,
         outputs: tables.take_or_default("outputs")?,
         text: document.text.clone(),
@@ -406,6 +411,7 @@ impl CommonConfig {
         self.sequence.check()?;
         self.control.check()?;
         self.serve.check(self.outputs.keys().map(String::as_str))?;
+        self.log.check()?;
         self.run.check().map_err(|error| error.within("run"))?;
         self.threads.check(self.input.threads, self.receive.receivers())?;
         if self.name.is_empty() {

@@ -29,6 +29,9 @@
 //! [serve]                         # optional: a service that has one run after the other
 //! run_topic = "runs"
 //!
+//! [log]                           # optional: what the program says, and where to
+//! levels.parse = "debug"
+//!
 //! [[change]]                      # optional: from a time of the data on
 //! at_ns = 60_000_000_000
 //! key = "gdgem.clustering.x.adc_threshold"
