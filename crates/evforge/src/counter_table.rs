@@ -20,6 +20,7 @@ use evforge_kafka::producer::KafkaCounters;
 use evforge_lab::link::drop::DropCounters;
 use evforge_lab::link::numbered::NumberedCounters;
 use evforge_lab::simulated_source::SimulationCounters;
+use evforge_log::LogCounters;
 use evforge_messages::RefusedCounters;
 use evforge_metrics::boards::Stage;
 use evforge_metrics::graphite::GraphiteCounters;
@@ -79,6 +80,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),
         stage::<ControlCounters>("What is asked of a run while it goes on", NONE),
+        stage::<LogCounters>("What the program says", NONE),
         stage::<PacketTapCounters>("Raw packets for outputs", Some("packet_tap")),
         stage::<RefusedCounters>("Messages that are not read", NONE),
         stage::<NexusCounters>("A NeXus file", OUTPUT),

@@ -1,12 +1,12 @@
 //! `evforge demo`: a simulated detector over real UDP on loopback, live in the browser and into a NeXus file.
 
 use crate::CommandError;
-use crate::arguments::IdentityArguments;
+use crate::arguments::{IdentityArguments, LogArguments};
 use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
-use crate::run::Observer;
+use crate::run::{Observer, tell_end};
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use clap::Args;
@@ -54,6 +54,8 @@ pub(crate) struct DemoArguments {
     seed: u64,
     #[command(flatten)]
     identity: IdentityArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// Override a key of the configuration; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -67,6 +69,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
     overrides.extend(arguments.overrides.iter().cloned());
     let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
+    arguments.log.set_up(&config.log, &config.name, false)?;
     let mut settings = simulation::settings(&config)?;
     settings.seed = arguments.seed;
     settings.start.get_or_insert(Start::now());
@@ -100,7 +103,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     }
     let stop = stop_on_signals()?;
     // Who ends the run ends the electronics.
-    let (control, _service) = ports.serve(&config, &outputs, &stop, false)?;
+    let (control, _service) = ports.serve(&config, &outputs, &stop)?;
     // The electronics stop first, then the receiver, so that nothing is under way at the end.
     let all_sent = AtomicBool::new(false);
     let run = LiveRun {
@@ -145,6 +148,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let report = report?;
     let mut ending = Ending::default();
     outputs.finish(&report, &mut ending);
+    tell_end(&config.name, &report);
     ending.print(&report.to_text());
     let sent = match sent {
         Ok(sent) => sent?,

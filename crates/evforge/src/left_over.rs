@@ -1,5 +1,6 @@
 //! What earlier runs have left that did not end: said when another one begins, and never touched.
 
+use evforge_log::group::FILE;
 use evforge_net::record::FileNames;
 use evforge_net::staged_file::left_over;
 use evforge_pipeline::report::grouped;
@@ -16,11 +17,13 @@ pub(crate) fn tell_recordings(names: &FileNames) {
         return;
     }
     for path in left.iter().take(NAMED) {
-        eprintln!("warning: {} is of a recording that has not ended", about(path));
+        tracing::warn!(target: FILE, always = true, "{} is of a recording that has not ended", about(path));
     }
     tell_further(&left);
     let files: Vec<String> = left.iter().take(NAMED).map(|path| quoted(path)).collect();
-    eprintln!(
+    tracing::warn!(
+        target: FILE,
+        lead = "",
         "This keeps every whole packet and gives the files their names:\n  evforge record --finish {}",
         files.join(" ")
     );
@@ -31,14 +34,14 @@ pub(crate) fn tell_lines(what: &str, target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let left = left_over(folder, |other| other.file_name() == target.file_name()).unwrap_or_default();
     for path in left.iter().take(NAMED) {
-        eprintln!("warning: {} has {what} of a run that has not ended: rename or remove it", about(path));
+        tracing::warn!(target: FILE, always = true, "{} has {what} of a run that has not ended: rename or remove it", about(path));
     }
     tell_further(&left);
 }
 
 fn tell_further(left: &[PathBuf]) {
     if let Some(further @ 1..) = left.len().checked_sub(NAMED) {
-        eprintln!("warning: and {further} further ones");
+        tracing::warn!(target: FILE, "and {further} further ones");
     }
 }
 

@@ -9,17 +9,15 @@
 
 #![forbid(unsafe_code)]
 
-/// As that of the standard library, which it takes the place of in all modules below; but a terminal that has gone away (SIGHUP) or a
-/// closed standard error is no reason to panic in the middle of a run.
+/// As that of the standard library, which it takes the place of in all modules below; but it goes by way of the log, so that programs
+/// that read JSON lines get this, too, and a terminal that has gone away (SIGHUP) or a closed standard error is no reason to panic
+/// in the middle of a run.
 macro_rules! eprint {
-    ($($text:tt)*) => {{
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!($($text)*));
-    }};
+    ($($text:tt)*) => { evforge_log::say(format_args!($($text)*)) };
 }
 
 /// The same, with an end of line.
 macro_rules! eprintln {
-    () => { eprint!("\n") };
     ($($text:tt)*) => { eprint!("{}\n", format_args!($($text)*)) };
 }
 
@@ -170,13 +168,22 @@ enum Command {
 
 /// Runs the program with the arguments of the process. `[outputs.…]` may be of the kinds in `registry`.
 pub fn main_with(registry: Registry) -> ExitCode {
+    evforge_log::begin();
+    let status = obey(registry);
+    if let Some(log) = evforge_log::global() {
+        log.end();
+    }
+    status
+}
+
+fn obey(registry: Registry) -> ExitCode {
     // Before all else: what cannot be registered stays as it was.
     let _ = signals::ignore_others();
     // Where the system refuses, the limit is what it was.
     let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = command_line();
     if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
-        eprintln!("evforge: {error}");
+        evforge_log::fail(&error.to_string());
         return ExitStatus::Failed.into();
     }
     let result = match command {
@@ -210,7 +217,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Err(error) if output::is_closed_pipe(error.as_ref()) => ExitStatus::Good.into(),
         Err(error) => {
             let text = error.to_string();
-            eprintln!("evforge: {text}");
+            evforge_log::fail(&text);
             if let Some(advice) = privileges::advice(&text) {
                 eprintln!("{advice}");
             }

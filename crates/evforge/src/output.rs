@@ -63,7 +63,7 @@ impl Ending {
     /// Takes note of how something went, and reports it if it failed.
     pub(crate) fn attempt(&mut self, result: Result<(), CommandError>) {
         if let Err(error) = result {
-            eprintln!("evforge: {error}");
+            evforge_log::fail(&error.to_string());
             self.has_failed = true;
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn give_up(uses_the_network: bool, user: Option<&str>) -> Result<(), 
         && !has_file_privileges
         && let Err(error) = Helper::start()
     {
-        eprintln!("warning: {error}");
+        tracing::warn!(target: evforge_log::group::RUN, "{error}");
     }
     drop_all(user.as_ref())
         .map_err(|error| format!("privileges cannot be given up, so nothing is done: {error}").into())

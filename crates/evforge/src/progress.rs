@@ -1,9 +1,11 @@
 //! Progress of long work: a bar on a terminal, a plain line now and then elsewhere.
 
+use evforge_log::console;
 use evforge_pipeline::capture_run::RunProgress;
 use evforge_pipeline::report::{grouped, scaled};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between plain lines.
@@ -21,12 +23,14 @@ pub(crate) struct ProgressDisplay {
 impl ProgressDisplay {
     /// A display; `quiet` shows nothing.
     pub(crate) fn new(quiet: bool) -> Option<Self> {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(0);
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
             if let Ok(style) = style {
                 bar.set_style(style);
             }
+            let drawn = bar.clone();
+            console::draw_around(Some(Arc::new(move |write: &mut dyn FnMut()| drawn.suspend(write))));
             bar
         });
         (!quiet).then(|| Self { bar, started: Instant::now(), shown: Instant::now() })
@@ -64,6 +68,7 @@ impl ProgressDisplay {
     /// Takes the display away.
     pub(crate) fn finish(self) {
         if let Some(bar) = self.bar {
+            console::draw_around(None);
             bar.finish_and_clear();
         }
     }

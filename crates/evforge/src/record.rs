@@ -1,7 +1,7 @@
 //! `evforge record`: UDP packets into pcapng files, at full rate.
 
 use crate::CommandError;
-use crate::arguments::{OverwriteArguments, WayArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::left_over::tell_recordings;
 use crate::output::{Ending, check_writable, refuse_standard_output};
@@ -9,12 +9,13 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::Args;
 use evforge_config::{ByteSize, ReceiveSettings, TimeSpan};
+use evforge_log::{LogSettings, console, group};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::record::{DiskFiles, FileNames, RecordQueue, RecordingWriter, Rotation, finish_recording};
 use evforge_net::session::SessionLimits;
 use evforge_pipeline::record_run::{RecordRun, RecordStatus};
 use evforge_pipeline::report::{grouped, scaled};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,8 @@ pub(crate) struct RecordArguments {
     report: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// No status line and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -143,6 +146,7 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
     let Some(output) = &arguments.files.output else {
         return finish(&arguments.finish);
     };
+    arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     refuse_standard_output("--output", output, "a recording, which gets its name when it is whole")?;
     NamedFiles::default()
         .kept_output("--output", Some(output))
@@ -181,14 +185,14 @@ pub(crate) fn record(arguments: &RecordArguments) -> Result<ExitStatus, CommandE
         },
         sources,
     };
-    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    if !arguments.quiet {
-        for source in &run.sources {
-            for address in source.local_addresses() {
-                eprintln!("receiving at UDP {address}");
-            }
-            eprintln!("received by {}", source.description());
+    for warning in &warnings {
+        tracing::warn!(target: group::INPUT, always = true, "{warning}");
+    }
+    for source in &run.sources {
+        for address in source.local_addresses() {
+            tracing::info!(target: group::INPUT, always = true, "receiving at UDP {address}");
         }
+        tracing::info!(target: group::INPUT, always = true, "received by {}", source.description());
     }
     let mut line = RecordLine::new(arguments.quiet);
     let report = run.run(|status| line.show(status))?;
@@ -244,8 +248,7 @@ impl RecordLine {
             // The numbers in it rise; it is reported when it has changed.
             let without_numbers = alarm.replace(|c: char| c.is_ascii_digit(), "");
             if self.told != without_numbers {
-                self.finish();
-                eprintln!("evforge: the recording is not whole: {alarm}");
+                tracing::warn!(target: group::FILE, lead = "evforge", "the recording is not whole: {alarm}");
                 self.told = without_numbers;
             }
         }
@@ -262,15 +265,14 @@ impl RecordLine {
             rate(8 * status.counts.received_bytes, 8 * before.counts.received_bytes),
             grouped(status.counts.dropped),
         );
-        let mut error = std::io::stderr().lock();
-        // A terminal that has gone away is no reason to stop a recording.
-        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
-        let _ = error.flush();
+        if self.terminal {
+            console::show_state(&line);
+        } else {
+            eprintln!("{line}");
+        }
     }
 
     fn finish(&self) {
-        if self.terminal && !self.quiet && self.lines > 0 {
-            eprintln!();
-        }
+        console::end_state();
     }
 }

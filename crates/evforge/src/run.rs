@@ -1,7 +1,7 @@
 //! `evforge run`: form events from readouts, of a capture file or live.
 
 use crate::CommandError;
-use crate::arguments::{IdentityArguments, Inputs, Method, TopicArguments};
+use crate::arguments::{IdentityArguments, Inputs, LogArguments, Method, TopicArguments};
 use crate::configuration::{read_configuration, read_with_library};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
@@ -22,6 +22,7 @@ use evforge_core::packet_source::PacketSource;
 use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
 use evforge_detect::settings::HeldHits;
+use evforge_log::group;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 
@@ -88,6 +89,8 @@ pub(crate) struct RunArguments {
     identity: IdentityArguments,
     #[command(flatten)]
     control: ControlArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// Override a key of the configuration (gdgem.sorting.window=1ms); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -109,6 +112,9 @@ impl RunArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitStatus, CommandError> {
     let mut config = read_config(arguments)?;
+    if !arguments.check {
+        arguments.log.set_up(&config.log, &config.name, arguments.quiet)?;
+    }
     arguments.outputs.apply(&mut config);
     arguments.identity.apply(&mut config)?;
     fill_file_names(&mut config)?;
@@ -127,8 +133,8 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         .input("--detector", &arguments.detector)
         .input("INPUT", &input);
     plans.name(files).kept_output("--record", &arguments.record).check(arguments.outputs.overwrite)?;
-    for note in config.notes.iter().filter(|_| !arguments.quiet) {
-        eprintln!("note: {note}");
+    for note in &config.notes {
+        tracing::info!(target: group::RUN, lead = "note", always = true, "{note}");
     }
     let stop = stop_on_signals()?;
     let ports = ControlPorts::open(&config, named_overrides(arguments))?;
@@ -165,7 +171,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
             let writer = limits.writer(file, arguments.outputs.overwrite)?;
             Ok::<_, CommandError>((writer, limits.queue()?))
         });
-        let (control, _service) = ports.serve(&config, &outputs, &stop, arguments.quiet)?;
+        let (control, _service) = ports.serve(&config, &outputs, &stop)?;
         let run = LiveRun {
             receivers,
             record: record.transpose()?,
@@ -184,12 +190,25 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         outputs.finish(&report, &mut ending);
         report
     };
+    tell_end(&config.name, &report);
     if !arguments.quiet {
         ending.print(&report.to_text());
     } else if !report.is_success() {
         eprint!("{}", report.to_text());
     }
     Ok(ExitStatus::from(report.verdict()).and(ExitStatus::of(ending.is_good())))
+}
+
+/// How a run has ended, for those who do not see its report.
+pub(crate) fn tell_end(name: &str, report: &RunReport) {
+    let verdict = report.verdict().name();
+    let totals = LedgerTotals::of(&report.state.ledger);
+    let (packets, events) = (totals.packets, totals.events);
+    if report.is_success() {
+        tracing::info!(target: group::RUN, unshown = true, verdict, packets, events, "the run of {name} has ended");
+    } else {
+        tracing::error!(target: group::RUN, unshown = true, verdict, packets, events, "the run of {name} has ended: {verdict}");
+    }
 }
 
 fn read_config(arguments: &RunArguments) -> Result<Config, CommandError> {
@@ -219,7 +238,7 @@ fn run_packets(
     ports: ControlPorts,
     stop: &Arc<AtomicBool>,
 ) -> Result<RunReport, CommandError> {
-    let (control, _service) = ports.serve(config, outputs, stop, arguments.quiet)?;
+    let (control, _service) = ports.serve(config, outputs, stop)?;
     let mut display = ProgressDisplay::new(arguments.quiet);
     let ends_after = arguments.ends_after.filter(|_| arguments.topic.follows()).map(TimeSpan::to_std);
     let clock = Arc::clone(&outputs.clock);
@@ -232,9 +251,9 @@ fn run_packets(
         input: packets,
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
-        on_waiting: Arc::new(|text| {
-            eprintln!("evforge: {text}. It continues by itself; Ctrl-C ends the run.")
-        }),
+        on_waiting: Arc::new(
+            |text| tracing::warn!(target: group::OUTPUT, lead = "evforge", "{text}. It continues by itself; Ctrl-C ends the run."),
+        ),
         samples: outputs.samples.take(),
         stop,
     };
@@ -265,6 +284,7 @@ pub(crate) struct Observer<'a, F> {
     outputs: &'a Outputs,
     pub(crate) line: StatusLine,
     quiet: bool,
+    tells_where: bool,
     /// Called with the address once packets can be sent to it.
     ready: F,
     /// The problems reported so far.
@@ -275,15 +295,19 @@ pub(crate) struct Observer<'a, F> {
 impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
     /// `ready` is called with the address once packets can be sent to it.
     pub(crate) fn new(outputs: &'a Outputs, quiet: bool, ready: F) -> Self {
-        Self { outputs, line: StatusLine::new(quiet), quiet, ready, told: Vec::new() }
+        Self { outputs, line: StatusLine::new(quiet), quiet, tells_where: true, ready, told: Vec::new() }
+    }
+
+    /// The same, where everybody knows already where packets are received and where the page is.
+    pub(crate) fn of_a_further_phase(self) -> Self {
+        Self { tells_where: false, ..self }
     }
 
     /// Says what went wrong, once; again if it has become something else than other numbers (how long it lasts).
     fn tell(&mut self, problem: String) {
         let without_numbers = problem.replace(|c: char| c.is_ascii_digit() || c == '.', "");
         if !self.told.contains(&without_numbers) {
-            self.line.finish();
-            eprintln!("evforge: {problem}");
+            tracing::warn!(target: group::INPUT, lead = "evforge", "{problem}");
             self.told.push(without_numbers);
         }
     }
@@ -292,16 +316,14 @@ impl<'a, F: FnMut(SocketAddr)> Observer<'a, F> {
 impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
     fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]) {
         for warning in warnings {
-            eprintln!("warning: {warning}");
+            tracing::warn!(target: group::INPUT, always = true, "{warning}");
         }
-        if !self.quiet {
+        if self.tells_where {
             for address in addresses {
-                eprintln!("receiving at UDP {address}");
+                tracing::info!(target: group::INPUT, always = true, "receiving at UDP {address}");
             }
-            eprintln!("received by {way}");
-            if let Some(page) = self.outputs.page(&std::io::stderr()) {
-                eprintln!("live view at {page}");
-            }
+            tracing::info!(target: group::INPUT, "received by {way}");
+            self.outputs.tell_page(self.quiet);
         }
         if let Some(first) = addresses.first() {
             (self.ready)(*first);

@@ -216,7 +216,7 @@ fn form(
     let is_taken = plans.takes_standard_output();
     let ports = ControlPorts::open(&config, Vec::new())?;
     let mut outputs = plans.open(&config, Some(ports.access()))?;
-    let (control, _service) = ports.serve(&config, &outputs, stop, false)?;
+    let (control, _service) = ports.serve(&config, &outputs, stop)?;
     let run = CaptureRun {
         monitor: outputs.monitor.clone(),
         packets: outputs.packets.clone(),
@@ -225,9 +225,9 @@ fn form(
         input: Box::new(source),
         outputs: std::mem::take(&mut outputs.events),
         clock: Arc::clone(&outputs.clock),
-        on_waiting: Arc::new(|text| {
-            eprintln!("evforge: {text}. It continues by itself; Ctrl-C ends the run.")
-        }),
+        on_waiting: Arc::new(
+            |text| tracing::warn!(target: evforge_log::group::OUTPUT, lead = "evforge", "{text}. It continues by itself; Ctrl-C ends the run."),
+        ),
         samples: outputs.samples.take(),
         stop,
     };

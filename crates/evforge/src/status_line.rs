@@ -1,8 +1,9 @@
 //! One line a second about a live run.
 
 use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_log::console;
 use evforge_pipeline::report::{grouped, scaled};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Lines between those that are shown where nobody watches a terminal.
@@ -69,16 +70,15 @@ impl StatusLine {
             state.loss(),
             grouped(state.ledger.unaccounted()),
         );
-        let mut error = std::io::stderr().lock();
-        // A terminal that has gone away is no reason to stop a run.
-        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
-        let _ = error.flush();
+        if self.terminal {
+            console::show_state(&line);
+        } else {
+            eprintln!("{line}");
+        }
     }
 
     /// Ends the line.
     pub(crate) fn finish(&self) {
-        if self.terminal && !self.quiet && self.lines > 0 {
-            eprintln!();
-        }
+        console::end_state();
     }
 }

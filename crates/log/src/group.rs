@@ -75,6 +75,22 @@ impl Group {
         }
     }
 
+    /// What its messages are about, for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Group::Run => "beginning and end of a run, and what whoever has started it should know",
+            Group::Input => "receiving: sockets, interfaces, batches of packets, recordings",
+            Group::Parse => "packets that are refused, and why",
+            Group::Form => "forming events: clocks of sources, steps, changes",
+            Group::Output => "where events go: queues, commits, what waits or has failed",
+            Group::Kafka => "brokers: connections, deliveries, what is missing",
+            Group::Control => "who has asked for what, and what became of it",
+            Group::View => "the page: its address, browsers that come and go",
+            Group::File => "files: made, recovered, completed",
+            Group::Other => "what libraries say",
+        }
+    }
+
     /// The group of a target. What has no target of its own has its module's path.
     pub fn of_target(target: &str) -> Self {
         if let Some(group) = Self::named(target) {

@@ -35,6 +35,7 @@
 //! |---|---|
 //! | `notice = true` | An information that is shown with `--quiet`, too: syslog's notice. |
 //! | `lead = "note"` | What stands before the sentence where people read it, in the place of the usual word; `""`: nothing. |
+//! | `unshown = true` | Standard error does not get it where people read it: they are told in another way, as by the report. |
 //! | `always = true` | Not held back when it is repeated: a list. |
 
 #![forbid(unsafe_code)]
@@ -59,7 +60,7 @@ pub use control::LogControl;
 pub use counters::{LogCounters, LogCounts};
 pub use group::{Group, Level};
 pub use layer::LogLayer;
-pub use log::{Log, LogError, begin, global, say, stage};
+pub use log::{Log, LogError, begin, fail, global, say, stage};
 pub use names::UnknownName;
 pub use record::{Record, Severity};
 pub use settings::{Compression, Form, GelfSettings, Levels, LogSettings};

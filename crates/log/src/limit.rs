@@ -71,7 +71,14 @@ impl Limiter {
             && self.pass(of_place.finish(), most.saturating_mul(OF_A_PLACE), record, now, summaries)
     }
 
-    fn pass(&mut self, key: u64, most: u32, record: &Record, now: Instant, summaries: &mut Vec<Record>) -> bool {
+    fn pass(
+        &mut self,
+        key: u64,
+        most: u32,
+        record: &Record,
+        now: Instant,
+        summaries: &mut Vec<Record>,
+    ) -> bool {
         let is_over = |window: &Window| now.saturating_duration_since(window.began) >= self.span;
         if self.seen.get(&key).is_some_and(is_over)
             && let Some(window) = self.seen.remove(&key)
@@ -99,7 +106,10 @@ impl Limiter {
     pub fn due(&mut self, now: Instant) -> Vec<Record> {
         let span = self.span;
         let over = |window: &Window| now.saturating_duration_since(window.began) >= span;
-        self.seen.extract_if(|_, window| over(window)).filter_map(|(_, window)| window.summary(span)).collect()
+        self.seen
+            .extract_if(|_, window| over(window))
+            .filter_map(|(_, window)| window.summary(span))
+            .collect()
     }
 
     /// Summaries of everything: nothing more is said.
@@ -182,7 +192,9 @@ mod tests {
         let mut summaries = Vec::new();
         let began = Instant::now();
         let said = (0..1239)
-            .filter(|number| limiter.admit(&record(&format!("packet {number} is bad")), began, &mut summaries))
+            .filter(|number| {
+                limiter.admit(&record(&format!("packet {number} is bad")), began, &mut summaries)
+            })
             .count();
         assert_eq!((said, summaries.len()), (5, 0));
         assert!(limiter.due(began + SPAN / 2).is_empty());

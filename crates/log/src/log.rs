@@ -118,8 +118,10 @@ impl Log {
         let least = if quiet { Severity::Notice } else { Severity::Debug };
         let span = settings.repeat_time.to_std();
         let limiter = Limiter::new(settings.repeats, span);
-        let before =
-            std::mem::replace(&mut *self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner), limiter);
+        let before = std::mem::replace(
+            &mut *self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner),
+            limiter,
+        );
         drop(before);
         *self.shared.outputs.write().unwrap_or_else(PoisonError::into_inner) =
             Outputs { local, least, file, gelf };
@@ -144,7 +146,8 @@ impl Log {
 
     /// Says what was held back, and waits for Graylog, not for long.
     pub fn end(&self) {
-        let summaries = self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner).end(Instant::now());
+        let summaries =
+            self.shared.limiter.lock().unwrap_or_else(PoisonError::into_inner).end(Instant::now());
         self.shared.with_outputs(|outputs| {
             summaries.into_iter().for_each(|summary| self.shared.deliver(summary, outputs));
             if let Some(gelf) = &outputs.gelf {
@@ -155,19 +158,33 @@ impl Log {
 
     /// Says what is not an event: what a command prints alongside. People see it as it is; others get it as a message.
     pub fn say(&self, text: &str) {
+        // Whoever has it said has looked at --quiet.
+        self.print(Severity::Notice, text, text.trim_end());
+    }
+
+    /// Says that the program, or a part of what it was asked for, has failed. People see it as it is.
+    pub fn fail(&self, why: &str) {
+        self.shared.counts.said(Severity::Error);
+        self.print(Severity::Error, &format!("evforge: {why}\n"), why);
+    }
+
+    fn print(&self, severity: Severity, for_people: &str, message: &str) {
         self.shared.with_outputs(|outputs| {
             let counts = &self.shared.counts;
             let is_human = matches!(outputs.local, Local::Human);
-            if is_human && console::write(text).is_err() {
+            if is_human && console::write(for_people).is_err() {
                 counts.count(|counts| counts.not_written += 1);
             }
-            if !text.trim().is_empty() && !(is_human && outputs.file.is_none()) {
-                // Whoever has it said has looked at --quiet.
-                let record = Record::new(Severity::Notice, Group::Run, text.trim_end());
-                if !is_human {
-                    outputs.show(&record, counts);
-                }
-                outputs.file(&record, counts);
+            if message.trim().is_empty() {
+                return;
+            }
+            let record = Arc::new(Record::new(severity, Group::Run, message));
+            if !is_human {
+                outputs.show(&record, counts);
+            }
+            outputs.file(&record, counts);
+            if let Some(gelf) = outputs.gelf.as_ref().filter(|_| severity == Severity::Error) {
+                gelf.offer(&record);
             }
         });
     }
@@ -253,6 +270,14 @@ pub fn say(text: std::fmt::Arguments<'_>) {
         Some(log) => log.say(&text),
         // A terminal that has gone away is no reason to stop.
         None => drop(console::write(&text)),
+    }
+}
+
+/// As [`Log::fail`], of the log of this program; on standard error if there is none.
+pub fn fail(why: &str) {
+    match global() {
+        Some(log) => log.fail(why),
+        None => drop(console::write(&format!("evforge: {why}\n"))),
     }
 }
 

@@ -59,6 +59,7 @@ impl Outputs {
             return;
         }
         let shown = match &self.local {
+            Local::Human if record.unshown => Ok(()),
             Local::Human => console::write(&human::to_text(record)),
             Local::Json => console::write(&json_lines::to_line(record)),
             Local::Journald(journal) => journal.send(record),

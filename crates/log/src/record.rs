@@ -53,6 +53,8 @@ pub struct Record {
     pub lead: Option<String>,
     /// Not held back when it is repeated.
     pub always: bool,
+    /// Not for people: they are told in another way.
+    pub unshown: bool,
     /// Whether the message, or a value, was longer than it may be.
     pub shortened: bool,
     /// Where in the source it was said.
@@ -83,6 +85,7 @@ impl Record {
             fields: Vec::new(),
             lead: None,
             always: false,
+            unshown: false,
             shortened,
             place: None,
             thread: this_thread(),
@@ -111,6 +114,7 @@ impl Record {
             fields: heard.fields,
             lead: heard.lead,
             always: heard.always,
+            unshown: heard.unshown,
             shortened: heard.shortened,
             place: metadata.file().zip(metadata.line()),
             thread: this_thread(),
@@ -141,6 +145,7 @@ struct Heard {
     lead: Option<String>,
     notice: bool,
     always: bool,
+    unshown: bool,
     shortened: bool,
 }
 
@@ -179,6 +184,7 @@ impl Visit for Heard {
         match field.name() {
             "notice" => self.notice = value,
             "always" => self.always = value,
+            "unshown" => self.unshown = value,
             name => self.fields.push((name, Value::Bool(value))),
         }
     }

@@ -53,7 +53,8 @@ impl LogSettings {
         }
         let Some(gelf) = &self.gelf else { return Ok(()) };
         if !(512..=65_000).contains(&gelf.chunk_bytes) {
-            let problem = format!("is {}, expected 512 to 65000 (1420 for a usual network)", gelf.chunk_bytes);
+            let problem =
+                format!("is {}, expected 512 to 65000 (1420 for a usual network)", gelf.chunk_bytes);
             return SettingsError::refuse("log.gelf.chunk_bytes", problem);
         }
         if !(16..=1_000_000).contains(&gelf.queue) {
@@ -219,7 +220,8 @@ impl FromStr for GelfAddress {
             let (protocol, rest) = text.split_once("://")?;
             let (host, port) = rest.rsplit_once(':')?;
             let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-            let is_name = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || "/@[]".contains(c));
+            let is_name =
+                !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || "/@[]".contains(c));
             let is_tcp = match protocol {
                 "tcp" => true,
                 "udp" => false,

@@ -6,6 +6,7 @@
 use crate::queue::{End, Queue, Work};
 use evforge_core::output::{Output, OutputError, Taken};
 use evforge_core::time::Clock;
+use evforge_log::group::OUTPUT;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -214,6 +215,7 @@ impl Service {
     /// The output waits for a cause to pass.
     fn waits(&self, reason: &str) {
         if self.queue.waits(Some(reason)) {
+            tracing::debug!(target: OUTPUT, reason, "{} is waiting", self.output.name());
             (self.on_waiting)(&format!("{} is waiting: {reason}", self.output.name()));
         }
     }

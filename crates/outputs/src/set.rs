@@ -7,6 +7,7 @@ use evforge_core::output::Output;
 use evforge_core::pulsed::PulsedBatch;
 use evforge_core::run_state::{OutputState, RunState};
 use evforge_core::time::Clock;
+use evforge_log::group::OUTPUT;
 use evforge_net::lateness::Lateness;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,6 +53,7 @@ impl OutputSet {
     ) -> io::Result<Self> {
         let mut set = Self { outputs: Vec::new(), is_live, clock: Arc::clone(clock), wants_stop: None };
         for (id, output, settings) in outputs {
+            tracing::debug!(target: OUTPUT, output = id, "{} has begun", output.name());
             let queue = Arc::new(Queue::new(id, output.name(), output.counters(), settings));
             let mut service =
                 Service::new(output, Arc::clone(&queue), Arc::clone(clock), Arc::clone(on_waiting));
@@ -128,9 +130,20 @@ impl OutputSet {
         let outcome = |(queue, thread): (Arc<Queue>, JoinHandle<()>)| {
             // Panics are caught inside.
             let _ = thread.join();
-            OutputOutcome { state: queue.about(), delays: queue.delays() }
+            let outcome = OutputOutcome { state: queue.about(), delays: queue.delays() };
+            say_end(&outcome.state);
+            outcome
         };
         std::mem::take(&mut self.outputs).into_iter().map(outcome).collect()
+    }
+}
+
+/// Says how an output has ended. People read it in the report.
+fn say_end(state: &OutputState) {
+    let (name, events) = (&state.name, state.counters.committed);
+    match &state.failure {
+        None => tracing::debug!(target: OUTPUT, events, "{name} has ended"),
+        Some(why) => tracing::error!(target: OUTPUT, unshown = true, events, "{name} has failed: {why}"),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::latency::{LatencyMeter, LatencySummary};
 use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
 use crate::run_control::{ControlledDetector, RunControl};
+use crate::trace::{self, Before, Traced};
 use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::detector::{Detector, form, form_rest};
@@ -152,16 +153,41 @@ impl<'a> Forming<'a> {
         self.tap.serve(self.detector.as_mut(), &mut self.monitoring);
         self.note_arrival(slab);
         self.misfit.keep(slab);
-        let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
-        if let Some(meter) = latency {
+        if let Some(meter) = &mut self.latency {
             meter.begin(slab);
         }
+        match trace::wanted() {
+            Traced::Nothing => self.form(slab),
+            wanted => self.form_and_say(slab, wanted),
+        }
+        if let Some(meter) = &mut self.latency {
+            meter.end(self.events.len(), self.detector.newest_time_ns());
+        }
+    }
+
+    fn form(&mut self, slab: &PacketSlab) {
+        let Self { detector, events, pulses, outputs, latency, stop, .. } = self;
         form(detector.as_mut(), &slab.batch(), events, |events| {
             deliver(events, pulses, latency, outputs, stop);
         });
-        if let Some(meter) = latency {
-            meter.end(events.len(), detector.newest_time_ns());
+    }
+
+    /// The same, for somebody who looks for a fault.
+    #[cold]
+    fn form_and_say(&mut self, slab: &PacketSlab, wanted: Traced) {
+        trace::say_batch(&slab.batch());
+        if wanted == Traced::Packets {
+            trace::each_packet(slab, |packet, source, bytes| {
+                let before = Before::of(self.detector.as_ref());
+                self.form(packet);
+                before.compare(self.detector.as_ref(), Some(source), Some(bytes));
+            });
+            return;
         }
+        let source = slab.batch().get(0).map(|packet| packet.origin.source);
+        let before = Before::of(self.detector.as_ref());
+        self.form(slab);
+        before.compare(self.detector.as_ref(), source, None);
     }
 
     /// Hands on everything that is closed already.

@@ -47,6 +47,7 @@ pub mod samples;
 pub mod series;
 pub mod skipped_frames;
 mod time_source;
+pub mod trace;
 pub mod verdict;
 
 pub use run_state::ledger_at_start;

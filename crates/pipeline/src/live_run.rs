@@ -284,6 +284,7 @@ impl LiveRun<'_> {
             }
             _ => run_side_by_side(session, groups, &mut forming, config, &mut watch)?,
         };
+        tracing::debug!(target: evforge_log::group::INPUT, packets = state.counters.packets, "receiving has ended");
         forming.close();
         let host = watch.host.now();
         let mut state = watch.state(&mut forming, &state, host);

@@ -38,6 +38,7 @@ pub(crate) fn compose(forming: &Forming<'_>, ledger: DetectorLedger, around: Sur
         stages.push((stage, counters));
     }
     stages.extend(forming.control_stage());
+    stages.extend(evforge_log::stage());
     let faults = forming.misfit(&ledger).map(InputFault::no_use).into_iter().collect();
     let mut outputs = forming.outputs().states();
     outputs.extend(samples);

@@ -4,6 +4,7 @@ use crate::pictures::Update;
 use crate::protocol::Status;
 use crate::shared::{Shared, lock};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use evforge_log::group::VIEW;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,6 +58,11 @@ impl Drop for Seat {
     }
 }
 
+/// Browsers that watch.
+fn client_count(seat: &Seat) -> u64 {
+    seat.0.clients.connected.load(Relaxed)
+}
+
 /// Serves a browser until it leaves, is dropped or the view is shut down.
 pub(crate) async fn serve(
     seat: Seat,
@@ -73,6 +79,7 @@ pub(crate) async fn serve(
         next_point: 0,
         skipped: 0,
     };
+    tracing::debug!(target: VIEW, clients = client_count(&seat), "a browser watches");
     let farewell = match client.greet().await {
         Ok(()) => client.run(&mut updates, &mut shutdown).await,
         Err(farewell) => farewell,
@@ -81,6 +88,7 @@ pub(crate) async fn serve(
         client.say_how_it_ended().await;
     }
     // The seat is free before the browser hears of it.
+    tracing::debug!(target: VIEW, clients = client_count(&seat).saturating_sub(1), why = ?farewell, "a browser has left");
     drop(seat);
     client.part(farewell).await;
 }

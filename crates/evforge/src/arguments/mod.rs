@@ -10,6 +10,7 @@
 
 mod config;
 mod inputs;
+mod log;
 mod overwrite;
 mod receive_backend;
 mod run_identity;
@@ -17,6 +18,7 @@ mod topic;
 
 pub(crate) use config::ConfigArguments;
 pub(crate) use inputs::{CaptureArguments, Inputs};
+pub(crate) use log::LogArguments;
 pub(crate) use overwrite::OverwriteArguments;
 pub(crate) use receive_backend::{Method, WayArguments};
 pub(crate) use run_identity::IdentityArguments;

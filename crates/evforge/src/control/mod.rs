@@ -1,6 +1,7 @@
 //! How a run can be asked and changed while it goes on: by the command port, and over HTTP at its page.
 
 mod facts;
+mod log_levels;
 pub(crate) mod token_file;
 
 use crate::CommandError;
@@ -11,8 +12,10 @@ use evforge_control::command_port::{BoundCommandPort, CommandPort, Patience};
 use evforge_control::desk::ControlCounts;
 use evforge_control::{Control, ControlAccess, ControlDesk, ControlSlot, Note, RunService, Token};
 use evforge_core::endpoint::endpoint;
+use evforge_log::group;
 use evforge_pipeline::run_control::RunControl;
 use facts::facts;
+use log_levels::ProgramLog;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +83,9 @@ impl ControlPorts {
         let counts = Arc::new(ControlCounts::default());
         let slot = ControlSlot::new(facts(config, &named));
         let mut desk = ControlDesk::of_slot(slot.clone(), Arc::clone(&counts), Arc::new(tell));
+        if let Some(log) = evforge_log::global() {
+            desk = desk.with_logs(Arc::new(ProgramLog(log.control())));
+        }
         if let Some(runs) = runs {
             desk = desk.with_service(runs);
         }
@@ -98,13 +104,12 @@ impl ControlPorts {
         config: &Config,
         outputs: &Outputs,
         stop: &Arc<AtomicBool>,
-        quiet: bool,
     ) -> Result<(RunControl, ControlService), CommandError> {
         if self.commands.is_none() && outputs.page_port().is_none() {
             return Ok((RunControl::default(), ControlService::default()));
         }
         let control = self.ask(config, outputs, stop);
-        Ok((control, self.listen(config, outputs, quiet)?))
+        Ok((control, self.listen(config, outputs)?))
     }
 
     /// From now on this run is asked: its handle.
@@ -122,14 +127,14 @@ impl ControlPorts {
         &mut self,
         config: &Config,
         outputs: &Outputs,
-        quiet: bool,
     ) -> Result<ControlService, CommandError> {
         let mut service = ControlService::default();
         if let Some(port) = outputs.page_port() {
             match TokenFile::leave(&self.token, port) {
                 Ok(file) => service._token = Some(file),
-                Err(error) => eprintln!(
-                    "warning: evforge ctl will not find the token of this run by itself, as it can be left nowhere: {error}. \
+                Err(error) => tracing::warn!(
+                    target: group::CONTROL,
+                    "evforge ctl will not find the token of this run by itself, as it can be left nowhere: {error}. \
                      Say it with control.token_file or {TOKEN}."
                 ),
             }
@@ -138,9 +143,7 @@ impl ControlPorts {
             let address = commands.address();
             let desk = Arc::clone(&self.desk);
             service._commands = Some(commands.serve(desk, config.control.commands, Patience::default())?);
-            if !quiet {
-                eprintln!("commands at TCP {address}");
-            }
+            tracing::info!(target: group::CONTROL, "commands at TCP {address}");
         }
         Ok(service)
     }
@@ -157,9 +160,12 @@ fn token(config: &Config) -> Result<Token, CommandError> {
     }
 }
 
-/// What has changed something is said; the rest is counted.
+/// What has changed something is said; the rest is a detail.
 fn tell(note: &Note) {
+    let origin = tracing::field::display(&note.origin);
     if note.changed {
-        eprintln!("evforge: {note}");
+        tracing::info!(target: group::CONTROL, notice = true, always = true, origin, request = note.what, "{note}");
+    } else {
+        tracing::debug!(target: group::CONTROL, origin, request = note.what, number = note.number, "{note}");
     }
 }

@@ -5,7 +5,7 @@ use super::text;
 use super::words_picture::png_of_words;
 use super::words_view::WordsView;
 use crate::CommandError;
-use crate::arguments::{OverwriteArguments, WayArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
 use crate::page_address::page_text;
@@ -16,12 +16,13 @@ use evforge_config::{ByteSize, TimeSpan};
 use evforge_core::endpoint::endpoint;
 use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
+use evforge_log::{LogSettings, console, group};
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::drop::{DropLayout, Order};
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -80,6 +81,8 @@ pub(super) struct ReceiveArguments {
     image: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// No progress and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -117,19 +120,22 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()
     };
+    arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     let stop = stop_on_signals()?;
     let receivers = sockets.open()?;
-    receivers.iter().flat_map(LiveReceiver::warnings).for_each(|warning| eprintln!("warning: {warning}"));
-    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
-    if !arguments.quiet {
-        addresses.iter().for_each(|address| eprintln!("receiving at UDP {address}"));
-        let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
-        eprintln!("received by {way}");
+    for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
+        tracing::warn!(target: group::INPUT, always = true, "{warning}");
     }
+    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    for address in &addresses {
+        tracing::info!(target: group::INPUT, always = true, "receiving at UDP {address}");
+    }
+    let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
+    tracing::info!(target: group::INPUT, "received by {way}");
     let mut page =
         arguments.view.map(|view| WordsView::start(view, &arguments.view_names, &addresses)).transpose()?;
-    if let Some(page) = page.as_ref().filter(|_| !arguments.quiet) {
-        eprintln!("live view at {}", page_text(page.address(), None));
+    if let Some(page) = &page {
+        tracing::info!(target: group::VIEW, "live view at {}", page_text(page.address(), None));
     }
     let mut line = ProgressLine::new(arguments.quiet);
     let format = (arguments.layout, arguments.order);
@@ -181,12 +187,11 @@ struct ProgressLine {
     terminal: bool,
     /// Second of the last line, and packets and bytes by then.
     before: (u64, u64, u64),
-    printed: bool,
 }
 
 impl ProgressLine {
     fn new(quiet: bool) -> Self {
-        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0), printed: false }
+        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0) }
     }
 
     fn show(&mut self, progress: &LinkProgress) {
@@ -198,7 +203,6 @@ impl ProgressLine {
         }
         let seconds = (elapsed.as_secs() - second) as f64;
         self.before = (elapsed.as_secs(), packets, bytes);
-        self.printed = true;
         let line = format!(
             "{:6} s  {} packets  {} packets/s  {}bit/s  jumps {}",
             elapsed.as_secs(),
@@ -207,16 +211,15 @@ impl ProgressLine {
             scaled((bytes - bytes_before) as f64 * 8.0 / seconds),
             grouped(irregularities),
         );
-        let mut error = std::io::stderr().lock();
-        // A terminal that has gone away is no reason to stop a measurement.
-        let _ = if self.terminal { write!(error, "\r\x1b[K{line}") } else { writeln!(error, "{line}") };
-        let _ = error.flush();
+        if self.terminal {
+            console::show_state(&line);
+        } else {
+            eprintln!("{line}");
+        }
     }
 
     fn finish(&self) {
-        if self.terminal && self.printed {
-            eprintln!();
-        }
+        console::end_state();
     }
 }
 

@@ -56,7 +56,7 @@ impl WordsView {
         };
         let view = LiveView::start(options)?;
         if let Some(warning) = view.warning() {
-            eprintln!("warning: {warning}.");
+            tracing::warn!(target: evforge_log::group::VIEW, "{warning}.");
         }
         let sink = view.sink();
         let empty = |port: &SocketAddr| StreamWords {

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::CommandError;
-use crate::arguments::{OverwriteArguments, WayArguments};
+use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
@@ -11,6 +11,7 @@ use clap::Args;
 use evforge_config::{ByteSize, ReceiveSettings, TimeSpan};
 use evforge_lab::link::numbered::{self, ReceiveReport, SentReport};
 use evforge_lab::link::{LinkProgress, LinkReceiving};
+use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::report::{grouped, scaled};
 use std::net::SocketAddr;
@@ -53,6 +54,8 @@ pub(crate) struct ReceiveArguments {
     report: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// No lines while it runs and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
@@ -63,12 +66,13 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let files = NamedFiles::default().input("--sent", &arguments.sent);
     files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
+    arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     let receiver = open(arguments)?;
-    receiver.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
-    if !arguments.quiet {
-        eprintln!("receiving at UDP {}", receiver.local_address());
-        eprintln!("received by {}", receiver.description());
+    for warning in receiver.warnings() {
+        tracing::warn!(target: group::INPUT, always = true, "{warning}");
     }
+    tracing::info!(target: group::INPUT, "receiving at UDP {}", receiver.local_address());
+    tracing::info!(target: group::INPUT, "received by {}", receiver.description());
     let settings = LinkReceiving {
         cores: arguments.core.into_iter().collect(),
         work: arguments.work.to_std(),

@@ -21,6 +21,7 @@ use evforge_control::Token;
 use evforge_core::endpoint::endpoint;
 use evforge_core::output::Output;
 use evforge_core::time::Clock;
+use evforge_log::{console, group};
 use evforge_outputs::QueueSettings;
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_pipeline::monitor_tap::{MonitorTap, monitor_json};
@@ -148,7 +149,7 @@ impl OutputArguments {
             return;
         }
         if views.is_empty() && std::env::var_os("EVFORGE_VIEW_NAME").is_none() {
-            eprintln!("warning: --view-name changes nothing: there is no live view (--view HOST:PORT).");
+            tracing::warn!(target: evforge_log::group::VIEW, "--view-name changes nothing: there is no live view (--view HOST:PORT).");
         }
         for id in &views {
             let mut names = match config.outputs.get(id).and_then(|table| table.get("host_names")) {
@@ -205,6 +206,18 @@ impl Outputs {
     pub(crate) fn page(&self, to: &impl IsTerminal) -> Option<String> {
         let token = self.token.as_ref().filter(|_| to.is_terminal());
         self.page.map(|address| page_text(address, token.map(|token| token.reveal())))
+    }
+
+    /// Says where the page is. The token stands in what a person reads at a terminal, and nowhere else.
+    pub(crate) fn tell_page(&self, quiet: bool) {
+        let Some(address) = self.page else { return };
+        let plain = page_text(address, None);
+        let with_token = self.page(&std::io::stderr()).filter(|text| *text != plain && !quiet);
+        tracing::info!(target: group::VIEW, unshown = with_token.is_some(), "live view at {plain}");
+        if let Some(text) = with_token {
+            // A terminal that has gone away is no reason to stop.
+            let _ = console::write(&format!("live view at {text}\n"));
+        }
     }
 
     /// The port of the page.

@@ -215,7 +215,9 @@ impl OutputPlans {
             }
             events.push((id, output, queue));
         }
-        context.notes.take().iter().for_each(|note| eprintln!("{note}"));
+        for note in context.notes.take() {
+            tracing::warn!(target: evforge_log::group::OUTPUT, lead = "", always = true, "{note}");
+        }
         Ok(Outputs {
             events,
             samples: samples.transpose()?,

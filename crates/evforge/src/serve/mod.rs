@@ -22,7 +22,7 @@ mod runs;
 mod supervisor;
 
 use crate::CommandError;
-use crate::arguments::IdentityArguments;
+use crate::arguments::{IdentityArguments, LogArguments};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
 use crate::outputs::OutputArguments;
@@ -30,6 +30,7 @@ use crate::record::RecordLimits;
 use crate::signals::{also_on_signals, stop_on_signals};
 use clap::Args;
 use evforge_control::{RunService as _, WantedRun};
+use evforge_log::group;
 use evforge_outputs::{Kept, Registry};
 use number_file::NumberFile;
 use phase::Source;
@@ -61,6 +62,8 @@ pub(crate) struct ServeArguments {
     identity: IdentityArguments,
     #[command(flatten)]
     control: ControlArguments,
+    #[command(flatten)]
+    log: LogArguments,
     /// Override a key of the configuration (gdgem.sorting.window=1ms); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -85,11 +88,12 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let named = arguments.named_overrides();
     let of_options = named.iter().map(|(assignment, _)| assignment.clone());
     let overrides = arguments.overrides.iter().cloned().chain(of_options).collect();
-    let ServeArguments { config, record_limits, outputs, identity, quiet, .. } = arguments;
+    let ServeArguments { config, record_limits, outputs, identity, log, quiet, .. } = arguments;
     let source = Arc::new(Source { path: config, overrides, outputs, identity, registry });
     let first = source.between_runs()?;
-    for note in first.config.notes.iter().filter(|_| !quiet) {
-        eprintln!("note: {note}");
+    log.set_up(&first.config.log, &first.config.name, quiet)?;
+    for note in &first.config.notes {
+        tracing::info!(target: group::RUN, lead = "note", always = true, "{note}");
     }
     let number_file = NumberFile::of(&first.config);
     // A number in the configuration is that of the first run.
@@ -122,7 +126,7 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
         let runs = runs.clone();
         std::thread::spawn(move || {
             if let Err(refusal) = runs.start(WantedRun::default()) {
-                eprintln!("evforge: the first run is not started: {refusal}");
+                tracing::error!(target: group::RUN, "the first run is not started: {refusal}");
             }
         });
     }

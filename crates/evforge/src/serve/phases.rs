@@ -12,6 +12,7 @@ use crate::record::RecordLimits;
 use crate::run::Observer;
 use evforge_control::{RunEnded, RunStarted};
 use evforge_core::run_state::{LedgerTotals, RunState};
+use evforge_log::group;
 use evforge_outputs::Kept;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped};
@@ -62,14 +63,14 @@ impl Phases<'_> {
                 None => self.source.between_runs(),
             };
             let is_run = phase.as_ref().is_ok_and(|phase| phase.is_run);
-            let says = !self.quiet && (is_first || std::io::stderr().is_terminal());
-            match phase.and_then(|phase| self.go_through(phase, says)) {
+            match phase.and_then(|phase| self.go_through(phase, is_first)) {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(error) if is_run => self.runs.has_failed(error.to_string()),
                 Err(error) if is_first => return Err(error),
                 // The electronics, or the network, have gone: they may come back.
                 Err(error) => {
-                    eprintln!("evforge: between runs: {error}. Tried again in {} s.", pause.as_secs());
+                    let seconds = pause.as_secs();
+                    tracing::error!(target: group::RUN, "between runs: {error}. Tried again in {seconds} s.");
                     self.wait(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -89,8 +90,7 @@ impl Phases<'_> {
     }
 
     /// One phase, from opening what it needs to the last byte of what it writes.
-    /// With `says`, people hear where packets are received, and how it goes.
-    fn go_through(&mut self, phase: Phase, says: bool) -> Result<(), CommandError> {
+    fn go_through(&mut self, phase: Phase, is_first: bool) -> Result<(), CommandError> {
         let Phase { config, plans, is_run, ends_after, files } = phase;
         if let (true, Some(number)) = (is_run, config.run.number) {
             self.number_file.keep(number)?;
@@ -105,7 +105,7 @@ impl Phases<'_> {
         });
         let control = self.ports.ask(&config, &outputs, &self.stop);
         if self.service.is_none() {
-            self.service = Some(self.ports.listen(&config, &outputs, self.quiet)?);
+            self.service = Some(self.ports.listen(&config, &outputs)?);
         }
         let run = LiveRun {
             receivers,
@@ -132,19 +132,20 @@ impl Phases<'_> {
             None => "between runs".to_owned(),
         };
         let report = {
-            let (runs, quiet) = (self.runs, self.quiet);
-            let observer = Observer::new(&outputs, !says, |_| {
+            let runs = self.runs;
+            // Lines of a status now and then would fill the log of a service.
+            let quiet = self.quiet || !std::io::stderr().is_terminal();
+            let observer = Observer::new(&outputs, quiet, |_| {
                 if is_run {
                     started.began_unix_ns = unix_ns();
                     let until = ends_after.map(|after| after.as_nanos() as u64);
                     started.planned_end_unix_ns =
                         until.map(|after| started.began_unix_ns.saturating_add(after));
-                    if !quiet {
-                        eprintln!("{}", beginning(&started));
-                    }
+                    tracing::info!(target: group::RUN, number = started.number, "{}", beginning(&started));
                     runs.has_begun(started.clone());
                 }
             });
+            let observer = if is_first { observer } else { observer.of_a_further_phase() };
             let mut watched = Watched { observer, supervisor: &mut self.supervisor, what };
             let report = run.run(&mut watched);
             watched.observer.line.finish();

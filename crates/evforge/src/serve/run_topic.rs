@@ -8,6 +8,7 @@ use evforge_config::Config;
 use evforge_control::{Refusal, RunService as _, WantedRun};
 use evforge_kafka::client::ClientSettings;
 use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
+use evforge_log::group;
 use evforge_messages::{Message, Pl72, S6s4t, decode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,7 +92,7 @@ impl Listener {
                 Ok(Next::Message(record)) => self.hear(&record.payload),
                 Ok(Next::Idle | Next::End) => {}
                 Err(error) => {
-                    eprintln!("evforge: starts of runs are not heard: {error}. Tried again.");
+                    tracing::warn!(target: group::CONTROL, "starts of runs are not heard: {error}. Tried again.");
                     reader = None;
                 }
             }
@@ -104,7 +105,9 @@ impl Listener {
             Ok(Message::S6s4t(end)) if self.is_for_this(end.service_id) => self.hear_end(&end),
             // Topics of commands have other things, too.
             Ok(_) => {}
-            Err(refused) => eprintln!("evforge: a message on the topic of runs cannot be read: {refused}"),
+            Err(refused) => {
+                tracing::warn!(target: group::CONTROL, "a message on the topic of runs cannot be read: {refused}")
+            }
         }
     }
 
@@ -116,7 +119,7 @@ impl Listener {
     fn hear_start(&mut self, start: &Pl72<'_>) {
         let Some(job) = start.job_id.filter(|job| !job.is_empty()) else {
             // Its end could not be told from that of another one.
-            eprintln!("evforge: a start on the topic of runs has no job_id and is not followed");
+            tracing::warn!(target: group::CONTROL, "a start on the topic of runs has no job_id and is not followed");
             return;
         };
         let name = start.run_name.unwrap_or_default();
@@ -131,9 +134,11 @@ impl Listener {
                 self.job = Some(job.to_owned());
                 self.stop_ms = Some(start.stop_time).filter(|stop| *stop > 0);
                 let number = run.number.unwrap_or_default();
-                eprintln!("evforge: run {number} was started by the topic of runs");
+                tracing::info!(target: group::CONTROL, notice = true, "run {number} was started by the topic of runs");
             }
-            Err(refusal) => eprintln!("evforge: the topic of runs asked for a run: refused: {refusal}"),
+            Err(refusal) => {
+                tracing::warn!(target: group::CONTROL, "the topic of runs asked for a run: refused: {refusal}")
+            }
         }
     }
 
@@ -152,10 +157,14 @@ impl Listener {
     fn stop(&mut self) {
         (self.job, self.stop_ms) = (None, None);
         match self.runs.stop() {
-            Ok(_) => eprintln!("evforge: the run was ended by the topic of runs"),
+            Ok(_) => {
+                tracing::info!(target: group::CONTROL, notice = true, "the run was ended by the topic of runs")
+            }
             // Somebody has ended it before.
             Err(Refusal::NoRun) => {}
-            Err(refusal) => eprintln!("evforge: the topic of runs asked for the end of the run: {refusal}"),
+            Err(refusal) => {
+                tracing::warn!(target: group::CONTROL, "the topic of runs asked for the end of the run: {refusal}")
+            }
         }
     }
 }

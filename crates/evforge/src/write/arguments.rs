@@ -2,6 +2,7 @@
 
 use super::service_arguments::ServiceArguments;
 use super::start::StartArguments;
+use crate::arguments::LogArguments;
 use crate::kafka::client::ClientArguments;
 use clap::Args;
 use evforge_config::TimeSpan;
@@ -29,6 +30,8 @@ pub(crate) struct WriteArguments {
     pub(super) service: ServiceArguments,
     #[command(flatten)]
     pub(super) storage: StorageArguments,
+    #[command(flatten)]
+    pub(super) log: LogArguments,
     /// Write the file of a detector, as `evforge run --nexus` does: its configuration, whose [outputs.kafka] says
     /// where the events are
     #[arg(long, short = 'f', env = "EVFORGE_CONFIG", value_name = "FILE", help_heading = "Detector")]

@@ -10,6 +10,7 @@ use crate::signals::stop_on_signals;
 use evforge_filewriter::file::{Names, is_there};
 use evforge_filewriter::job::{Job, JobEnd, JobPlan, JobSettings, Phase, SaidBase};
 use evforge_kafka::client::ClientSettings;
+use evforge_log::group::FILE;
 use evforge_net::clock::wall_clock_ns;
 use std::fs;
 use std::path::Path;
@@ -51,12 +52,11 @@ pub(super) fn write_file(arguments: &WriteArguments) -> Result<ExitStatus, Comma
     while !job.has_ended() {
         if stop.load(Ordering::Relaxed) && !is_stopping {
             is_stopping = true;
-            line.end_line();
-            if !arguments.quiet {
-                eprintln!(
-                    "evforge: the run ends now; messages that come late are waited for. Ctrl-C again ends at once: the same command goes on then"
-                );
-            }
+            tracing::info!(
+                target: FILE,
+                lead = "evforge",
+                "the run ends now; messages that come late are waited for. Ctrl-C again ends at once: the same command goes on then"
+            );
             job.set_stop(None);
         }
         let progress = job.progress();
@@ -150,9 +150,7 @@ fn plan(
             )
             .into());
         }
-        if !arguments.quiet {
-            eprintln!("evforge: {} was begun and not ended: goes on", output.display());
-        }
+        tracing::info!(target: FILE, lead = "evforge", "{} was begun and not ended: goes on", output.display());
         return Ok(kept);
     }
     let run = arguments.start.run()?;

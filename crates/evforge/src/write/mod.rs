@@ -11,8 +11,10 @@ mod start;
 pub(crate) use arguments::WriteArguments;
 
 use crate::CommandError;
+use crate::configuration::read_common;
 use crate::exit_status::ExitStatus;
 use crate::output::print;
+use evforge_log::LogSettings;
 use evforge_stream::nexus::recover;
 use std::path::PathBuf;
 
@@ -21,6 +23,14 @@ pub(crate) fn write(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
     if !arguments.recover.is_empty() {
         return repair(&arguments.recover);
     }
+    let (log, name) = match &arguments.config {
+        Some(path) => {
+            let config = read_common(path, &arguments.overrides)?;
+            (config.log, config.name)
+        }
+        None => (LogSettings::default(), String::new()),
+    };
+    arguments.log.set_up(&log, &name, arguments.quiet)?;
     if arguments.service.is_asked_for() { service::serve(arguments) } else { file::write_file(arguments) }
 }
 
@@ -31,7 +41,7 @@ fn repair(paths: &[PathBuf]) -> Result<ExitStatus, CommandError> {
         match recover(path) {
             Ok(recovered) => print(&format!("{recovered}\n"))?,
             Err(error) => {
-                eprintln!("evforge: {error}");
+                evforge_log::fail(&error.to_string());
                 all_well = false;
             }
         }

@@ -2,9 +2,10 @@
 
 use evforge_core::counter::CounterSnapshot;
 use evforge_filewriter::job::{JobEnd, Phase, Progress};
+use evforge_log::console;
 use evforge_pipeline::report::{grouped, scaled};
 use serde_json::{Map, Value, json};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Time between lines where they do not replace one another.
@@ -19,7 +20,6 @@ pub(super) struct ProgressLine {
     shown: Option<Instant>,
     last: Option<(Instant, u64, u64)>,
     told: Vec<String>,
-    is_open: bool,
 }
 
 impl ProgressLine {
@@ -30,7 +30,6 @@ impl ProgressLine {
             shown: None,
             last: None,
             told: Vec::new(),
-            is_open: false,
         }
     }
 
@@ -50,8 +49,7 @@ impl ProgressLine {
         for what in wrong {
             let without_numbers = what.replace(|letter: char| letter.is_ascii_digit(), "");
             if !self.told.contains(&without_numbers) {
-                self.end_line();
-                eprintln!("evforge: {what}");
+                tracing::warn!(target: evforge_log::group::FILE, lead = "evforge", "{what}");
                 self.told.push(without_numbers);
             }
         }
@@ -62,19 +60,15 @@ impl ProgressLine {
         let line = self.line(progress);
         self.shown = Some(Instant::now());
         if self.is_terminal {
-            eprint!("\r\x1b[K{line}");
-            let _ = std::io::stderr().flush();
-            self.is_open = true;
+            console::show_state(&line);
         } else {
             eprintln!("{line}");
         }
     }
 
     /// Ends the line, so that another text can follow.
-    pub(super) fn end_line(&mut self) {
-        if std::mem::take(&mut self.is_open) {
-            eprintln!();
-        }
+    pub(super) fn end_line(&self) {
+        console::end_state();
     }
 
     fn line(&mut self, progress: &Progress) -> String {

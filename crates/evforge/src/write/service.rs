@@ -16,7 +16,7 @@ pub(super) fn serve(arguments: &WriteArguments) -> Result<ExitStatus, CommandErr
         &arguments.service;
     let Some(commands) = commands else { return Err("--commands names no topic".into()) };
     let client = arguments.client.settings();
-    let say = |line: &str| eprintln!("evforge: {line}");
+    let say = |line: &str| tracing::info!(target: evforge_log::group::FILE, notice = true, "{line}");
     let leeway = arguments.start.leeways();
     let mut settings = service::ServiceSettings::new(client.clone(), commands.as_str());
     settings.pool_topic.clone_from(pool);

@@ -59,6 +59,7 @@ impl Witness {
         let (broker, text) = split(said);
         let cause = cause_of(code, text);
         let text = text.split(" (after ").next().unwrap_or(text);
+        tracing::debug!(target: evforge_log::group::KAFKA, broker, cause = ?cause, "{text}");
         let mut complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         let count = complaints.len();
         let known = complaints.iter_mut().find(|known| known.cause == cause && known.broker == broker);

@@ -55,6 +55,9 @@ impl ProducerContext for Context {
         if failure.is_none() {
             self.witness.clear();
         }
+        if let Some((kind, why)) = &failure {
+            tracing::debug!(target: evforge_log::group::KAFKA, kind = ?kind, "a message was not delivered: {why}");
+        }
         locked(&self.reports).push(Report { ticket: *ticket, failure });
     }
 }

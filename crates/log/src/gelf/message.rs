@@ -132,7 +132,10 @@ mod tests {
     fn what_is_longer_than_a_line_is_whole_in_the_full_message() {
         let text = format!("\n first\u{0}\n{}\n", "line\n".repeat(1000));
         let json = message(&Record::new(Severity::Error, Group::Run, text.clone()), None);
-        assert_eq!((&json["short_message"], &json["full_message"]), (&"first\0".into(), &text.trim_end().into()));
+        assert_eq!(
+            (&json["short_message"], &json["full_message"]),
+            (&"first\0".into(), &text.trim_end().into())
+        );
         let json = message(&Record::new(Severity::Error, Group::Run, "é".repeat(1000)), Some(101));
         assert_eq!(json["short_message"].as_str().expect("text").chars().count(), SHORT + 2);
         assert_eq!((&json["full_message"], &json["_shortened"]), (&"é".repeat(50).into(), &"true".into()));

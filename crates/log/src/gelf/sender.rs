@@ -34,7 +34,12 @@ impl GelfSender {
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub(crate) fn start(settings: GelfSettings, identity: Identity, counts: Arc<LogCounts>, tell: Tell) -> Result<Self> {
+    pub(crate) fn start(
+        settings: GelfSettings,
+        identity: Identity,
+        counts: Arc<LogCounts>,
+        tell: Tell,
+    ) -> Result<Self> {
         let waiting = Arc::new(Waiting::new(settings.queue));
         let level = settings.level;
         let mut thread = Thread {

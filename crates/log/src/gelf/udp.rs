@@ -47,7 +47,8 @@ impl Udp {
                 counts.count(|counts| counts.gelf_shortened += 1);
             }
         }
-        let parts = parts.ok_or_else(|| Error::new(ErrorKind::InvalidData, "the message has too many fields"))?;
+        let parts =
+            parts.ok_or_else(|| Error::new(ErrorKind::InvalidData, "the message has too many fields"))?;
         let sent = parts.iter().try_for_each(|part| self.send_datagram(part));
         if sent.is_err() {
             self.socket = None;

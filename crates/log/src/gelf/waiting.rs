@@ -68,8 +68,9 @@ impl Waiting {
         let mut queue = self.lock();
         queue.sending = false;
         self.changed.notify_all();
-        let waited =
-            self.changed.wait_timeout_while(queue, patience, |queue| queue.records.is_empty() && !queue.has_ended);
+        let waited = self
+            .changed
+            .wait_timeout_while(queue, patience, |queue| queue.records.is_empty() && !queue.has_ended);
         let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match queue.records.pop_front() {
             Some(record) => {
