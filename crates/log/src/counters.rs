@@ -18,7 +18,7 @@ evforge_core::counters! {
         gelf_sent: Information, Times, "Messages that were sent to Graylog.";
         gelf_shortened: Information, Times, "Messages that were shortened because they were too large for Graylog.";
         gelf_dropped_full: Information, Times, "Messages for Graylog that found no room: it was away, or too slow.";
-        gelf_dropped_failed: Information, Times, "Messages for Graylog that the system did not send.";
+        gelf_dropped_failed: Information, Times, "Messages for Graylog that the system did not send, or of which it was told that nobody listens there.";
         gelf_dropped_end: Information, Times, "Messages for Graylog that were not sent when the program ended.";
         gelf_connections: Information, Times, "Connections to Graylog that were made.";
         gelf_connections_lost: Information, Times, "Connections to Graylog that broke.";

@@ -11,12 +11,14 @@ use crate::settings::GelfSettings;
 use evforge_core::quantity::grouped;
 use std::io::Result;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between attempts to connect: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
 /// Looks whether the connection still stands, while nothing is said.
 const LOOK: Duration = Duration::from_secs(1);
+/// So long nobody may have refused a datagram until Graylog counts as back: over UDP, only refusals are heard of.
+const BACK: Duration = Duration::from_secs(10);
 
 /// Is told what concerns Graylog itself: for the other ways out.
 pub(crate) type Tell = Box<dyn Fn(Record) + Send>;
@@ -98,21 +100,28 @@ impl Thread {
 
     fn run_udp(&mut self) {
         let mut udp = Udp::new(self.settings.clone());
+        let mut away_since = None;
         loop {
             let record = match self.waiting.next(LOOK) {
                 Next::Send(record) => record,
                 Next::Nothing => continue,
                 Next::End => return,
             };
-            match udp.send(&record, &self.identity, &self.counts) {
-                Ok(()) => {
+            let was_refused = match udp.send(&record, &self.identity, &self.counts) {
+                Ok(was_refused) => {
                     self.counts.count(|counts| counts.gelf_sent += 1);
-                    self.back(None);
+                    was_refused.then(|| std::io::ErrorKind::ConnectionRefused.into())
                 }
-                Err(error) => {
+                Err(error) => Some(error),
+            };
+            match was_refused {
+                Some(error) => {
+                    away_since = Some(Instant::now());
                     self.counts.count(|counts| counts.gelf_dropped_failed += 1);
                     self.complain(&error);
                 }
+                None if away_since.is_some_and(|away: Instant| away.elapsed() >= BACK) => self.back(None),
+                None => {}
             }
         }
     }

@@ -32,8 +32,8 @@ impl Udp {
         Self { settings, socket: None, identity, number: 0 }
     }
 
-    /// Sends a message: whether the system took it.
-    pub(super) fn send(&mut self, record: &Record, identity: &Identity, counts: &LogCounts) -> Result<()> {
+    /// Sends a message: whether one before has met a host at which nobody listens, and is lost.
+    pub(super) fn send(&mut self, record: &Record, identity: &Identity, counts: &LogCounts) -> Result<bool> {
         self.number = self.number.wrapping_add(1);
         let number = self.identity.wrapping_add(self.number);
         let json = compressed(to_json(record, identity, None), self.settings.compression)?;
@@ -49,19 +49,19 @@ impl Udp {
         }
         let parts =
             parts.ok_or_else(|| Error::new(ErrorKind::InvalidData, "the message has too many fields"))?;
-        let sent = parts.iter().try_for_each(|part| self.send_datagram(part));
+        let sent = parts.iter().try_fold(false, |lost, part| Ok(self.send_datagram(part)? || lost));
         if sent.is_err() {
             self.socket = None;
         }
         sent
     }
 
-    fn send_datagram(&mut self, bytes: &[u8]) -> Result<()> {
+    fn send_datagram(&mut self, bytes: &[u8]) -> Result<bool> {
         let socket = self.socket()?;
         match socket.send(bytes) {
             // What one sent before has met: this one has not been sent.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => socket.send(bytes).map(drop),
-            sent => sent.map(drop),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => socket.send(bytes).map(|_| true),
+            sent => sent.map(|_| false),
         }
     }
 
