@@ -109,7 +109,7 @@ soak: test-tools ## Brokers that fail for a minute; the program, and the file wr
 .PHONY: bench
 bench: ## Event formation from memory, with the ratio to the reference; loads made and sent; receiving (as root)
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool
-	$(CARGO) bench --locked -p evforge-lab --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load --bench messages --bench pulsed
+	$(CARGO) bench --locked -p evforge-lab --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load --bench messages --bench pulsed --bench trace_groups
 	$(CARGO) bench --locked -p evforge-net --bench receive
 
 .PHONY: accuracy
