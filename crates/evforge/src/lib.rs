@@ -118,7 +118,7 @@ impl Command {
 #[derive(Subcommand)]
 enum Command {
     /// A simulated detector, live in the browser and into a NeXus file
-    Demo(demo::DemoArguments),
+    Demo(Box<demo::DemoArguments>),
     /// Form events from readouts, of a capture or live from the network
     Run(Box<run::RunArguments>),
     /// Stay up over runs: form events all the time, and write files while a run goes on
@@ -148,7 +148,7 @@ enum Command {
     /// Look into Kafka topics, and send messages to them
     Kafka(kafka::KafkaArguments),
     /// Repair NeXus files that a killed run has left
-    Write(write::WriteArguments),
+    Write(Box<write::WriteArguments>),
     /// Tell what is in a capture, and write a configuration that reads it
     Inspect(inspect::InspectArguments),
     /// Write the raw readouts of a capture into an HDF5 file

@@ -40,7 +40,14 @@ fn main() {
     }
     let rounds = 1_000_000_u64;
     let [without, with] = [
-        times(&|| (0..rounds).for_each(|round| drop(black_box(round))), 15),
+        times(
+            &|| {
+                (0..rounds).for_each(|round| {
+                    black_box(round);
+                })
+            },
+            15,
+        ),
         times(
             &|| {
                 (0..rounds).for_each(|round| {

@@ -19,6 +19,9 @@ pub(crate) const WRONG_TOKENS: Rate = Rate { at_once: 10, per_second: 1.0 };
 /// Requests that are worked on at a time: others wait.
 pub(crate) const AT_WORK: usize = 16;
 
+/// Counts something.
+type Count = fn(&mut ControlCounters);
+
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
@@ -59,7 +62,7 @@ impl Door {
     pub(crate) fn admit(&self, request: &Request, changes: bool) -> Result<(), Refused> {
         let peer = request.extensions().get::<Peer>().copied();
         let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
-        let turn_away = |refused: Refused, count: fn(&mut ControlCounters)| {
+        let turn_away = |refused: Refused, count: Count| {
             if let (Some(desk), Some(peer)) = (self.desk(), peer) {
                 let what = format!("{} {}", request.method(), request.uri().path());
                 desk.turned_away(&peer.origin(), &what, &refused.message, count);
@@ -85,8 +88,8 @@ impl Door {
     }
 
     /// Judges the token of a request.
-    fn judge(&self, request: &Request, from: IpAddr) -> Result<(), (Refused, fn(&mut ControlCounters))> {
-        let unauthorised: fn(&mut ControlCounters) = |counts| counts.requests_unauthorised += 1;
+    fn judge(&self, request: &Request, from: IpAddr) -> Result<(), (Refused, Count)> {
+        let unauthorised: Count = |counts| counts.requests_unauthorised += 1;
         let Some(access) = &self.access else {
             let message =
                 "nothing can be changed here: this page was started without a way to change anything";
