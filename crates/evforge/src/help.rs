@@ -1,7 +1,7 @@
 //! What `-h` and `--help` show: commands in groups, an example for each, the common options first.
 //!
 //! `-h` has the options that one needs every day, on one screen: those without a heading. `--help` has all of them; the others stand
-//! under headings. Both have the examples, which a test runs as they are (`tests/help.rs`).
+//! under headings. Both have the examples, which a test runs as they are (`tests/program/help.rs`).
 
 use crate::exit_status;
 use clap::{Arg, ArgAction, Command};

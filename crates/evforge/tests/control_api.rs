@@ -430,7 +430,7 @@ fn hostile_requests_harm_nothing() {
             ]);
             let mut headers =
                 random.of(&["", "Content-Type: text/plain\r\n", "Expect: 100-continue\r\n"]).to_owned();
-            if random.next() % 2 == 0 {
+            if random.next().is_multiple_of(2) {
                 headers += &format!("Authorization: Bearer {}\r\n", run.token);
             }
             // Nothing of it is a good request: nothing may change.

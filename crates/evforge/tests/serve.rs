@@ -67,9 +67,11 @@ impl Service {
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let said = Arc::new(Mutex::new(String::new()));
         let url = loop {
-            let Some(line) = lines.next() else { panic!("no page in {}", said.lock().unwrap()) };
+            let Some(line) = lines.next() else {
+                panic!("no page in {}", said.lock().expect("nobody has panicked"))
+            };
             let line = line.expect("text");
-            said.lock().unwrap().push_str(&format!("{line}\n"));
+            said.lock().expect("nobody has panicked").push_str(&format!("{line}\n"));
             if let Some(url) = line.strip_prefix("live view at ") {
                 break url.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned();
             }
@@ -77,13 +79,15 @@ impl Service {
         let heard = Arc::clone(&said);
         // Somebody must go on reading, or the program could stop at a full pipe.
         std::thread::spawn(move || {
-            lines.map_while(Result::ok).for_each(|line| heard.lock().unwrap().push_str(&format!("{line}\n")));
+            lines
+                .map_while(Result::ok)
+                .for_each(|line| heard.lock().expect("nobody has panicked").push_str(&format!("{line}\n")));
         });
         Self { child, url, packets: format!("127.0.0.1:{port}"), said }
     }
 
     fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
+        self.said.lock().expect("nobody has panicked").clone()
     }
 
     /// What `evforge ctl` answers, which may be a refusal.
@@ -322,7 +326,8 @@ fn a_campaign_of_ten_runs_is_one_command() {
         assert!(file.is_file(), "{} is not there: {table}", file.display());
         assert!(row[2].parse::<u64>().is_ok_and(|packets| packets > 0), "{table}");
     }
-    let per_packet = |row: &[&str]| row[3].parse::<f64>().unwrap() / row[2].parse::<f64>().unwrap();
+    let per_packet =
+        |row: &[&str]| row[3].parse::<f64>().expect("a number") / row[2].parse::<f64>().expect("a number");
     assert!(per_packet(&rows[9]) < per_packet(&rows[0]) / 2.0, "{table}");
     let plot = std::fs::read_to_string(path.join("campaign/campaign.svg")).expect("a plot");
     assert!(plot.contains("<svg") && plot.contains("events per packet"));

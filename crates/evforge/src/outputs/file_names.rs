@@ -102,10 +102,9 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evforge_testkit::workspace;
 
     fn filled(name: &str, run: &str) -> Result<Value, String> {
-        let path = workspace().join("configs/gdgem-srs.toml");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/gdgem-srs.toml");
         let overrides = [format!("outputs.csv.file={name:?}"), format!("run={run}")];
         let mut config = Config::read(&path, &overrides).map_err(|error| error.to_string())?;
         fill(&mut config).map_err(|error| error.to_string())?;

@@ -1,9 +1,7 @@
 //! Report, page and NeXus ledger are made from one account: they say the same of every detector, also of one from outside
 //! that calls its counters what it likes; and every counter of every output is in all three.
 
-mod common;
-
-use common::{evforge, workspace};
+use crate::common::{evforge, workspace};
 use evforge_config::Config;
 use evforge_core::counter::{CounterInfo, CounterSet};
 use evforge_core::output::Output;

@@ -1,8 +1,6 @@
 //! Damaged packet numbers and real outages, as the program reports them.
 
-mod common;
-
-use common::{PROGRAM, evforge, text, workspace};
+use crate::common::{PROGRAM, evforge, text, workspace};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

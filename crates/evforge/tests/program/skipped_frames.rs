@@ -1,9 +1,7 @@
 //! Captures in which not every frame is a whole packet: `run` names what it could not read, and does not end well if data
 //! are lost with it.
 
-mod common;
-
-use common::{PROGRAM, evforge, text, workspace};
+use crate::common::{PROGRAM, evforge, text, workspace};
 use evforge_testkit::{pkts_payloads, veth};
 use std::path::Path;
 use std::process::{Command, Output};

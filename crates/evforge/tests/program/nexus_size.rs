@@ -1,8 +1,6 @@
 //! A minute of NMX at 20 kHz as a file: how large it is, and that programs with a stock HDF5 read all of it.
 
-mod common;
-
-use common::workspace;
+use crate::common::workspace;
 use evforge_config::Config;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::output::{Output, OutputError, OutputProgress, Taken};

@@ -1,8 +1,6 @@
 //! `-`: packets from standard input, data to standard output and nothing else there.
 
-mod common;
-
-use common::{PROGRAM, text, workspace};
+use crate::common::{PROGRAM, text, workspace};
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,8 +1,6 @@
 //! What shells make of `evforge completion`, asked of the shells themselves.
 
-mod common;
-
-use common::{PROGRAM, text};
+use crate::common::{PROGRAM, text};
 use evforge_testkit::skip;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! Outputs in the configuration: several of a kind, all of them in the report, and the command line as a short form.
 
-mod common;
-
-use common::{PROGRAM, evforge, text, workspace};
+use crate::common::{PROGRAM, evforge, text, workspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,9 +3,7 @@
 //! Looked through are the documents, the configurations, the page, `--help` of every command, and the texts in the
 //! code that reports. Every finding is printed as `file:line`.
 
-mod common;
-
-use common::commands::{commands, help};
+use crate::common::commands::{commands, help};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -176,7 +174,7 @@ fn the_help_of_every_command_has_none() {
     let mut texts: Vec<Text> = all.map(of).collect();
     let helper = Command::new(env!("CARGO_BIN_EXE_evforge-helper")).arg("--help").output().unwrap();
     assert!(helper.status.success());
-    texts.push(Text::new("evforge-helper --help".to_owned(), &common::text(&helper.stdout)));
+    texts.push(Text::new("evforge-helper --help".to_owned(), &crate::common::text(&helper.stdout)));
     expect_none(&texts, 15);
 }
 

@@ -1,9 +1,7 @@
 //! `evforge overlay` as a user meets it: a recorded capture, laid over itself, with a truth that events can be judged
 //! by.
 
-mod common;
-
-use common::{PROGRAM, evforge, text, workspace};
+use crate::common::{PROGRAM, evforge, text, workspace};
 use evforge_sim::truth::{self, Neutron};
 use evforge_testkit::{shared_folder, skip};
 use std::collections::BTreeSet;

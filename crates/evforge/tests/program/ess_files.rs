@@ -1,8 +1,6 @@
 //! A recording of NMX with the wiring and the calibration of today's event formation unit, as they are.
 
-mod common;
-
-use common::{PROGRAM, text};
+use crate::common::{PROGRAM, text};
 use evforge_testkit::{shared_file, shared_folder};
 use serde_json::Value;
 use std::process::Command;

@@ -1,9 +1,7 @@
 //! `evforge simulate` as a user sees it: capture, network and pipeline give the same events; instruments have the
 //! rates of the table; seeds and threads.
 
-mod common;
-
-use common::{PROGRAM, text};
+use crate::common::{PROGRAM, text};
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,9 +1,7 @@
 //! Mean values of sampled channels as CSV, from a capture and live, with the reference's packets (EFU formats of
 //! 2018, section 5).
 
-mod common;
-
-use common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use crate::common::{LiveProgram, PROGRAM, evforge, text, workspace};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::PktsWriter;
 use evforge_testkit::shared_file;

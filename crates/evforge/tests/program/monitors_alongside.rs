@@ -1,9 +1,7 @@
 //! AMOR: a detector and its beam monitors on one port are one run, one report and one NeXus file.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{evforge, python, text, workspace};
+use crate::common::{evforge, python, text, workspace};
 use evforge_core::packet::{Packet, PacketOrigin, PacketSlab};
 use evforge_net::capture::{CaptureReader, Fill, PktsWriter};
 use evforge_wire::ess::beam_monitor::MonitorKind;

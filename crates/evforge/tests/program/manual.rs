@@ -1,8 +1,6 @@
 //! The manual pages: those who format manual pages find nothing to warn of, and readers find the examples.
 
-mod common;
-
-use common::{PROGRAM, text};
+use crate::common::{PROGRAM, text};
 use evforge_testkit::skip;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,10 +1,9 @@
 //! Every instrument of `configs/` from UDP packets to a NeXus file that its users' programs read: h5py and
 //! scippnexus, through `tests/python`.
 
-mod common;
 mod ess_instruments;
 
-use common::{LiveProgram, evforge, python, text, workspace};
+use crate::common::{LiveProgram, evforge, python, text, workspace};
 use ess_instruments::Neutrons;
 use evforge_core::packet::{Packet, PacketOrigin};
 use evforge_net::capture::PcapngWriter;

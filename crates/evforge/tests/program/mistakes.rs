@@ -1,9 +1,7 @@
 //! What people get wrong on the command line and in configurations: each mistake ends with the documented status
 //! (docs/exit-status.md) and with a message that names what is wrong and what would be right. None of them changes a file.
 
-mod common;
-
-use common::{PROGRAM, text, workspace};
+use crate::common::{PROGRAM, text, workspace};
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;

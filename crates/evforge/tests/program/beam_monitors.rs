@@ -1,9 +1,7 @@
 //! Beam monitors from packets of the ESS readout to a NeXus file, a CSV file and the report.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{evforge, python, text, workspace};
+use crate::common::{evforge, python, text, workspace};
 use evforge_core::beam_monitor::{BeamMonitorData, BeamMonitorKind, BeamMonitorPlan, TimeOfFlightBins};
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_net::capture::PktsWriter;

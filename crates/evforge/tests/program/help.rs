@@ -1,9 +1,7 @@
 //! The help of all commands: `-h` fits on a screen, `--help` has everything, and the examples in it work as they are.
 
-mod common;
-
-use common::commands::{commands, help};
-use common::{PROGRAM, text, workspace};
+use crate::common::commands::{commands, help};
+use crate::common::{PROGRAM, text, workspace};
 use evforge_testkit::kafka_broker::{Broker, BrokerOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
