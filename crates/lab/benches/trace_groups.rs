@@ -40,14 +40,7 @@ fn main() {
     }
     let rounds = 1_000_000_u64;
     let [without, with] = [
-        times(
-            &|| {
-                (0..rounds).for_each(|round| {
-                    black_box(round);
-                })
-            },
-            15,
-        ),
+        times(&|| (0..rounds).for_each(|round| _ = black_box(round)), 15),
         times(
             &|| {
                 (0..rounds).for_each(|round| {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// Messages that are told apart at a time.
+/// Texts, and places, that are told apart at a time.
 const MOST: usize = 512;
 /// Bytes of a text that tell it from others.
 const COMPARED: usize = 1024;
@@ -28,8 +28,13 @@ pub struct Limiter {
     /// How often the same is said in `span`; 0: always.
     repeats: u32,
     span: Duration,
-    seen: HashMap<u64, Window>,
+    texts: Seen,
+    places: Seen,
 }
+
+/// What was said lately, by a number for each text, or for each place.
+#[derive(Debug, Default)]
+struct Seen(HashMap<u64, Window>);
 
 /// Messages that are the same, since the first of them.
 #[derive(Debug)]
@@ -54,7 +59,7 @@ struct About {
 impl Limiter {
     /// Has the same said `repeats` times in `span`; always, if that is 0.
     pub fn new(repeats: u32, span: Duration) -> Self {
-        Self { repeats, span, seen: HashMap::new() }
+        Self { repeats, span, texts: Seen::default(), places: Seen::default() }
     }
 
     /// Whether a message is to be said now; summaries that have to be said before it are added to `summaries`.
@@ -67,28 +72,48 @@ impl Limiter {
         (record.place, record.group.index()).hash(&mut of_place);
         let mut of_text = of_place.clone();
         hash_without_numbers(&record.message, &mut of_text);
-        self.pass(of_text.finish(), most, record, now, summaries)
-            && self.pass(of_place.finish(), most.saturating_mul(OF_A_PLACE), record, now, summaries)
+        let (of_text, of_place, span) = (of_text.finish(), of_place.finish(), self.span);
+        self.texts.pass(of_text, most, record, (now, span), summaries)
+            && self.places.pass(of_place, most.saturating_mul(OF_A_PLACE), record, (now, span), summaries)
     }
 
+    /// Summaries of what is over.
+    pub fn due(&mut self, now: Instant) -> Vec<Record> {
+        let mut due = self.texts.due(now, self.span);
+        due.extend(self.places.due(now, self.span));
+        due
+    }
+
+    /// Summaries of everything: nothing more is said.
+    pub fn end(&mut self, now: Instant) -> Vec<Record> {
+        let span = self.span;
+        let summary = |(_, window): (u64, Window)| {
+            let lasted = now.saturating_duration_since(window.began).min(span);
+            window.summary(lasted)
+        };
+        self.texts.0.drain().chain(self.places.0.drain()).filter_map(summary).collect()
+    }
+}
+
+impl Seen {
     fn pass(
         &mut self,
         key: u64,
         most: u32,
         record: &Record,
-        now: Instant,
+        (now, span): (Instant, Duration),
         summaries: &mut Vec<Record>,
     ) -> bool {
-        let is_over = |window: &Window| now.saturating_duration_since(window.began) >= self.span;
-        if self.seen.get(&key).is_some_and(is_over)
-            && let Some(window) = self.seen.remove(&key)
+        let is_over = |window: &Window| now.saturating_duration_since(window.began) >= span;
+        if self.0.get(&key).is_some_and(is_over)
+            && let Some(window) = self.0.remove(&key)
         {
-            summaries.extend(window.summary(self.span));
+            summaries.extend(window.summary(span));
         }
-        if !self.seen.contains_key(&key) {
-            self.make_room(now, summaries);
+        if !self.0.contains_key(&key) {
+            self.make_room(now, span, summaries);
         }
-        let window = self.seen.entry(key).or_insert_with(|| Window {
+        let window = self.0.entry(key).or_insert_with(|| Window {
             began: now,
             said: 0,
             held: 0,
@@ -102,36 +127,22 @@ impl Limiter {
         false
     }
 
-    /// Summaries of what is over.
-    pub fn due(&mut self, now: Instant) -> Vec<Record> {
-        let span = self.span;
+    fn due(&mut self, now: Instant, span: Duration) -> Vec<Record> {
         let over = |window: &Window| now.saturating_duration_since(window.began) >= span;
-        self.seen
-            .extract_if(|_, window| over(window))
-            .filter_map(|(_, window)| window.summary(span))
-            .collect()
+        self.0.extract_if(|_, window| over(window)).filter_map(|(_, window)| window.summary(span)).collect()
     }
 
-    /// Summaries of everything: nothing more is said.
-    pub fn end(&mut self, now: Instant) -> Vec<Record> {
-        let summary = |(_, window): (u64, Window)| {
-            let lasted = now.saturating_duration_since(window.began).min(self.span);
-            window.summary(lasted)
-        };
-        self.seen.drain().filter_map(summary).collect()
-    }
-
-    fn make_room(&mut self, now: Instant, summaries: &mut Vec<Record>) {
-        if self.seen.len() < MOST {
+    fn make_room(&mut self, now: Instant, span: Duration, summaries: &mut Vec<Record>) {
+        if self.0.len() < MOST {
             return;
         }
-        summaries.extend(self.due(now));
-        if self.seen.len() < MOST {
+        summaries.extend(self.due(now, span));
+        if self.0.len() < MOST {
             return;
         }
         // What began first, so that the summary of what is being held back is as complete as can be.
-        let oldest = self.seen.iter().min_by_key(|(_, window)| window.began).map(|(key, _)| *key);
-        if let Some(window) = oldest.and_then(|key| self.seen.remove(&key)) {
+        let oldest = self.0.iter().min_by_key(|(_, window)| window.began).map(|(key, _)| *key);
+        if let Some(window) = oldest.and_then(|key| self.0.remove(&key)) {
             let lasted = now.saturating_duration_since(window.began);
             summaries.extend(window.summary(lasted));
         }
@@ -220,12 +231,13 @@ mod tests {
             let mut record = record(&format!("{letters} {}", "x".repeat(100)));
             record.place = Some(("a.rs", u32::try_from(number % 700).expect("small")));
             said += u64::from(limiter.admit(&record, now, &mut summaries));
-            assert!(limiter.seen.len() <= MOST);
+            assert!(limiter.texts.0.len() <= MOST && limiter.places.0.len() <= MOST);
         }
         summaries.extend(limiter.end(now));
         let held: u64 = summaries.iter().filter_map(|summary| summary.fields[0].1.as_u64()).sum();
         assert_eq!(said + held, total);
         let mut limiter = Limiter::new(5, SPAN);
+        // More texts than are told apart: the place is not forgotten with them.
         let one_place = (0..1000).map(|number: u32| {
             let letters: String = number.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
             record(&letters)
