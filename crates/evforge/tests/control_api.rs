@@ -527,8 +527,8 @@ fn ten_thousand_changes_under_load_lose_nothing() {
                 scope.spawn(move || {
                     let mut taken = 0;
                     for request in 0..REQUESTS {
-                        let change = |number| {
-                            let plane = if (client + number) % 2 == 0 { "x" } else { "y" };
+                        let change = |number: u64| {
+                            let plane = if (client + number).is_multiple_of(2) { "x" } else { "y" };
                             let value = 50 + (request + number) % 7;
                             json!({ "key": format!("gdgem.clustering.{plane}.adc_threshold"), "value": value })
                         };

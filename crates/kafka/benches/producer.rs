@@ -194,6 +194,7 @@ fn evforge(address: &str, topic: &str, batches: &[Arc<PulsedBatch>]) -> Result<M
         clock: Arc::clone(&clock),
         monitor: None,
         control: None,
+        kept: None,
         packets: None,
         notes: Notes::default(),
     };

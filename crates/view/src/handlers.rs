@@ -9,7 +9,7 @@ use crate::page::{self, plain};
 use crate::pictures::{Update, picture_now};
 use crate::protocol::{API_VERSION, PictureState};
 use crate::shared::Shared;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
@@ -28,6 +28,8 @@ const LONGEST_MESSAGE: usize = 1024;
 pub(crate) struct Server {
     pub(crate) shared: Arc<Shared>,
     pub(crate) door: Arc<Door>,
+    /// The document of the paths for programs, as text: it is made from the paths, which need the handlers.
+    pub(crate) openapi: Bytes,
     pub(crate) updates: watch::Receiver<Update>,
     pub(crate) shutdown: watch::Receiver<bool>,
 }
@@ -41,8 +43,8 @@ pub(crate) async fn file(uri: Uri, headers: HeaderMap) -> Response<Body> {
     page::answer(path, &headers)
 }
 
-pub(crate) async fn openapi() -> Response<Body> {
-    json(&crate::http_api::openapi())
+pub(crate) async fn openapi(State(server): State<Server>) -> Response<Body> {
+    page::with_type(StatusCode::OK, "application/json", Body::from(server.openapi))
 }
 
 pub(crate) async fn live(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response<Body> {

@@ -3,6 +3,7 @@
 use crate::client_counts::ClientCounts;
 use crate::error::ViewError;
 use crate::guard::Guard;
+use crate::http_api;
 use crate::options::ViewOptions;
 use crate::server;
 use crate::shared::{Shared, lock};
@@ -69,7 +70,7 @@ impl LiveView {
         listener.set_nonblocking(true).map_err(cannot_listen)?;
         let address = listener.local_addr().map_err(cannot_listen)?;
         let shared = Arc::new(Shared::new(options, Arc::default()));
-        let (shown, showing) = ShownRun::begin(Arc::clone(&shared));
+        let (shown, showing) = ShownRun::begin(Arc::clone(&shared), http_api::openapi().to_string().into());
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
         let listener = {

@@ -5,6 +5,7 @@ use crate::handlers::Server;
 use crate::pictures::{Update, make_updates};
 use crate::shared::Shared;
 use axum::extract::FromRef;
+use bytes::Bytes;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -15,16 +16,16 @@ pub(crate) struct ShownRun(Arc<RwLock<Server>>);
 
 impl ShownRun {
     /// The first run. Who may ask is the same for all of them.
-    pub(crate) fn begin(shared: Arc<Shared>) -> (Self, Showing) {
+    pub(crate) fn begin(shared: Arc<Shared>, openapi: Bytes) -> (Self, Showing) {
         let door = Arc::new(Door::new(shared.options.control.clone()));
-        let (server, showing) = Showing::of(shared, door);
+        let (server, showing) = Showing::of(shared, door, openapi);
         (Self(Arc::new(RwLock::new(server))), showing)
     }
 
     /// Another run is shown from now on.
     pub(crate) fn change(&self, shared: Arc<Shared>) -> Showing {
         let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let (server, showing) = Showing::of(shared, Arc::clone(&now.door));
+        let (server, showing) = Showing::of(shared, Arc::clone(&now.door), now.openapi.clone());
         *now = server;
         showing
     }
@@ -47,10 +48,10 @@ pub(crate) struct Showing {
 }
 
 impl Showing {
-    fn of(shared: Arc<Shared>, door: Arc<Door>) -> (Server, Self) {
+    fn of(shared: Arc<Shared>, door: Arc<Door>, openapi: Bytes) -> (Server, Self) {
         let (sender, updates) = watch::channel(Update::default());
         let (is_over, shutdown) = watch::channel(false);
-        let server = Server { shared: Arc::clone(&shared), door, updates, shutdown };
+        let server = Server { shared: Arc::clone(&shared), door, openapi, updates, shutdown };
         (server, Self { shared, updates: sender, is_over })
     }
 

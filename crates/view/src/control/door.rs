@@ -19,9 +19,6 @@ pub(crate) const WRONG_TOKENS: Rate = Rate { at_once: 10, per_second: 1.0 };
 /// Requests that are worked on at a time: others wait.
 pub(crate) const AT_WORK: usize = 16;
 
-/// Counts something.
-type Count = fn(&mut ControlCounters);
-
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
@@ -32,6 +29,9 @@ impl Peer {
         Origin { way: "HTTP", peer: Some(self.0) }
     }
 }
+
+/// How a refusal is counted.
+type Count = fn(&mut ControlCounters);
 
 /// Looks at every request that asks a run or changes anything.
 #[derive(Debug)]
