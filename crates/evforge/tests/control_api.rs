@@ -206,8 +206,8 @@ fn conversation() -> Vec<(&'static str, &'static str, Value, u16)> {
         ("POST", "/api/control/runs", json!({ "title": "more", "set": ["a=1"] }), 409),
         ("POST", "/api/control/runs", json!({ "duration_s": -1 }), 400),
         ("POST", "/api/control/runs/stop", json!({}), 409),
-        ("GET", "/api/control/log", json!(null), 409),
-        ("POST", "/api/control/log/{group}", json!({ "level": "debug" }), 409),
+        ("GET", "/api/control/log", json!(null), 200),
+        ("POST", "/api/control/log/{group}", json!({ "level": "debug" }), 200),
         ("GET", "/api/state.json", json!(null), 200),
         ("GET", "/api/health", json!(null), 200),
     ]
@@ -595,7 +595,10 @@ fn ctl_speaks_it() {
     bad(&["run", "start"], "`evforge serve`");
     bad(&["run", "status"], "`evforge serve`");
     bad(&["run", "stop", "--title", "x"], "evforge ctl run start");
-    bad(&["log", "input=debug"], "cannot be changed");
+    assert!(good(&["log"]).contains("parse"));
+    assert_eq!(good(&["log", "input=debug"]), "done\n");
+    bad(&["log", "imput=debug"], "input");
+    bad(&["log", "input=loud"], "debug");
     bad(&["log", "input"], "GROUP=LEVEL");
     bad(&["counters", "no.such"], "no counter");
     bad(&["calibration", "on"], "no output of this run takes raw packets");

@@ -289,6 +289,34 @@ fn systemd_hears_that_it_is_ready_alive_and_about_to_end() {
     while hear() != "STOPPING=1" {}
 }
 
+/// Details appear when their group is switched on, and are gone when it is switched off.
+#[test]
+fn what_the_log_says_is_switched_while_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = Service::start(folder.path(), &[]);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let mut sent = 0;
+    let mut send_garbage = || {
+        for _ in 0..5 {
+            socket.send_to(b"nothing that anybody knows", &service.packets).expect("it is sent");
+            sent += 1;
+        }
+        service.wait(|service| service.packets_so_far() == sent);
+    };
+    // Whoever switches it is said, too.
+    let is_detail = |line: &&str| line.contains("parse") && !line.contains("asked for");
+    let details = || service.said().lines().filter(is_detail).count();
+    send_garbage();
+    assert_eq!(details(), 0, "{}", service.said());
+    service.ctl(&["log", "parse=debug"]);
+    send_garbage();
+    service.wait(|_| details() > 0);
+    service.ctl(&["log", "parse=info"]);
+    let so_far = details();
+    send_garbage();
+    assert_eq!(details(), so_far, "{}", service.said());
+}
+
 /// `examples/campaign.py`: ten runs at ten thresholds, ten files, one plot.
 #[test]
 fn a_campaign_of_ten_runs_is_one_command() {

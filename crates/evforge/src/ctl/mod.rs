@@ -104,7 +104,7 @@ struct RunArguments {
     experiment: Option<String>,
     /// Whose it is
     #[arg(long, value_name = "NAME")]
-    owner: Option<String>,
+    run_user: Option<String>,
     /// What is measured
     #[arg(long)]
     sample: Option<String>,
@@ -123,7 +123,7 @@ impl RunArguments {
         let texts = [
             ("title", &self.title),
             ("experiment", &self.experiment),
-            ("user", &self.owner),
+            ("user", &self.run_user),
             ("sample", &self.sample),
         ];
         for (key, text) in texts {
@@ -230,7 +230,7 @@ fn ask(client: &Client, command: &CtlCommand) -> Result<(Value, Show), CommandEr
 fn ask_run(client: &Client, arguments: &RunArguments) -> Result<(Value, Show), CommandError> {
     let wanted = arguments.wanted();
     if arguments.action != RunAction::Start && wanted != json!({}) {
-        return Err("--title, --number, --experiment, --owner, --sample, --for and --set say how a run is started: they \
+        return Err("--title, --number, --experiment, --run-user, --sample, --for and --set say how a run is started: they \
                     belong to `evforge ctl run start`"
             .into());
     }
