@@ -1,4 +1,4 @@
-//! What systemd is told: readiness, a sign of life, the end.
+//! What systemd is told: readiness, a heartbeat, the end.
 
 use sd_notify::NotifyState;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The service manager, if one has started this program and wants to know.
 #[derive(Debug)]
 pub(super) struct Supervisor {
-    /// How often it wants a sign of life.
+    /// How often it wants a heartbeat.
     every: Option<Duration>,
     told: Instant,
     is_ready: bool,

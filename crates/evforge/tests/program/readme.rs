@@ -24,7 +24,7 @@ const FIGURES: &[(&str, &str, &[&str])] = &[
         "docs/performance.md",
         &["`nmx.toml` at 20 kHz | deflate (default)", "| 5.11 |"],
     ),
-    ("below 10 MB", "crates/evforge/tests/nexus_size.rs", &["10_000_000"]),
+    ("below 10 MB", "crates/evforge/tests/program/nexus_size.rs", &["10_000_000"]),
     ("all but the last two seconds", "docs/outputs.md", &["2 s"]),
     (
         "3 packets lost, 3 duplicated and 3 reordered",
