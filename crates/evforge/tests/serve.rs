@@ -237,6 +237,40 @@ fn runs_follow_one_another_each_with_files_and_a_ledger_of_its_own() {
     assert_eq!(service.child.wait().expect("it ends").code(), Some(0));
 }
 
+/// After a kill the files of the run are recovered, and the numbers go on.
+#[test]
+fn what_a_killed_service_has_left_is_recovered_by_the_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let files = ["--nexus", "{run}.nxs", "--record", "{run}.pcapng", "--report", "{run}.json"];
+    let keeps = ["--set", "serve.number_file=\"number\""];
+    let arguments = [files.as_slice(), &keeps].concat();
+    let mut service = Service::start(path, &arguments);
+    assert_eq!(service.ctl(&["run", "start"])["number"], 1);
+    let sent = service.replay();
+    // Commits are made every two seconds.
+    let is_kept =
+        |service: &Service| service.ctl(&["counters", "output.nexus.committed"])["value"].as_u64() > Some(0);
+    service.wait(is_kept);
+    service.child.kill().expect("a signal");
+    service.child.wait().expect("it ends");
+    assert!(!path.join("1.pcapng").exists() && !path.join("1.json").exists());
+    let service = Service::start(path, &arguments);
+    let said = service.said();
+    assert!(said.contains("run 1 was not brought to its end"), "{said}");
+    assert!(said.contains("1.nxs") && said.contains("1.json is not there"), "{said}");
+    let events = hdf5_metno::File::open(path.join("1.nxs")).expect("a whole file");
+    assert!(events.group("entry").is_ok());
+    let inspected = evforge(&["inspect", path.join("1.pcapng").to_str().expect("text")]);
+    assert!(text(&inspected.stdout).contains(&sent.to_string()), "{}", text(&inspected.stdout));
+    assert_eq!(service.ctl(&["run", "start"])["number"], 2);
+    service.ctl(&["run", "stop"]);
+    drop(service);
+    // Once is enough.
+    let service = Service::start(path, &arguments);
+    assert!(!service.said().contains("brought to its end"), "{}", service.said());
+}
+
 /// The configuration is read again for each run; what is wrong with it then is said, and the service goes on.
 #[test]
 fn a_run_has_the_configuration_as_it_is_when_it_begins() {

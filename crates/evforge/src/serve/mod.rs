@@ -12,8 +12,10 @@
 //! | runs as others start, stop and see them | [`runs`] |
 //! | starts and ends of runs from Kafka | [`run_topic`] |
 //! | the number of the last run, over restarts | [`number_file`] |
+//! | files of a run that was killed | [`left_files`] |
 //! | what systemd is told | [`supervisor`] |
 
+mod left_files;
 mod number_file;
 mod phase;
 mod phases;
@@ -98,7 +100,8 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let number_file = NumberFile::of(&first.config);
     // A number in the configuration is that of the first run.
     let first_number = source.config(&[])?.run.number.unwrap_or(0);
-    let number = number_file.read()?.max(first_number.saturating_sub(1));
+    let last = number_file.read()?;
+    let number = last.number.max(first_number.saturating_sub(1));
     let end = stop_on_signals()?;
     let stop = Arc::new(AtomicBool::new(false));
     also_on_signals(&stop)?;
@@ -106,6 +109,8 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     let prepare = move |wanted: &WantedRun, number| of_runs.run(wanted, number);
     let runs = Runs::new(Box::new(prepare), Arc::clone(&stop), Arc::clone(&end), number);
     let ports = ControlPorts::open_for(&first.config, named, Some(Arc::new(runs.clone())))?;
+    // What another program is writing at this moment is left to it.
+    left_files::recover_all(last.number, &last.left);
     let topic = RunTopic::follow(&first.config, &runs)?;
     let at_once = first.config.serve.start_at_once;
     let phases = Phases {

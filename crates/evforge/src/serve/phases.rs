@@ -92,13 +92,14 @@ impl Phases<'_> {
     /// One phase, from opening what it needs to the last byte of what it writes.
     fn go_through(&mut self, phase: Phase, is_first: bool) -> Result<(), CommandError> {
         let Phase { config, plans, is_run, ends_after, files } = phase;
-        if let (true, Some(number)) = (is_run, config.run.number) {
-            self.number_file.keep(number)?;
-        }
+        let number = config.run.number.filter(|_| is_run);
         let record = config.serve.record.as_deref().filter(|_| is_run);
         // Before its files: what cannot be received leaves none.
         let receivers = open_receivers(&config, record.is_some())?;
         let mut outputs = plans.open_with(&config, Some(self.ports.access()), Some(self.kept.clone()))?;
+        if let Some(number) = number {
+            self.number_file.begin(number, &files)?;
+        }
         let record = record.map(|file| {
             let writer = self.record_limits.writer(file, self.source.outputs.overwrite)?;
             Ok::<_, CommandError>((writer, self.record_limits.queue()?))
@@ -154,6 +155,10 @@ impl Phases<'_> {
         let report = report?;
         let mut ending = Ending::default();
         outputs.finish(&report, &mut ending);
+        if let Some(number) = number {
+            // A disk that is full is said where files are written; the next start looks at files that are whole.
+            let _ = self.number_file.end(number);
+        }
         if is_run {
             if !self.quiet {
                 ending.print(&report.to_text());
