@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// The groups of commands, in the order of a first day with a detector.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Events", &["demo", "run", "ctl", "write"]),
+    ("Events", &["demo", "run", "serve", "ctl", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop"]),
@@ -26,6 +26,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge run --config configs/gdgem-srs.toml run.pcapng --nexus run.nxs --image run.png",
             "evforge run --config configs/gdgem-srs.toml --view 127.0.0.1:8080 --nexus live.nxs --for 2h",
             "evforge run --config configs/freia.toml --input-kafka freia_samples --nexus again.nxs",
+        ],
+    ),
+    (
+        "serve",
+        &[
+            "evforge serve configs/nmx.toml --view 127.0.0.1:8080 --nexus {run:6}.nxs",
+            "evforge serve configs/freia.toml --start --record {instrument}-{run:6}.pcapng",
         ],
     ),
     ("ctl state", &["evforge ctl state", "evforge ctl state --url http://127.0.0.1:8080 --json"]),

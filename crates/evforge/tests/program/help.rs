@@ -114,9 +114,8 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
         }
     }
     // What goes on until somebody ends it is ended by Ctrl-C.
-    let is_endless =
-        (example.contains("--for") || example.contains("--idle") || example.starts_with("evforge demo"))
-            && !example.starts_with("evforge ctl");
+    let endless = ["--for", "--idle", "evforge demo", "evforge serve"];
+    let is_endless = endless.iter().any(|part| example.contains(part)) && !example.starts_with("evforge ctl");
     let watched = if is_endless { WATCHED } else { "120s" };
     let (before, alongside) = companion(example);
     let script = format!(

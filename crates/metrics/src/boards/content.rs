@@ -16,7 +16,7 @@ const MOST_IN_A_PANEL: usize = 12;
 
 /// The boards, each with the name of its file: event formation, receive and loss, host, outputs.
 pub fn boards(stages: &[Stage]) -> Vec<(String, Value)> {
-    let boards = [events(stages), receive(stages), host_board(), outputs(stages)];
+    let boards = [events(stages), receive(stages), host_board(stages), outputs(stages)];
     boards.iter().map(|board| (format!("{}.json", board.uid), board.json())).collect()
 }
 
@@ -214,7 +214,7 @@ fn receive(stages: &[Stage]) -> Board {
     }
 }
 
-fn host_board() -> Board {
+fn host_board(stages: &[Stage]) -> Board {
     let core = "{{instance}} core {{core}}";
     let direction = "{{instance}} {{interface}} {{direction}}";
     let program = row(
@@ -296,12 +296,13 @@ fn host_board() -> Board {
             ),
         ],
     );
+    let of_the_program = rows_of_stages(stages, |group| group == "control" || group == "log");
     Board {
         uid: "evforge-host",
         title: "evforge: host",
         about: "The program and the host that it runs on: cores, threads, memory, disks, cards, clock.",
         instances_of: host::UPTIME.query_name(),
-        rows: vec![program, cores, memory, cards],
+        rows: [program, cores, memory, cards].into_iter().chain(of_the_program).collect(),
     }
 }
 
