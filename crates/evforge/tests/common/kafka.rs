@@ -16,6 +16,23 @@ pub(crate) struct TopicMessage {
     pub(crate) payload: Vec<u8>,
 }
 
+/// The ends of a partition. A broker that has just been started again leads it only after a moment.
+fn watermarks(consumer: &BaseConsumer, topic: &str, partition: i32, patience: Duration) -> (i64, i64) {
+    let deadline = Instant::now() + patience;
+    loop {
+        match consumer.fetch_watermarks(topic, partition, patience) {
+            Ok(ends) => return ends,
+            Err(error)
+                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::NotLeaderForPartition)
+                    && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            Err(error) => panic!("the ends of {topic}/{partition}: {error}"),
+        }
+    }
+}
+
 /// All messages of a topic, partition by partition. None of a topic that does not exist.
 pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
     let consumer: BaseConsumer = ClientConfig::new()
@@ -33,7 +50,7 @@ pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
     partitions.sort_unstable();
     let mut messages = Vec::new();
     for partition in partitions {
-        let (low, high) = consumer.fetch_watermarks(topic, partition, patience).expect("watermarks");
+        let (low, high) = watermarks(&consumer, topic, partition, patience);
         let mut list = TopicPartitionList::new();
         list.add_partition_offset(topic, partition, Offset::Offset(low)).expect("an offset");
         consumer.assign(&list).expect("an assignment");
