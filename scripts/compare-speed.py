@@ -5,7 +5,8 @@
 
 OLD and NEW are each a commit, which is built in a folder below target/compare, or the folder of a clone with a release build
 (target/release/evforge). Each build reads its own configs/, so that each has what was shipped with it; the packets are
-the same: captures of the reference data in $EVFORGE_SHARED (else ../shared), and loads that OLD has simulated once.
+captures of the reference data in $EVFORGE_SHARED (else ../shared), or the load that `evforge bench` simulates by the configuration:
+where that has changed (NMX got its wiring, FREIA its planes), each build has its own packets, of the same neutrons.
 
 A pair is one pass of each build right after the other, by turns OLD or NEW first. The ratio is time per readout of OLD over that
 of NEW: above 1, NEW is faster. Printed are the median and the order statistics that hold it in 95 % of all cases.
@@ -28,7 +29,7 @@ SHARED = Path(os.environ.get("EVFORGE_SHARED", ROOT.parent / "shared"))
 CAPTURES = SHARED / "captures"
 FOLDER = ROOT / "target" / "compare"
 
-# Name, configuration, capture (none: simulated by OLD), keys that are set. The order of time first: it is what is shipped.
+# Name, configuration, capture (none: simulated), keys that are set. The order of time first: it is what is shipped.
 CASES = [
     ("SoNDe, 400 modules", "sonde", None, []),
     ("SoNDe, one module", "sonde-module", "sonde/generated_255.pkts", ["sonde.sorting.restart=60s"]),
@@ -65,11 +66,12 @@ class Build:
         help_text = subprocess.run([self.program, "bench", "--help"], capture_output=True, text=True).stdout
         self.for_option = "--for" if "--for <" in help_text else "--seconds"
 
-    def ns_per_readout(self, case: tuple, capture: Path, seconds: float) -> tuple[float, float]:
+    def ns_per_readout(self, case: tuple, capture: Path | None, seconds: float) -> tuple[float, float]:
         """Nanoseconds for a readout, and the yardstick, in millions of keys a second."""
         _, config, _, keys = case
         command = [self.program, "bench", "--config", self.folder / f"configs/{config}.toml"]
-        command += ["--input", capture, self.for_option, str(seconds)]
+        command += ["--input", capture] if capture else []
+        command += [self.for_option, str(seconds)]
         command += [word for key in keys for word in ("--set", key)]
         done = subprocess.run(command, capture_output=True, text=True)
         found = re.search(r"([\d.]+) ns per readout", done.stdout)
@@ -90,21 +92,6 @@ def made(commit: str) -> Path:
     environment = os.environ | {"CARGO_TARGET_DIR": str(folder / "target")}
     subprocess.run(build, check=True, cwd=folder, env=environment)
     return folder
-
-
-def packets_of(case: tuple, old: Build) -> Path | None:
-    """The packets of a case; none if its capture is not there."""
-    _, config, capture, _ = case
-    if capture:
-        path = CAPTURES / capture
-        return path if path.is_file() else None
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{config}-{old.commit}.pkts"
-    if not path.is_file():
-        simulate = [old.program, "simulate", "--config", old.folder / f"configs/{config}.toml"]
-        simulate += ["--pulses", "14", "--output", path]
-        subprocess.run(simulate, check=True, capture_output=True)
-    return path
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
@@ -131,8 +118,8 @@ def main() -> None:
     for case in CASES:
         if arguments.only and arguments.only not in case[0]:
             continue
-        capture = packets_of(case, old)
-        if capture is None:
+        capture = CAPTURES / case[2] if case[2] else None
+        if capture and not capture.is_file():
             print(f"{case[0]:<30} skipped: no {case[2]} in {CAPTURES}")
             continue
         ratios, times, keys = [], ([], []), []
