@@ -127,6 +127,18 @@ impl RecordLimits {
         Ok(RecordingWriter::begin(files, rotation).map_err(fail)?)
     }
 
+    /// The writer of a recording alongside a run, and what may wait for it.
+    ///
+    /// # Errors
+    /// As [`RecordLimits::writer`] and [`RecordLimits::queue`].
+    pub(crate) fn open(
+        &self,
+        output: &Path,
+        overwrite: OverwriteArguments,
+    ) -> Result<(RecordingWriter, RecordQueue), CommandError> {
+        Ok((self.writer(output, overwrite)?, self.queue()?))
+    }
+
     /// True if there can be more than one file.
     pub(crate) fn has_rotation(&self) -> bool {
         self.rotate_size.is_some() || self.rotate_time.is_some()

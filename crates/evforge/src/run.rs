@@ -167,10 +167,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         let receivers = open_receivers(&config, arguments.record.is_some())?;
         let mut outputs = plans.open(&config, Some(ports.access()))?;
         let limits = &arguments.record_limits;
-        let record = arguments.record.as_deref().map(|file| {
-            let writer = limits.writer(file, arguments.outputs.overwrite)?;
-            Ok::<_, CommandError>((writer, limits.queue()?))
-        });
+        let record = arguments.record.as_deref().map(|file| limits.open(file, arguments.outputs.overwrite));
         let (control, _service) = ports.serve(&config, &outputs, &stop)?;
         let run = LiveRun {
             receivers,

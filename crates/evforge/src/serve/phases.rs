@@ -13,6 +13,7 @@ use crate::run::Observer;
 use evforge_control::{RunEnded, RunStarted};
 use evforge_core::run_state::{LedgerTotals, RunState};
 use evforge_log::group;
+use evforge_net::clock::wall_clock_ns;
 use evforge_outputs::Kept;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped};
@@ -20,7 +21,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long it takes to the next try where packets cannot be received: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -100,10 +101,7 @@ impl Phases<'_> {
         if let Some(number) = number {
             self.number_file.begin(number, &files)?;
         }
-        let record = record.map(|file| {
-            let writer = self.record_limits.writer(file, self.source.outputs.overwrite)?;
-            Ok::<_, CommandError>((writer, self.record_limits.queue()?))
-        });
+        let record = record.map(|file| self.record_limits.open(file, self.source.outputs.overwrite));
         let control = self.ports.ask(&config, &outputs, &self.stop);
         if self.service.is_none() {
             self.service = Some(self.ports.listen(&config, &outputs)?);
@@ -138,7 +136,7 @@ impl Phases<'_> {
             let quiet = self.quiet || !std::io::stderr().is_terminal();
             let observer = Observer::new(&outputs, quiet, |_| {
                 if is_run {
-                    started.began_unix_ns = unix_ns();
+                    started.began_unix_ns = wall_clock_ns();
                     let until = ends_after.map(|after| after.as_nanos() as u64);
                     started.planned_end_unix_ns =
                         until.map(|after| started.began_unix_ns.saturating_add(after));
@@ -186,16 +184,12 @@ fn ended(run: RunStarted, report: &RunReport, is_written: bool) -> RunEnded {
         format!("{} packets, {} events: {}", grouped(totals.packets), grouped(totals.events), status.words());
     RunEnded {
         run,
-        ended_unix_ns: unix_ns(),
+        ended_unix_ns: wall_clock_ns(),
         packets: totals.packets,
         events: totals.events,
         is_good: status == ExitStatus::Good,
         outcome,
     }
-}
-
-fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// Watches a phase for people, and for systemd.

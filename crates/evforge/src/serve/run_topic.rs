@@ -10,10 +10,11 @@ use evforge_kafka::client::ClientSettings;
 use evforge_kafka::tools::{Begin, Next, TopicReader, Until};
 use evforge_log::group;
 use evforge_messages::{Message, Pl72, S6s4t, decode};
+use evforge_net::clock::wall_clock_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How long a message is waited for before other things are looked at.
 const TURN: Duration = Duration::from_millis(200);
@@ -170,5 +171,5 @@ impl Listener {
 }
 
 fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    wall_clock_ns() / 1_000_000
 }
