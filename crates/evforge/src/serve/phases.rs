@@ -58,7 +58,7 @@ impl Phases<'_> {
         let mut pause = FIRST_PAUSE;
         let mut is_first = true;
         while !self.end.load(Ordering::Relaxed) {
-            self.stop.store(self.end.load(Ordering::Relaxed), Ordering::Relaxed);
+            // Nothing has ended before the first one: a run may have been asked for already.
             let phase = match next.take().or_else(|| self.runs.take_next()) {
                 Some(phase) => Ok(phase),
                 None => self.source.between_runs(),

@@ -83,9 +83,16 @@ impl Runs {
         Ok(state)
     }
 
-    /// The phase that comes now, if there is to be a run.
+    /// The phase that comes now, if there is to be a run. What was asked of the one before is over.
     pub(super) fn take_next(&self) -> Option<Phase> {
-        self.lock().next.take()
+        // Under the lock, as requests are: one that comes now is of the phase that comes.
+        let mut state = self.lock();
+        self.shared.stop.store(false, Ordering::SeqCst);
+        // Whoever ends the service says it here first and in `stop` then, without the lock.
+        if self.shared.end.load(Ordering::SeqCst) {
+            self.shared.stop.store(true, Ordering::SeqCst);
+        }
+        state.next.take()
     }
 
     /// The run that was to be started goes on.
@@ -153,8 +160,10 @@ impl RunService for Runs {
         let phase = (self.shared.prepare)(&wanted, number).inspect_err(|_| {
             self.update(|state| state.seen.phase = RunPhase::BetweenRuns);
         })?;
-        self.update(|state| state.next = Some(phase));
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.update(|state| {
+            state.next = Some(phase);
+            self.shared.stop.store(true, Ordering::SeqCst);
+        });
         let state = self.wait(|state| state.seen.phase != RunPhase::Starting || state.is_over)?;
         match (&state.failure, &state.seen.run) {
             (Some(failure), _) => Err(Refusal::NotPossible(failure.clone())),
@@ -171,7 +180,7 @@ impl RunService for Runs {
             RunPhase::Stopping => Ok(()),
             RunPhase::Running => {
                 state.seen.phase = RunPhase::Stopping;
-                self.shared.stop.store(true, Ordering::Relaxed);
+                self.shared.stop.store(true, Ordering::SeqCst);
                 Ok(())
             }
         })?;
@@ -180,7 +189,7 @@ impl RunService for Runs {
     }
 
     fn shut_down(&self) {
-        self.shared.end.store(true, Ordering::Relaxed);
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.end.store(true, Ordering::SeqCst);
+        self.shared.stop.store(true, Ordering::SeqCst);
     }
 }
