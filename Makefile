@@ -107,10 +107,9 @@ soak: test-tools ## Brokers that fail for a minute; the program, and the file wr
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
 .PHONY: bench
-bench: ## Event formation from memory, with the ratio to the reference; loads made and sent; receiving (as root)
+bench: ## Event formation from memory, loads, receiving (as root); adds to docs/benchmarks (BENCHES="ess gdgem": only these)
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool
-	$(CARGO) bench --locked -p evforge-lab --bench sonde --bench multigrid --bench multiblade --bench gdgem --bench ess --bench ess_records --bench simulated_load --bench messages --bench pulsed --bench trace_groups
-	$(CARGO) bench --locked -p evforge-net --bench receive
+	CARGO="$(CARGO)" scripts/bench.sh $(BENCHES)
 
 .PHONY: accuracy
 accuracy: build ## Every detector against known truth: remakes the tables of docs/accuracy.md and the plots

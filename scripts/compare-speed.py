@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares how fast two builds of evforge form events, in pairs, on one core.
 
-    scripts/compare-speed.py OLD NEW [--pairs 15] [--seconds 1] [--only NAME] [--keep docs/benchmarks/against-55cf9c5.csv]
+    scripts/compare-speed.py OLD NEW [--pairs 15] [--seconds 1] [--only NAME] [--keep]
 
 OLD and NEW are each a commit, which is built in a folder below target/compare, or the folder of a clone with a release build
 (target/release/evforge). Each build reads its own configs/, so that each has what was shipped with it; the packets are
@@ -10,12 +10,14 @@ where that has changed (NMX got its wiring, FREIA its planes), each build has it
 
 A pair is one pass of each build right after the other, by turns OLD or NEW first. The ratio is time per readout of OLD over that
 of NEW: above 1, NEW is faster. Printed are the median and the order statistics that hold it in 95 % of all cases.
-With --keep a line for each case is added to a table: date, both commits, case, ratio, interval, ns per readout, yardstick.
+With --keep a row for each case is added to docs/benchmarks/pairs.csv, or to the table that is named after it; its columns are
+declared in docs/benchmarks/columns.json, and docs/benchmarks/README.md says how to read it.
 """
 
 import argparse
 import csv
 import datetime
+import json
 import math
 import os
 import re
@@ -28,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("EVFORGE_SHARED", ROOT.parent / "shared"))
 CAPTURES = SHARED / "captures"
 FOLDER = ROOT / "target" / "compare"
+HISTORY = ROOT / "docs" / "benchmarks"
 
 # Name, configuration, capture (none: simulated), keys that are set. The order of time first: it is what is shipped.
 CASES = [
@@ -103,6 +106,18 @@ def spread(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), values[low], values[high]
 
 
+def add(path: Path, row: dict) -> None:
+    """Adds a row to a table of ratios, which begins with the declared columns."""
+    columns = [name for name, _ in json.loads((HISTORY / "columns.json").read_text())["pairs.csv"]]
+    is_new = not path.is_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", newline="") as table:
+        writer = csv.DictWriter(table, columns, lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
@@ -110,7 +125,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=1.0, help="of each pass")
     parser.add_argument("--only", help="cases with this in their names")
-    parser.add_argument("--keep", type=Path, help="table to which the result is added")
+    parser.add_argument("--keep", type=Path, nargs="?", const=HISTORY / "pairs.csv", help="add the result to this table")
     arguments = parser.parse_args()
     old, new = Build(arguments.old), Build(arguments.new)
     print(f"{old.commit} -> {new.commit}, {arguments.pairs} pairs of {arguments.seconds} s")
@@ -137,18 +152,18 @@ def main() -> None:
         interval = f"{low:.3f} to {high:.3f}"
         print(f"{case[0]:<30} {ratio:>7.3f} {interval:>16} {ns[0]:>8.2f} {ns[1]:>8.2f} {yardstick:>10.1f}", flush=True)
         if arguments.keep:
-            is_new = not arguments.keep.is_file()
-            arguments.keep.parent.mkdir(parents=True, exist_ok=True)
-            with open(arguments.keep, "a", newline="") as table:
-                writer = csv.writer(table, lineterminator="\n")
-                if is_new:
-                    writer.writerow(
-                        "date old new case pairs ratio low high old_ns new_ns yardstick_mkeys".split()
-                    )
-                day = datetime.date.today().isoformat()
-                row = [day, old.commit, new.commit, case[0], arguments.pairs]
-                row += [f"{value:.3f}" for value in (ratio, low, high, *ns, yardstick)]
-                writer.writerow(row)
+            row = {
+                "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+                "old": old.commit,
+                "new": new.commit,
+                "case": case[0],
+                "pairs": arguments.pairs,
+            }
+            for name, value in zip(("ratio", "low", "high"), (ratio, low, high)):
+                row[name] = f"{value:.3f}"
+            for name, value in zip(("old_ns", "new_ns"), ns):
+                row[name] = f"{value:.2f}"
+            add(arguments.keep, row | {"yardstick_mkeys": f"{yardstick:.1f}"})
 
 
 if __name__ == "__main__":

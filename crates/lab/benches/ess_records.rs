@@ -9,6 +9,7 @@
 //! readout, read 4.4 readouts in the time in which the yardstick sorts a key.
 
 use evforge_lab::benchmark::yardstick;
+use evforge_testkit::bench_history::{Figure, keep};
 use evforge_wire::ess::{
     EssHeader, EssPacket, EssTime, HeaderRules, RecordRules, Vmm3aFields, Vmm3aPayload, Vmm3aReadout,
     detector_type,
@@ -50,6 +51,14 @@ fn main() {
             let keys = (before + yardstick()) / 2.0;
             let readouts = f64::from(number * RECORDS) / time;
             let bytes = packets.iter().map(Vec::len).sum::<usize>() as f64 / time;
+            keep(&Figure {
+                bench: "reading",
+                case: &format!("{number} packets {work}"),
+                figure: "time",
+                value: 1e9 / readouts,
+                unit: "ns/readout",
+                keys_per_second: Some(keys),
+            });
             println!(
                 "{number:<10} {work:<8} {:>8.1} {:>8.2} {:>6.2} {:>8.1} {:>8.2}",
                 readouts / 1e6,

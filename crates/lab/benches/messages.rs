@@ -7,6 +7,7 @@
 use evforge_lab::benchmark::yardstick;
 use evforge_messages::ev42::{Facility, IsisData, RunState};
 use evforge_messages::{Encoder, Ev42, Ev44};
+use evforge_testkit::bench_history::{Figure, keep};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -106,6 +107,14 @@ impl Columns {
         let keys = (before + yardstick()) / 2.0;
         let events = self.pixel.len();
         let per_second = events as f64 * messages as f64 / elapsed;
+        keep(&Figure {
+            bench: "messages",
+            case: &format!("{name} {events} events {what}"),
+            figure: "time",
+            value: elapsed * 1e9 / messages as f64,
+            unit: "ns/message",
+            keys_per_second: Some(keys),
+        });
         println!(
             "{name:<8} {events:>7} {bytes:>7} {what:>9} {:>10.1} {:>10.1} {:>8.1} {:>11.2}",
             per_second / 1e6,

@@ -15,6 +15,7 @@ use evforge_lab::benchmark::measure;
 use evforge_lab::simulation::{simulation, slab_of};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SenderOptions, UdpSender};
+use evforge_testkit::bench_history::{Figure, keep};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
@@ -93,6 +94,18 @@ fn make_all() {
         let measured =
             measure(&config, &slabs, None, &[], seconds()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let formed = measured.readouts_per_second();
+        for (figure, value, unit) in
+            [("readouts made", made / 1e6, "M/s"), ("made / formed", made / formed, "ratio")]
+        {
+            keep(&Figure {
+                bench: "simulating",
+                case: &format!("{name} at {neutrons}"),
+                figure,
+                value,
+                unit,
+                keys_per_second: Some(measured.keys_per_second),
+            });
+        }
         println!(
             "{name:<20} {neutrons:>10} {readouts:>10} {:>12.2} {:>12.2} {:>8.2}",
             made / 1e6,
@@ -132,6 +145,16 @@ fn send_all() {
         let [single, ours, segmented] = [single, ours, segmented].map(median);
         let bytes = slab.batch().iter().map(|packet| packet.bytes.len()).sum::<usize>() as f64;
         let size = bytes / slab.batch().len() as f64;
+        for (figure, value) in [("single sends", single), ("our sender", ours)] {
+            keep(&Figure {
+                bench: "sending",
+                case: &name,
+                figure,
+                value: value / 1e3,
+                unit: "kp/s",
+                keys_per_second: None,
+            });
+        }
         println!(
             "{name:<34} {size:>8.0} {:>12.0} {:>12.0} {:>8.2} {:>8.2} {:>14.0}",
             single / 1e3,

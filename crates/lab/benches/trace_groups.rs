@@ -15,6 +15,7 @@ use evforge_core::packet_source::Fill;
 use evforge_net::capture::CaptureReader;
 use evforge_net::thread_time::processor_time;
 use evforge_pipeline::trace::{Traced, wanted};
+use evforge_testkit::bench_history::{Figure, keep};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
@@ -118,6 +119,14 @@ fn compare(name: &str, without: impl Fn() -> usize, with: impl Fn() -> usize) {
     let at = |place: f64| ratios[(place.max(0.0) as usize).min(ratios.len() - 1)];
     let middle = f64::from(pairs) / 2.0;
     let (low, high) = (at((middle - half).floor()), at((middle + half).ceil()));
+    keep(&Figure {
+        bench: "asking",
+        case: name,
+        figure: "time with the question / without",
+        value: ratio,
+        unit: "ratio",
+        keys_per_second: None,
+    });
     println!(
         "{name:<34} {pairs:>6} {:>9.1} µs {:>9.1} µs {ratio:>8.4}  {low:.4} to {high:.4}",
         median(&mut plain) / 1e3,

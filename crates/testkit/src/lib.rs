@@ -7,6 +7,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod bench_history;
 pub mod documents;
 #[allow(unsafe_code)] // calls of the system
 pub mod held_thread;

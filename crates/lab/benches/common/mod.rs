@@ -4,6 +4,7 @@ use evforge_config::Config;
 use evforge_core::event::Event;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
 use evforge_lab::benchmark::{measure, reference_speed};
+use evforge_testkit::bench_history::{Figure, keep};
 use std::path::Path;
 
 /// What one line is about.
@@ -60,10 +61,18 @@ pub(crate) fn print_row(row: &Row<'_>) {
         .map_or("     -".into(), |reference| {
             format!("{:6.1}", measured.readouts_per_key() / reference.readouts_per_key())
         });
+    let settings = [&[row.configuration], row.overrides].concat().join(" ");
+    keep(&Figure {
+        bench: "forming",
+        case: &format!("{} {settings}", row.capture),
+        figure: "time",
+        value: measured.nanoseconds_per_readout(),
+        unit: "ns/readout",
+        keys_per_second: Some(measured.keys_per_second),
+    });
     println!(
-        "{:<20} {:<58} {:>8} {:>7} {:>8.1} {:>8.3} {:>7.2} {:>6.2} {:>7.1} {:>8.2} {reference}",
+        "{:<20} {settings:<58} {:>8} {:>7} {:>8.1} {:>8.3} {:>7.2} {:>6.2} {:>7.1} {:>8.2} {reference}",
         row.capture,
-        [&[row.configuration], row.overrides].concat().join(" "),
         measured.readouts,
         measured.events,
         measured.readouts_per_second() / 1e6,

@@ -21,6 +21,7 @@ mod load;
 mod polling;
 
 use evforge_lab::plots::pulsed::{COLUMNS, svg};
+use evforge_testkit::bench_history::{Figure, keep};
 use evforge_testkit::veth::{self, SENDER, Wire, with_wire};
 use load::{ReceivedPulse, Receiving, Sending};
 use std::fmt::Write as _;
@@ -129,6 +130,17 @@ fn measure(wire: &Wire, time: Duration) -> Vec<Point> {
                         point.whole.0,
                         point.whole.1,
                     );
+                    keep(&Figure {
+                        bench: "pulses",
+                        case: &format!(
+                            "{size} bytes, {} us, factor {factor}, buffer {buffer}",
+                            work.as_micros()
+                        ),
+                        figure: "highest loss-free peak",
+                        value: point.found / 1e3,
+                        unit: "kp/s",
+                        keys_per_second: None,
+                    });
                     points.push(point);
                 }
             }

@@ -23,6 +23,7 @@ mod ends;
 mod overload;
 
 use ends::{Receiving, Sending, run};
+use evforge_testkit::bench_history::{Figure, keep};
 use evforge_testkit::veth::{self, RECEIVER, SENDER, Wire, with_wire};
 use std::time::Duration;
 
@@ -92,6 +93,16 @@ fn main() {
         }
         print!("{size:>6}");
         let best = found.map(median);
+        for (system, best) in SYSTEMS.iter().zip(&best) {
+            keep(&Figure {
+                bench: "receiving",
+                case: &format!("{size} bytes, {}", system.name),
+                figure: "highest loss-free rate",
+                value: best.rate / 1e3,
+                unit: "kp/s",
+                keys_per_second: None,
+            });
+        }
         for system in best {
             let mark = if system.is_senders { "=" } else { " " };
             let ratio = system.rate / best[0].rate.max(1.0);
