@@ -84,6 +84,17 @@ pub(crate) struct SimulateArguments {
     /// Simulate everything first, then send it as fast as the system takes it
     #[arg(long, requires = "to", conflicts_with = "speed", help_heading = "Sending")]
     prebuilt: bool,
+    /// Simulate everything first, then send it N times, each time later by its own length: sequence numbers, times and pulses
+    /// go on. Each when it is due, or with --prebuilt as fast as the system takes it
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..),
+        requires = "to",
+        help_heading = "Sending"
+    )]
+    repeat: u64,
     /// Send from the source addresses of the packets, which must be this host's
     #[arg(long, requires = "to", help_heading = "Sending")]
     own_addresses: bool,
@@ -173,6 +184,11 @@ pub(crate) fn simulate(
 }
 
 impl SimulateArguments {
+    /// Whether everything is simulated before the first packet is sent.
+    fn is_built_first(&self) -> bool {
+        self.prebuilt || self.repeat > 1
+    }
+
     fn simulated(&self) -> Result<Simulated, CommandError> {
         let choice = match (&self.detector, &self.config, &self.instrument) {
             (Some(name), _, _) => Choice::Shipped(name),
@@ -271,7 +287,7 @@ fn send(
     let mut packets: Vec<SimulatedPacket> = Vec::new();
     while let Some(packet) = source.next_packet()? {
         packets.push(packet);
-        if packets.len() == 1024 && !arguments.prebuilt {
+        if packets.len() == 1024 && !arguments.is_built_first() {
             sender.send(&packets, stop)?;
             packets.clear();
         }
@@ -280,10 +296,15 @@ fn send(
         }
     }
     let building = built.elapsed();
-    sender.send(&packets, stop)?;
+    let passes = if arguments.repeat > 1 {
+        send_repeatedly(arguments, &source, packets, &mut sender, stop)?
+    } else {
+        sender.send(&packets, stop)?;
+        1
+    };
     let report = sender.report();
     let counters = source.counters();
-    if arguments.prebuilt {
+    if arguments.is_built_first() {
         let readouts = counters.value("simulated_readouts").unwrap_or(0) as f64;
         let rate = scaled(readouts / building.as_secs_f64().max(1e-9));
         print(&format!("built         {:.3} s: {rate} readouts/s\n", building.as_secs_f64()))?;
@@ -298,5 +319,44 @@ fn send(
     if report.dropped > 0 {
         print(&crate::replay::dropped(report.dropped))?;
     }
+    if arguments.repeat > 1 {
+        let all = |name| grouped(passes * counters.value(name).unwrap_or(0));
+        print(&format!(
+            "repeated      {} times in full: {} neutrons, {} with a trace, {} readouts in {} packets\n",
+            grouped(passes),
+            all("neutrons"),
+            all("neutrons_with_a_trace"),
+            all("simulated_readouts"),
+            all("simulated_packets"),
+        ))?;
+    }
     Ok(counters)
+}
+
+/// Sends all packets again and again, later each time. Returns how often all of them were sent.
+fn send_repeatedly(
+    arguments: &SimulateArguments,
+    source: &SimulatedSource,
+    packets: Vec<SimulatedPacket>,
+    sender: &mut ElectronicsSender,
+    stop: &AtomicBool,
+) -> Result<u64, CommandError> {
+    if source.simulation().faults().is_any() {
+        return Err("--repeat sends what was built again: it cannot be combined with faults".into());
+    }
+    let Some(mut load) = source.simulation().repeated(packets, source.length_ns()) else {
+        let problem = "--repeat moves packets of the ESS readout with VMM3a and of a SoNDe in time; those of this detector \
+                       cannot be moved";
+        return Err(problem.into());
+    };
+    for pass in 0..arguments.repeat {
+        if pass > 0 {
+            load.move_on();
+        }
+        sender.send(load.packets(), stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(pass);
+        }
+    }
+    Ok(arguments.repeat)
 }

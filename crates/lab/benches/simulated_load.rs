@@ -3,6 +3,8 @@
 //! The first table is about single cores: readouts per second from truth to packets, and what the pipeline under test
 //! forms of the same packets. Where the first is less than the second, packets are built before they are sent.
 //!
+//! Moved is how fast a load that was built before gets the times and numbers of its next pass.
+//!
 //! The second is about sending packets that were built before, into a pair of virtual interfaces in a network
 //! namespace of its own, whose other end throws everything away: our sender beside a plain loop of single sends, in
 //! turns. It needs root.
@@ -15,6 +17,7 @@ use evforge_lab::benchmark::measure;
 use evforge_lab::simulation::{simulation, slab_of};
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SenderOptions, UdpSender};
+use evforge_sim::repeated::RepeatedLoad;
 use evforge_testkit::bench_history::{Figure, keep};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
@@ -23,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Set in the process that runs in the namespace.
 const INSIDE: &str = "EVFORGE_BENCH_INSIDE";
+/// Pulses of a load that are formed, and moved in time.
+const PULSES: usize = 8;
 const DESTINATION: &str = "10.199.0.2:9000";
 
 /// What the namespace needs. Frames for the other end carry the address of nobody, so that it drops them at once.
@@ -67,8 +72,15 @@ fn config(name: &str, neutrons: &str) -> Config {
 /// Truth to packets and packets to events, each on one core.
 fn make_all() {
     println!(
-        "{:<20} {:>10} {:>10} {:>12} {:>12} {:>8}",
-        "configuration", "neutrons/s", "readouts", "made Mread/s", "form Mread/s", "made/form"
+        "{:<20} {:>10} {:>10} {:>12} {:>12} {:>8} {:>13} {:>10}",
+        "configuration",
+        "neutrons/s",
+        "readouts",
+        "made Mread/s",
+        "form Mread/s",
+        "made/form",
+        "moved Mread/s",
+        "moved/form"
     );
     for (name, neutrons) in [
         ("sonde.toml", "20MHz"),
@@ -82,15 +94,20 @@ fn make_all() {
         let config = config(name, neutrons);
         let mut simulation = simulation(&config).unwrap_or_else(|error| panic!("{name}: {error}"));
         let (mut readouts, mut slabs) = (0, Vec::new());
+        let (mut kept, mut kept_readouts) = (Vec::new(), 0);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs_f64(seconds()) || slabs.is_empty() {
             let pulse = simulation.next_pulse();
             readouts += pulse.readouts;
             slabs.push(slab_of(&pulse.packets));
+            if slabs.len() <= PULSES {
+                kept_readouts += pulse.readouts;
+                kept.extend(pulse.packets);
+            }
         }
         let made = readouts as f64 / begun.elapsed().as_secs_f64();
         // Passes must be alike: those of some pulses, which begin with a fresh detector each time.
-        slabs.truncate(8);
+        slabs.truncate(PULSES);
         let measured =
             measure(&config, &slabs, None, &[], seconds()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let formed = measured.readouts_per_second();
@@ -106,13 +123,37 @@ fn make_all() {
                 keys_per_second: Some(measured.keys_per_second),
             });
         }
+        let length_ns = PULSES as u64 * 71_428_571;
+        let moved = simulation.repeated(kept, length_ns).map(|load| moved(load, kept_readouts));
+        if let Some(moved) = moved {
+            keep(&Figure {
+                bench: "simulating",
+                case: &format!("{name} at {neutrons}"),
+                figure: "moved / formed",
+                value: moved / formed,
+                unit: "ratio",
+                keys_per_second: Some(measured.keys_per_second),
+            });
+        }
         println!(
-            "{name:<20} {neutrons:>10} {readouts:>10} {:>12.2} {:>12.2} {:>8.2}",
+            "{name:<20} {neutrons:>10} {readouts:>10} {:>12.2} {:>12.2} {:>8.2} {:>13.1} {:>10.1}",
             made / 1e6,
             formed / 1e6,
-            made / formed
+            made / formed,
+            moved.unwrap_or(f64::NAN) / 1e6,
+            moved.unwrap_or(f64::NAN) / formed
         );
     }
+}
+
+/// Readouts per second of a load that was built before and is moved in time.
+fn moved(mut load: RepeatedLoad, readouts: u64) -> f64 {
+    let (begun, mut passes) = (Instant::now(), 0_u64);
+    while passes < 3 || begun.elapsed() < Duration::from_secs_f64(seconds() / 3.0) {
+        load.move_on();
+        passes += 1;
+    }
+    (readouts * passes) as f64 / begun.elapsed().as_secs_f64()
 }
 
 /// Sends packets that were built before, and others of the sizes of the measurements that ours are compared with.

@@ -50,6 +50,8 @@ pub struct SimulatedSource {
     handed_on: u64,
     finished: bool,
     failure: Option<String>,
+    /// Start of the first pulse, and end of the latest one.
+    span_ns: Option<(u64, u64)>,
 }
 
 impl SimulatedSource {
@@ -65,6 +67,7 @@ impl SimulatedSource {
             handed_on: 0,
             finished: false,
             failure: None,
+            span_ns: None,
         }
     }
 
@@ -86,6 +89,11 @@ impl SimulatedSource {
         &self.counters
     }
 
+    /// How long the pulses so far are together, in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.span_ns.map_or(0, |(start_ns, end_ns)| end_ns - start_ns)
+    }
+
     /// The simulation.
     pub fn simulation(&self) -> &Simulation {
         &self.simulation
@@ -95,6 +103,8 @@ impl SimulatedSource {
         let count = PULSES_AT_A_TIME.min(self.pulses - self.simulated);
         for mut pulse in self.simulation.next_pulses(count as usize) {
             self.observer.pulse(&pulse)?;
+            let start_ns = self.span_ns.map_or(pulse.pulse.start_ns, |(start_ns, _)| start_ns);
+            self.span_ns = Some((start_ns, pulse.pulse.end_ns));
             self.counters.neutrons += pulse.arrived;
             self.counters.neutrons_with_a_trace += pulse.truth.len() as u64;
             self.counters.simulated_readouts += pulse.readouts;

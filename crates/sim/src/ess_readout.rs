@@ -8,7 +8,7 @@
 use crate::electronics::Hit;
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
-use crate::readout::{Disturbance, Pulse, Readout, Source};
+use crate::readout::{Disturbance, Mover, Pulse, Readout, Source};
 use crate::vmm_channel::{FineTime, FineTimeSense, RawAmplitude};
 use evforge_core::pulse::PulseTrain;
 use evforge_detect::calibration::ChannelCalibration;
@@ -308,6 +308,10 @@ impl Readout for EssReadout {
         let Some(queue) = self.queues.get_mut(disturbance.source()) else { return false };
         queue.disturb(disturbance);
         true
+    }
+
+    fn mover(&self) -> Option<Mover> {
+        Some(Mover::Vmm3a)
     }
 }
 

@@ -16,6 +16,7 @@
 //! | hits of VMM3a front ends to packets of the ESS readout | [`ess_readout`] |
 //! | all of it, pulse by pulse | [`simulation`] |
 //! | what is known of each neutron, and the file it travels in | [`truth`] |
+//! | a load that is built once and sent again and again | [`repeated`] |
 //! | which neutrons could be told apart at all | [`resolvable`] |
 //! | what goes wrong on the way to the receiver, on demand | [`faults`] |
 //! | how right events are, against the truth | [`score`] |
@@ -52,6 +53,7 @@ pub mod packet;
 pub mod pixel_stream;
 pub mod random;
 pub mod readout;
+pub mod repeated;
 pub mod resolvable;
 pub mod score;
 pub mod simulation;

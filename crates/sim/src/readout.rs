@@ -38,6 +38,18 @@ pub enum Disturbance {
     },
 }
 
+/// How the packets of a readout are moved in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mover {
+    /// VMM3a records in the ESS readout.
+    Vmm3a,
+    /// Trigger times of a SoNDe whose boards count ticks of so many picoseconds.
+    TriggerTimes {
+        /// A tick.
+        tick_ps: u64,
+    },
+}
+
 /// The readout electronics of a detector, from digitised hits on.
 pub trait Readout: Send + Sync {
     /// Names of the sources: what sends packets with a sequence or a clock of its own, as the ledger names them.
@@ -53,6 +65,11 @@ pub trait Readout: Send + Sync {
 
     /// Does something to the electronics; false if this readout has nothing that it could be done to.
     fn disturb(&mut self, disturbance: Disturbance) -> bool;
+
+    /// How packets that were made are moved in time, to be sent again; none if they cannot be.
+    fn mover(&self) -> Option<Mover> {
+        None
+    }
 }
 
 /// The counter and the clock of a source.

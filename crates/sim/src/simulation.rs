@@ -18,6 +18,7 @@ use crate::multigrid::MultiGridPhysics;
 use crate::packet::SimulatedPacket;
 use crate::random::{Stream, stream};
 use crate::readout::{Pulse, Readout};
+use crate::repeated::RepeatedLoad;
 use crate::resolvable::{Limits, TrueHit, resolvable};
 use crate::sonde::SondePhysics;
 use crate::start::{FIXED_START_NS, Start};
@@ -171,6 +172,12 @@ impl Simulation {
     /// The readout, to disturb it.
     pub fn readout(&mut self) -> &mut dyn Readout {
         &mut *self.readout
+    }
+
+    /// All packets of a simulation without faults, `length_ns` long, to be sent again and again; none if packets of this
+    /// detector cannot be moved in time.
+    pub fn repeated(&self, packets: Vec<SimulatedPacket>, length_ns: u64) -> Option<RepeatedLoad> {
+        RepeatedLoad::new(packets, &*self.readout, length_ns)
     }
 
     /// The faults that happen on the way to the receiver: their log, and what was sent.

@@ -82,6 +82,11 @@ impl FaultInjector {
         })
     }
 
+    /// True if there are faults to inject.
+    pub fn is_any(&self) -> bool {
+        !self.planned.is_empty()
+    }
+
     /// What has happened so far. Packets that still wait are not in it.
     pub fn log(&self) -> &FaultLog {
         &self.log

@@ -3,7 +3,7 @@
 use crate::electronics::Hit;
 use crate::layout::{Layout, Place};
 use crate::packet::{Sender, SimulatedPacket};
-use crate::readout::{Disturbance, Pulse, Readout, Source};
+use crate::readout::{Disturbance, Mover, Pulse, Readout, Source};
 use evforge_detect::sonde::SondeSettings;
 use evforge_detect::sonde::digital_geometry::asic_channel;
 use evforge_detect::sonde::settings::GroupAddress;
@@ -163,5 +163,9 @@ impl Readout for SondeReadout {
     fn disturb(&mut self, disturbance: Disturbance) -> bool {
         let board = self.boards.get_mut(disturbance.source());
         board.map(|board| board.source.disturb(disturbance)).is_some()
+    }
+
+    fn mover(&self) -> Option<Mover> {
+        Some(Mover::TriggerTimes { tick_ps: self.tick_ps })
     }
 }
