@@ -40,6 +40,34 @@ pub trait Timed: Copy + std::fmt::Debug {
     fn of(time: u64, payload: u32) -> Self;
 }
 
+/// A hit of a packet and where it goes: a plane, a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TargetedHit {
+    /// Time in ticks.
+    pub time: u64,
+    /// Everything else of the hit ([`Timed::payload`]).
+    pub payload: u32,
+    /// Where it goes.
+    pub target: u32,
+}
+
+impl Timed for TargetedHit {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+
+    #[inline]
+    fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    #[inline]
+    fn of(time: u64, payload: u32) -> Self {
+        Self { time, payload, target: 0 }
+    }
+}
+
 /// Payloads are below this.
 pub const PAYLOAD_LIMIT: u32 = 1 << PAYLOAD_BITS;
 

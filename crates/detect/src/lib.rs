@@ -59,6 +59,7 @@ pub mod cluster;
 pub mod earliest;
 pub mod ess;
 pub mod event_order;
+pub mod event_sort;
 pub mod gdgem;
 pub mod hit;
 #[cfg(test)]
@@ -97,3 +98,4 @@ pub mod time_sort;
 pub mod track_monitor;
 pub mod vmm_files;
 pub mod watermark;
+pub mod workers;

@@ -6,7 +6,8 @@
 //! time of the first hit of its window; it leaves once no window is open, and no hit can come, that is as early.
 
 use crate::event_order::TimedEvent;
-use crate::hit::Timed;
+use crate::event_sort::EventSort;
+use crate::hit::{TargetedHit, TimeKey, Timed};
 use crate::source_clock::AcceptedHits;
 use crate::time_order::TimeOrder;
 use crate::watermark::{Closing, DataTime, SMALLEST_STEP};
@@ -53,6 +54,14 @@ pub trait Windows {
     /// Takes a hit of `module`; those of a module come in order of time. What it closes goes to
     /// [`Windows::formed`].
     fn take(&mut self, module: usize, hit: Self::Hit, watcher: &mut impl ClusterWatcher);
+
+    /// Takes hits of `module` that are in order of time, as keys that count from `base`.
+    #[inline]
+    fn take_all(&mut self, module: usize, hits: &[TimeKey], base: u64, watcher: &mut impl ClusterWatcher) {
+        for key in hits {
+            self.take(module, key.unpack(base), watcher);
+        }
+    }
 
     /// How many modules there are.
     fn modules(&self) -> usize;
@@ -109,6 +118,13 @@ pub trait Windows {
 pub trait EventsOut {
     /// Takes events of an epoch, in order, from the first on; returns how many. Fewer than there are if it is full.
     fn append(&mut self, epoch: u32, formed: &[TimedEvent]) -> usize;
+
+    /// Takes an event of an epoch. `rank` is its place among those of equal time, where that is not its pixel. False if it is
+    /// full.
+    #[inline]
+    fn append_one(&mut self, epoch: u32, _rank: u32, event: TimedEvent) -> bool {
+        self.append(epoch, &[event]) == 1
+    }
 }
 
 /// Straight into a batch, with ticks converted.
@@ -140,9 +156,8 @@ pub fn append(formed: &[TimedEvent], events: &mut EventBatch, nanoseconds: impl 
     events.len() - before
 }
 
-/// Puts events into their order and returns how many of them nothing can precede any more: those before `limit`.
-fn in_order(formed: &mut [TimedEvent], limit: u64) -> usize {
-    formed.sort_unstable_by_key(|event| (event.time, event.pixel_id));
+/// How many of these events, which are in order, nothing can precede any more: those before `limit`.
+fn ready_before(formed: &[TimedEvent], limit: u64) -> usize {
     formed.partition_point(|event| event.time < limit || limit == u64::MAX)
 }
 
@@ -151,9 +166,44 @@ const STEP_OF_A_MODULE: usize = 256;
 /// No more hits are collected than a cache holds.
 const LARGEST_STEP: usize = 1 << 15;
 
+/// Which of the modules of a detector there are here: all, or every *n*th from some on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleShare {
+    /// The first of them.
+    pub first: usize,
+    /// From one to the next.
+    pub step: usize,
+    /// Modules of the detector.
+    pub all: usize,
+}
+
+impl ModuleShare {
+    /// All of this many.
+    pub fn all(modules: usize) -> Self {
+        Self { first: 0, step: 1, all: modules }
+    }
+
+    /// What each of several has.
+    pub fn part(modules: usize, part: usize, parts: usize) -> Self {
+        Self { first: part, step: parts.max(1), all: modules }
+    }
+
+    /// How many.
+    pub fn count(self) -> usize {
+        self.all.saturating_sub(self.first).div_ceil(self.step)
+    }
+
+    /// The module of the detector that is number `place` here.
+    #[inline]
+    fn module(self, place: usize) -> usize {
+        self.first + place * self.step
+    }
+}
+
 /// The waiting hits of all modules.
 #[derive(Debug)]
 struct Hits {
+    share: ModuleShare,
     of_modules: Vec<TimeOrder>,
     /// Hits that have come in since the last closing, and those that it left.
     pending: usize,
@@ -166,6 +216,7 @@ struct Hits {
 pub struct ModuleWindows {
     hits: Hits,
     closing: Closing,
+    event_sort: EventSort,
     /// Events that have their place in the order, and how many of them have left.
     released: Vec<TimedEvent>,
     gone: usize,
@@ -187,13 +238,32 @@ impl<T: Timed> AcceptedHits<T> for ModuleWindows {
             self.hits.least_room = self.hits.least_room.saturating_sub(1);
         }
     }
+
+    #[inline]
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
+        let Hits { of_modules, pending, least_room, .. } = &mut self.hits;
+        for &hit in hits {
+            if let Some(order) = of_modules.get_mut(hit.target as usize) {
+                order.push(epoch, hit);
+            }
+        }
+        *pending += hits.len();
+        *least_room = least_room.saturating_sub(hits.len());
+    }
 }
 
 impl ModuleWindows {
     /// For this many modules, each of which may hold `max_held_hits` hits.
     pub fn new(modules: usize, max_held_hits: usize) -> Self {
+        Self::of_share(ModuleShare::all(modules), max_held_hits)
+    }
+
+    /// For some of the modules, which are numbered through here.
+    pub fn of_share(share: ModuleShare, max_held_hits: usize) -> Self {
+        let modules = share.count();
         let waiting = || TimeOrder::new(max_held_hits, 0);
         let hits = Hits {
+            share,
             of_modules: (0..modules).map(|_| waiting()).collect(),
             pending: 0,
             least_room: max_held_hits,
@@ -201,6 +271,7 @@ impl ModuleWindows {
         Self {
             hits,
             closing: Closing::in_steps_of((modules * STEP_OF_A_MODULE).clamp(SMALLEST_STEP, LARGEST_STEP)),
+            event_sort: EventSort::default(),
             released: Vec::with_capacity(Self::event_capacity(modules, max_held_hits)),
             gone: 0,
             future_from: (0, 0),
@@ -226,6 +297,7 @@ impl ModuleWindows {
     pub fn memory_bound(modules: usize, max_held_hits: usize) -> usize {
         modules * (size_of::<TimeOrder>() + TimeOrder::memory_bound(max_held_hits, 0))
             + Self::event_capacity(modules, max_held_hits) * size_of::<TimedEvent>()
+            + EventSort::memory_bound()
     }
 
     /// How many more hits fit on the fullest module, at least.
@@ -301,13 +373,12 @@ impl ModuleWindows {
     /// Puts the hits that the step has closed into windows, and releases the events that nothing can precede.
     fn form<W: Windows>(&mut self, windows: &mut W, watcher: &mut impl ClusterWatcher) {
         self.hits.pending = 0;
-        for (module, order) in self.hits.of_modules.iter_mut().enumerate() {
+        let share = self.hits.share;
+        for (place, order) in self.hits.of_modules.iter_mut().enumerate() {
             let base = order.base();
             let closed = order.closed().len();
             let range = order.read_off(closed);
-            for key in order.read(range) {
-                windows.take(module, key.unpack(base), watcher);
-            }
+            windows.take_all(share.module(place), order.read(range), base, watcher);
             self.hits.pending += order.pending();
         }
         self.find_least_room();
@@ -317,16 +388,23 @@ impl ModuleWindows {
         } else if let Some(first_open) = windows.close_before(limit, watcher) {
             limit = limit.min(first_open);
         }
-        let mut ready = in_order(windows.formed(), limit);
+        self.event_sort.sort(windows.formed());
+        let mut ready = ready_before(windows.formed(), limit);
         if windows.formed().len() - ready > self.max_waiting_events && limit < self.closing.closed() {
             self.forced += 1;
             windows.close_all(watcher);
             limit = self.closing.closed();
-            ready = in_order(windows.formed(), limit);
+            self.event_sort.sort(windows.formed());
+            ready = ready_before(windows.formed(), limit);
         }
         let formed = windows.formed();
         self.released.extend(formed.drain(..ready));
         self.future_from = (self.closing.epoch(), limit);
+    }
+
+    /// Hits that have come in since the last closing, and those that it left.
+    pub fn pending(&self) -> usize {
+        self.hits.pending
     }
 
     /// Hits that wait for their time.

@@ -12,7 +12,7 @@
 
 use crate::ess::WindowAnalysis;
 use crate::event_order::TimedEvent;
-use crate::hit::Timed;
+use crate::hit::{TimeKey, Timed};
 use crate::module_windows::{ClusterWatcher, Windows};
 use crate::neutron_groups::{Fate, MOST_HITS, NeutronGroups, PairedRules, WindowHit};
 use evforge_core::counter::CounterSnapshot;
@@ -80,6 +80,24 @@ fn sum_up<N: Neutrons>(neutrons: &N, sums: &mut N::Sums, hits: &[WindowHit]) {
     hits.for_each(|hit| neutrons.add(sums, hit));
 }
 
+/// Finds the neutron of a window by its sums. False if that takes a look at its hits.
+#[inline(always)]
+fn resolve_sums<N: Neutrons>(
+    neutrons: &mut N,
+    module: usize,
+    sums: &N::Sums,
+    is_short: bool,
+    watcher: &mut impl ClusterWatcher,
+) -> bool {
+    neutrons.count_window();
+    match neutrons.shape(sums) {
+        Shape::Neutron if is_short => neutrons.neutron(module, sums, watcher),
+        Shape::OnePlane => neutrons.lone(sums, watcher),
+        _ => return false,
+    }
+    true
+}
+
 /// The window of a module.
 #[derive(Debug)]
 struct Window<S> {
@@ -127,16 +145,32 @@ impl<N: Neutrons> PairedWindows<N> {
     fn resolve(&mut self, module: usize, watcher: &mut impl ClusterWatcher) {
         let Self { windows, neutrons, gap, .. } = self;
         let window = &windows[module];
-        neutrons.count_window();
-        match neutrons.shape(&window.sums) {
-            Shape::Neutron if window.latest.saturating_sub(window.start) <= *gap => {
-                neutrons.neutron(module, &window.sums, watcher);
-            }
-            Shape::OnePlane => neutrons.lone(&window.sums, watcher),
-            _ => {
-                let hits = window.hits.len();
-                self.resolve_groups(module, hits, watcher);
-            }
+        let length = window.latest.saturating_sub(window.start);
+        if !resolve_sums(neutrons, module, &window.sums, length <= *gap, watcher) {
+            let hits = window.hits.len();
+            self.resolve_groups(module, hits, watcher);
+        }
+    }
+
+    /// Finds the neutrons of hits that are a whole window, while that of their module is closed.
+    #[inline(always)]
+    fn resolve_whole(
+        &mut self,
+        module: usize,
+        keys: &[TimeKey],
+        base: u64,
+        watcher: &mut impl ClusterWatcher,
+    ) {
+        let Self { windows, neutrons, gap, sums, .. } = self;
+        let [first, others @ ..] = keys else { return };
+        neutrons.begin(sums, first.unpack(base));
+        others.iter().for_each(|key| neutrons.add(sums, key.unpack(base)));
+        let length = others.last().map_or(0, |last| last.time() - first.time());
+        if !resolve_sums(neutrons, module, sums, length <= *gap, watcher) {
+            let hits = &mut windows[module].hits;
+            hits.extend(keys.iter().map(|key| key.unpack::<N::Hit>(base).into()));
+            self.resolve_groups(module, keys.len(), watcher);
+            self.windows[module].hits.clear();
         }
     }
 
@@ -202,6 +236,41 @@ impl<N: Neutrons> Windows for PairedWindows<N> {
         self.neutrons.begin(&mut window.sums, hit);
         window.hits.clear();
         window.hits.push(hit.into());
+    }
+
+    /// Windows that begin and end among these hits are looked at where they lie; only what goes on from another step, or into
+    /// the next, is kept.
+    #[inline]
+    fn take_all(&mut self, module: usize, hits: &[TimeKey], base: u64, watcher: &mut impl ClusterWatcher) {
+        if module >= self.windows.len() {
+            return;
+        }
+        let (gap, mut rest) = (self.gap, hits);
+        while let [first, ..] = rest {
+            let is_open = self.hits_of(module) != 0;
+            let ends = |pair: &[TimeKey]| pair[1].time() - pair[0].time() > gap;
+            let whole = rest.windows(2).take(MOST_HITS).position(ends);
+            match whole {
+                Some(last) if !is_open => {
+                    let (window, others) = rest.split_at(last + 1);
+                    self.resolve_whole(module, window, base, watcher);
+                    rest = others;
+                }
+                _ => {
+                    self.take(module, first.unpack(base), watcher);
+                    rest = &rest[1..];
+                    while let [next, ..] = rest
+                        && !self.is_over(module, base + next.time())
+                    {
+                        self.take(module, next.unpack(base), watcher);
+                        rest = &rest[1..];
+                    }
+                    if !rest.is_empty() {
+                        self.close(module, watcher);
+                    }
+                }
+            }
+        }
     }
 
     fn modules(&self) -> usize {

@@ -113,6 +113,25 @@ impl PanelFormer {
         }
     }
 
+    /// As [`PanelFormer::new`], for some of the panels of a detector whose panels all have two planes: those of these numbers,
+    /// whose planes are numbered through here.
+    pub fn of_some(panels: Vec<u32>, rules: &StripRules, executor: &Arc<dyn RegionExecutor>) -> Self {
+        let mut formers = panels.iter().map(|_| StripFormer::with_executor(rules, executor));
+        Self {
+            first: formers.next(),
+            others: formers.collect(),
+            waiting: vec![None; panels.len()],
+            panels,
+            beside: Vec::new(),
+        }
+    }
+
+    /// Hits that are not closed.
+    pub fn pending(&self) -> usize {
+        let beside = self.beside().map(|panel| panel.planes().pending());
+        self.panels().map(StripFormer::pending).chain(beside).sum()
+    }
+
     /// Upper bound of the memory of a former for these panels, in bytes.
     pub fn memory_bound(panels: &[PanelKind], rules: &StripRules) -> usize {
         let of_panel = |kind: &PanelKind| match kind {
@@ -221,7 +240,8 @@ impl PanelFormer {
             && let Some(first) = &mut self.first
         {
             let matched = first.next_match_watched(watch)?;
-            return Some(PanelMatch { epoch: first.epoch(), panel: 0, of: MatchOf::TwoPlanes, matched });
+            let panel = self.panels.first().copied().unwrap_or_default();
+            return Some(PanelMatch { epoch: first.epoch(), panel, of: MatchOf::TwoPlanes, matched });
         }
         self.next_of_panels(watch)
     }

@@ -242,6 +242,8 @@ pub trait Planes {
     fn room(&self) -> usize;
     /// True once enough hits wait to make closing worth while.
     fn is_closing_worthwhile(&self) -> bool;
+    /// Hits that are not closed.
+    fn pending(&self) -> usize;
     /// Says that no source will send hits before `target` any more. Going back has no effect.
     fn advance(&mut self, target: DataTime);
     /// Everything before this is closed or about to be: hits before it are late.
@@ -266,7 +268,11 @@ impl<C: GroupClusterer, const N: usize> Planes for PlaneSet<C, N> {
     }
 
     fn is_closing_worthwhile(&self) -> bool {
-        self.closing.is_worthwhile(self.sorters.iter().map(PlaneSorter::pending).sum())
+        self.closing.is_worthwhile(self.pending())
+    }
+
+    fn pending(&self) -> usize {
+        self.sorters.iter().map(PlaneSorter::pending).sum()
     }
 
     fn advance(&mut self, target: DataTime) {

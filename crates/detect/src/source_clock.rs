@@ -37,8 +37,10 @@
 //! Some readouts say how far time has come without a hit (the pulse in the header of a packet). Such a *sign of
 //! time* is judged as a hit is, on the plane [`TIME_SIGN`], and counted apart: the laws are about hits.
 
+mod whole_packet;
+
 use crate::earliest::NEVER;
-use crate::hit::{DataTime, Hit, Timed};
+use crate::hit::{DataTime, Hit, TargetedHit, Timed};
 use std::cmp::Ordering;
 
 /// The plane of what is no hit but a sign of how far time has come.
@@ -95,6 +97,17 @@ pub trait AcceptedHits<T = Hit> {
     {
         for &hit in hits {
             self.accept(plane, epoch, hit);
+        }
+    }
+
+    /// Takes the hits of a packet in `epoch`.
+    #[inline]
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit])
+    where
+        T: Timed,
+    {
+        for hit in hits {
+            self.accept(hit.target as usize, epoch, T::of(hit.time, hit.payload));
         }
     }
 
@@ -188,25 +201,6 @@ impl<T: Timed> SourceClock<T> {
             accepted.accept(plane, self.epoch, hit);
         } else {
             self.judge_slowly(plane, hit, accepted);
-        }
-    }
-
-    /// Judges hits that came together, one after the other.
-    #[inline]
-    pub fn judge_all(&mut self, plane: usize, hits: &[T], accepted: &mut impl AcceptedHits<T>) {
-        let (first, last) = hits
-            .iter()
-            .fold((u64::MAX, 0), |(first, last), hit| (hit.time().min(first), hit.time().max(last)));
-        // If even the first is on the line once the front has come to the last, each is when its turn comes.
-        let front = self.front.max(last);
-        let on_line = (first >= self.fast_from)
-            & (first.saturating_add(self.window) >= front)
-            & (last <= self.front + self.window);
-        if on_line && !hits.is_empty() {
-            self.front = front;
-            accepted.accept_all(plane, self.epoch, hits);
-        } else {
-            hits.iter().for_each(|&hit| self.judge(plane, hit, accepted));
         }
     }
 

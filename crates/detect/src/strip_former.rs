@@ -115,10 +115,16 @@ impl StripFormer {
         self.sorters.iter().map(PlaneSorter::room).min().unwrap_or(0)
     }
 
+    /// Hits that are not closed.
+    #[inline]
+    pub fn pending(&self) -> usize {
+        self.sorters.iter().map(PlaneSorter::pending).sum()
+    }
+
     /// True once enough hits wait to make closing worth while.
     #[inline]
     pub fn is_closing_worthwhile(&self) -> bool {
-        self.closing.is_worthwhile(self.sorters.iter().map(PlaneSorter::pending).sum())
+        self.closing.is_worthwhile(self.pending())
     }
 
     /// Says that no source will send hits before `target` any more. Going back has no effect.

@@ -295,7 +295,7 @@ impl TimeOrder {
 }
 
 /// Puts keys that are in order of time, and of equal time, into the order of their payloads.
-fn order_payloads(keys: &mut [TimeKey]) {
+pub(crate) fn order_payloads(keys: &mut [TimeKey]) {
     let mut index = 1;
     while index < keys.len() {
         if keys[index] >= keys[index - 1] {

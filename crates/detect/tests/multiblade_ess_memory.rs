@@ -15,8 +15,10 @@ use evforge_detect::multiblade::ess::{CassetteDefaults, CassetteHybrid, Cassette
 use evforge_detect::multiblade::settings::{WindowRule, WindowSettings};
 use evforge_detect::pairing::Ambiguous;
 use evforge_detect::settings::pairing::{PairingSettings, Permille};
+use evforge_detect::workers::{InTurn, Workers};
 use evforge_wire::ess::detector_type;
-use hostile_stream::{Growth, check};
+use hostile_stream::{Growth, check_boxed};
+use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -70,8 +72,12 @@ fn main() {
     };
     for (name, sent) in STREAMS {
         let packets = || (0..300).map(|number| hostile(number, *sent));
-        check(name, Growth::None, || joined.joined().expect("sound settings"), packets());
-        check(name, Growth::None, || paired.paired().expect("sound settings"), packets());
+        for settings in [&joined, &paired] {
+            for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
+                let detector = || settings.detector(None, workers.clone()).expect("sound settings");
+                check_boxed(name, Growth::None, detector, packets());
+            }
+        }
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

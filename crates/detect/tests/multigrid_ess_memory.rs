@@ -10,13 +10,14 @@ mod hostile_stream;
 use ess_streams::{STREAMS, ess_settings, packet};
 use evforge_core::geometry::LogicalGeometry;
 use evforge_detect::multigrid::EssMultiGridSettings;
-use evforge_detect::multigrid::reconstruction::{Centroid, Prioritized};
 use evforge_detect::multigrid::settings::Strategy;
 use evforge_detect::multigrid::vessels::{VesselSettings, VesselWiring};
 use evforge_detect::pairing::Ambiguous;
 use evforge_detect::settings::pairing::PairingSettings;
+use evforge_detect::workers::{InTurn, Workers};
 use evforge_wire::ess::detector_type;
-use hostile_stream::{Growth, check};
+use hostile_stream::{Growth, check_boxed};
+use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -54,12 +55,13 @@ fn main() {
     for (name, sent) in STREAMS {
         // Wires of the second VMM of hybrid 0, grids of the second one of hybrid 1.
         let packet = |number| packet(number, *sent, detector_type::TREX, [1, 3]);
-        let centroid = || settings.detector_of::<Centroid>().expect("sound settings");
-        check(name, Growth::None, centroid, (0..300).map(packet));
-        let prioritized = || settings.detector_of::<Prioritized>().expect("sound settings");
-        check(name, Growth::None, prioritized, (0..300).map(packet));
-        let paired = || paired.paired_detector_of::<Centroid>().expect("sound settings");
-        check(name, Growth::None, paired, (0..300).map(packet));
+        let prioritized = EssMultiGridSettings { strategy: Strategy::Prioritized, ..settings.clone() };
+        for settings in [&settings, &prioritized, &paired] {
+            for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
+                let detector = || settings.detector(None, workers.clone()).expect("sound settings");
+                check_boxed(name, Growth::None, detector, (0..300).map(packet));
+            }
+        }
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

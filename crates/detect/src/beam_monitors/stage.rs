@@ -274,6 +274,7 @@ impl MonitorReadouts for MonitorStage {
 
 impl ReadoutStage<TimedEvent> for MonitorStage {
     type Payload<'a> = MonitorPayload<'a>;
+    type Decoded = ();
     type Counters = BeamMonitorCounters;
 
     fn parse<'a>(&self, payload: &'a [u8]) -> Result<MonitorPayload<'a>, Discard<BeamMonitorCounters>> {
@@ -284,6 +285,7 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &MonitorPayload<'a>,
+        _decoded: Option<&()>,
         clock: &mut SourceClock<TimedEvent>,
         accepted: &mut impl AcceptedHits<TimedEvent>,
         time_source: &mut TimeSourceCounters,

@@ -21,6 +21,9 @@
 //! | `stage` | what the records of a detector are |
 //! | `vmm_stage` | VMM3a records to hits |
 //! | `former` | what a detector adds of its own |
+//! | `shared_former` | how several threads share the forming of events |
+//! | `decode_ahead` | how several threads read the records of packets |
+//! | `module_detector` | a detector of modules, on one thread or on several |
 //! | `module_former` | what detectors add whose hits meet in modules only: their windows |
 //! | `pipeline` | all of it as a [`Detector`](evforge_core::detector::Detector) |
 //! | `files` | what wirings and calibrations in JSON files say |
@@ -32,16 +35,19 @@
 //! at that pulse; an early record does not cost its neighbours.
 
 mod counters;
+mod decode_ahead;
 pub mod files;
 mod first_cases;
 mod former;
 mod front;
+mod module_detector;
 mod module_former;
 mod neutrons;
 mod pipeline;
 mod pulse_line;
 mod pulse_period;
 pub mod settings;
+mod shared_former;
 mod stage;
 mod table;
 pub mod ticks;
@@ -54,6 +60,7 @@ pub use counters::{FilingCounters, HeaderCounters, NeutronCounters, TimeSourceCo
 pub use first_cases::FirstCases;
 pub use former::{HitFormer, Place, Placed};
 pub use front::{Front, FrontPacket};
+pub use module_detector::ModuleDetector;
 pub use module_former::{ModuleFormer, WindowAnalysis};
 pub use neutrons::MonitorHistograms;
 pub use pipeline::{EssPipeline, EssVmm};
@@ -61,6 +68,7 @@ pub use pulse_line::{Filing, PulseLine};
 pub use settings::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
 };
+pub use shared_former::{PartFormer, Share, SharedFormer};
 pub use stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 pub use table::{TypeName, type_byte};
-pub use vmm_stage::VmmStage;
+pub use vmm_stage::{PacketHits, VmmStage};

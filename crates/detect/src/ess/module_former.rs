@@ -2,7 +2,9 @@
 
 use super::former::{HitFormer, Placed};
 use super::pulse_line::PulseLine;
-use crate::module_windows::{ModuleWindows, Windows};
+use super::shared_former::PartFormer;
+use crate::hit::TargetedHit;
+use crate::module_windows::{EventsOut, ModuleShare, ModuleWindows, Windows};
 use crate::source_clock::AcceptedHits;
 use crate::watermark::DataTime;
 use evforge_core::counter::CounterSnapshot;
@@ -35,13 +37,23 @@ impl<W: Windows> AcceptedHits<W::Hit> for ModuleFormer<W> {
     fn accept(&mut self, module: usize, epoch: u32, hit: W::Hit) {
         self.modules.accept(module, epoch, hit);
     }
+
+    #[inline]
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
+        AcceptedHits::<W::Hit>::accept_packet(&mut self.modules, epoch, hits);
+    }
 }
 
 impl<W> ModuleFormer<W> {
     /// For this many modules, each of which may hold `max_held_hits` hits. `windows` has room for the events of
     /// [`ModuleWindows::event_capacity`].
     pub fn new(modules: usize, max_held_hits: usize, windows: W) -> Self {
-        Self { modules: ModuleWindows::new(modules, max_held_hits), windows, monitor: None }
+        Self::of_share(ModuleShare::all(modules), max_held_hits, windows)
+    }
+
+    /// As [`ModuleFormer::new`], for some of the modules: the targets of their hits are numbered through.
+    pub fn of_share(share: ModuleShare, max_held_hits: usize, windows: W) -> Self {
+        Self { modules: ModuleWindows::of_share(share, max_held_hits), windows, monitor: None }
     }
 
     /// Puts hits of equal time into the order of their payloads, for windows that are cut by the number of their hits.
@@ -87,11 +99,7 @@ where
     }
 
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
-        let Self { modules, windows, monitor } = self;
-        match monitor {
-            None => modules.drain(windows, &mut (), &mut pulses.out(events)),
-            Some(monitor) => modules.drain(windows, &mut **monitor, &mut pulses.out(events)),
-        }
+        self.drain_to(&mut pulses.out(events))
     }
 
     fn future_from(&self) -> DataTime {
@@ -111,7 +119,7 @@ where
     }
 
     fn counters(&self) -> CounterSnapshot {
-        self.windows.counters(self.modules.held())
+        self.counters_holding(0)
     }
 
     fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
@@ -124,5 +132,40 @@ where
 
     fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
         self.monitor.as_deref_mut()
+    }
+}
+
+impl<W: WindowAnalysis> PartFormer for ModuleFormer<W>
+where
+    W::Hit: Placed + Send,
+{
+    type Watcher = MonitorData;
+
+    fn drain_to(&mut self, out: &mut impl EventsOut) -> bool {
+        let Self { modules, windows, monitor } = self;
+        match monitor {
+            None => modules.drain(windows, &mut (), out),
+            Some(monitor) => modules.drain(windows, &mut **monitor, out),
+        }
+    }
+
+    fn counters_holding(&self, more: u64) -> CounterSnapshot {
+        self.windows.counters(self.modules.held() + more)
+    }
+
+    fn pending(&self) -> usize {
+        self.modules.pending()
+    }
+
+    fn exchange_watcher(&mut self, watcher: Option<Box<MonitorData>>) -> Option<Box<MonitorData>> {
+        std::mem::replace(&mut self.monitor, watcher)
+    }
+
+    fn collected(watcher: &MonitorData) -> &MonitorData {
+        watcher
+    }
+
+    fn collected_mut(watcher: &mut MonitorData) -> &mut MonitorData {
+        watcher
     }
 }

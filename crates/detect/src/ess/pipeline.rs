@@ -1,5 +1,6 @@
 //! The pipeline of any detector of the ESS readout: packets in, events with their pulses out.
 
+use super::decode_ahead::DecodeAhead;
 use super::former::{HitFormer, Placed};
 use super::front::{Front, FrontPacket};
 use super::neutrons::MonitorHistograms;
@@ -8,10 +9,11 @@ use super::settings::{EssSettings, VmmSettings};
 use super::stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 use super::ticks;
 use super::vmm_stage::VmmStage;
-use crate::hit::Timed;
+use crate::hit::{TargetedHit, Timed};
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock, TIME_SIGN};
 use crate::source_clocks::{ClockRules, SourceClocks};
+use crate::workers::Workers;
 use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::change::{Change, ChangeRefusal, ChangeTime, Parameter};
 use evforge_core::counter::CounterSnapshot;
@@ -22,6 +24,7 @@ use evforge_core::ledger::DetectorLedger;
 use evforge_core::monitor::MonitorData;
 use evforge_core::packet::{Packet, PacketBatch};
 use evforge_wire::ess::{LARGEST_PACKET, RECORD};
+use std::sync::Arc;
 
 /// Hits and signs of time in a packet: all records have the same size.
 const PACKET_HITS: usize = LARGEST_PACKET / RECORD + 2;
@@ -32,13 +35,15 @@ pub(crate) const ROOM_FOR_A_PACKET: usize = 2 * PACKET_HITS;
 /// A detector of the ESS readout: what its records are is decided by the [`ReadoutStage`], what happens to its hits
 /// by the [`HitFormer`].
 #[derive(Debug)]
-pub struct EssPipeline<S, F: HitFormer> {
+pub struct EssPipeline<S: ReadoutStage<F::Hit>, F: HitFormer> {
     front: Front,
     stage: S,
     line: SourceClocks<F::Hit>,
     former: F,
     pulses: PulseLine,
     monitors: Option<Monitors>,
+    /// Packets that other threads have decoded, if there are any.
+    ahead: Option<DecodeAhead<S::Decoded>>,
     geometry: LogicalGeometry,
     memory_bound: usize,
 }
@@ -86,6 +91,11 @@ impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
             MONITOR => self.pulses.add_neutron(epoch, hit.time(), hit.payload()),
             _ => self.former.accept(target, epoch, hit),
         }
+    }
+
+    #[inline]
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
+        self.former.accept_packet(epoch, hits);
     }
 
     fn late_sign(&mut self, epoch: u32, time: u64) {
@@ -151,6 +161,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
             former,
             pulses,
             monitors: None,
+            ahead: None,
             geometry,
             memory_bound,
         })
@@ -177,14 +188,22 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         self
     }
 
-    fn take_packet(&mut self, packet: &Packet<'_>) {
+    /// The same detector, whose packets are decoded by these threads as well. Events and counters stay the same.
+    #[must_use]
+    pub fn decoded_by(mut self, workers: Arc<dyn Workers>) -> Self {
+        self.memory_bound += DecodeAhead::<S::Decoded>::memory_bound(self.stage.memory_of_a_packet());
+        self.ahead = Some(DecodeAhead::new(workers));
+        self
+    }
+
+    fn take_packet(&mut self, packet: &Packet<'_>, decoded: Option<&S::Decoded>) {
         let Some(front) = self.front.admit(packet) else { return };
         if front.is_monitor {
             return self.take_monitors(packet, &front);
         }
         let outcome = match self.stage.parse(front.packet.payload) {
             Ok(payload) => {
-                self.take_content(&front, &payload);
+                self.take_content(&front, &payload, decoded);
                 Ok(())
             }
             Err(discard) => Err(discard),
@@ -212,7 +231,12 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     }
 
     #[inline]
-    fn take_content<'a>(&mut self, front: &FrontPacket<'a>, payload: &S::Payload<'a>) {
+    fn take_content<'a>(
+        &mut self,
+        front: &FrontPacket<'a>,
+        payload: &S::Payload<'a>,
+        decoded: Option<&S::Decoded>,
+    ) {
         let Self { stage, line, former, pulses, .. } = self;
         if let Some(monitor) = former.monitor_mut() {
             stage.watch(payload, monitor);
@@ -221,7 +245,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         let mut accepted = Accepted { former, pulses };
         accepted.pulses_of(front, clock);
         let time_source = &mut self.front.time_source;
-        stage.take(front, payload, clock, &mut accepted, time_source);
+        stage.take(front, payload, decoded, clock, &mut accepted, time_source);
         self.follow_time();
     }
 
@@ -281,20 +305,28 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     }
 }
 
-impl<S: ReadoutStage<F::Hit> + Send, F: HitFormer> Detector for EssPipeline<S, F> {
+impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeline<S, F> {
     fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
+        let mut ahead = self.ahead.take();
+        if let Some(ahead) = &mut ahead {
+            ahead.forget();
+        }
         let mut taken = from;
-        loop {
+        let full = loop {
             if !self.drain(events) {
-                return Progress { taken, full: true };
+                break true;
             }
-            let Some(packet) = packets.get(taken) else { return Progress { taken, full: false } };
+            let Some(packet) = packets.get(taken) else { break false };
             if !self.make_room() {
                 continue;
             }
-            self.take_packet(&packet);
+            let decoded =
+                ahead.as_mut().and_then(|ahead| ahead.packet(taken, packets, &self.front, &self.stage));
+            self.take_packet(&packet, decoded);
             taken += 1;
-        }
+        };
+        self.ahead = ahead;
+        Progress { taken, full }
     }
 
     fn publish_closed(&mut self, events: &mut EventBatch) -> bool {

@@ -15,6 +15,8 @@ use evforge_core::monitor::{MonitorData, MonitorPlan};
 pub trait ReadoutStage<T> {
     /// The records of a packet.
     type Payload<'a>;
+    /// What a packet's records are, before the clock of its queue is asked.
+    type Decoded: Default + Send + std::fmt::Debug;
     /// What it counts: packets discarded for their records, readouts by what happened to them.
     type Counters: CounterSet;
 
@@ -24,11 +26,27 @@ pub trait ReadoutStage<T> {
     /// The counter of packets that are of no use.
     fn parse<'a>(&self, payload: &'a [u8]) -> Result<Self::Payload<'a>, Discard<Self::Counters>>;
 
-    /// Takes the readouts of a packet: hits are judged by the clock of its queue.
+    /// Whether what [`ReadoutStage::decode`] says of packets now will still hold when they are taken.
+    fn can_decode_ahead(&self) -> bool {
+        false
+    }
+
+    /// Reads the records of a packet ahead of time: nothing of it depends on other packets. Does nothing unless it says
+    /// otherwise.
+    fn decode(&self, _payload: &Self::Payload<'_>, _into: &mut Self::Decoded) {}
+
+    /// Memory of what a packet is decoded to, in bytes, apart from its size.
+    fn memory_of_a_packet(&self) -> usize {
+        0
+    }
+
+    /// Takes the readouts of a packet: hits are judged by the clock of its queue. `decoded` is what [`ReadoutStage::decode`] has
+    /// made of it, if it was asked; nothing it depends on has changed since.
     fn take<'a>(
         &mut self,
         front: &FrontPacket<'a>,
         payload: &Self::Payload<'a>,
+        decoded: Option<&Self::Decoded>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,

@@ -8,13 +8,17 @@ use super::stage::ReadoutStage;
 use super::ticks;
 use super::unwired::NotUsed;
 use super::wiring::{LARGEST_ADC, WiredChannel, Wiring};
+use crate::hit::{TargetedHit, Timed};
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use crate::threshold_steps::ThresholdSteps;
 use crate::watermark::DataTime;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
-use evforge_wire::ess::{RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+use evforge_wire::ess::{LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+
+/// No packet has more readouts: all records have the same size.
+const PACKET_READOUTS: usize = LARGEST_PACKET / RECORD;
 
 /// Readouts of a packet by what happened to them, for those counters that change often.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,36 +27,184 @@ struct Tally {
     over_threshold: u64,
     below_threshold: u64,
     full_scale: u64,
-    before_pulse: u64,
-    before_previous: u64,
+    impossible_time: u64,
+}
+
+/// What the records of a packet are: its hits, and what is left to be counted. It has room for all readouts of a packet.
+#[derive(Debug)]
+pub struct PacketHits {
+    hits: Box<[TargetedHit]>,
+    count: usize,
+    /// The times that they lie between, both included.
+    times: (u64, u64),
+    left: Left,
+}
+
+/// What is to be counted of the records of a packet.
+#[derive(Debug)]
+struct Left {
+    /// Which are faulty, or become no hits whatever their amplitudes.
+    unusual: Vec<u16>,
+    /// The earliest time stamp of the others.
+    earliest: u64,
+    tally: Tally,
+}
+
+impl Default for PacketHits {
+    fn default() -> Self {
+        let left = Left {
+            unusual: Vec::with_capacity(PACKET_READOUTS),
+            earliest: u64::MAX,
+            tally: Tally::default(),
+        };
+        let hits = vec![TargetedHit::default(); PACKET_READOUTS].into();
+        Self { hits, count: 0, times: (u64::MAX, 0), left }
+    }
+}
+
+impl PacketHits {
+    /// Memory in bytes.
+    pub(super) fn memory_bound() -> usize {
+        size_of::<Self>() + PACKET_READOUTS * (size_of::<TargetedHit>() + size_of::<u16>())
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.times) = (0, (u64::MAX, 0));
+        self.left.unusual.clear();
+        (self.left.earliest, self.left.tally) = (u64::MAX, Tally::default());
+    }
+}
+
+/// What is done with records.
+trait TakeHits {
+    /// The threshold of a channel, for a readout at this time.
+    fn threshold(&mut self, index: usize, channel: WiredChannel, time: u64) -> u16;
+    /// Takes a hit.
+    fn take<T: Timed>(&mut self, target: u16, hit: T);
+}
+
+/// All hits of a packet are kept.
+struct Keep<'a> {
+    hits: &'a mut [TargetedHit],
+    count: usize,
+    times: (u64, u64),
+}
+
+impl TakeHits for Keep<'_> {
+    #[inline(always)]
+    fn threshold(&mut self, _: usize, channel: WiredChannel, _: u64) -> u16 {
+        channel.threshold
+    }
+
+    #[inline(always)]
+    fn take<T: Timed>(&mut self, target: u16, hit: T) {
+        if let Some(place) = self.hits.get_mut(self.count) {
+            let (time, payload) = (hit.time(), hit.payload());
+            *place = TargetedHit { time, payload, target: target.into() };
+            self.times = (self.times.0.min(time), self.times.1.max(time));
+            self.count += 1;
+        }
+    }
+}
+
+/// Each hit is judged at once: the threshold of the next one depends on what it says about the clock.
+struct JudgeAtOnce<'a, H, A> {
+    thresholds: &'a mut ThresholdSteps,
+    wiring: &'a Wiring,
+    clock: &'a mut SourceClock<H>,
+    accepted: &'a mut A,
+}
+
+impl<H: Timed, A: AcceptedHits<H>> TakeHits for JudgeAtOnce<'_, H, A> {
+    fn threshold(&mut self, index: usize, channel: WiredChannel, time: u64) -> u16 {
+        let time = self.clock.place_of_readout(time);
+        if !self.clock.has_front() {
+            self.thresholds.note_without_front(time);
+        }
+        self.thresholds.at(self.wiring.class(index), channel.threshold, time)
+    }
+
+    fn take<T: Timed>(&mut self, target: u16, hit: T) {
+        self.clock.judge(target.into(), H::of(hit.time(), hit.payload()), self.accepted);
+    }
+}
+
+/// How records are read.
+#[derive(Debug)]
+struct Records {
+    wiring: Wiring,
+    rules: RecordRules,
+    over_threshold_counts: bool,
 }
 
 /// What turns readouts into hits.
 #[derive(Debug)]
 pub struct VmmStage {
-    wiring: Wiring,
-    rules: RecordRules,
-    over_threshold_counts: bool,
+    records: Records,
     thresholds: ThresholdSteps,
     counters: VmmCounters,
+    /// For packets that were not decoded ahead.
+    packet: Option<Box<PacketHits>>,
+}
+
+impl Records {
+    #[inline(always)]
+    fn read<T: Placed>(&self, payload: &Vmm3aPayload<'_>, left: &mut Left, take: &mut impl TakeHits) {
+        let Self { wiring, rules, .. } = self;
+        let Left { unusual, earliest, tally } = left;
+        let (mut first_stamp, mut counts) = (u64::MAX, Tally::default());
+        for (place, readout) in payload.readouts().enumerate() {
+            #[cfg(test)]
+            if crate::ledger_tests::vanishes() {
+                continue;
+            }
+            let index = wiring.index(readout);
+            let channel = wiring.channel(index);
+            if !(readout.is_sound(rules) & channel.is_used() & readout.is_plain()) {
+                unusual.push(place as u16);
+                continue;
+            }
+            counts.over_threshold += u64::from(readout.over_threshold());
+            let stamp = ticks::of(readout.time(), rules.clock);
+            first_stamp = stamp.min(first_stamp);
+            let (amplitude, fine) = wiring.correct(index, readout);
+            let passes = self.over_threshold_counts & readout.over_threshold();
+            let threshold = take.threshold(index, channel, stamp.saturating_add_signed(fine));
+            if (amplitude < threshold) & !passes {
+                counts.below_threshold += 1;
+                continue;
+            }
+            let Some(time) = stamp.checked_add_signed(fine) else {
+                counts.impossible_time += 1;
+                continue;
+            };
+            counts.hits += 1;
+            counts.full_scale += u64::from(amplitude == LARGEST_ADC);
+            take.take(channel.target, T::placed(channel.place(), time, amplitude));
+        }
+        (*earliest, *tally) = (first_stamp, counts);
+    }
 }
 
 impl VmmStage {
     /// `reach` is how far before the front of its queue a readout may be, in units of [`ticks`].
     pub(super) fn new(settings: &VmmSettings, rules: RecordRules, reach: u64) -> Self {
         Self {
-            wiring: Wiring::new(settings),
+            records: Records {
+                wiring: Wiring::new(settings),
+                rules,
+                over_threshold_counts: settings.over_threshold_counts,
+            },
             thresholds: ThresholdSteps::new(&settings.thresholds, reach),
-            rules,
-            over_threshold_counts: settings.over_threshold_counts,
             counters: VmmCounters::default(),
+            packet: Some(Box::default()),
         }
     }
 
     #[cold]
     fn count_fault(&mut self, readout: Vmm3aReadout) {
         let counters = &mut self.counters;
-        let Some(fault) = readout.fault(&self.rules) else { return };
+        let Some(fault) = readout.fault(&self.records.rules) else { return };
         *match fault {
             RecordFault::Fibre => &mut counters.impossible_fibre,
             RecordFault::Fen => &mut counters.impossible_fen,
@@ -77,7 +229,7 @@ impl VmmStage {
             counters.calibration_readouts += 1;
             return;
         }
-        *match self.wiring.explain(readout) {
+        *match self.records.wiring.explain(readout) {
             NotUsed::Ring => &mut counters.unmapped_ring,
             NotUsed::Fen => &mut counters.unmapped_fen,
             NotUsed::Hybrid => &mut counters.unmapped_hybrid,
@@ -86,94 +238,96 @@ impl VmmStage {
         } += 1;
     }
 
-    /// The threshold of a readout, if thresholds may change with its time.
-    #[cold]
-    fn threshold_at<T: Placed>(
-        &mut self,
-        index: usize,
-        channel: WiredChannel,
-        clock: &SourceClock<T>,
-        time: u64,
-    ) -> u16 {
-        let time = clock.place_of_readout(time);
-        if !clock.has_front() {
-            self.thresholds.note_without_front(time);
-        }
-        self.thresholds.at(self.wiring.class(index), channel.threshold, time)
-    }
-
-    #[inline(always)]
-    fn take_records<T: Placed, const CHANGES: bool>(
+    /// Counts the records of a packet by what happened to them.
+    fn count(
         &mut self,
         front: &FrontPacket<'_>,
         payload: &Vmm3aPayload<'_>,
-        clock: &mut SourceClock<T>,
-        accepted: &mut impl AcceptedHits<T>,
+        left: &Left,
         time_source: &mut TimeSourceCounters,
     ) {
-        let count = self.rules.clock;
-        let pulse = ticks::of(front.packet.pulse, count);
-        let previous = ticks::of(front.packet.previous_pulse, count);
-        let mut tally = Tally::default();
-        self.counters.readouts += payload.len() as u64;
-        for readout in payload.readouts() {
-            #[cfg(test)]
-            if crate::ledger_tests::vanishes() {
-                continue;
-            }
-            if !readout.is_sound(&self.rules) {
-                self.count_fault(readout);
-                continue;
-            }
-            if readout.length_is_in_bits() {
-                self.counters.relaxed_record_length += 1;
-            }
-            let index = self.wiring.index(readout);
-            let channel = self.wiring.channel(index);
-            tally.over_threshold += u64::from(readout.over_threshold());
-            if !channel.is_used() | !readout.is_plain() {
-                self.count_unused(readout, channel);
-                continue;
-            }
-            let stamp = ticks::of(readout.time(), count);
-            tally.before_pulse += u64::from(stamp < pulse);
-            tally.before_previous += u64::from(stamp < previous);
-            let (amplitude, fine) = self.wiring.correct(index, readout);
-            let passes = self.over_threshold_counts & readout.over_threshold();
-            let threshold = if CHANGES {
-                self.threshold_at(index, channel, clock, stamp.saturating_add_signed(fine))
-            } else {
-                channel.threshold
-            };
-            if (amplitude < threshold) & !passes {
-                tally.below_threshold += 1;
-                continue;
-            }
-            let Some(time) = stamp.checked_add_signed(fine) else {
-                self.counters.impossible_time += 1;
-                continue;
-            };
-            tally.hits += 1;
-            tally.full_scale += u64::from(amplitude == LARGEST_ADC);
-            let hit = T::placed(channel.place(), time, amplitude);
-            clock.judge(usize::from(channel.target), hit, accepted);
+        let Left { unusual, earliest, tally } = left;
+        let mut over_threshold = tally.over_threshold;
+        if !unusual.is_empty() {
+            over_threshold += self.count_unusual(payload, unusual);
         }
-        self.counters.hits += tally.hits;
-        self.counters.over_threshold += tally.over_threshold;
-        self.counters.below_threshold += tally.below_threshold;
-        self.counters.full_scale += tally.full_scale;
-        time_source.readouts_before_pulse += tally.before_pulse;
-        time_source.readouts_before_previous_pulse += tally.before_previous;
+        let counters = &mut self.counters;
+        counters.readouts += payload.len() as u64;
+        counters.hits += tally.hits;
+        counters.over_threshold += over_threshold;
+        counters.below_threshold += tally.below_threshold;
+        counters.full_scale += tally.full_scale;
+        counters.impossible_time += tally.impossible_time;
+        if self.records.rules.length_in_bits {
+            let sound = payload.readouts().filter(|readout| readout.is_sound(&self.records.rules));
+            counters.relaxed_record_length +=
+                sound.filter(|readout| readout.length_is_in_bits()).count() as u64;
+        }
+        let pulses = [front.packet.pulse, front.packet.previous_pulse];
+        let pulses = pulses.map(|pulse| ticks::of(pulse, self.records.rules.clock));
+        if pulses.iter().any(|pulse| earliest < pulse) {
+            self.count_before(pulses, payload, time_source);
+        }
+    }
+
+    /// Counts unusual records. Returns how many of them were over the threshold of their channel.
+    #[cold]
+    fn count_unusual(&mut self, payload: &Vmm3aPayload<'_>, unusual: &[u16]) -> u64 {
+        let mut over_threshold = 0;
+        for readout in unusual.iter().filter_map(|&place| payload.readout(place.into())) {
+            if readout.is_sound(&self.records.rules) {
+                over_threshold += u64::from(readout.over_threshold());
+                self.count_unused(readout, self.records.wiring.channel(self.records.wiring.index(readout)));
+            } else {
+                self.count_fault(readout);
+            }
+        }
+        over_threshold
+    }
+
+    /// Counts the readouts before the pulse of their packet, and before the one before that.
+    #[cold]
+    fn count_before(
+        &self,
+        [pulse, previous]: [u64; 2],
+        payload: &Vmm3aPayload<'_>,
+        time_source: &mut TimeSourceCounters,
+    ) {
+        for readout in payload.readouts() {
+            let is_used = self.records.wiring.channel(self.records.wiring.index(readout)).is_used();
+            if readout.is_sound(&self.records.rules) & is_used & readout.is_plain() {
+                let stamp = ticks::of(readout.time(), self.records.rules.clock);
+                time_source.readouts_before_pulse += u64::from(stamp < pulse);
+                time_source.readouts_before_previous_pulse += u64::from(stamp < previous);
+            }
+        }
     }
 }
 
 impl<T: Placed> ReadoutStage<T> for VmmStage {
     type Payload<'a> = Vmm3aPayload<'a>;
     type Counters = VmmCounters;
+    type Decoded = PacketHits;
 
     #[inline]
     fn parse<'a>(&self, payload: &'a [u8]) -> Result<Vmm3aPayload<'a>, Discard<VmmCounters>> {
         Vmm3aPayload::parse(payload).map_err(|_| RAGGED)
+    }
+
+    fn memory_of_a_packet(&self) -> usize {
+        PacketHits::memory_bound()
+    }
+
+    fn can_decode_ahead(&self) -> bool {
+        !self.thresholds.are_waiting()
+    }
+
+    #[inline]
+    fn decode(&self, payload: &Vmm3aPayload<'_>, into: &mut PacketHits) {
+        into.clear();
+        let mut keep = Keep { hits: &mut into.hits, count: 0, times: into.times };
+        self.records.read::<T>(payload, &mut into.left, &mut keep);
+        (into.count, into.times) = (keep.count, keep.times);
     }
 
     #[inline]
@@ -181,22 +335,36 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &Vmm3aPayload<'a>,
+        decoded: Option<&PacketHits>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,
     ) {
-        if self.thresholds.are_waiting() || !clock.has_front() {
-            self.take_records::<T, true>(front, payload, clock, accepted, time_source);
-        } else {
-            self.take_records::<T, false>(front, payload, clock, accepted, time_source);
-        }
+        let mut own = self.packet.take().unwrap_or_default();
+        let packet = match decoded {
+            _ if self.thresholds.are_waiting() || !clock.has_front() => {
+                own.clear();
+                let Self { records, thresholds, .. } = self;
+                let mut judge = JudgeAtOnce { thresholds, wiring: &records.wiring, clock, accepted };
+                records.read::<T>(payload, &mut own.left, &mut judge);
+                &*own
+            }
+            Some(packet) => packet,
+            None => {
+                ReadoutStage::<T>::decode(self, payload, &mut own);
+                &*own
+            }
+        };
+        clock.judge_packet(&packet.hits[..packet.count], packet.times, accepted);
+        self.count(front, payload, &packet.left, time_source);
+        self.packet = Some(own);
     }
 
     #[cold]
     fn watch(&self, payload: &Vmm3aPayload<'_>, monitor: &mut MonitorData) {
-        let channels = self.wiring.plan().channel_count();
-        for readout in payload.readouts().filter(|readout| readout.is_sound(&self.rules)) {
-            let index = self.wiring.index(readout);
+        let channels = self.records.wiring.plan().channel_count();
+        for readout in payload.readouts().filter(|readout| readout.is_sound(&self.records.rules)) {
+            let index = self.records.wiring.index(readout);
             if index < channels {
                 monitor.readout(index, readout.adc());
             }
@@ -214,8 +382,8 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
     #[inline]
     fn settle(&mut self, watermark: DataTime) {
         if self.thresholds.settle_at(watermark) {
-            let Self { thresholds, wiring, .. } = self;
-            thresholds.settle(watermark, |class, value| wiring.set_class(class, value));
+            let Self { thresholds, records, .. } = self;
+            thresholds.settle(watermark, |class, value| records.wiring.set_class(class, value));
         }
     }
 
@@ -228,19 +396,19 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
     }
 
     fn plan(&self) -> &MonitorPlan {
-        self.wiring.plan()
+        self.records.wiring.plan()
     }
 
     fn masked(&self) -> Vec<MaskedChannel> {
-        self.wiring.masked()
+        self.records.wiring.masked()
     }
 
     fn notes(&self) -> Vec<String> {
-        self.wiring.unwired().note().into_iter().collect()
+        self.records.wiring.unwired().note().into_iter().collect()
     }
 
     fn memory_bound(&self) -> usize {
-        self.wiring.memory_bound()
+        self.records.wiring.memory_bound() + PacketHits::memory_bound()
     }
 }
 

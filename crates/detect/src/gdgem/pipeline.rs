@@ -120,7 +120,7 @@ impl GdGem {
             return false;
         }
         let time = &self.rules.time;
-        self.tracks.drain(|_, event| {
+        self.tracks.drain(|_, _, event| {
             // There is room: before the first event, and after each that is taken.
             let _has_room =
                 events.push(Event { time_ns: time.nanoseconds(event.time), pixel_id: event.pixel_id });

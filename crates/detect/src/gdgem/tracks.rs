@@ -34,6 +34,25 @@ pub struct Tracks {
 }
 
 impl Tracks {
+    /// As [`Tracks::new`], for some of the panels, which all have two planes: those of these numbers, whose planes are numbered
+    /// through here.
+    pub fn of_some(
+        panels: Vec<u32>,
+        settings: &TrackSettings,
+        tick: TickLength,
+        ticks: impl Fn(Picoseconds) -> u64,
+        executor: &Arc<dyn RegionExecutor>,
+    ) -> Self {
+        Self {
+            former: PanelFormer::of_some(panels, &strip_rules(settings, &ticks), executor),
+            locator: Locator::new(settings, ticks),
+            counters: TrackCounters::default(),
+            tick,
+            max_group: settings.sorting.max_group_hits,
+            monitor: None,
+        }
+    }
+
     /// For settings that have been checked. Times are in ticks of length `tick`; `ticks` converts durations. Regions
     /// of a partition, if there are any, are run by `executor`.
     pub fn new(
@@ -62,10 +81,10 @@ impl Tracks {
         PanelFormer::memory_bound(settings.panel_kinds(), &strip_rules(settings, &ticks))
     }
 
-    /// Hands the events of the time that is closed to `take`, with their epoch, in order. `take` returns whether there
+    /// Hands the events of the time that is closed to `take`, with their epoch and panel, in order. `take` returns whether there
     /// is room for another; false if there was none before the end.
     #[inline]
-    pub fn drain(&mut self, take: impl FnMut(u32, TimedEvent) -> bool) -> bool {
+    pub fn drain(&mut self, take: impl FnMut(u32, u32, TimedEvent) -> bool) -> bool {
         match self.monitor.take() {
             None => self.drain_watched(&mut Unwatched, take),
             Some(mut monitor) => {
@@ -80,7 +99,7 @@ impl Tracks {
     fn drain_watched(
         &mut self,
         watch: &mut impl Watch,
-        mut take: impl FnMut(u32, TimedEvent) -> bool,
+        mut take: impl FnMut(u32, u32, TimedEvent) -> bool,
     ) -> bool {
         while let Some(found) = self.former.next_match(watch) {
             let has_both_planes = found.of.is_of_two_planes();
@@ -92,7 +111,7 @@ impl Tracks {
                 if has_both_planes {
                     watch.event(&event, &found.matched);
                 }
-                if !take(found.epoch, event) {
+                if !take(found.epoch, found.panel, event) {
                     return false;
                 }
             }
@@ -129,6 +148,11 @@ impl Tracks {
     pub fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
         let (max_group, tick) = (self.max_group, self.tick);
         self.monitor = plan.map(|plan| Box::new(TrackMonitor::new(plan, max_group, tick)));
+    }
+
+    /// Gives it a watcher, or takes it away. What it had is returned.
+    pub fn exchange_watcher(&mut self, watcher: Option<Box<TrackMonitor>>) -> Option<Box<TrackMonitor>> {
+        std::mem::replace(&mut self.monitor, watcher)
     }
 
     /// What has been collected.

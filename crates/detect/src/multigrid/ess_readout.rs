@@ -5,25 +5,28 @@ use super::paired_columns::ColumnNeutrons;
 use super::reconstruction::{CenterMass, Centroid, Maximum, Prioritized, Reconstruction};
 use super::settings::Strategy;
 use super::vessels::{LARGEST_ADC, LAYERS, MOST_ROWS, VesselSettings, VesselWiring};
-use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::beam_monitors::BeamMonitorSettings;
 use crate::ess::files::calibration::{WiredHybrids, calibration};
 use crate::ess::files::efu::HybridAddress;
 use crate::ess::{
-    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, VmmSettings, ticks,
+    CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, ModuleDetector, ModuleFormer, VmmSettings,
+    ticks,
 };
-use crate::module_windows::ModuleWindows;
+use crate::module_windows::{ModuleShare, ModuleWindows};
 use crate::neutron_groups::PairedRules;
 use crate::paired_windows::PairedWindows;
 use crate::settings::pairing::PairingSettings;
 use crate::settings::{Picoseconds, SettingsError};
 use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
 use crate::vmm_files::FileContent;
+use crate::workers::Workers;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::quantity::picoseconds;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Longest gap of a window.
 const LONGEST_GAP: Picoseconds = 1_000_000_000;
@@ -267,77 +270,73 @@ impl EssMultiGridSettings {
         Ok(FileContent { content: (), notes })
     }
 
-    /// The detector, with these beam monitors alongside.
+    /// The detector, with these beam monitors alongside, formed by these threads.
     ///
     /// # Errors
     /// The first invalid setting.
     pub fn detector(
         &self,
         monitors: Option<&BeamMonitorSettings>,
+        workers: Option<Arc<dyn Workers>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
         match self.strategy {
-            Strategy::Maximum => self.with_monitors::<Maximum>(monitors),
-            Strategy::CenterMass => self.with_monitors::<CenterMass>(monitors),
-            Strategy::Prioritized => self.with_monitors::<Prioritized>(monitors),
-            Strategy::Centroid => self.with_monitors::<Centroid>(monitors),
+            Strategy::Maximum => self.detector_of::<Maximum>(monitors, workers),
+            Strategy::CenterMass => self.detector_of::<CenterMass>(monitors, workers),
+            Strategy::Prioritized => self.detector_of::<Prioritized>(monitors, workers),
+            Strategy::Centroid => self.detector_of::<Centroid>(monitors, workers),
         }
     }
 
-    fn with_monitors<R: Reconstruction + Send + 'static>(
+    fn detector_of<R: Reconstruction + Send + 'static>(
         &self,
         monitors: Option<&BeamMonitorSettings>,
+        workers: Option<Arc<dyn Workers>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
+        self.check()?;
+        let detector = ModuleDetector {
+            ess: &self.ess,
+            vmm: self.vmm()?,
+            geometry: self.geometry,
+            modules: self.x_offsets().len(),
+            monitors,
+            workers,
+        };
         if self.pairing.joins() {
-            return Ok(Box::new(alongside(monitors, &self.ess, self.detector_of::<R>()?)?));
+            return detector.build(|share| self.joined_windows::<R>(share), |former| former);
         }
-        Ok(Box::new(alongside(monitors, &self.ess, self.paired_detector_of::<R>()?)?))
+        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
+        detector.build(|share| self.paired_windows::<R>(share), ModuleFormer::with_payload_order)
     }
 
-    /// The detector with a reconstruction, whatever [`EssMultiGridSettings::strategy`] is, whose windows are one neutron
-    /// each.
-    ///
-    /// # Errors
-    /// The first invalid setting.
-    pub fn detector_of<R: Reconstruction + Send>(
-        &self,
-    ) -> Result<EssVmm<ModuleFormer<Columns<R>>>, SettingsError> {
-        self.check()?;
+    /// Windows that are one neutron each, and their memory.
+    fn joined_windows<R: Reconstruction>(&self, share: ModuleShare) -> (Columns<R>, usize) {
         let sorting = &self.ess.sorting;
         let x_offsets = self.x_offsets();
-        let columns = x_offsets.len();
-        let events = ModuleWindows::event_capacity(columns, sorting.max_held_hits);
+        let (columns, events) = (x_offsets.len(), self.event_capacity(share));
         let rules = ColumnRules {
             gap: ticks::in_duration(self.gap),
             max_grid_span: self.max_grid_span,
             max_hits: u32::try_from(sorting.max_group_hits).unwrap_or(u32::MAX),
         };
-        let windows = Columns::<R>::new(rules, x_offsets, self.geometry, events);
-        let memory = Columns::<R>::memory_bound(columns, events)
-            + ModuleFormer::<Columns<R>>::memory_bound(columns, sorting.max_held_hits);
-        let former = ModuleFormer::new(columns, sorting.max_held_hits, windows);
-        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
+        let memory = Columns::<R>::memory_bound(columns, events);
+        (Columns::<R>::new(rules, x_offsets, self.geometry, events), memory)
     }
 
-    /// The detector with a reconstruction, whose windows may have several neutrons.
-    ///
-    /// # Errors
-    /// The first invalid setting.
-    pub fn paired_detector_of<R: Reconstruction + Send>(
+    /// Windows that may have several neutrons, and their memory.
+    fn paired_windows<R: Reconstruction>(
         &self,
-    ) -> Result<EssVmm<ModuleFormer<PairedWindows<ColumnNeutrons<R>>>>, SettingsError> {
-        self.check()?;
-        let held = self.ess.sorting.max_held_hits;
+        share: ModuleShare,
+    ) -> (PairedWindows<ColumnNeutrons<R>>, usize) {
         let x_offsets = self.x_offsets();
-        let columns = x_offsets.len();
-        let events = ModuleWindows::event_capacity(columns, held);
+        let (columns, events) = (x_offsets.len(), self.event_capacity(share));
         let rules = PairedRules::new(&self.pairing, ticks::in_duration(self.gap), [1; 2]);
         let neutrons = ColumnNeutrons::<R>::new(self.max_grid_span, x_offsets, self.geometry, events);
         let memory = ColumnNeutrons::<R>::memory_bound(columns, events)
-            + PairedWindows::<ColumnNeutrons<R>>::memory_bound(columns)
-            + ModuleFormer::<PairedWindows<ColumnNeutrons<R>>>::memory_bound(columns, held);
-        let windows = PairedWindows::new(columns, rules, neutrons);
-        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
-        let former = ModuleFormer::new(columns, held, windows).with_payload_order();
-        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
+            + PairedWindows::<ColumnNeutrons<R>>::memory_bound(columns);
+        (PairedWindows::new(columns, rules, neutrons), memory)
+    }
+
+    fn event_capacity(&self, share: ModuleShare) -> usize {
+        ModuleWindows::event_capacity(share.count(), self.ess.sorting.max_held_hits)
     }
 }

@@ -10,7 +10,9 @@ mod hostile_stream;
 use common::{packet, record, settings};
 use evforge_detect::gdgem::ess;
 use evforge_detect::gdgem::settings::Plane::{X, Y};
-use hostile_stream::{Growth, check};
+use evforge_detect::workers::{InTurn, Workers};
+use hostile_stream::{Growth, check_boxed};
+use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
@@ -55,7 +57,10 @@ const STREAMS: &[Hostile] = &[
 fn main() {
     let _profiler = dhat::Profiler::builder().testing().build();
     for (name, stream) in STREAMS {
-        check(name, Growth::None, || ess::new(&settings()).expect("sound settings"), (0..300).map(stream));
+        for workers in [None, Some(Arc::new(InTurn(2)) as Arc<dyn Workers>)] {
+            let detector = || ess::detector(&settings(), None, workers.clone()).expect("sound settings");
+            check_boxed(name, Growth::None, detector, (0..300).map(stream));
+        }
     }
     println!("hostile streams stay within the bound and allocate nothing");
 }

@@ -20,10 +20,25 @@ pub(crate) enum Growth {
 ///
 /// # Panics
 /// If any of that does not hold, with the `name` of the stream.
-pub(crate) fn check<D: Detector>(
+#[allow(dead_code)]
+pub(crate) fn check<D: Detector + 'static>(
     name: &str,
     growth: Growth,
     build: impl FnOnce() -> D,
+    packets: impl Iterator<Item = Vec<u8>>,
+) {
+    check_boxed(name, growth, || Box::new(build()), packets);
+}
+
+/// As [`check`], of a detector that is one of several kinds.
+///
+/// # Panics
+/// As [`check`].
+#[allow(dead_code)]
+pub(crate) fn check_boxed(
+    name: &str,
+    growth: Growth,
+    build: impl FnOnce() -> Box<dyn Detector>,
     packets: impl Iterator<Item = Vec<u8>>,
 ) {
     let before = dhat::HeapStats::get();
@@ -38,7 +53,7 @@ pub(crate) fn check<D: Detector>(
         assert!(slab.push(&bytes, bytes.len(), PacketOrigin::default()));
         drop(bytes);
         let before = dhat::HeapStats::get();
-        form(&mut detector, &slab.batch(), &mut batch, EventBatch::clear);
+        form(detector.as_mut(), &slab.batch(), &mut batch, EventBatch::clear);
         batch.clear();
         let after = dhat::HeapStats::get();
         used = used + after.curr_bytes - before.curr_bytes;
@@ -47,7 +62,7 @@ pub(crate) fn check<D: Detector>(
         }
     }
     assert!(used <= bound, "{name}: {used} bytes at the end, bound {bound}");
-    form_rest(&mut detector, &mut batch, EventBatch::clear);
+    form_rest(detector.as_mut(), &mut batch, EventBatch::clear);
     let ledger = detector.ledger();
     assert_eq!((ledger.unaccounted(), ledger.counters.value("held")), (0, Some(0)), "{name}");
 }

@@ -39,6 +39,12 @@ impl<'a, R: From<&'a [u8; RECORD]>> RecordPayload<'a, R> {
         self.records.is_empty()
     }
 
+    /// The record at a place, sound or not; none beyond the last.
+    #[inline]
+    pub fn readout(&self, place: usize) -> Option<R> {
+        self.records.get(place).map(R::from)
+    }
+
     /// The records in order, those with faults too.
     #[inline]
     pub fn readouts(&self) -> impl ExactSizeIterator<Item = R> + Clone + use<'a, R> {

@@ -1,12 +1,15 @@
 //! Tracks in the ESS readout: hits to events, each at its pulse.
 
-use crate::ess::{HitFormer, Place, Placed, PulseLine, ticks};
+use crate::ess::{HitFormer, PartFormer, Place, Placed, PulseLine, ticks};
 use crate::event_order::TimedEvent;
+use crate::gdgem::counters::TrackCounters;
 use crate::gdgem::track_settings::TrackSettings;
 use crate::gdgem::tracks::Tracks;
 use crate::hit::Hit;
+use crate::module_windows::EventsOut;
 use crate::partition::{OneByOne, RegionExecutor};
 use crate::source_clock::AcceptedHits;
+use crate::track_monitor::TrackMonitor;
 use crate::watermark::DataTime;
 use evforge_core::counter::CounterSnapshot;
 use evforge_core::event::EventBatch;
@@ -24,8 +27,8 @@ impl Placed for Hit {
 #[derive(Debug)]
 pub struct TrackFormer {
     tracks: Tracks,
-    /// An event, with its epoch, that found the batch full: pulses take room in it, too.
-    refused: Option<(u32, TimedEvent)>,
+    /// An event, with its epoch and panel, that found the batch full: pulses take room in it, too.
+    refused: Option<(u32, u32, TimedEvent)>,
 }
 
 impl TrackFormer {
@@ -33,6 +36,14 @@ impl TrackFormer {
     pub fn new(settings: &TrackSettings) -> Self {
         let executor = Arc::new(OneByOne) as Arc<dyn RegionExecutor>;
         Self { tracks: Tracks::new(settings, ticks::UNIT, ticks::in_duration, &executor), refused: None }
+    }
+
+    /// As [`TrackFormer::new`], for some of the panels, which all have two planes: those of these numbers, whose planes are
+    /// numbered through here.
+    pub fn of_some(panels: Vec<u32>, settings: &TrackSettings) -> Self {
+        let executor = Arc::new(OneByOne) as Arc<dyn RegionExecutor>;
+        let tracks = Tracks::of_some(panels, settings, ticks::UNIT, ticks::in_duration, &executor);
+        Self { tracks, refused: None }
     }
 
     /// Upper bound of the memory in bytes.
@@ -80,23 +91,11 @@ impl HitFormer for TrackFormer {
 
     #[inline]
     fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
-        let Self { tracks, refused } = self;
-        let waiting = refused.take();
-        let mut file = |epoch, event, events: &mut EventBatch| {
-            let filed = pulses.file(epoch, event, events);
-            *refused = (!filed).then_some((epoch, event));
-            filed
-        };
-        if let Some((epoch, event)) = waiting
-            && !file(epoch, event, events)
-        {
-            return false;
-        }
-        tracks.drain(|epoch, event| file(epoch, event, events))
+        self.drain_to(&mut pulses.out(events))
     }
 
     fn future_from(&self) -> DataTime {
-        let refused = self.refused.map(|(epoch, event)| (epoch, event.time));
+        let refused = self.refused.map(|(epoch, _, event)| (epoch, event.time));
         let tracks = self.tracks.former.future_from();
         refused.map_or(tracks, |refused| refused.min(tracks))
     }
@@ -114,7 +113,7 @@ impl HitFormer for TrackFormer {
     }
 
     fn counters(&self) -> CounterSnapshot {
-        CounterSnapshot::of(&self.tracks.counters())
+        self.counters_holding(0)
     }
 
     fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
@@ -127,5 +126,47 @@ impl HitFormer for TrackFormer {
 
     fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
         self.tracks.monitor_mut()
+    }
+}
+
+impl PartFormer for TrackFormer {
+    type Watcher = TrackMonitor;
+
+    #[inline]
+    fn drain_to(&mut self, out: &mut impl EventsOut) -> bool {
+        let Self { tracks, refused } = self;
+        let waiting = refused.take();
+        let mut take = |epoch, panel, event| {
+            let taken = out.append_one(epoch, panel, event);
+            *refused = (!taken).then_some((epoch, panel, event));
+            taken
+        };
+        if let Some((epoch, panel, event)) = waiting
+            && !take(epoch, panel, event)
+        {
+            return false;
+        }
+        tracks.drain(take)
+    }
+
+    fn counters_holding(&self, more: u64) -> CounterSnapshot {
+        let counters = self.tracks.counters();
+        CounterSnapshot::of(&TrackCounters { held: counters.held + more, ..counters })
+    }
+
+    fn pending(&self) -> usize {
+        self.tracks.former.pending()
+    }
+
+    fn exchange_watcher(&mut self, watcher: Option<Box<TrackMonitor>>) -> Option<Box<TrackMonitor>> {
+        self.tracks.exchange_watcher(watcher)
+    }
+
+    fn collected(watcher: &TrackMonitor) -> &MonitorData {
+        &watcher.data
+    }
+
+    fn collected_mut(watcher: &mut TrackMonitor) -> &mut MonitorData {
+        &mut watcher.data
     }
 }

@@ -34,8 +34,14 @@ pub use former::TrackFormer;
 pub use settings::EssGdGemSettings;
 pub use strips::StripHybrid;
 
-use crate::ess::EssVmm;
+use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::ess::{EssVmm, Share, SharedFormer};
+use crate::panel_kind::PanelKind;
+use crate::plane_matching::PLANES;
 use crate::settings::SettingsError;
+use crate::workers::Workers;
+use evforge_core::detector::Detector;
+use std::sync::Arc;
 
 /// A Gd-GEM in the ESS readout.
 pub type EssGdGem = EssVmm<TrackFormer>;
@@ -50,4 +56,38 @@ pub fn new(settings: &EssGdGemSettings) -> Result<EssGdGem, SettingsError> {
     let memory = TrackFormer::memory_bound(&tracks);
     let former = TrackFormer::new(&tracks);
     EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)
+}
+
+/// The same with these beam monitors alongside, formed by these threads: each has some of the panels, or sectors.
+///
+/// # Errors
+/// The first invalid setting.
+pub fn detector(
+    settings: &EssGdGemSettings,
+    monitors: Option<&BeamMonitorSettings>,
+    workers: Option<Arc<dyn Workers>>,
+) -> Result<Box<dyn Detector>, SettingsError> {
+    settings.check()?;
+    let tracks = settings.tracks();
+    let kinds = tracks.panel_kinds();
+    let parts = workers.as_ref().map_or(1, |workers| workers.count()).min(kinds.len());
+    let is_alike = kinds.iter().all(|kind| *kind == PanelKind::TwoPlanes);
+    let Some(workers) = workers.filter(|_| parts > 1 && is_alike) else {
+        return Ok(Box::new(alongside(monitors, &settings.ess, new(settings)?)?));
+    };
+    let panels = kinds.len();
+    let formers = (0..parts)
+        .map(|part| TrackFormer::of_some((part as u32..panels as u32).step_by(parts).collect(), &tracks));
+    let share = |target: usize| {
+        let (panel, plane) = (target / PLANES, target % PLANES);
+        Share { part: (panel % parts) as u32, target: (panel / parts * PLANES + plane) as u32 }
+    };
+    let shares: Vec<_> = (0..panels * PLANES).map(share).collect();
+    // An event has two hits at least.
+    let events = settings.ess.sorting.max_held_hits * panels.div_ceil(parts);
+    let memory = TrackFormer::memory_bound(&tracks)
+        + SharedFormer::<TrackFormer>::memory_bound(parts, shares.len(), events);
+    let former = SharedFormer::new(formers, events, shares, Arc::clone(&workers));
+    let detector = EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)?;
+    Ok(Box::new(alongside(monitors, &settings.ess, detector.decoded_by(workers))?))
 }

@@ -1,15 +1,15 @@
 //! Settings of a Multi-Blade with the ESS readout, and the detector made of them.
 
 use super::layout::{CassetteLayout, CassetteWiring, STRIPS, WIRES, WireVmm};
-use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::beam_monitors::BeamMonitorSettings;
 use crate::ess::files::HybridId;
 use crate::ess::settings::HYBRID_CHANNELS;
 use crate::ess::ticks;
 use crate::ess::{
-    CalibratedVmm, EssSettings, EssVmm, HybridSettings, MaskedVmmChannels, ModuleFormer, PlaceRequest,
-    Placed, VmmSettings, WindowAnalysis,
+    CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, ModuleDetector, ModuleFormer,
+    PlaceRequest, VmmSettings,
 };
-use crate::module_windows::ModuleWindows;
+use crate::module_windows::{ModuleShare, ModuleWindows};
 use crate::multiblade::cassettes::Cassettes;
 use crate::multiblade::neutrons::BladeNeutrons;
 use crate::multiblade::pixels::CassettePixels;
@@ -22,11 +22,13 @@ use crate::settings::pairing::PairingSettings;
 use crate::settings::table::{defaults, picoseconds, table, value};
 use crate::settings::{Picoseconds, SettingsError, flat_geometry};
 use crate::threshold_steps::{ThresholdClass, ThresholdSetting};
+use crate::workers::Workers;
 use evforge_core::detector::Detector;
 use evforge_core::geometry::LogicalGeometry;
 use evforge_core::settings::RefusedValue;
 use serde::Deserialize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The hybrid that reads a cassette.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,83 +333,58 @@ impl EssMultiBladeSettings {
         }
     }
 
-    /// The detector, with these beam monitors alongside.
+    /// The detector, with these beam monitors alongside, formed by these threads.
     ///
     /// # Errors
     /// The first invalid setting.
     pub fn detector(
         &self,
         monitors: Option<&BeamMonitorSettings>,
+        workers: Option<Arc<dyn Workers>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
+        self.check()?;
+        let detector = ModuleDetector {
+            ess: &self.ess,
+            vmm: self.vmm()?,
+            geometry: self.geometry,
+            modules: self.cassettes.len(),
+            monitors,
+            workers,
+        };
         if self.pairing.joins() {
-            return self.with_monitors(monitors, self.joined()?);
+            return detector.build(|share| self.joined_windows(share), |former| former);
         }
-        self.with_monitors(monitors, self.paired()?)
+        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
+        detector.build(|share| self.paired_windows(share), ModuleFormer::with_payload_order)
     }
 
-    fn with_monitors<W: WindowAnalysis + 'static>(
-        &self,
-        monitors: Option<&BeamMonitorSettings>,
-        detector: EssVmm<ModuleFormer<W>>,
-    ) -> Result<Box<dyn Detector>, SettingsError>
-    where
-        W::Hit: Placed + Send,
-    {
-        Ok(Box::new(alongside(monitors, &self.ess, detector)?))
-    }
-
-    /// The detector whose windows are one neutron each, or two if the window says so.
-    ///
-    /// # Errors
-    /// The first invalid setting.
-    pub fn joined(&self) -> Result<EssVmm<ModuleFormer<Cassettes>>, SettingsError> {
-        self.check()?;
+    /// Windows that are one neutron each, or two if the window says so, and their memory.
+    fn joined_windows(&self, share: ModuleShare) -> (Cassettes, usize) {
         let rules = WindowRules::new(&self.window, self.ess.sorting.max_group_hits, u64::MAX);
-        let cassettes = Cassettes::new(rules, self.position(), self.event_capacity());
+        let cassettes = Cassettes::new(rules, self.position(), self.event_capacity(share));
         let memory = cassettes.memory_bound();
-        self.with_windows(cassettes, memory, |former| former)
+        (cassettes, memory)
     }
 
-    /// The detector whose windows may have several neutrons.
-    ///
-    /// # Errors
-    /// The first invalid setting.
-    pub fn paired(&self) -> Result<EssVmm<ModuleFormer<PairedWindows<BladeNeutrons>>>, SettingsError> {
-        self.check()?;
+    /// Windows that may have several neutrons, and their memory.
+    fn paired_windows(&self, share: ModuleShare) -> (PairedWindows<BladeNeutrons>, usize) {
         let Self { window, pairing, .. } = self;
         // A hit that comes exactly so much later still belongs to the window.
         let gap = u64::from(window.ticks) - 1;
         let reach = [window.max_gap_wires, window.max_gap_strips]
             .map(|missing| u16::try_from(missing).unwrap_or(u16::MAX).saturating_add(1));
-        let neutrons = BladeNeutrons::new(self.position(), self.event_capacity());
+        let neutrons = BladeNeutrons::new(self.position(), self.event_capacity(share));
         let memory =
             neutrons.memory_bound() + PairedWindows::<BladeNeutrons>::memory_bound(self.cassettes.len());
-        let windows =
-            PairedWindows::new(self.cassettes.len(), PairedRules::new(pairing, gap, reach), neutrons);
-        // Windows are cut by the number of their hits: it must not matter in which order equal times arrive.
-        self.with_windows(windows, memory, ModuleFormer::with_payload_order)
-    }
-
-    fn with_windows<W: WindowAnalysis>(
-        &self,
-        windows: W,
-        memory: usize,
-        finish: impl FnOnce(ModuleFormer<W>) -> ModuleFormer<W>,
-    ) -> Result<EssVmm<ModuleFormer<W>>, SettingsError>
-    where
-        W::Hit: Placed + Send,
-    {
-        let (count, held) = (self.cassettes.len(), self.ess.sorting.max_held_hits);
-        let memory = memory + ModuleFormer::<W>::memory_bound(count, held);
-        let former = finish(ModuleFormer::new(count, held, windows));
-        EssVmm::new(&self.ess, &self.vmm()?, former, self.geometry, memory)
+        let rules = PairedRules::new(pairing, gap, reach);
+        (PairedWindows::new(self.cassettes.len(), rules, neutrons), memory)
     }
 
     fn position(&self) -> PositionRules {
         PositionRules::new(&self.window, false, Rounding::Nearest, self.pixels())
     }
 
-    fn event_capacity(&self) -> usize {
-        ModuleWindows::event_capacity(self.cassettes.len(), self.ess.sorting.max_held_hits)
+    fn event_capacity(&self, share: ModuleShare) -> usize {
+        ModuleWindows::event_capacity(share.count(), self.ess.sorting.max_held_hits)
     }
 }

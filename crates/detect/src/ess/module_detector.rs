@@ -1,0 +1,75 @@
+//! A detector whose hits meet in modules only, on one thread or on several.
+
+use super::former::Placed;
+use super::module_former::{ModuleFormer, WindowAnalysis};
+use super::pipeline::EssVmm;
+use super::settings::{EssSettings, VmmSettings};
+use super::shared_former::{Share, SharedFormer};
+use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::module_windows::{ModuleShare, ModuleWindows};
+use crate::settings::SettingsError;
+use crate::workers::Workers;
+use evforge_core::detector::Detector;
+use evforge_core::geometry::LogicalGeometry;
+use std::sync::Arc;
+
+/// What such a detector is made of.
+#[derive(Debug)]
+pub struct ModuleDetector<'a> {
+    /// The readout.
+    pub ess: &'a EssSettings,
+    /// The wiring: the target of a channel is its module.
+    pub vmm: VmmSettings,
+    /// The pixels.
+    pub geometry: LogicalGeometry,
+    /// How many modules there are.
+    pub modules: usize,
+    /// Beam monitors alongside.
+    pub monitors: Option<&'a BeamMonitorSettings>,
+    /// The threads that form, if there are several.
+    pub workers: Option<Arc<dyn Workers>>,
+}
+
+impl ModuleDetector<'_> {
+    /// The detector. `windows` makes the windows of some of the modules, with their memory in bytes; `finish` says what else
+    /// its formers are.
+    ///
+    /// # Errors
+    /// The first invalid setting.
+    pub fn build<W: WindowAnalysis + 'static>(
+        self,
+        windows: impl Fn(ModuleShare) -> (W, usize),
+        finish: impl Fn(ModuleFormer<W>) -> ModuleFormer<W>,
+    ) -> Result<Box<dyn Detector>, SettingsError>
+    where
+        W::Hit: Placed + Send,
+    {
+        let held = self.ess.sorting.max_held_hits;
+        let former = |share: ModuleShare| {
+            let (windows, memory) = windows(share);
+            let memory = memory + ModuleFormer::<W>::memory_bound(share.count(), held);
+            (finish(ModuleFormer::of_share(share, held, windows)), memory)
+        };
+        let Self { ess, ref vmm, geometry, modules, monitors, ref workers } = self;
+        let parts = workers.as_ref().map_or(1, |workers| workers.count()).clamp(1, modules.max(1));
+        let Some(workers) = workers.as_ref().filter(|_| parts > 1) else {
+            let (former, memory) = former(ModuleShare::all(modules));
+            let detector = EssVmm::new(ess, vmm, former, geometry, memory)?;
+            return Ok(Box::new(alongside(monitors, ess, detector)?));
+        };
+        let shares = (0..parts).map(|part| ModuleShare::part(modules, part, parts));
+        let events = ModuleWindows::event_capacity(modules.div_ceil(parts), held);
+        let mut memory = SharedFormer::<ModuleFormer<W>>::memory_bound(parts, modules, events);
+        let formers = shares.map(|share| {
+            let (former, of_former) = former(share);
+            memory += of_former;
+            former
+        });
+        let formers: Vec<_> = formers.collect();
+        let share = |module: usize| Share { part: (module % parts) as u32, target: (module / parts) as u32 };
+        let shared =
+            SharedFormer::new(formers, events, (0..modules).map(share).collect(), Arc::clone(workers));
+        let detector = EssVmm::new(ess, vmm, shared, geometry, memory)?.decoded_by(Arc::clone(workers));
+        Ok(Box::new(alongside(monitors, ess, detector)?))
+    }
+}

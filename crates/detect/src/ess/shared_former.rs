@@ -1,0 +1,403 @@
+//! Forming shared by several threads: each has some of the modules (panels, cassettes, columns) of the detector.
+//!
+//! ```text
+//! accepted hits ──► wait ──► worker 0: its modules' hits ──► order ──► windows ──► events ─┐
+//!                       └──► worker 1: …                                                   ├─► by time ──► pulses
+//!                       └──► …                                                             ┘
+//! ```
+//!
+//! Hits of different modules never meet, so that a worker needs nothing of what the others have. Events leave in the order
+//! (epoch, time, pixel), as far as all workers have come: the same, whatever their number.
+
+use super::former::HitFormer;
+use super::pulse_line::PulseLine;
+use crate::event_order::TimedEvent;
+use crate::hit::{TargetedHit, Timed as _};
+use crate::module_windows::EventsOut;
+use crate::source_clock::AcceptedHits;
+use crate::watermark::DataTime;
+use crate::workers::{OfOneWorker, Workers};
+use evforge_core::counter::CounterSnapshot;
+use evforge_core::event::EventBatch;
+use evforge_core::monitor::{MonitorData, MonitorPlan};
+use std::sync::Arc;
+
+/// Hits that make a step worth while.
+const STEP: usize = 1 << 15;
+/// Hits that wait for a step at most.
+const MOST_WAITING: usize = 1 << 17;
+
+/// Changes of epoch among the hits that wait at most.
+const MOST_EPOCHS: usize = 16;
+
+/// A former that can have some of the modules only.
+pub trait PartFormer: HitFormer {
+    /// What collects monitor data.
+    type Watcher: Send + std::fmt::Debug;
+
+    /// Hands out the events of the time that is closed. False if `out` filled up before the end.
+    fn drain_to(&mut self, out: &mut impl EventsOut) -> bool;
+
+    /// As [`HitFormer::counters`], with more hits that are held.
+    fn counters_holding(&self, more: u64) -> CounterSnapshot;
+
+    /// Hits that are not closed.
+    fn pending(&self) -> usize;
+
+    /// Gives it a watcher, or takes it away. What it had is returned.
+    fn exchange_watcher(&mut self, watcher: Option<Box<Self::Watcher>>) -> Option<Box<Self::Watcher>>;
+
+    /// What a watcher has collected.
+    fn collected(watcher: &Self::Watcher) -> &MonitorData;
+
+    /// For who watches the readouts.
+    fn collected_mut(watcher: &mut Self::Watcher) -> &mut MonitorData;
+}
+
+/// Which worker has a target of the wiring, and what it is called there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The worker.
+    pub part: u32,
+    /// The target in its own former.
+    pub target: u32,
+}
+
+/// An event, its epoch and its place among those of equal time.
+#[derive(Clone, Copy, Debug)]
+struct Formed {
+    epoch: u32,
+    rank: u32,
+    event: TimedEvent,
+}
+
+impl Formed {
+    /// What events leave in the order of.
+    #[inline]
+    fn order(&self) -> (u32, u64, u32) {
+        (self.epoch, self.event.time, self.rank)
+    }
+}
+
+/// What a worker has.
+#[derive(Debug)]
+struct Part<F> {
+    former: F,
+    /// Room for its hits of a step.
+    own: Box<[TargetedHit]>,
+    /// Its events, in order; those before `gone` have left.
+    formed: FormedEvents,
+    gone: usize,
+}
+
+/// Events on the way from a worker.
+#[derive(Debug)]
+struct FormedEvents(Vec<Formed>);
+
+impl EventsOut for FormedEvents {
+    fn append(&mut self, epoch: u32, formed: &[TimedEvent]) -> usize {
+        self.0.extend(formed.iter().map(|&event| Formed { epoch, rank: event.pixel_id, event }));
+        formed.len()
+    }
+
+    #[inline]
+    fn append_one(&mut self, epoch: u32, rank: u32, event: TimedEvent) -> bool {
+        self.0.push(Formed { epoch, rank, event });
+        true
+    }
+}
+
+/// Several formers as one.
+#[derive(Debug)]
+pub struct SharedFormer<F: PartFormer> {
+    parts: Vec<OfOneWorker<Part<F>>>,
+    shares: Vec<Share>,
+    /// Hits that the workers have not taken yet, and where those of another epoch begin.
+    waiting: Vec<TargetedHit>,
+    epochs: Vec<(usize, u32)>,
+    /// Hits that must wait before a step is worth while.
+    worthwhile: usize,
+    target: DataTime,
+    is_due: bool,
+    /// Whether events wait that may be complete.
+    has_formed: bool,
+    /// Events before this are complete.
+    complete_before: DataTime,
+    /// Goes from one worker to the other, as long as somebody looks: then they take turns.
+    watcher: Option<Box<F::Watcher>>,
+    workers: Arc<dyn Workers>,
+}
+
+impl<F: PartFormer> SharedFormer<F> {
+    /// The formers of all workers, each of which can have this many events at once, and for each target of the wiring which of
+    /// them has it.
+    pub fn new(
+        formers: impl IntoIterator<Item = F>,
+        events: usize,
+        shares: Vec<Share>,
+        workers: Arc<dyn Workers>,
+    ) -> Self {
+        let part = |former| {
+            let own = vec![TargetedHit::default(); MOST_WAITING].into();
+            OfOneWorker::new(Part { former, own, formed: FormedEvents(Vec::with_capacity(events)), gone: 0 })
+        };
+        Self {
+            parts: formers.into_iter().map(part).collect(),
+            shares,
+            waiting: Vec::with_capacity(MOST_WAITING),
+            epochs: Vec::with_capacity(MOST_EPOCHS),
+            worthwhile: STEP,
+            target: (0, 0),
+            is_due: false,
+            has_formed: false,
+            complete_before: (0, 0),
+            watcher: None,
+            workers,
+        }
+    }
+
+    /// Memory of what is shared, in bytes, without that of the formers. `events` of a worker can wait.
+    pub fn memory_bound(parts: usize, targets: usize, events: usize) -> usize {
+        (parts + 1) * MOST_WAITING * size_of::<TargetedHit>()
+            + MOST_EPOCHS * size_of::<(usize, u32)>()
+            + targets * size_of::<Share>()
+            + parts * size_of::<OfOneWorker<Part<F>>>()
+            + parts * events * size_of::<Formed>()
+    }
+
+    fn formers(&mut self) -> impl Iterator<Item = &mut F> {
+        self.parts.iter_mut().map(|part| &mut part.get_mut().former)
+    }
+
+    /// Has all workers take their hits and, if time is to be closed, form their events.
+    fn step(&mut self) {
+        let Self { parts, shares, waiting, epochs, target, is_due, watcher, workers, .. } = self;
+        let closes = std::mem::take(is_due).then_some(*target);
+        let work = |number: usize| {
+            if let Some(part) = parts.get(number) {
+                part.lock().take(number, waiting, epochs, shares, closes);
+            }
+        };
+        if watcher.is_some() {
+            for (number, part) in parts.iter().enumerate() {
+                part.lock().former.exchange_watcher(watcher.take());
+                work(number);
+                *watcher = part.lock().former.exchange_watcher(None);
+            }
+        } else {
+            workers.run(parts.len(), &work);
+        }
+        waiting.clear();
+        epochs.clear();
+        let pending: usize = self.formers().map(|former| former.pending()).sum();
+        // What stays is looked at again by the next step: let at least as much come in before.
+        self.worthwhile = (pending + STEP).min(MOST_WAITING - STEP);
+        self.has_formed |= closes.is_some();
+        self.complete_before = self.formers().map(|former| former.future_from()).min().unwrap_or_default();
+    }
+
+    /// Hands out the complete events of all workers, in order. False if the batch is full.
+    fn hand_out(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
+        if !self.has_formed {
+            return true;
+        }
+        let limit = self.complete_before;
+        let mut out = pulses.out(events);
+        while let Some((number, next)) = self.first_to_leave() {
+            let Some(part) = self.parts.get_mut(number).map(OfOneWorker::get_mut) else { break };
+            let formed = part.formed.0.get(part.gone..).unwrap_or_default();
+            // All of its events that come before the first of the others.
+            let mut left = 0;
+            for found in formed {
+                let &Formed { epoch, event, .. } = found;
+                if (epoch, event.time) >= limit || found.order() > next {
+                    break;
+                }
+                if out.append(epoch, &[event]) == 0 {
+                    part.gone += left;
+                    return false;
+                }
+                left += 1;
+            }
+            part.gone += left;
+            if left == 0 {
+                // It is not complete, and neither is what comes later.
+                break;
+            }
+        }
+        for part in self.parts.iter_mut().map(OfOneWorker::get_mut) {
+            part.formed.0.drain(..part.gone);
+            part.gone = 0;
+        }
+        self.has_formed = false;
+        true
+    }
+
+    /// The worker whose next event is the first of all, and what is the first event of the others.
+    #[inline]
+    fn first_to_leave(&mut self) -> Option<(usize, (u32, u64, u32))> {
+        let mut first = None;
+        let mut next = (u32::MAX, u64::MAX, u32::MAX);
+        for (number, part) in self.parts.iter_mut().map(OfOneWorker::get_mut).enumerate() {
+            let Some(key) = part.formed.0.get(part.gone).map(Formed::order) else { continue };
+            match first {
+                Some((_, earliest)) if key >= earliest => next = next.min(key),
+                _ => {
+                    next = first.map_or(next, |(_, earliest)| next.min(earliest));
+                    first = Some((number, key));
+                }
+            }
+        }
+        first.map(|(number, _)| (number, next))
+    }
+}
+
+impl<F: PartFormer> Part<F> {
+    /// Takes its hits and, up to `closes`, forms its events.
+    fn take(
+        &mut self,
+        number: usize,
+        waiting: &[TargetedHit],
+        epochs: &[(usize, u32)],
+        shares: &[Share],
+        closes: Option<DataTime>,
+    ) {
+        let Self { former, own, formed, .. } = self;
+        for (place, &(start, epoch)) in epochs.iter().enumerate() {
+            let end = epochs.get(place + 1).map_or(waiting.len(), |&(end, _)| end);
+            let hits = waiting.get(start..end).unwrap_or_default();
+            let mut count = 0;
+            for &hit in hits {
+                let share = shares.get(hit.target as usize).copied();
+                let Some(Share { part, target }) = share else { continue };
+                // Whose it is cannot be foreseen: written in any case, and kept or not.
+                if let Some(place) = own.get_mut(count) {
+                    *place = TargetedHit { target, ..hit };
+                }
+                count += usize::from(part as usize == number);
+            }
+            former.accept_packet(epoch, own.get(..count).unwrap_or_default());
+        }
+        if let Some(target) = closes {
+            former.advance(target);
+            former.drain_to(formed);
+        }
+    }
+}
+
+impl<F: PartFormer> AcceptedHits<F::Hit> for SharedFormer<F> {
+    fn accept(&mut self, target: usize, epoch: u32, hit: F::Hit) {
+        let (time, payload) = (hit.time(), hit.payload());
+        self.accept_packet(epoch, &[TargetedHit { time, payload, target: target as u32 }]);
+    }
+
+    #[inline]
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
+        if self.waiting.len() + hits.len() > MOST_WAITING || self.epochs.len() == MOST_EPOCHS {
+            let is_due = std::mem::take(&mut self.is_due);
+            self.step();
+            self.is_due = is_due;
+        }
+        if self.epochs.last().is_none_or(|&(_, last)| last != epoch) {
+            self.epochs.push((self.waiting.len(), epoch));
+        }
+        self.waiting.extend_from_slice(hits);
+    }
+}
+
+impl<F: PartFormer> HitFormer for SharedFormer<F> {
+    type Hit = F::Hit;
+
+    fn find_room(&mut self, needed: usize) -> usize {
+        let waiting = self.waiting.len();
+        let room = self.formers().map(|former| former.find_room(needed + waiting)).min().unwrap_or(0);
+        if room >= needed + waiting || waiting == 0 {
+            return room - room.min(waiting);
+        }
+        let is_due = std::mem::take(&mut self.is_due);
+        self.step();
+        self.is_due = is_due;
+        self.formers().map(|former| former.find_room(needed)).min().unwrap_or(0)
+    }
+
+    fn room(&self) -> usize {
+        let room = self.parts.iter().map(|part| part.lock().former.room()).min().unwrap_or(0);
+        room.saturating_sub(self.waiting.len())
+    }
+
+    fn is_closing_worthwhile(&self) -> bool {
+        self.waiting.len() >= self.worthwhile
+    }
+
+    fn advance(&mut self, target: DataTime) {
+        self.is_due |= target > self.target;
+        self.target = self.target.max(target);
+    }
+
+    fn closed_before(&self) -> DataTime {
+        self.target
+    }
+
+    fn latest_pending(&self) -> Option<DataTime> {
+        let parts = self.parts.iter().filter_map(|part| part.lock().former.latest_pending());
+        let ends = self.epochs.iter().skip(1).map(|&(end, _)| end).chain([self.waiting.len()]);
+        let waiting = self.epochs.iter().zip(ends).filter_map(|(&(start, epoch), end)| {
+            self.waiting.get(start..end)?.iter().map(|hit| (epoch, hit.time)).max()
+        });
+        parts.chain(waiting).max()
+    }
+
+    fn drain(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
+        while self.hand_out(pulses, events) {
+            if !self.is_due {
+                return true;
+            }
+            self.step();
+        }
+        false
+    }
+
+    fn future_from(&self) -> DataTime {
+        self.complete_before
+    }
+
+    fn events_formed(&self) -> u64 {
+        self.parts.iter().map(|part| part.lock().former.events_formed()).sum()
+    }
+
+    fn held_events(&self) -> u64 {
+        let held = |part: &OfOneWorker<Part<F>>| {
+            let part = part.lock();
+            part.former.held_events() + (part.formed.0.len() - part.gone) as u64
+        };
+        self.parts.iter().map(held).sum()
+    }
+
+    fn forced_closings(&self) -> u64 {
+        self.parts.iter().map(|part| part.lock().former.forced_closings()).sum()
+    }
+
+    fn counters(&self) -> CounterSnapshot {
+        let mut waiting = self.waiting.len() as u64;
+        let mut of_parts = self.parts.iter().map(|part| {
+            let more = std::mem::take(&mut waiting);
+            part.lock().former.counters_holding(more)
+        });
+        let first = of_parts.next().unwrap_or_default();
+        of_parts.fold(first, |sum, part| sum.merge(&part))
+    }
+
+    fn set_monitoring(&mut self, plan: Option<MonitorPlan>) {
+        let Some(former) = self.formers().next() else { return };
+        former.set_monitoring(plan);
+        self.watcher = former.exchange_watcher(None);
+    }
+
+    fn monitor(&self) -> Option<&MonitorData> {
+        self.watcher.as_deref().map(F::collected)
+    }
+
+    fn monitor_mut(&mut self) -> Option<&mut MonitorData> {
+        self.watcher.as_deref_mut().map(F::collected_mut)
+    }
+}
