@@ -2,8 +2,9 @@
 
 use crate::detectors::{DetectorSettings, Parts, SECTIONS};
 use crate::document::{Document, TableError, Tables, locate};
+use crate::forming_threads::FormingThreads;
 use crate::{
-    ChangeSettings, ConfigError, InputSettings, ReceiveSettings, SequenceSettings, ServeSettings,
+    ChangeSettings, ConfigError, FormCount, InputSettings, ReceiveSettings, SequenceSettings, ServeSettings,
     ThreadSettings,
 };
 use evforge_control::ControlSettings;
@@ -17,11 +18,13 @@ use evforge_core::settings::SettingsError;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::settings::HeldHits;
+use evforge_detect::workers::Workers;
 use evforge_log::LogSettings;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a configuration says whatever the detector: all that a command needs which forms no events.
 #[derive(Clone, Debug)]
@@ -263,7 +266,30 @@ impl Config {
         &self,
         averages: Option<Box<dyn SampleSink>>,
     ) -> Result<Box<dyn Detector>, SettingsError> {
-        let built = self.detector.build(Parts { averages, monitors: self.monitors.as_ref() });
+        self.build_detector_formed_by(averages, self.forming_threads()?)
+    }
+
+    /// The threads that share the forming of events; none if there is one.
+    fn forming_threads(&self) -> Result<Option<Arc<dyn Workers>>, SettingsError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = self.threads.forming(cores, self.input.threads);
+        if count < 2 || !self.detector.shares_forming() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(FormingThreads::new(count, &self.threads)?)))
+    }
+
+    /// As [`Config::build_detector_with`]; events are formed by these threads, whatever `threads.form` says.
+    ///
+    /// # Errors
+    /// As [`Config::build_detector`].
+    pub fn build_detector_formed_by(
+        &self,
+        averages: Option<Box<dyn SampleSink>>,
+        workers: Option<Arc<dyn Workers>>,
+    ) -> Result<Box<dyn Detector>, SettingsError> {
+        let monitors = self.monitors.as_ref();
+        let built = self.detector.build(Parts { averages, monitors, workers });
         let mut detector = built.map_err(|error| in_section(self.section, error))?;
         detector.confirm_numbers_above(self.sequence.confirm);
         for (index, entry) in self.changes.iter().enumerate() {
@@ -366,6 +392,14 @@ fn read_tables(document: &Document) -> Result<(CommonConfig, Option<Found>), Tab
     common.check()?;
     if let Some(Found { section, detector, monitors, .. }) = &found {
         detector.check().map_err(|error| in_section(section, error))?;
+        if let FormCount::Threads(count) = common.threads.form.count
+            && count > 1
+            && !detector.shares_forming()
+        {
+            let problem =
+                format!("is {count}, but events of [{section}] are formed by one thread: leave it out");
+            return Ok(SettingsError::refuse("threads.form", problem)?);
+        }
         if let Some(monitors) = monitors {
             let checked = monitors.check().and_then(|()| detector.check_alongside(monitors));
             checked.map_err(|error| in_section(MONITORS, error))?;

@@ -63,6 +63,7 @@
 //! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`], [`ServeSettings`] |
 //! | the text: tables, places, overrides | `document` |
 //! | where each value comes from | `origins` |
+//! | threads that share the forming of events | [`forming_threads`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
 #![forbid(unsafe_code)]
@@ -72,6 +73,7 @@ mod config;
 pub mod detectors;
 mod document;
 mod error;
+pub mod forming_threads;
 mod input;
 mod origins;
 mod receive;
@@ -91,7 +93,7 @@ pub use input::InputSettings;
 pub use receive::{MulticastGroup, ReceiveSettings};
 pub use sequence::SequenceSettings;
 pub use serve::ServeSettings;
-pub use threads::{FormThread, ReceiveThreads, ThreadSettings};
+pub use threads::{FormCount, FormThreads, ReceiveThreads, ThreadSettings};
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer};
 pub struct ThreadSettings {
     /// Those that receive (with `input.threads = 1` there is one, which forms as well).
     pub receive: ReceiveThreads,
-    /// The one that forms events, with `input.threads = 2`.
-    pub form: FormThread,
+    /// Those that form events: a number, `"auto"`, or a table.
+    pub form: FormThreads,
 }
 
 /// `[threads.receive]`.
@@ -31,14 +31,87 @@ pub struct ReceiveThreads {
     pub share_interrupt_core: bool,
 }
 
-/// `[threads.form]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FormThread {
-    /// Its processor core.
-    pub core: Option<usize>,
-    /// Real-time priority; none: it is an ordinary thread.
+/// `[threads.form]`, or `form = 4`, or `form = "auto"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "FormValue")]
+pub struct FormThreads {
+    /// How many.
+    pub count: FormCount,
+    /// Their processor cores: one number, or one for each. The first is that of the thread that all packets go through.
+    pub core: Vec<usize>,
+    /// Real-time priority; none: they are ordinary threads.
     pub priority: Option<u8>,
+}
+
+/// How many threads form events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormCount {
+    /// So many.
+    Threads(usize),
+    /// As many as there are processor cores that do not receive.
+    Auto,
+}
+
+impl FormCount {
+    /// The number that is set; one, if it follows from the host.
+    fn at_most(self) -> usize {
+        match self {
+            Self::Threads(count) => count,
+            Self::Auto => 1,
+        }
+    }
+}
+
+impl Default for FormCount {
+    fn default() -> Self {
+        Self::Threads(1)
+    }
+}
+
+impl<'de> Deserialize<'de> for FormCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a number of threads, or \"auto\"")]
+        enum Value {
+            Threads(usize),
+            Word(String),
+        }
+        match Value::deserialize(deserializer)? {
+            Value::Threads(count) => Ok(Self::Threads(count)),
+            Value::Word(word) if word == "auto" => Ok(Self::Auto),
+            Value::Word(word) => {
+                Err(serde::de::Error::custom(format!("{word:?} is neither a number of threads nor \"auto\"")))
+            }
+        }
+    }
+}
+
+/// How `threads.form` is written.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number of threads, \"auto\", or a table with count, core and priority")]
+enum FormValue {
+    Count(FormCount),
+    Table(FormTable),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FormTable {
+    #[serde(default)]
+    count: FormCount,
+    #[serde(default, deserialize_with = "one_or_several")]
+    core: Vec<usize>,
+    #[serde(default)]
+    priority: Option<u8>,
+}
+
+impl From<FormValue> for FormThreads {
+    fn from(value: FormValue) -> Self {
+        match value {
+            FormValue::Count(count) => Self { count, ..Self::default() },
+            FormValue::Table(FormTable { count, core, priority }) => Self { count, core, priority },
+        }
+    }
 }
 
 impl Default for ReceiveThreads {
@@ -97,7 +170,18 @@ impl ThreadSettings {
                 return refuse(key, "must be in 1..=99".into());
             }
         }
-        let named = [("core", self.form.core.is_some()), ("priority", self.form.priority.is_some())];
+        let form = &self.form;
+        if !(1..=MOST_THREADS).contains(&form.count.at_most()) {
+            return refuse("form", format!("must be \"auto\" or in 1..={MOST_THREADS}"));
+        }
+        if let FormCount::Threads(count) = form.count
+            && !form.core.is_empty()
+            && form.core.len() != count
+        {
+            let problem = format!("has {} cores for {count} threads", form.core.len());
+            return refuse("form.core", problem);
+        }
+        let named = [("core", !form.core.is_empty()), ("priority", form.priority.is_some())];
         if let (1, Some((key, _))) = (input_threads, named.iter().find(|(_, is_named)| *is_named)) {
             let problem = "is of a thread that there is with input.threads = 2 only".into();
             return refuse(&format!("form.{key}"), problem);
@@ -113,12 +197,23 @@ impl ThreadSettings {
         place(self.receive.core.get(number).copied(), self.receive.priority)
     }
 
-    /// Puts the current thread, which forms events, where it is to run.
+    /// How many threads form events on a host with this many processor cores, where `input_threads` is `input.threads`.
+    pub fn forming(&self, cores: usize, input_threads: usize) -> usize {
+        match self.form.count {
+            FormCount::Threads(count) => count,
+            FormCount::Auto => {
+                let receiving = if input_threads > 1 { self.receive.count } else { 0 };
+                cores.saturating_sub(receiving).clamp(1, MOST_THREADS)
+            }
+        }
+    }
+
+    /// Puts the current thread, the one with this number that forms events, where it is to run.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn place_forming(&self) -> Result<(), Box<dyn std::error::Error>> {
-        place(self.form.core, self.form.priority)
+    pub fn place_forming(&self, number: usize) -> Result<(), Box<dyn std::error::Error>> {
+        place(self.form.core.get(number).copied(), self.form.priority)
     }
 
     /// Refuses to receive on a core that serves the interrupts of one of these interfaces, unless that is wanted.
@@ -172,6 +267,17 @@ mod tests {
     }
 
     #[test]
+    fn forming_threads_are_a_number_or_follow_from_the_host() {
+        let forming = |text: &str, input_threads| read(text).forming(8, input_threads);
+        assert_eq!((forming("", 2), forming("form = 3", 1), forming("form.count = 5", 2)), (1, 3, 5));
+        assert_eq!((forming("form = 'auto'", 1), forming("form = 'auto'\nreceive.count = 2", 2)), (8, 6));
+        assert_eq!(read("form = 'auto'\nreceive.count = 9").forming(8, 2), 1);
+        let wrong = |text: &str| toml::from_str::<ThreadSettings>(text).unwrap_err().to_string();
+        assert!(wrong("form = 'many'").contains("auto"), "{}", wrong("form = 'many'"));
+        assert!(wrong("form.cores = 3").contains("count, core and priority"), "{}", wrong("form.cores = 3"));
+    }
+
+    #[test]
     fn threads_that_cannot_be_are_refused_with_a_way_out() {
         let refused = |text: &str, input_threads: usize, receivers: usize| {
             read(text).check(input_threads, receivers).unwrap_err().to_string()
@@ -182,6 +288,8 @@ mod tests {
         assert!(refused("receive.core = [1, 2]", 2, 2).contains("2 cores for 1 threads"));
         assert!(refused("receive.priority = 100", 2, 2).contains("1..=99"));
         assert!(refused("form.core = 1", 1, 1).contains("input.threads = 2 only"));
+        assert!(refused("form = 0", 2, 1).contains("\"auto\" or in 1..=64"));
+        assert!(refused("form = { count = 3, core = [1, 2] }", 2, 1).contains("2 cores for 3 threads"));
         read("receive = { count = 2, core = [1, 2], priority = 50 }\nform.core = 3").check(2, 2).unwrap();
     }
 

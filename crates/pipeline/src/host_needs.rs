@@ -23,7 +23,7 @@ pub fn host_needs(config: &CommonConfig) -> HostNeeds {
         interfaces: receive.interface.clone().map_or_else(by_address, |interface| vec![interface]),
         ports: [receive.address.port()].into_iter().chain(receive.ports.iter().copied()).collect(),
         xdp,
-        cores: threads.receive.core.iter().copied().chain(threads.form.core).collect(),
+        cores: threads.receive.core.iter().chain(&threads.form.core).copied().collect(),
         receiving_cores: threads.receive.core.clone(),
         share_interrupt_core: threads.receive.share_interrupt_core,
         priority: threads.receive.priority.max(threads.form.priority),

@@ -268,7 +268,7 @@ impl LiveRun<'_> {
             watch.control.show(&Arc::new(state));
         }
         if two_threads {
-            config.threads.place_forming()?;
+            config.threads.place_forming(0)?;
         } else {
             config.threads.place_receiving(0)?;
         }

@@ -7,8 +7,10 @@ use evforge_detect::adc_readout::SampleSink;
 use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::ess::EssSettings;
 use evforge_detect::settings::HeldHits;
+use evforge_detect::workers::Workers;
 use serde::de::DeserializeOwned;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a detector can be given when it is built.
 #[derive(Default)]
@@ -17,6 +19,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) averages: Option<Box<dyn SampleSink>>,
     /// Beam monitors that send to the same ports.
     pub(crate) monitors: Option<&'a BeamMonitorSettings>,
+    /// Threads that share the forming of events, if there are several.
+    pub(crate) workers: Option<Arc<dyn Workers>>,
 }
 
 /// What each detector says of itself.
@@ -43,6 +47,11 @@ pub(crate) trait ConfiguredDetector: Sized {
     /// What may wait for its time, if it puts hits or events into order.
     fn held_hits(&self) -> Option<HeldHits> {
         None
+    }
+
+    /// True if several threads can share the forming of its events.
+    fn shares_forming(&self) -> bool {
+        false
     }
 
     /// True if it makes averaged waveforms.

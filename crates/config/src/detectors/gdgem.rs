@@ -7,7 +7,7 @@ use crate::region_threads::RegionThreads;
 use crate::side_file;
 use evforge_core::detector::Detector;
 use evforge_core::settings::SettingsError;
-use evforge_detect::beam_monitors::{BeamMonitorSettings, alongside};
+use evforge_detect::beam_monitors::BeamMonitorSettings;
 use evforge_detect::gdgem::ess::{self, EssGdGemSettings};
 use evforge_detect::gdgem::{GdGem, GdGemSettings, vmm_files};
 use evforge_detect::partition::RegionExecutor;
@@ -120,7 +120,11 @@ impl ConfiguredDetector for EssGdGemSettings {
 
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
-        Ok(Box::new(alongside(parts.monitors, &settings.ess, ess::new(&settings)?)?))
+        ess::detector(&settings, parts.monitors, parts.workers)
+    }
+
+    fn shares_forming(&self) -> bool {
+        true
     }
 
     fn held_hits(&self) -> Option<HeldHits> {

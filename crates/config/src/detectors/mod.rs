@@ -84,6 +84,13 @@ macro_rules! detectors {
                 }
             }
 
+            /// True if several threads can share the forming of its events.
+            pub(crate) fn shares_forming(&self) -> bool {
+                match self {
+                    $(Self::$name(settings) => ConfiguredDetector::shares_forming(settings),)+
+                }
+            }
+
             pub(crate) fn makes_averages(&self) -> bool {
                 match self {
                     $(Self::$name(settings) => ConfiguredDetector::makes_averages(settings),)+

@@ -64,11 +64,15 @@ impl ConfiguredDetector for EssMultiGridSettings {
 
     fn build(&self, parts: Parts<'_>) -> Result<Box<dyn Detector>, SettingsError> {
         let settings = Self { ess: ess_alongside(&self.ess, parts.monitors)?, ..self.clone() };
-        settings.detector(parts.monitors)
+        settings.detector(parts.monitors, parts.workers)
     }
 
     fn strategy(&self) -> Option<&'static str> {
         Some(self.strategy.name())
+    }
+
+    fn shares_forming(&self) -> bool {
+        true
     }
 
     fn held_hits(&self) -> Option<HeldHits> {
