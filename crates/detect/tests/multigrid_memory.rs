@@ -52,6 +52,7 @@ fn main() {
         max_held_hits: 8192,
         max_group_hits: 1,
         decimation: 0,
+        highest_rate: None,
     });
     for (name, stream) in STREAMS {
         let build = || MultiGrid::new(&settings).expect("sound settings");

@@ -41,6 +41,7 @@ fn settings(sequence: EventSequence) -> SondeSettings {
             max_held_hits: 8192,
             max_group_hits: 1,
             decimation: 0,
+            highest_rate: None,
         },
         mask: vec![MaskSettings { group: 0, module: 1, asic: 0, channel: 3, reason: "hot".into() }],
     }

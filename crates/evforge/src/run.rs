@@ -338,7 +338,7 @@ impl<F: FnMut(SocketAddr)> LiveObserver for Observer<'_, F> {
 /// How many hits may wait for their time, and up to which rate that is enough.
 fn held_hits(held: &HeldHits) -> String {
     let rate = |wait| scaled(held.rate_for(wait));
-    format!(
+    let capacity = format!(
         "time order    {} hits per {}: enough for {} hits/s in it while all sources send (window of {}),\n\
          {:14}and for {} hits/s while a silent one is waited for (source_lag of {})\n",
         grouped(held.hits as u64),
@@ -348,7 +348,28 @@ fn held_hits(held: &HeldHits) -> String {
         "",
         rate(held.source_lag),
         TimeSpan { picoseconds: held.source_lag },
-    )
+    );
+    capacity + &highest_rate(held).unwrap_or_default()
+}
+
+/// Whether the hits that come at most, as the configuration says, are fewer than may wait.
+fn highest_rate(held: &HeldHits) -> Option<String> {
+    let (at_once, silent) = (held.needed_for(held.window)?, held.needed_for(held.source_lag)?);
+    let per_second = held.highest_rate?.millihertz as f64 / 1000.0;
+    let verdict = if at_once < held.hits as u64 {
+        "enough".to_owned()
+    } else {
+        format!("NOT ENOUGH: set max_held_hits to {} or more", grouped(at_once + at_once / 4))
+    };
+    Some(format!(
+        "{:14}highest_rate of {} hits/s: {} wait while all sources send, {verdict};\n\
+         {:14}{} while a silent one is waited for\n",
+        "",
+        scaled(per_second),
+        grouped(at_once),
+        "",
+        grouped(silent),
+    ))
 }
 
 /// What follows from a configuration.

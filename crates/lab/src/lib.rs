@@ -13,6 +13,7 @@
 //! | how right the events in files are, as text, JSON and picture; how right they have to be | [`scored_runs`], [`demands`] |
 //! | plots, and the figures that they are drawn from | [`plots`] |
 //! | how right events are, against the truth of a simulation | [`accuracy`] |
+//! | whether the rates of the instruments of the EFU paper fit the shipped configurations | [`paper_rates`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 
@@ -25,6 +26,7 @@ pub mod demonstration;
 pub mod electronics_sender;
 pub mod link;
 pub mod overlay;
+pub mod paper_rates;
 pub mod plots;
 pub mod scored_runs;
 pub mod shipped;

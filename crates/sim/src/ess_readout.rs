@@ -342,6 +342,7 @@ mod tests {
                 max_held_hits: 1,
                 max_group_hits: 1,
                 decimation: 0,
+                highest_rate: None,
             },
         }
     }

@@ -7,6 +7,7 @@ pub mod pairing;
 pub mod table;
 
 use evforge_core::geometry::LogicalGeometry;
+use evforge_core::quantity::Frequency;
 use evforge_core::settings::RefusedValue;
 use serde::de::{Deserialize, Deserializer, Error};
 use table::{defaults, picoseconds, table, value};
@@ -34,6 +35,9 @@ pub struct SortingSettings {
     /// Low bits of the hits' times, in ticks, that are left out: 0 to [`LARGEST_DECIMATION`], and 0 for detectors
     /// other than a Gd-GEM.
     pub decimation: u32,
+    /// Hits per second at the peak of a pulse where most come: on the busiest plane or module. It changes nothing; a check
+    /// of the configuration says whether they fit.
+    pub highest_rate: Option<Frequency>,
 }
 
 /// What may wait for its time, and for how long it has to.
@@ -47,12 +51,20 @@ pub struct HeldHits {
     pub window: Picoseconds,
     /// How long they wait for a source that is silent.
     pub source_lag: Picoseconds,
+    /// How many come per second where most come, if the configuration says so.
+    pub highest_rate: Option<Frequency>,
 }
 
 impl HeldHits {
     /// Hits per second that fit if each waits for so long.
     pub fn rate_for(&self, wait: Picoseconds) -> f64 {
         self.hits as f64 * 1e12 / wait.max(1) as f64
+    }
+
+    /// Hits that wait at the highest rate if each waits for so long.
+    pub fn needed_for(&self, wait: Picoseconds) -> Option<u64> {
+        let per_second = self.highest_rate?.millihertz as f64 / 1000.0;
+        Some((per_second * wait as f64 / 1e12).ceil() as u64)
     }
 }
 
@@ -64,6 +76,7 @@ table! { SortingSettings {
     "max_held_hits" => (.max_held_hits) value,
     "max_group_hits" => (.max_group_hits) value,
     "decimation" => (.decimation) value,
+    "highest_rate" => (.highest_rate) value,
 } }
 
 defaults! {
@@ -97,6 +110,7 @@ impl SortingSettings {
         max_held_hits: 1 << 18,
         max_group_hits: 1 << 14,
         decimation: 0,
+        highest_rate: None,
     };
 
     /// What holds for a readout that tells the pulses of the source: nothing may come between two of them, queues that
@@ -111,8 +125,8 @@ impl SortingSettings {
 
     /// What may wait, if `max_held_hits` is the number for one `of` these.
     pub fn held_hits(&self, of: &'static str) -> HeldHits {
-        let &Self { max_held_hits: hits, window, source_lag, .. } = self;
-        HeldHits { hits, of, window, source_lag }
+        let &Self { max_held_hits: hits, window, source_lag, highest_rate, .. } = self;
+        HeldHits { hits, of, window, source_lag, highest_rate }
     }
 
     /// Checks the settings, alone and with one another; keys begin with `sorting.`.

@@ -39,6 +39,7 @@ pub(crate) fn settings() -> GdGemSettings {
             max_held_hits: 8192,
             max_group_hits: 512,
             decimation: 0,
+            highest_rate: None,
         },
         clustering: [clustering; 2],
         matching: MatchingSettings::joining(MatchBy::End, 200_000),

@@ -62,6 +62,7 @@ pub(crate) fn settings() -> EssGdGemSettings {
                 max_held_hits: 8192,
                 max_group_hits: 512,
                 decimation: 0,
+                highest_rate: None,
             },
         },
         hybrids: hybrids.collect(),

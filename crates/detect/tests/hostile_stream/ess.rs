@@ -24,6 +24,7 @@ pub(crate) fn ess_settings(detector_type: u8) -> EssSettings {
             max_held_hits: 8192,
             max_group_hits: 512,
             decimation: 0,
+            highest_rate: None,
         },
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn settings(order: HitOrder) -> MultiBladeSettings {
             max_held_hits: 8192,
             max_group_hits: 512,
             decimation: 0,
+            highest_rate: None,
         },
         threshold: 0,
         channel_thresholds: vec![],

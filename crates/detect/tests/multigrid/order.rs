@@ -18,6 +18,7 @@ fn in_order() -> MesytecSettings {
         max_held_hits: 8192,
         max_group_hits: 1,
         decimation: 0,
+        highest_rate: None,
     });
     settings
 }

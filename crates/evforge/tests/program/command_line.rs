@@ -325,6 +325,14 @@ fn check_says_up_to_which_rate_the_time_order_has_room() {
         let output = evforge(&["run", "--check", "--config", &config(&format!("{name}.toml"))]);
         assert!(text(&output.stdout).contains(line), "{name}: {}", text(&output.stdout));
     }
+    for (hits, line) in [
+        ("150", "highest_rate of 150 M hits/s: 150 000 wait while all sources send, enough;"),
+        ("200", "200 000 wait while all sources send, NOT ENOUGH: set max_held_hits to 250 000 or more;"),
+    ] {
+        let rate = format!("ess.sorting.highest_rate={hits}MHz");
+        let output = evforge(&["run", "--check", "--config", &config("freia.toml"), "--set", &rate]);
+        assert!(text(&output.stdout).contains(line), "{}", text(&output.stdout));
+    }
     // As they come: nothing waits.
     let arrival = ["run", "--check", "--config", &config("sonde.toml"), "--set", "sonde.order=\"arrival\""];
     assert!(!text(&evforge(&arrival).stdout).contains("time order"));

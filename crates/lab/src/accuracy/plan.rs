@@ -30,7 +30,7 @@ impl Plan {
         let in_a_pulse = rate.millihertz as f64 / 1000.0 * period_ns as f64 / 1e9;
         if in_a_pulse > MOST_OF_A_PULSE {
             let length_ps = LONGEST_PART_PS.min(period_ns.saturating_mul(1000) / PARTS);
-            return Self { pulses: PARTS, parts: Some(Parts { count: PARTS, length_ps }) };
+            return Self { pulses: PARTS, parts: Some(Parts { count: PARTS, length_ps, around_ps: None }) };
         }
         // Without neutrons a single pulse is as good as many.
         let pulses = if in_a_pulse > 0.0 { (neutrons as f64 / in_a_pulse).ceil().max(1.0) as u64 } else { 1 };

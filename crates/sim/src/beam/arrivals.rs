@@ -35,6 +35,8 @@ pub struct Arrivals {
     /// For each bin its equally likely wavelengths in ångström.
     wavelengths: Vec<[f32; WAVELENGTHS]>,
     peak_factor: f64,
+    /// Middle of the millisecond with the highest rate, in picoseconds since the start of the period.
+    peak_ps: u64,
 }
 
 impl Arrivals {
@@ -65,6 +67,8 @@ impl Arrivals {
         }
         shares.iter_mut().for_each(|share| *share /= total);
         let peak_factor = shape_peak(&mut shares, settings.peak_factor)?;
+        let middle = highest_millisecond(&shares).0 + PER_MILLISECOND / 2;
+        let peak_ps = ((middle % bins) as f64 * bin_ps) as u64;
         let until = shares
             .iter()
             .scan(0.0, |sum, share| {
@@ -72,12 +76,17 @@ impl Arrivals {
                 Some(*sum)
             })
             .collect();
-        Ok(Self { bin_ps, until, wavelengths, peak_factor })
+        Ok(Self { bin_ps, until, wavelengths, peak_factor, peak_ps })
     }
 
     /// Highest rate during 1 ms, as a multiple of the average rate.
     pub fn peak_factor(&self) -> f64 {
         self.peak_factor
+    }
+
+    /// Middle of the millisecond with the highest rate, in picoseconds since the start of the period.
+    pub fn peak_ps(&self) -> u64 {
+        self.peak_ps
     }
 
     /// Draws the arrivals of a period, `mean` of them on average: picoseconds since its start, in order, and

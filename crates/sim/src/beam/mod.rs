@@ -77,6 +77,11 @@ impl Beam {
         self.neutrons_per_second * self.arrivals.peak_factor()
     }
 
+    /// Middle of that millisecond, in picoseconds since the start of a pulse.
+    pub fn peak_ps(&self) -> u64 {
+        self.arrivals.peak_ps()
+    }
+
     /// The picture in it.
     pub fn image(&self) -> &Image {
         &self.image

@@ -251,7 +251,7 @@ fn parts_of_pulses_have_their_rates() {
         strikes
     };
     let whole = drawn(None);
-    let parts = Parts { count: 16, length_ps: 1_000_000_000 };
+    let parts = Parts { count: 16, length_ps: 1_000_000_000, around_ps: None };
     for number in 0..16 {
         let part = parts.of_pulse(number, PERIOD_PS);
         let found = drawn(Some(&part));

@@ -50,6 +50,7 @@ fn settings(format: ReadoutFormat, convention: TimeConvention) -> GdGemSettings 
             max_held_hits: 8192,
             max_group_hits: 1,
             decimation: 0,
+            highest_rate: None,
         },
         clustering: [CLUSTERING; 2],
         matching: MatchingSettings::joining(MatchBy::End, 200_000),

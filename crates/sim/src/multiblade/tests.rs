@@ -41,6 +41,7 @@ pub(super) fn settings(format: ReadoutFormat, time_base: TimeBase) -> MultiBlade
             max_held_hits: 131_072,
             max_group_hits: 16_384,
             decimation: 0,
+            highest_rate: None,
         },
         threshold: 0,
         channel_thresholds: Vec::new(),

@@ -55,6 +55,7 @@ fn settings() -> GdGemSettings {
             max_held_hits: 1 << 14,
             max_group_hits: 1 << 12,
             decimation: 0,
+            highest_rate: None,
         },
         clustering: [clustering; 2],
         matching: MatchingSettings::joining(MatchBy::End, 200_000),

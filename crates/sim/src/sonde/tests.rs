@@ -31,6 +31,7 @@ fn settings() -> SondeSettings {
             max_held_hits: 8192,
             max_group_hits: 1,
             decimation: 0,
+            highest_rate: None,
         },
         mask: Vec::new(),
     }
