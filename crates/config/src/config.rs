@@ -269,11 +269,19 @@ impl Config {
         self.build_detector_formed_by(averages, self.forming_threads()?)
     }
 
+    /// How many threads form events on this host.
+    pub fn forming_count(&self) -> usize {
+        if !self.detector.shares_forming() {
+            return 1;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.forming(cores, self.input.threads)
+    }
+
     /// The threads that share the forming of events; none if there is one.
     fn forming_threads(&self) -> Result<Option<Arc<dyn Workers>>, SettingsError> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let count = self.threads.forming(cores, self.input.threads);
-        if count < 2 || !self.detector.shares_forming() {
+        let count = self.forming_count();
+        if count < 2 {
             return Ok(None);
         }
         Ok(Some(Arc::new(FormingThreads::new(count, &self.threads)?)))

@@ -23,6 +23,7 @@ use evforge_core::detector::{form, form_rest};
 use evforge_core::event::{Event, EventBatch};
 use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource, SourceError};
+use evforge_net::thread_time::processor_time;
 use std::fmt::Write as _;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -45,8 +46,13 @@ pub struct Measurement {
     pub passes: usize,
     /// Cores that formed events side by side, each of all packets.
     pub cores: usize,
+    /// Threads that form events together on each of them.
+    pub threads: usize,
     /// Passes per second: the sum over the cores of one by the median time of a pass.
     pub passes_per_second: f64,
+    /// Processor time of a pass in seconds, the median: it does not tell how long other programs held it up. None if several
+    /// threads form.
+    pub processor_seconds: Option<f64>,
     /// Keys that the yardstick sorted per second, mean of before and after.
     pub keys_per_second: f64,
 }
@@ -77,6 +83,11 @@ impl Measurement {
         1e9 * self.cores as f64 / self.readouts_per_second()
     }
 
+    /// Nanoseconds of the processor that a readout takes; none if several threads form.
+    pub fn processor_nanoseconds_per_readout(&self) -> Option<f64> {
+        self.processor_seconds.map(|seconds| 1e9 * seconds / self.readouts.max(1) as f64)
+    }
+
     /// Readouts formed in the time in which the yardstick sorts a key.
     pub fn readouts_per_key(&self) -> f64 {
         self.readouts_per_second() / self.keys_per_second
@@ -92,17 +103,23 @@ impl Measurement {
             self.events,
             self.passes,
             self.cores,
-            if self.cores == 1 { "core" } else { "cores" },
+            match (self.cores, self.threads) {
+                (1, 1) => "core".to_owned(),
+                (_, 1) => "cores".to_owned(),
+                (_, threads) => format!("x {threads} threads that form together"),
+            },
         );
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "  {:.3} M packets/s  {:.1} M readouts/s  {:.3} M events/s  {:.2} GB/s  {:.2} ns per readout and core",
+            "  {:.3} M packets/s  {:.1} M readouts/s  {:.3} M events/s  {:.2} GB/s  {:.2} ns per readout and core{}",
             self.packets_per_second() / 1e6,
             self.readouts_per_second() / 1e6,
             self.events_per_second() / 1e6,
             self.bytes_per_second() / 1e9,
             self.nanoseconds_per_readout(),
+            self.processor_nanoseconds_per_readout()
+                .map_or_else(String::new, |ns| format!(", {ns:.2} ns of the processor")),
         );
         let _ = write!(
             text,
@@ -160,21 +177,26 @@ pub fn measure(
     let expected = expected.or(first.as_deref()).unwrap_or_default();
     let before = yardstick();
     let threads = cores.len().max(1);
+    let forming = config.forming_count();
+    // Helpers begin on the cores of the thread that starts them.
+    let cores = if forming > 1 { &[] } else { cores };
     let barrier = Barrier::new(threads);
-    let on_core = |core: Option<&usize>| -> Result<(Vec<f64>, u64), String> {
+    let on_core = |core: Option<&usize>| -> Result<(Vec<f64>, Vec<f64>, u64), String> {
         let pinned = core.map(|&core| evforge_net::affinity::pin_current_thread(core));
         barrier.wait();
         pinned.transpose().map_err(|error| error.to_string())?;
-        let mut times = Vec::new();
+        let (mut times, mut processor) = (Vec::new(), Vec::new());
         let mut readouts = 0;
         let end = Instant::now() + Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
         while times.len() < FEWEST_PASSES || Instant::now() < end {
             let pass = pass(config, slabs, Some(expected))?;
             times.push(pass.elapsed.as_secs_f64());
+            processor.push(pass.processor.as_secs_f64());
             readouts = pass.readouts;
         }
         times.sort_by(f64::total_cmp);
-        Ok((times, readouts))
+        processor.sort_by(f64::total_cmp);
+        Ok((times, processor, readouts))
     };
     let results: Vec<_> = std::thread::scope(|scope| {
         let running: Vec<_> =
@@ -182,11 +204,12 @@ pub fn measure(
         running.into_iter().map(|thread| thread.join()).collect()
     });
     let mut passes_per_second = 0.0;
-    let (mut passes, mut readouts) = (0, 0);
+    let (mut passes, mut readouts, mut processor_seconds) = (0, 0, None);
     for result in results {
-        let (times, count) = result.map_err(|_| "a measuring thread has panicked".to_owned())??;
+        let (times, processor, count) = result.map_err(|_| "a measuring thread has panicked".to_owned())??;
         passes_per_second += 1.0 / times[times.len() / 2].max(1e-9);
         (passes, readouts) = (times.len(), count);
+        processor_seconds = processor_seconds.or(processor.get(processor.len() / 2).copied());
     }
     let packets = || slabs.iter().flat_map(|slab| slab.batch().iter());
     Ok(Measurement {
@@ -196,13 +219,17 @@ pub fn measure(
         events: expected.len() as u64,
         passes,
         cores: threads,
+        threads: forming,
         passes_per_second,
+        processor_seconds: processor_seconds.filter(|_| forming == 1),
         keys_per_second: (before + yardstick()) / 2.0,
     })
 }
 
 struct Pass {
     elapsed: Duration,
+    /// Of this thread.
+    processor: Duration,
     readouts: u64,
     events: Vec<Event>,
 }
@@ -215,10 +242,10 @@ fn pass(config: &Config, slabs: &[PacketSlab], expected: Option<&[Event]>) -> Re
     let mut seen = 0;
     let mut differs = None;
     // Looking at the events is not part of forming them.
-    let mut looking = Duration::ZERO;
-    let started = Instant::now();
+    let (mut looking, mut looking_processor) = (Duration::ZERO, Duration::ZERO);
+    let (started, started_processor) = (Instant::now(), processor_time());
     let mut look = |batch: &mut EventBatch| {
-        let began = Instant::now();
+        let (began, began_processor) = (Instant::now(), processor_time());
         match expected {
             None => events.extend(batch.iter()),
             Some(expected) => {
@@ -234,12 +261,14 @@ fn pass(config: &Config, slabs: &[PacketSlab], expected: Option<&[Event]>) -> Re
         seen += batch.len();
         batch.clear();
         looking += began.elapsed();
+        looking_processor += processor_time().saturating_sub(began_processor);
     };
     for slab in slabs {
         form(detector.as_mut(), &slab.batch(), &mut batch, &mut look);
     }
     form_rest(detector.as_mut(), &mut batch, &mut look);
     let elapsed = started.elapsed().saturating_sub(looking);
+    let processor = processor_time().saturating_sub(started_processor).saturating_sub(looking_processor);
     let missing = expected.filter(|expected| expected.len() > seen).map(|_| seen);
     if let Some(at) = differs.or(missing) {
         return Err(format!("event {at} of a pass is not the expected one"));
@@ -251,5 +280,5 @@ fn pass(config: &Config, slabs: &[PacketSlab], expected: Option<&[Event]>) -> Re
     if ledger.unaccounted() != 0 {
         return Err(format!("{} packets, readouts or hits are unaccounted for", ledger.unaccounted()));
     }
-    Ok(Pass { elapsed, readouts: ledger.readouts().unwrap_or(0), events })
+    Ok(Pass { elapsed, processor, readouts: ledger.readouts().unwrap_or(0), events })
 }
