@@ -99,8 +99,14 @@ impl TimeKey {
     #[inline]
     pub fn new<T: Timed>(item: T, base: u64) -> Self {
         debug_assert!(item.time() >= base && item.time() - base < KEY_TIME_LIMIT);
-        debug_assert!(item.payload() < PAYLOAD_LIMIT);
-        Self((item.time() - base) << PAYLOAD_BITS | u64::from(item.payload()))
+        Self::since_base(item.time() - base, item.payload())
+    }
+
+    /// A key of this many ticks, less than [`KEY_TIME_LIMIT`], and this payload.
+    #[inline]
+    pub fn since_base(ticks: u64, payload: u32) -> Self {
+        debug_assert!(payload < PAYLOAD_LIMIT);
+        Self(ticks << PAYLOAD_BITS | u64::from(payload))
     }
 
     /// What was packed with `base`.

@@ -11,7 +11,7 @@
 use crate::hit::{KEY_TIME_LIMIT, TimeKey, Timed};
 use crate::memory::touched;
 use crate::source_clock::AcceptedHits;
-use crate::time_sort::TimeSort;
+use crate::time_sort::{TimeSort, put_right};
 
 /// An item with its full time and epoch.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +145,35 @@ impl TimeOrder {
         }
     }
 
+    /// Takes all `items` of a packet if they can be taken as they are, keys straight from what they are decoded from: if there
+    /// is room, all of them fit a key, and `accepts` says so of the earliest and the latest of their times. Otherwise
+    /// nothing has changed.
+    #[inline]
+    pub fn push_whole<T: Timed>(
+        &mut self,
+        epoch: u32,
+        items: impl ExactSizeIterator<Item = T>,
+        accepts: impl FnOnce(u64, u64) -> bool,
+    ) -> bool {
+        let Self { near, base, .. } = self;
+        let before = near.len();
+        if epoch != self.epoch || items.len() == 0 || items.len() > near.capacity() - before {
+            return false;
+        }
+        let (mut first, mut last) = (u64::MAX, 0);
+        near.extend(items.map(|item| {
+            let since = item.time().wrapping_sub(*base);
+            first = first.min(since);
+            last = last.max(since);
+            TimeKey::since_base(since, item.payload())
+        }));
+        let taken = last < KEY_TIME_LIMIT && accepts(*base + first, *base + last);
+        if !taken {
+            near.truncate(before);
+        }
+        taken
+    }
+
     #[cold]
     fn push_far<T: Timed>(&mut self, epoch: u32, item: T) {
         if self.held() == 0 {
@@ -206,6 +235,15 @@ impl TimeOrder {
         }
         let limit = time.saturating_sub(self.base);
         let Some(&any) = self.near.first() else { return };
+        // Where low bits do not count, the order of arrival does.
+        let is_in_order = self.time_sort.is_exact()
+            && match self.payload_order {
+                true => put_right(&mut self.near, |key| key),
+                false => put_right(&mut self.near, TimeKey::time),
+            };
+        if is_in_order {
+            return self.close_in_order(limit);
+        }
         let first_new = self.sorted.len();
         self.sorted.resize(first_new + self.near.len(), any);
         let new = &mut self.sorted[first_new..];
@@ -225,6 +263,20 @@ impl TimeOrder {
         self.time_sort.sort(new);
         if self.payload_order {
             order_payloads(new);
+        }
+    }
+
+    /// Closes the items before `limit` if all that wait are in order.
+    fn close_in_order(&mut self, limit: u64) {
+        let closed = self.near.partition_point(|key| key.time() < limit);
+        if self.sorted.is_empty() && self.sorted.capacity() == self.near.capacity() {
+            // Those that are closed are more, and stay where they are.
+            std::mem::swap(&mut self.near, &mut self.sorted);
+            self.near.extend_from_slice(&self.sorted[closed..]);
+            self.sorted.truncate(closed);
+        } else {
+            self.sorted.extend_from_slice(&self.near[..closed]);
+            self.near.drain(..closed);
         }
     }
 

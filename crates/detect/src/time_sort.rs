@@ -50,6 +50,11 @@ impl TimeSort {
         self
     }
 
+    /// True if all bits of the times count.
+    pub fn is_exact(&self) -> bool {
+        self.decimation == 0
+    }
+
     /// Upper bound of the memory in bytes.
     pub fn memory_bound(capacity: usize) -> usize {
         size_of::<[Places; 2]>() + capacity * size_of::<TimeKey>()
@@ -63,7 +68,7 @@ impl TimeSort {
             keys.sort_by_key(|key| (key.time() - first) >> decimation);
             return;
         }
-        if decimation == 0 && put_right(keys) {
+        if decimation == 0 && put_right(keys, TimeKey::time) {
             return;
         }
         let (mut first, mut last) = (u64::MAX, 0);
@@ -99,14 +104,17 @@ impl TimeSort {
     }
 }
 
-/// Moves keys that are out of order to where they belong, as long as they are few and near. False, with keys that
-/// are still the same but in another order, if that would take long.
-fn put_right(keys: &mut [TimeKey]) -> bool {
+/// Moves keys that are out of the order of `part` to where they belong, as long as they are few and near. False, with keys
+/// that are still the same but in another order, if that would take long.
+pub fn put_right<P: Ord>(keys: &mut [TimeKey], part: impl Fn(TimeKey) -> P) -> bool {
     let mut moved = 0;
     for index in 1..keys.len() {
         let key = keys[index];
+        if part(keys[index - 1]) <= part(key) {
+            continue;
+        }
         let mut place = index;
-        while place > 0 && keys[place - 1].time() > key.time() {
+        while place > 0 && part(keys[place - 1]) > part(key) {
             keys[place] = keys[place - 1];
             place -= 1;
         }
