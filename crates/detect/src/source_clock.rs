@@ -116,35 +116,37 @@ pub trait AcceptedHits<T = Hit> {
 }
 
 /// A source's hits after it has been judged, up to (epoch, front).
+// What every packet needs comes first: of hundreds of sources, little more than that stays in the caches.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct SourceClock<T = Hit> {
-    window: u64,
-    forward_jump: u64,
-    restart: u64,
-    started: bool,
-    epoch: u32,
-    /// First time of the epoch.
-    epoch_start: u64,
     front: u64,
-    /// What has been closed over all sources: (epoch, time).
-    closed: (u32, u64),
-    /// Nothing below this time of the current epoch is accepted any more: it has been closed.
-    floor: u64,
+    window: u64,
     /// Hits before this take the slow path: the floor, or any hit until the first one of a packet has decided.
     fast_from: u64,
+    /// Nothing below this time of the current epoch is accepted any more: it has been closed.
+    floor: u64,
+    /// What has been closed over all sources: (epoch, time).
+    closed: (u32, u64),
+    epoch: u32,
+    started: bool,
     /// True until the first hit of the packet after the one that opened the quarantine.
     undecided: bool,
-    /// A step ahead that the next hit has to confirm; all hits take the slow path until then.
-    step: Option<u64>,
     /// True while the step is the first hit of the source, and the front is not known yet.
     is_first: bool,
     /// True while the step is a jump that the time of all the others has come to: any hit decides, however far ahead.
     is_jump: bool,
+    /// First time of the epoch.
+    epoch_start: u64,
+    /// A step ahead that the next hit has to confirm; all hits take the slow path until then.
+    step: Option<u64>,
     quarantine: Vec<(usize, T)>,
-    /// Those of them, from the first on, that the last packet has not decided.
-    undecided_before: usize,
     /// The earliest of them: once time is closed past this, the time of all the others decides.
     waits_for: DataTime,
+    /// Those of them, from the first on, that the last packet has not decided.
+    undecided_before: usize,
+    forward_jump: u64,
+    restart: u64,
     /// The largest number of hits in a packet.
     packet_hits: usize,
     counts: ClockCounts,

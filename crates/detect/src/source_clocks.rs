@@ -9,7 +9,7 @@
 //!
 //! The counters of all that are declared here, once for every detector that puts hits into order.
 
-use crate::earliest::Earliest;
+use crate::earliest::{Earliest, NEVER};
 use crate::hit::Timed;
 use crate::settings::SortingSettings;
 use crate::source_clock::{AcceptedHits, ClockCounts, SourceClock};
@@ -162,7 +162,11 @@ impl<T: Timed> SourceClocks<T> {
         for &source in &self.under_way {
             let clock = &self.clocks[source];
             self.joint.note(source, clock);
-            self.waiting.set(source, clock.waits_for());
+            let waits_for = clock.waits_for();
+            // Mostly nobody waits for anything.
+            if waits_for != NEVER || self.waiting.earliest() != NEVER {
+                self.waiting.set(source, waits_for);
+            }
         }
         self.under_way.clear();
     }

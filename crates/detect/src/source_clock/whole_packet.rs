@@ -27,6 +27,37 @@ impl<T: Timed> SourceClock<T> {
         on_line
     }
 
+    /// As [`SourceClock::accepts_whole`], of this many `hits`, also where the source has gone on by a step: hits that lie within
+    /// the window of each other confirm it, whichever came first. A single one leaves it to the next.
+    #[inline(always)]
+    pub fn accepts_all(&mut self, hits: usize, earliest: u64, latest: u64) -> bool {
+        self.accepts_whole(earliest, latest) || self.accepts_after_a_step(hits, earliest, latest)
+    }
+
+    #[inline(never)]
+    fn accepts_after_a_step(&mut self, hits: usize, earliest: u64, latest: u64) -> bool {
+        let decides = !self.is_jump || self.step.is_none();
+        if !self.has_front() || self.undecided || !decides || hits == 0 {
+            return false;
+        }
+        let until = |time: u64, more: u64| time.saturating_add(more);
+        // Whichever hit is the first, it confirms a step before it.
+        let front = self.front.max(self.step.unwrap_or(0));
+        let confirms = self.step.is_none_or(|step| latest <= until(step, self.forward_jump));
+        let on_line = (earliest >= self.floor)
+            & (until(earliest, self.window) >= front.max(latest))
+            & (latest <= until(front, self.forward_jump));
+        if !confirms | !on_line {
+            return false;
+        }
+        let is_step = hits == 1 && latest > until(front, self.window);
+        self.step = is_step.then_some(latest);
+        self.is_jump = false;
+        self.front = if is_step { front } else { front.max(latest) };
+        self.choose_path();
+        true
+    }
+
     /// The epoch of what is accepted.
     #[inline]
     pub fn epoch(&self) -> u32 {
@@ -39,7 +70,7 @@ impl<T: Timed> SourceClock<T> {
         let (earliest, latest) = hits
             .iter()
             .fold((u64::MAX, 0), |(first, last), hit| (hit.time().min(first), hit.time().max(last)));
-        if self.accepts_whole(earliest, latest) {
+        if self.accepts_all(hits.len(), earliest, latest) {
             accepted.accept_all(plane, self.epoch, hits);
         } else {
             hits.iter().for_each(|&hit| self.judge(plane, hit, accepted));
@@ -91,11 +122,13 @@ mod tests {
     struct Judged {
         clock: SourceClock<Hit>,
         line: Line,
+        /// Steps are taken at once, too.
+        with_steps: bool,
     }
 
     impl Judged {
-        fn new() -> Self {
-            Self { clock: SourceClock::new(WINDOW, 100, 1000, 8), line: Line::default() }
+        fn new(with_steps: bool) -> Self {
+            Self { with_steps, clock: SourceClock::new(WINDOW, 100, 1000, 8), line: Line::default() }
         }
 
         fn one_by_one(&mut self, times: &[u64]) {
@@ -108,7 +141,12 @@ mod tests {
         fn at_once(&mut self, times: &[u64]) -> bool {
             let (earliest, latest) = (times.iter().min(), times.iter().max());
             let before = format!("{:?}", self.clock);
-            let whole = self.clock.accepts_whole(*earliest.unwrap_or(&u64::MAX), *latest.unwrap_or(&0));
+            let (earliest, latest) = (*earliest.unwrap_or(&u64::MAX), *latest.unwrap_or(&0));
+            let whole = if self.with_steps {
+                self.clock.accepts_all(times.len(), earliest, latest)
+            } else {
+                self.clock.accepts_whole(earliest, latest)
+            };
             if whole {
                 let epoch = self.clock.epoch();
                 self.line.0.extend(times.iter().map(|&time| (epoch, time)));
@@ -122,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_packet_in_time_is_accepted_at_once_and_a_step_or_a_late_hit_is_not() {
-        let mut judged = Judged::new();
+        let mut judged = Judged::new(false);
         judged.clock.begin_packet((0, 0));
         assert!(!judged.at_once(&[100, 101]), "the first");
         judged.clock.begin_packet((0, 95));
@@ -133,6 +171,21 @@ mod tests {
         assert!(!judged.at_once(&[127]) && !judged.at_once(&[127]), "a step, and what confirms it");
         assert!(judged.at_once(&[128]));
         assert_eq!(judged.clock.counts().late, 2);
+    }
+
+    #[test]
+    fn hits_that_are_close_to_each_other_confirm_a_step_whichever_came_first() {
+        let mut judged = Judged::new(true);
+        judged.clock.begin_packet((0, 0));
+        assert!(!judged.at_once(&[100]) && !judged.at_once(&[100]), "the first, and what confirms it");
+        assert!(judged.at_once(&[155, 150]) && judged.clock.front() == Some((0, 155)));
+        assert!(judged.at_once(&[200]) && judged.clock.front() == Some((0, 155)), "a step");
+        assert!(judged.at_once(&[250]) && judged.clock.front() == Some((0, 200)), "confirmed by another");
+        assert!(!judged.at_once(&[201]), "late if it was wild");
+        assert!(!judged.at_once(&[215, 226]), "too far from each other");
+        assert!(!judged.at_once(&[900, 901]), "a jump");
+        judged.clock.begin_packet((0, 0));
+        assert!(!judged.at_once(&[902]), "decides on it");
     }
 
     proptest! {
@@ -150,8 +203,9 @@ mod tests {
                 ),
                 1..60,
             ),
+            with_steps: bool,
         ) {
-            let (mut at_once, mut one_by_one) = (Judged::new(), Judged::new());
+            let (mut at_once, mut one_by_one) = (Judged::new(with_steps), Judged::new(false));
             let (mut time, mut closed): (u64, DataTime) = (5000, (0, 0));
             for (forth, restarts, offsets, closes, passes) in steps {
                 time = if restarts { 10 } else { time + forth };
@@ -165,11 +219,15 @@ mod tests {
                 one_by_one.one_by_one(&packet);
                 if let Some((epoch, ahead)) = passes {
                     let passed = (at_once.clock.epoch() + epoch, time + ahead);
-                    for Judged { clock, line } in [&mut at_once, &mut one_by_one] {
+                    for Judged { clock, line, .. } in [&mut at_once, &mut one_by_one] {
                         clock.release_passed(closed, passed, closed, line);
                     }
                 }
                 prop_assert_eq!(&at_once.line.0, &one_by_one.line.0);
+                for Judged { clock, .. } in [&mut at_once, &mut one_by_one] {
+                    // Says nothing without a step.
+                    clock.is_jump &= clock.step.is_some();
+                }
                 prop_assert_eq!(format!("{:?}", at_once.clock), format!("{:?}", one_by_one.clock));
             }
         }
