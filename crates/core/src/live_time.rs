@@ -48,20 +48,25 @@ impl LiveBin {
 }
 
 /// Received and lost packets of one source over time. See the [module documentation](self).
+// What every packet needs comes first: of hundreds of sources, little more than that stays in the caches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct LiveTime {
+    /// When the last packet arrived.
+    last_arrival: u64,
+    /// The times for which the bin of the last packet is the right one.
+    begins: u64,
+    ends: u64,
+    /// New packets that have not been added to that bin yet.
+    fresh: u32,
     /// How often the width was doubled.
     doublings: u32,
     /// Number of the first bin since the epoch of the clock, in widths.
     first: u64,
+    /// The bin of the last packet.
+    current: usize,
     /// At most [`BINS`], for which there is room from the beginning.
     bins: Vec<LiveBin>,
-    /// The bin of the last packet, and the times for which it is the right one.
-    current: usize,
-    begins: u64,
-    ends: u64,
-    /// When the last packet arrived.
-    last_arrival: u64,
 }
 
 impl LiveTime {
@@ -85,10 +90,7 @@ impl LiveTime {
         if lost != 0 {
             self.lose_between(lost, self.last_arrival, arrival_ns);
         }
-        // The bin of the last packet is always one of them.
-        if let Some(bin) = self.bins.get_mut(self.current) {
-            bin.received = bin.received.saturating_add(u32::from(is_new));
-        }
+        self.fresh = self.fresh.saturating_add(u32::from(is_new));
         self.last_arrival = arrival_ns;
     }
 
@@ -99,13 +101,24 @@ impl LiveTime {
     }
 
     /// The bins so far, the earliest first.
-    pub fn bins(&self) -> &[LiveBin] {
-        &self.bins
+    pub fn bins(&self) -> Vec<LiveBin> {
+        let mut settled = self.clone();
+        settled.settle();
+        settled.bins
+    }
+
+    /// Adds the packets of the current bin to it.
+    fn settle(&mut self) {
+        // The bin of the last packet is always one of them.
+        if let Some(bin) = self.bins.get_mut(self.current) {
+            bin.received = bin.received.saturating_add(std::mem::take(&mut self.fresh));
+        }
     }
 
     /// The share of all packets that arrived; none if there were none.
     pub fn live_fraction(&self) -> Option<f64> {
-        let received: u64 = self.bins.iter().map(|bin| u64::from(bin.received)).sum();
+        let received =
+            self.bins.iter().map(|bin| u64::from(bin.received)).sum::<u64>() + u64::from(self.fresh);
         let lost: i64 = self.bins.iter().map(|bin| i64::from(bin.lost)).sum();
         let sent = received.saturating_add_signed(lost.max(0));
         (sent > 0).then(|| received as f64 / sent as f64)
@@ -115,8 +128,11 @@ impl LiveTime {
     /// have the same.
     pub fn worst(&self) -> Option<(u64, f64)> {
         let begins = |index: usize| self.begin_ns() + index as u64 * self.width_ns();
-        let fractions =
-            self.bins.iter().enumerate().filter_map(|(index, bin)| Some((index, bin.live_fraction()?)));
+        let fractions = self
+            .bins()
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, bin)| Some((index, bin.live_fraction()?)));
         let worst = fractions.min_by(|one, other| one.1.total_cmp(&other.1));
         worst.map(|(index, fraction)| (begins(index), fraction))
     }
@@ -173,6 +189,7 @@ impl LiveTime {
     /// Makes the bin of this time the current one.
     #[cold]
     fn go_to(&mut self, time_ns: u64) {
+        self.settle();
         if self.bins.is_empty() {
             self.first = time_ns / self.width_ns();
         }
@@ -191,6 +208,7 @@ impl LiveTime {
     }
 
     fn double(&mut self) {
+        self.settle();
         let first = self.first / 2;
         for index in 0..self.bins.len() {
             let bin = std::mem::take(&mut self.bins[index]);
