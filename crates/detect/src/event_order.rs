@@ -10,6 +10,7 @@ use crate::source_clocks::{ClockRules, SourceClocks};
 use crate::time_order::TimeOrder;
 use crate::watermark::{Closing, DataTime};
 use evforge_core::event::{EventBatch, PixelId};
+use std::cell::Cell;
 
 /// An event with its time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,9 +128,29 @@ impl EventOrder {
     /// Takes events of the packet that `source` has begun, in the order in which they came.
     #[inline]
     pub fn push_all(&mut self, source: usize, events: &[TimedEvent]) {
-        if let Some(clock) = self.line.clock(source) {
+        if !self.push_whole(source, events.iter().copied())
+            && let Some(clock) = self.line.clock(source)
+        {
             clock.judge_all(0, events, &mut self.waiting[0]);
         }
+    }
+
+    /// Takes all events of the packet that `source` has begun at once. False, with nothing changed, if one of them has the
+    /// pixel 0, which is none, or if they cannot be accepted as a whole ([`SourceClock::accepts_all`]): then they have to
+    /// be taken one by one.
+    ///
+    /// [`SourceClock::accepts_all`]: crate::source_clock::SourceClock::accepts_all
+    #[inline]
+    pub fn push_whole(&mut self, source: usize, events: impl ExactSizeIterator<Item = TimedEvent>) -> bool {
+        let Self { line, waiting: [order], .. } = self;
+        let Some(clock) = line.clock(source) else { return false };
+        let all_have_pixels = Cell::new(true);
+        let events =
+            events.inspect(|event| all_have_pixels.set(all_have_pixels.get() & (event.pixel_id != 0)));
+        let hits = events.len();
+        order.push_whole(clock.epoch(), events, |earliest, latest| {
+            all_have_pixels.get() && clock.accepts_all(hits, earliest, latest)
+        })
     }
 
     /// Ends a packet: closes what no source can reach any more, if that is worth while.
@@ -161,6 +182,9 @@ impl EventOrder {
     /// up before the end.
     #[inline]
     pub fn drain(&mut self, events: &mut EventBatch, nanoseconds: impl Fn(u64) -> u64) -> bool {
+        if self.waiting[0].closed().is_empty() && !self.closing.is_due() {
+            return true;
+        }
         loop {
             let [order] = &mut self.waiting;
             let room = events.capacity() - events.len();

@@ -168,6 +168,12 @@ impl Closing {
         pending >= self.worthwhile
     }
 
+    /// True if there is something to close: the target has not been reached.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.closed < self.target
+    }
+
     /// True if all of the current epoch is closed.
     #[inline]
     pub fn ends_epoch(&self) -> bool {
@@ -181,7 +187,7 @@ impl Closing {
 
     /// Closes as far towards the target as one step of all `orders` can span. False if the target is reached.
     pub fn step(&mut self, orders: &mut [impl AsMut<TimeOrder>]) -> bool {
-        if self.closed >= self.target {
+        if !self.is_due() {
             return false;
         }
         let epoch = self.closed.0;

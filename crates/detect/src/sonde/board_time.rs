@@ -41,12 +41,26 @@ impl HeaderTime {
         self.extended.checked_add(HALF_TURN).is_some_and(|latest| latest.checked_mul(factor).is_some())
     }
 
+    /// What extends the times of the readouts in the same packet, after the first turn, if all of them come out below
+    /// `limit`.
+    #[inline]
+    pub fn extension_below(self, limit: u64) -> Option<impl Fn(u32) -> u64 + use<>> {
+        let is_below = !self.is_in_first_turn() && self.extended < limit.saturating_sub(HALF_TURN);
+        is_below.then_some(move |time| self.extend_later(time))
+    }
+
     /// The 64-bit time of a readout in the same packet.
     #[inline(always)]
     pub fn extend(self, time: u32) -> u64 {
         if self.is_in_first_turn() {
             return u64::from(time);
         }
+        self.extend_later(time)
+    }
+
+    /// The same after the first turn.
+    #[inline(always)]
+    fn extend_later(self, time: u32) -> u64 {
         let from_header = time.wrapping_sub(self.raw).cast_signed();
         self.extended.wrapping_add_signed(i64::from(from_header))
     }

@@ -11,16 +11,32 @@ use evforge_core::sequence::SequenceTracker;
 use evforge_wire::sonde::{CHANNELS, PACKET_COUNT_BITS, TriggerTimes};
 
 /// A module of the detector.
+// What every packet needs comes first: of hundreds of modules, little more than that stays in the caches.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Module {
+    clock: WrappingClock,
+    /// What must be added to the pixels of a module in the corner to get its own; none if it has others.
+    pixels_from: Option<PixelId>,
     /// Follows the numbers of its packets.
     pub sequence: SequenceTracker,
-    clock: WrappingClock,
-    pixels: PixelTable,
+    pixels: Box<PixelTable>,
     /// Index of its first channel among those of all modules.
     first_channel: usize,
     group: usize,
     system: Option<u8>,
+}
+
+/// The pixels of a module in the corner of the detector, which all modules share: a table for each of hundreds would not
+/// stay in the caches.
+pub fn corner_pixels(geometry: &LogicalGeometry) -> PixelTable {
+    pixel_table(geometry, 0, 0)
+}
+
+/// A pixel of the corner (or 0: none) moved to where another module is.
+#[inline(always)]
+pub fn moved_pixel(of_corner: PixelId, from: PixelId) -> PixelId {
+    if of_corner == 0 { 0 } else { of_corner.wrapping_add(from) }
 }
 
 /// Readouts that have no pixel, by reason.
@@ -50,14 +66,19 @@ impl Module {
         mask: &ChannelMask,
     ) -> Self {
         let first_channel = modules_before * MODULE_CHANNELS;
-        let mut pixels = pixel_table(geometry, group.x + module.x, group.y + module.y);
+        let mut pixels = Box::new(pixel_table(geometry, group.x + module.x, group.y + module.y));
         for index in (0..MODULE_CHANNELS).filter(|index| mask.contains(first_channel + index)) {
             let (asic, channel) = ((index / CHANNELS) as u8, (index % CHANNELS) as u8);
             pixels[usize::from(asic_channel(asic, channel))] = 0;
         }
+        let pixels_from = geometry.pixel_2d(group.x + module.x, group.y + module.y).saturating_sub(1);
+        let of_corner = corner_pixels(geometry);
+        let is_moved =
+            pixels.iter().zip(&of_corner).all(|(&own, &pixel)| own == moved_pixel(pixel, pixels_from));
         Self {
-            sequence: SequenceTracker::new(PACKET_COUNT_BITS),
             clock: WrappingClock::new(COUNTER_BITS),
+            pixels_from: is_moved.then_some(pixels_from),
+            sequence: SequenceTracker::new(PACKET_COUNT_BITS),
             pixels,
             first_channel,
             group: group_number,
@@ -83,6 +104,13 @@ impl Module {
     #[inline]
     pub fn pixels(&self) -> &PixelTable {
         &self.pixels
+    }
+
+    /// What must be added to [`corner_pixels`] to get its pixels ([`moved_pixel`]); none if it has others, because some are
+    /// masked.
+    #[inline]
+    pub fn pixels_from(&self) -> Option<PixelId> {
+        self.pixels_from
     }
 
     /// The pixel of a channel, or 0.

@@ -2,8 +2,8 @@
 
 use super::board_time::{BoardTime, HeaderTime};
 use super::counters::SondeCounters;
-use super::digital_geometry::{MODULE_CHANNELS, channel_index};
-use super::module::{Module, WithoutPixel, write_events};
+use super::digital_geometry::{MODULE_CHANNELS, PixelTable, channel_index};
+use super::module::{Module, WithoutPixel, corner_pixels, moved_pixel, write_events};
 use super::module_finder::ModuleFinder;
 use super::settings::{EventSequence, SondeSettings};
 use crate::channel_mask::{ChannelMask, MaskEntry};
@@ -50,6 +50,8 @@ pub struct Sonde {
     geometry: LogicalGeometry,
     finder: ModuleFinder,
     modules: Vec<Module>,
+    /// The pixels of a module in the corner.
+    corner: PixelTable,
     time: BoardTime,
     /// Puts events into the order of their times; none where they leave as they come.
     order: Option<EventOrder>,
@@ -84,7 +86,8 @@ impl Sonde {
         let ordered = settings.sequence == EventSequence::Time;
         let order_bound = if ordered { EventOrder::memory_bound(&rules, modules.len()) } else { 0 };
         let memory_bound = size_of::<Self>()
-            + modules.len() * (size_of::<Module>() + SequenceTracker::memory_bound())
+            + modules.len()
+                * (size_of::<Module>() + size_of::<PixelTable>() + SequenceTracker::memory_bound())
             + ModuleFinder::memory_bound(&settings.groups)
             + mask.memory_bound()
             + order_bound
@@ -94,6 +97,7 @@ impl Sonde {
             finder: ModuleFinder::new(&settings.groups),
             order: ordered.then(|| EventOrder::new(&rules, modules.len())),
             placed: Vec::with_capacity(if ordered { LARGEST_READOUT_COUNT } else { 0 }),
+            corner: corner_pixels(&settings.geometry),
             modules,
             time,
             mask,
@@ -274,28 +278,64 @@ impl Sonde {
         Some(TimedEvent { time, pixel_id })
     }
 
-    /// Counts the trigger times of a packet; those that have a pixel are in `placed` then.
+    /// Counts the trigger times of a packet and gives them to `order`.
     #[inline]
+    fn order_trigger_times(&mut self, started: UnderWay, times: TriggerTimes<'_>) {
+        self.counters.readouts += times.len() as u64;
+        #[cfg(test)]
+        let times =
+            if times.entries().any(|_| crate::ledger_tests::vanishes()) { times.since(1) } else { times };
+        if self.place_whole(started, times) {
+            self.counters.hits += times.len() as u64;
+        } else {
+            self.place_trigger_times(started, times);
+            self.push_placed(started);
+        }
+    }
+
+    /// Gives the trigger times of a packet to `order` if they can be accepted as a whole.
+    #[inline]
+    fn place_whole(&mut self, started: UnderWay, times: TriggerTimes<'_>) -> bool {
+        let Self { modules, order: Some(order), time, corner, .. } = self else { return false };
+        let UnderWay { module: number, header, .. } = started;
+        let module = &modules[number];
+        let entries = times.entries();
+        let event = |time, pixel_id| TimedEvent { time, pixel_id };
+        let moved = |from, at: u8| moved_pixel(corner[usize::from(at)], from);
+        let pixels = module.pixels();
+        let own = |at: u8| pixels[usize::from(at)];
+        // A loop for each way to take a time and a pixel: none of them has a branch.
+        if !time.extended || header.is_in_first_turn() {
+            let time = u64::from;
+            return match module.pixels_from() {
+                Some(from) => order
+                    .push_whole(number, entries.map(|at| event(time(at.time), moved(from, at.asic_channel)))),
+                None => {
+                    order.push_whole(number, entries.map(|at| event(time(at.time), own(at.asic_channel))))
+                }
+            };
+        }
+        let Some(time) = header.extension_below(TIME_LIMIT) else { return false };
+        match module.pixels_from() {
+            Some(from) => {
+                order.push_whole(number, entries.map(|at| event(time(at.time), moved(from, at.asic_channel))))
+            }
+            None => order.push_whole(number, entries.map(|at| event(time(at.time), own(at.asic_channel)))),
+        }
+    }
+
+    /// Those trigger times of a packet that have a pixel are in `placed` then; the others are counted.
     fn place_trigger_times(&mut self, started: UnderWay, times: TriggerTimes<'_>) {
         let Self { modules, placed, counters, mask, time, .. } = self;
         let (module, header) = (&modules[started.module], started.header);
+        let extended = time.extended;
+        let time = |time| if extended { header.extend(time).min(TIME_LIMIT - 1) } else { u64::from(time) };
         let pixels = module.pixels();
-        counters.readouts += times.len() as u64;
         placed.clear();
-        // A loop for each way to take a time: none of them has a branch.
-        if time.extended && !header.is_in_first_turn() {
-            placed.extend(times.entries().map(|entry| TimedEvent {
-                time: header.extend(entry.time).min(TIME_LIMIT - 1),
-                pixel_id: pixels[usize::from(entry.asic_channel)],
-            }));
-        } else {
-            placed.extend(times.entries().map(|entry| TimedEvent {
-                time: u64::from(entry.time),
-                pixel_id: pixels[usize::from(entry.asic_channel)],
-            }));
-        }
-        #[cfg(test)]
-        placed.retain(|_| !crate::ledger_tests::vanishes());
+        placed.extend(times.entries().map(|entry| TimedEvent {
+            time: time(entry.time),
+            pixel_id: pixels[usize::from(entry.asic_channel)],
+        }));
         if placed.iter().any(|event| event.pixel_id == 0) {
             let without = module.count_all_without_pixel(times, mask);
             counters.no_such_channel += without.no_such_channel;
@@ -317,15 +357,24 @@ impl Sonde {
     }
 
     /// Gives the events of a packet to the sorter, which has room for them.
+    #[inline]
     fn put_into_order(&mut self, started: UnderWay, content: &Content<'_>) {
+        let Some(order) = &mut self.order else { return };
+        order.begin_packet(started.module);
         match content {
-            Content::TriggerTimes(times) => self.place_trigger_times(started, *times),
-            Content::SingleEvent(_) | Content::MultiEvent(_) => self.place_amplitudes(started, content),
+            Content::TriggerTimes(times) => self.order_trigger_times(started, *times),
+            Content::SingleEvent(_) | Content::MultiEvent(_) => {
+                self.place_amplitudes(started, content);
+                self.push_placed(started);
+            }
         }
+        let Some(order) = &mut self.order else { return };
+        order.end_packet();
+    }
+
+    fn push_placed(&mut self, started: UnderWay) {
         if let Some(order) = &mut self.order {
-            order.begin_packet(started.module);
             order.push_all(started.module, &self.placed);
-            order.end_packet();
         }
     }
 
