@@ -21,6 +21,15 @@ pub struct Place {
     pub layer: u16,
 }
 
+/// Where the wire or grid of a channel is, for a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coordinates {
+    /// Column of a wire, row of a grid.
+    pub across: u16,
+    /// Layer of a wire.
+    pub layer: u16,
+}
+
 /// A channel that a wire or grid is wired to.
 #[derive(Clone, Copy, Debug)]
 struct Wired {
@@ -58,6 +67,8 @@ pub struct Refused {
 pub struct DigitalGeometry {
     /// One entry for each slot of a data word.
     channels: Box<[Channel; SLOTS]>,
+    /// Where they are, by slot; empty if nobody asks.
+    coordinates: Vec<Coordinates>,
     /// What is behind the entries, by the index of the channel in the monitor plan and in the mask.
     wired: Vec<Wired>,
     amplitudes: RescaledAmplitudes,
@@ -88,6 +99,8 @@ impl DigitalGeometry {
             })
             .collect();
         let mut channels = vec![Channel::default(); SLOTS];
+        let asked_for = settings.double_neutrons.is_some();
+        let mut coordinates = vec![Coordinates::default(); if asked_for { SLOTS } else { 0 }];
         channels[ADDRESSES..].fill(Channel::special(UNMAPPED));
         let mask = ChannelMask::new(indices, &entries);
         let mut wired = Vec::with_capacity(indices);
@@ -105,8 +118,11 @@ impl DigitalGeometry {
                     masked: mask.contains(wired.len()),
                 };
                 let special = Channel::special(wired.len() as u32);
-                channels[ADDRESSES | number << 12 | usize::from(raw)] =
-                    if behind.is_special() { special } else { behind.channel };
+                let slot = ADDRESSES | number << 12 | usize::from(raw);
+                channels[slot] = if behind.is_special() { special } else { behind.channel };
+                if let Some(coordinates) = coordinates.get_mut(slot) {
+                    *coordinates = Coordinates { across: place.across, layer: place.layer };
+                }
                 wired.push(behind);
             }
             // The columns of all buses are at most 2^16, which the sum behind the last one may just reach.
@@ -114,7 +130,7 @@ impl DigitalGeometry {
         }
         // The vector has as many entries as the array.
         let channels = channels.try_into().unwrap_or_else(|_| unreachable!("one entry for each slot"));
-        Self { channels, wired, amplitudes, mask, first_index, plan }
+        Self { channels, coordinates, wired, amplitudes, mask, first_index, plan }
     }
 
     /// The channel of a readout and its amplitude; none for a fill word, and for a readout that makes no hit.
@@ -126,6 +142,12 @@ impl DigitalGeometry {
             return self.look_up_special(channel.content(), word.adc(), refused);
         }
         (channel, word.adc())
+    }
+
+    /// Where the wire or grid of a readout is, if the settings have a rule for double neutrons.
+    #[inline(always)]
+    pub fn coordinates(&self, word: DataWord) -> Coordinates {
+        self.coordinates.get(word.slot()).copied().unwrap_or_default()
     }
 
     #[cold]
@@ -185,6 +207,7 @@ impl DigitalGeometry {
     /// Memory in bytes.
     pub fn memory_bound(&self) -> usize {
         size_of_val(&*self.channels)
+            + size_of_val(&*self.coordinates)
             + self.wired.capacity() * size_of::<Wired>()
             + self.amplitudes.memory_bound()
             + self.mask.memory_bound()

@@ -2,7 +2,7 @@
 
 use super::counters::MesytecCounters;
 use super::digital_geometry::{DigitalGeometry, Place, Refused};
-use super::double_neutron::is_double;
+use super::double_neutron::{DoubleNeutrons, Extents, NotLookedFor};
 use super::outlet::{Outlet, TakeEvents, Way};
 use super::reconstruction::{CenterMass, Centroid, Maximum, Miss, Prioritized, Reconstruction};
 use super::settings::{DoubleNeutronRule, EventTime, MesytecSettings, Strategy};
@@ -145,8 +145,9 @@ impl MultiGrid {
 
 /// What has been taken from a trigger.
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken<R> {
+struct Taken<R, D> {
     position: R,
+    double: D,
     readouts: u64,
     hits: u64,
 }
@@ -161,16 +162,33 @@ impl Former {
         way: &mut impl TakeEvents,
     ) -> bool {
         match strategy {
-            Strategy::Maximum => self.form::<Maximum>(triggers, way),
-            Strategy::CenterMass => self.form::<CenterMass>(triggers, way),
-            Strategy::Prioritized => self.form::<Prioritized>(triggers, way),
-            Strategy::Centroid => self.form::<Centroid>(triggers, way),
+            Strategy::Maximum => self.form_looking::<Maximum>(triggers, way),
+            Strategy::CenterMass => self.form_looking::<CenterMass>(triggers, way),
+            Strategy::Prioritized => self.form_looking::<Prioritized>(triggers, way),
+            Strategy::Centroid => self.form_looking::<Centroid>(triggers, way),
+        }
+    }
+
+    /// As [`Former::form`], looking for double neutrons if there is a rule for them.
+    #[inline]
+    fn form_looking<R: Reconstruction>(
+        &mut self,
+        triggers: &mut Triggers<'_>,
+        way: &mut impl TakeEvents,
+    ) -> bool {
+        match self.double_neutrons {
+            None => self.form::<R, NotLookedFor>(triggers, way),
+            Some(_) => self.form::<R, Extents>(triggers, way),
         }
     }
 
     /// Forms the events of triggers. False if the way out filled up before the last.
     #[inline]
-    fn form<R: Reconstruction>(&mut self, triggers: &mut Triggers<'_>, way: &mut impl TakeEvents) -> bool {
+    fn form<R: Reconstruction, D: DoubleNeutrons>(
+        &mut self,
+        triggers: &mut Triggers<'_>,
+        way: &mut impl TakeEvents,
+    ) -> bool {
         // In registers while the packet lasts.
         let mut clock = self.clock;
         let complete = loop {
@@ -179,7 +197,7 @@ impl Former {
             }
             match triggers.next() {
                 None => break true,
-                Some(Ok(trigger)) => self.form_trigger::<R>(&trigger, &mut clock, way),
+                Some(Ok(trigger)) => self.form_trigger::<R, D>(&trigger, &mut clock, way),
                 Some(Err(damage)) => {
                     self.counters.damaged_triggers += 1;
                     self.counters.words_in_damage += damage.words as u64;
@@ -192,14 +210,15 @@ impl Former {
 
     /// Forms the event of a trigger, if it has one.
     #[inline(always)]
-    fn form_trigger<R: Reconstruction>(
+    fn form_trigger<R: Reconstruction, D: DoubleNeutrons>(
         &mut self,
         trigger: &Trigger<'_>,
         clock: &mut TriggerClock,
         way: &mut impl TakeEvents,
     ) {
         let Self { digital, refused, counters, .. } = self;
-        let (taken, end) = trigger.read(clock, Taken::<R>::default(), |taken, word, _| {
+        let rule = self.double_neutrons.unwrap_or_default();
+        let (taken, end) = trigger.read(clock, Taken::<R, D>::default(), |taken, word, _| {
             taken.readouts += u64::from(word.is_readout());
             #[cfg(test)]
             if word.is_readout() && crate::ledger_tests::vanishes() {
@@ -208,8 +227,11 @@ impl Former {
             let (channel, amplitude) = digital.look_up(word, refused);
             taken.hits += channel.hits();
             taken.position.take(channel, amplitude);
+            if D::LOOKED_FOR {
+                taken.double.take(digital.coordinates(word), channel, amplitude, rule.threshold);
+            }
         });
-        let Taken { position, readouts, hits } = taken;
+        let Taken { position, double, readouts, hits } = taken;
         counters.triggers += 1;
         counters.readouts += readouts;
         let end = match end {
@@ -227,9 +249,7 @@ impl Former {
             Ok(pixel) => pixel,
             Err(miss) => return missed(miss, readouts, hits, &mut self.counters),
         };
-        if let Some(rule) = self.double_neutrons
-            && is_double(trigger, &rule, &self.digital)
-        {
+        if D::LOOKED_FOR && double.is_double(rule.separation) {
             self.counters.double_neutrons += 1;
             if self.drop_double_neutrons {
                 self.counters.double_neutron += hits;

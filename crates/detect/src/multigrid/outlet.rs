@@ -22,6 +22,8 @@ pub struct Outlet {
     tick: TickLength,
     /// None: as they come.
     order: Option<EventOrder>,
+    /// The events of a packet, on their way into that order.
+    placed: Vec<TimedEvent>,
     formed: u64,
     handed_out: u64,
     memory_bound: usize,
@@ -50,8 +52,7 @@ impl TakeEvents for AsTheyCome<'_> {
 /// Into the order of time. There is room for the events of a packet.
 #[derive(Debug)]
 pub struct InOrder<'a> {
-    order: &'a mut EventOrder,
-    formed: &'a mut u64,
+    placed: &'a mut Vec<TimedEvent>,
 }
 
 impl TakeEvents for InOrder<'_> {
@@ -62,8 +63,7 @@ impl TakeEvents for InOrder<'_> {
 
     #[inline(always)]
     fn take(&mut self, ticks: u64, pixel_id: PixelId) {
-        *self.formed += 1;
-        self.order.push(0, TimedEvent { time: ticks, pixel_id });
+        self.placed.push(TimedEvent { time: ticks, pixel_id });
     }
 }
 
@@ -86,9 +86,12 @@ impl Outlet {
         Ok(Self {
             tick: settings.tick_length()?,
             order: rules.map(|rules| EventOrder::new(&rules, 1)),
+            placed: Vec::with_capacity(rules.map_or(0, |_| packet_events)),
             formed: 0,
             handed_out: 0,
-            memory_bound: rules.map_or(0, |rules| EventOrder::memory_bound(&rules, 1)),
+            memory_bound: rules.map_or(0, |rules| {
+                EventOrder::memory_bound(&rules, 1) + packet_events * size_of::<TimedEvent>()
+            }),
         })
     }
 
@@ -122,7 +125,8 @@ impl Outlet {
             None => Way::Straight(AsTheyCome { events, tick: self.tick }),
             Some(order) => {
                 order.begin_packet(0);
-                Way::Ordered(InOrder { order, formed: &mut self.formed })
+                self.placed.clear();
+                Way::Ordered(InOrder { placed: &mut self.placed })
             }
         }
     }
@@ -131,6 +135,8 @@ impl Outlet {
     #[inline]
     pub fn end_packet(&mut self, straight: u64) {
         if let Some(order) = &mut self.order {
+            self.formed += self.placed.len() as u64;
+            order.push_all(0, &self.placed);
             order.end_packet();
         } else {
             self.formed += straight;

@@ -214,7 +214,7 @@ impl Default for BusSettings {
 
 /// When a trigger is taken for two neutrons: wires, or grids, with at least this amplitude lie at least so far
 /// apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DoubleNeutronRule {
     /// Least amplitude, after rescaling, of the wires and grids that are looked at.
