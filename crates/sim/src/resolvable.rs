@@ -104,10 +104,19 @@ pub struct TrueHit {
     pub time_ps: u64,
 }
 
+impl TrueHit {
+    /// The order of place, time and neutron, as one number: a processor compares it without having to foresee anything.
+    fn by_channel_and_time(&self) -> u128 {
+        let Place { module, plane, coordinate } = self.place;
+        let place = u64::from(module) << 24 | u64::from(plane) << 16 | u64::from(coordinate);
+        u128::from(place) << 88 | u128::from(self.time_ps) << 32 | u128::from(self.neutron)
+    }
+}
+
 /// Says of each neutron whether it is resolvable. `hits` are all that are above threshold, in any order; there are
 /// `neutrons` of the neutrons.
 pub fn resolvable(mut hits: Vec<TrueHit>, neutrons: usize, limits: &Limits) -> Vec<bool> {
-    hits.sort_unstable_by_key(|hit| (hit.place, hit.time_ps, hit.neutron));
+    hits.sort_unstable_by_key(TrueHit::by_channel_and_time);
     leave_out_swallowed(&mut hits, limits.dead_time_ps);
     if let Some(trigger) = &limits.trigger {
         return of_triggers(hits, neutrons, limits, trigger);
@@ -119,7 +128,7 @@ pub fn resolvable(mut hits: Vec<TrueHit>, neutrons: usize, limits: &Limits) -> V
     let mut resolvable: Vec<bool> = on_planes.iter().map(|hits| limits.are_enough(hits)).collect();
     drop(on_planes);
     hits.retain(|hit| resolvable[hit.neutron as usize]);
-    for (earlier, later) in together(&hits, limits) {
+    for (earlier, later) in together(&hits, neutrons, limits) {
         // Those before the later one are decided: pairs come in the order of it.
         if resolvable[earlier as usize] {
             resolvable[later as usize] = false;
@@ -182,7 +191,7 @@ fn of_triggers(
 
 /// The pairs of neutrons that have hits at the same time and on the same or neighbouring channels of every plane that is
 /// needed: the earlier and the later one, in the order of the later one. `hits` are in the order of channels and time.
-fn together(hits: &[TrueHit], limits: &Limits) -> Vec<(u32, u32)> {
+fn together(hits: &[TrueHit], neutrons: usize, limits: &Limits) -> Vec<(u32, u32)> {
     let channels: Vec<Range<usize>> = channels(hits).collect();
     let mut met: Vec<(u32, u32, u8)> = Vec::new();
     for (number, channel) in channels.iter().enumerate() {
@@ -204,12 +213,49 @@ fn together(hits: &[TrueHit], limits: &Limits) -> Vec<(u32, u32)> {
             });
         }
     }
-    met.sort_unstable();
     let planes = limits.planes();
-    met.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1))
-        .filter(|of_pair| of_pair.iter().fold(0, |met, (.., plane)| met | plane) & planes == planes)
-        .filter_map(|of_pair| of_pair.first().map(|(later, earlier, _)| (*earlier, *later)))
-        .collect()
+    let mut pairs = Vec::new();
+    let (met, ends) = by_later(&met, neutrons);
+    let mut begin = 0;
+    for (later, end) in (0..).zip(ends) {
+        let of_later = &met[begin..end];
+        begin = end;
+        for of_pair in of_later.chunk_by(|one, other| one >> PLANE_BITS == other >> PLANE_BITS) {
+            if of_pair.iter().fold(0, |met, other| met | *other as u8) & planes == planes {
+                pairs.push(((of_pair[0] >> PLANE_BITS) as u32, later));
+            }
+        }
+    }
+    pairs
+}
+
+/// Bits of the plane, below the earlier neutron.
+const PLANE_BITS: u32 = 8;
+
+/// The earlier neutrons, with their planes and in order, that each later one has met, one after the other; and where those of
+/// each later one end. There are many more meetings than neutrons: they are counted into their places.
+fn by_later(met: &[(u32, u32, u8)], neutrons: usize) -> (Vec<u64>, Vec<usize>) {
+    let mut ends = vec![0_usize; neutrons + 1];
+    for (later, ..) in met {
+        ends[*later as usize + 1] += 1;
+    }
+    for later in 0..neutrons {
+        ends[later + 1] += ends[later];
+    }
+    let mut sorted = vec![0_u64; met.len()];
+    // What begins where the one before ends: afterwards it is where it ends itself.
+    for &(later, earlier, plane) in met {
+        let place = &mut ends[later as usize];
+        sorted[*place] = u64::from(earlier) << PLANE_BITS | u64::from(plane);
+        *place += 1;
+    }
+    ends.truncate(neutrons);
+    let mut begin = 0;
+    for &end in &ends {
+        sorted[begin..end].sort_unstable();
+        begin = end;
+    }
+    (sorted, ends)
 }
 
 /// Runs of hits of the same channel.
