@@ -6,7 +6,8 @@
 //!
 //! `cargo bench -p evforge-lab --bench paper_rates [-- NAME...]`; EVFORGE_BENCH_PULSES sets the number of pulses (3).
 
-use evforge_lab::paper_rates::{PAPER_RATES, fit, peak_load};
+use evforge_core::event::EventBatch;
+use evforge_lab::paper_rates::{PAPER_RATES, formed, found, peak_load};
 use evforge_testkit::bench_history::{Figure, keep};
 
 #[global_allocator]
@@ -47,12 +48,14 @@ fn main() {
         let load = peak_load(&config, entry.neutrons(), pulses).unwrap_or_else(|error| fail(&error));
         // What has been allocated before is not counted.
         let profiler = dhat::Profiler::builder().testing().build();
-        let found = fit(&config, &load).unwrap_or_else(|error| fail(&error));
+        let detector = formed(&config, &load).unwrap_or_else(|error| fail(&error));
         let taken = dhat::HeapStats::get().max_bytes;
         drop(profiler);
+        let found = found(&*detector);
+        drop(detector);
         let of = |problem| format!("{} at {} MHz: {problem}", entry.configuration, entry.megahertz);
         problems.extend(found.problems().into_iter().map(of));
-        let batch = config.input.events_per_batch * 12 + 4096;
+        let batch = EventBatch::new(config.input.events_per_batch).memory_bound();
         if taken > found.memory_bound + batch {
             problems.push(of(format!("{taken} bytes were taken, more than {}", found.memory_bound)));
         }

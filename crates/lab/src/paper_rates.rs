@@ -50,7 +50,7 @@ pub const PAPER_RATES: &[PaperRate] = &[
 ];
 
 /// A pulse with more neutrons is simulated around its peak only.
-const MOST_OF_A_PULSE: f64 = 2e6;
+const MOST_OF_A_PULSE: f64 = 4e6;
 
 /// Packets at a rate, and what is in them.
 pub struct PeakLoad {
@@ -127,22 +127,22 @@ impl Fit {
     }
 }
 
-/// Forms the events of a load, as a run does.
+/// Forms the events of a load, as a run does, and returns the detector at its end.
 ///
 /// # Errors
 /// If the detector cannot be built.
-pub fn fit(config: &Config, load: &PeakLoad) -> Result<Fit, LabError> {
+pub fn formed(config: &Config, load: &PeakLoad) -> Result<Box<dyn Detector>, LabError> {
     let mut detector = config.build_detector()?;
-    let memory_bound = detector.memory_bound();
     let mut batch = EventBatch::new(config.input.events_per_batch);
     for slab in &load.slabs {
         form(&mut *detector, &slab.batch(), &mut batch, EventBatch::clear);
     }
     form_rest(&mut *detector, &mut batch, EventBatch::clear);
-    Ok(found(&*detector, memory_bound))
+    Ok(detector)
 }
 
-fn found(detector: &dyn Detector, memory_bound: usize) -> Fit {
+/// What a detector at its end has made of a load.
+pub fn found(detector: &dyn Detector) -> Fit {
     let ledger = detector.ledger();
     let value = |name| ledger.counters.value(name).unwrap_or(0);
     Fit {
@@ -150,8 +150,16 @@ fn found(detector: &dyn Detector, memory_bound: usize) -> Fit {
         forced_closings: value("forced_closings"),
         late: value("late"),
         unaccounted: ledger.unaccounted(),
-        memory_bound,
+        memory_bound: detector.memory_bound(),
     }
+}
+
+/// Forms the events of a load, and says what became of it.
+///
+/// # Errors
+/// As [`formed`].
+pub fn fit(config: &Config, load: &PeakLoad) -> Result<Fit, LabError> {
+    Ok(found(&*formed(config, load)?))
 }
 
 impl PaperRate {
