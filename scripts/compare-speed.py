@@ -33,9 +33,16 @@ FOLDER = ROOT / "target" / "compare"
 HISTORY = ROOT / "docs" / "benchmarks"
 
 # Name, configuration, capture (none: simulated), keys that are set. The order of time first: it is what is shipped.
+# shuffled/ before a capture: with its times out of order by up to 1000 ticks (shuffle-sonde.py).
 CASES = [
     ("SoNDe, 400 modules", "sonde", None, []),
     ("SoNDe, one module", "sonde-module", "sonde/generated_255.pkts", ["sonde.sorting.restart=60s"]),
+    (
+        "SoNDe, one module, shuffled",
+        "sonde-module",
+        "shuffled/sonde/generated_255.pkts",
+        ["sonde.sorting.restart=60s"],
+    ),
     ("Multi-Blade, recorded", "multiblade", "multiblade/recorded_2018.pkts", []),
     ("Multi-Blade, generated", "multiblade", "multiblade/generated.pkts", []),
     ("Multi-Grid, recorded", "multigrid", "multigrid/recorded_ws1to4.pkts", []),
@@ -97,6 +104,17 @@ def made(commit: str) -> Path:
     return folder
 
 
+def capture_of(said: str) -> Path:
+    """The file of a capture, made if need be."""
+    original = said.removeprefix("shuffled/")
+    if original == said or not (CAPTURES / original).is_file():
+        return CAPTURES / original
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    to = FOLDER / f"shuffled-{Path(original).name}"
+    subprocess.run([sys.executable, ROOT / "scripts/shuffle-sonde.py", CAPTURES / original, to], check=True)
+    return to
+
+
 def spread(values: list[float]) -> tuple[float, float, float]:
     """Median, and the order statistics that hold it in 95 % of all cases."""
     values = sorted(values)
@@ -133,7 +151,7 @@ def main() -> None:
     for case in CASES:
         if arguments.only and arguments.only not in case[0]:
             continue
-        capture = CAPTURES / case[2] if case[2] else None
+        capture = capture_of(case[2]) if case[2] else None
         if capture and not capture.is_file():
             print(f"{case[0]:<30} skipped: no {case[2]} in {CAPTURES}")
             continue
