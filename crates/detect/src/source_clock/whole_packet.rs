@@ -86,7 +86,7 @@ impl<T: Timed> SourceClock<T> {
         (earliest, latest): (u64, u64),
         accepted: &mut impl AcceptedHits<T>,
     ) {
-        if self.accepts_whole(earliest, latest) {
+        if self.accepts_all(hits.len(), earliest, latest) {
             accepted.accept_packet(self.epoch, hits);
         } else {
             self.judge_one_by_one(hits, accepted);

@@ -206,7 +206,8 @@ pub fn measure(
     let mut passes_per_second = 0.0;
     let (mut passes, mut readouts, mut processor_seconds) = (0, 0, None);
     for result in results {
-        let (times, processor, count) = result.map_err(|_| "a measuring thread has panicked".to_owned())??;
+        let (times, processor, count) =
+            result.map_err(|_| "a measuring thread has panicked".to_owned())??;
         passes_per_second += 1.0 / times[times.len() / 2].max(1e-9);
         (passes, readouts) = (times.len(), count);
         processor_seconds = processor_seconds.or(processor.get(processor.len() / 2).copied());
