@@ -70,6 +70,15 @@ impl ThresholdSteps {
         }
     }
 
+    /// Memory in bytes, without that of changes.
+    pub fn memory_bound(&self) -> usize {
+        // A key is counted as if nobody else had it.
+        let keys = self.parameters.iter().map(|parameter| parameter.key.len() + 3 * size_of::<usize>());
+        self.parameters.capacity() * size_of::<Parameter>()
+            + self.waiting.capacity() * size_of::<Vec<(DataTime, u16)>>()
+            + keys.sum::<usize>()
+    }
+
     /// The parameters with the values that hold from the last change on.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters

@@ -26,6 +26,7 @@ pub(crate) fn sorting(narrow: bool) -> SortingSettings {
         max_held_hits: 8192,
         max_group_hits,
         decimation: 0,
+        highest_rate: None,
     }
 }
 

@@ -87,6 +87,7 @@ impl Front {
     pub fn memory_bound(&self) -> usize {
         self.queues.len() * (size_of::<Queue>() + SequenceTracker::memory_bound())
             + self.joint.len() * (size_of::<SequenceTracker>() + SequenceTracker::memory_bound())
+            + self.expected_queues.capacity()
     }
 
     /// Number of sources.

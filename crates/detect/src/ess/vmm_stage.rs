@@ -408,7 +408,7 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
     }
 
     fn memory_bound(&self) -> usize {
-        self.records.wiring.memory_bound() + PacketHits::memory_bound()
+        self.records.wiring.memory_bound() + self.thresholds.memory_bound() + PacketHits::memory_bound()
     }
 }
 

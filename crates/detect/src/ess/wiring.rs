@@ -193,6 +193,7 @@ impl Wiring {
             + self.channels.len() * size_of::<WiredChannel>()
             + self.classes.len() * size_of::<ThresholdClass>()
             + self.corrections.len() * size_of::<Correction>()
+            + self.mask.memory_bound()
             + self.plan.memory_bound()
     }
 
