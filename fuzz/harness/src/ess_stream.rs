@@ -2,7 +2,10 @@
 
 use crate::packet_stream::form_stream;
 use evforge_config::Config;
+use evforge_detect::workers::{InTurn, Workers};
+use std::cell::Cell;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The first byte of an input: which detector its packets are formed with, and how.
 pub mod choice {
@@ -81,13 +84,17 @@ spans = { max_x = 5, min_x = 1, max_y = 5, min_y = 1, max_time = "500ns" }
     ),
 ];
 
-/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream.
+/// Forms events of the packets in `bytes`: one byte for the settings (see [`choice`]), then a stream. Once one worker does it, and once
+/// two share the modules.
 ///
 /// # Panics
 /// As [`form_stream`].
 pub fn ess_stream(bytes: &[u8]) {
+    let is_second = Cell::new(false);
     form_stream(bytes, choice::PUBLISH, choice::WATCHED, |choice| {
-        config(choice).build_detector().expect("the settings of the exercise are sound")
+        let workers = is_second.replace(true).then(|| Arc::new(InTurn(2)) as Arc<dyn Workers>);
+        let detector = config(choice).build_detector_formed_by(None, workers);
+        detector.expect("the settings of the exercise are sound")
     });
 }
 
