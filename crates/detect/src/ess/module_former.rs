@@ -139,6 +139,8 @@ impl<W: WindowAnalysis> PartFormer for ModuleFormer<W>
 where
     W::Hit: Placed + Send,
 {
+    const BY_PIXEL: bool = true;
+
     type Watcher = MonitorData;
 
     fn drain_to(&mut self, out: &mut impl EventsOut) -> bool {

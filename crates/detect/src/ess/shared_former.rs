@@ -12,6 +12,7 @@
 use super::former::HitFormer;
 use super::pulse_line::PulseLine;
 use crate::event_order::TimedEvent;
+use crate::event_sort::EventSort;
 use crate::hit::{TargetedHit, Timed as _};
 use crate::module_windows::EventsOut;
 use crate::source_clock::AcceptedHits;
@@ -32,6 +33,8 @@ const MOST_EPOCHS: usize = 16;
 
 /// A former that can have some of the modules only.
 pub trait PartFormer: HitFormer {
+    /// Whether events of equal time leave in the order of their pixels, and not of the panels that they are from.
+    const BY_PIXEL: bool;
     /// What collects monitor data.
     type Watcher: Send + std::fmt::Debug;
 
@@ -123,6 +126,11 @@ pub struct SharedFormer<F: PartFormer> {
     has_formed: bool,
     /// Events before this are complete.
     complete_before: DataTime,
+    /// Complete events of an epoch, in order; those before `gone` have left.
+    merged: Vec<TimedEvent>,
+    merged_epoch: u32,
+    gone: usize,
+    sort: EventSort,
     /// Goes from one worker to the other, as long as somebody looks: then they take turns.
     watcher: Option<Box<F::Watcher>>,
     workers: Arc<dyn Workers>,
@@ -141,8 +149,8 @@ impl<F: PartFormer> SharedFormer<F> {
             let own = vec![TargetedHit::default(); MOST_WAITING].into();
             OfOneWorker::new(Part { former, own, formed: FormedEvents(Vec::with_capacity(events)), gone: 0 })
         };
+        let parts: Vec<_> = formers.into_iter().map(part).collect();
         Self {
-            parts: formers.into_iter().map(part).collect(),
             shares,
             waiting: Vec::with_capacity(MOST_WAITING),
             epochs: Vec::with_capacity(MOST_EPOCHS),
@@ -151,6 +159,11 @@ impl<F: PartFormer> SharedFormer<F> {
             is_due: false,
             has_formed: false,
             complete_before: (0, 0),
+            merged: Vec::with_capacity(parts.len() * events),
+            parts,
+            merged_epoch: 0,
+            gone: 0,
+            sort: EventSort::default(),
             watcher: None,
             workers,
         }
@@ -162,7 +175,8 @@ impl<F: PartFormer> SharedFormer<F> {
             + MOST_EPOCHS * size_of::<(usize, u32)>()
             + targets * size_of::<Share>()
             + parts * size_of::<OfOneWorker<Part<F>>>()
-            + parts * events * size_of::<Formed>()
+            + parts * events * (size_of::<Formed>() + size_of::<TimedEvent>())
+            + EventSort::memory_bound()
     }
 
     fn formers(&mut self) -> impl Iterator<Item = &mut F> {
@@ -198,39 +212,77 @@ impl<F: PartFormer> SharedFormer<F> {
 
     /// Hands out the complete events of all workers, in order. False if the batch is full.
     fn hand_out(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
-        if !self.has_formed {
-            return true;
+        loop {
+            let merged = self.merged.get(self.gone..).unwrap_or_default();
+            self.gone += pulses.out(events).append(self.merged_epoch, merged);
+            if self.gone < self.merged.len() {
+                return false;
+            }
+            if !self.has_formed {
+                return true;
+            }
+            self.merge();
         }
-        let limit = self.complete_before;
-        let mut out = pulses.out(events);
-        while let Some((number, next)) = self.first_to_leave() {
-            let Some(part) = self.parts.get_mut(number).map(OfOneWorker::get_mut) else { break };
+    }
+
+    /// Puts the complete events of all workers together, those of one epoch at a time.
+    fn merge(&mut self) {
+        self.merged.clear();
+        self.gone = 0;
+        if F::BY_PIXEL {
+            self.merge_by_pixel();
+        } else {
+            self.merge_by_rank();
+        }
+        if self.merged.is_empty() {
+            for part in self.parts.iter_mut().map(OfOneWorker::get_mut) {
+                part.formed.0.drain(..part.gone);
+                part.gone = 0;
+            }
+            self.has_formed = false;
+        }
+    }
+
+    /// The events of a worker are in order of time and pixel: those of all are sorted together.
+    fn merge_by_pixel(&mut self) {
+        let Self { parts, merged, merged_epoch, sort, complete_before: limit, .. } = self;
+        let heads = parts.iter_mut().filter_map(|part| {
+            let part = part.get_mut();
+            part.formed.0.get(part.gone).map(|found| found.epoch)
+        });
+        let Some(first) = heads.min() else { return };
+        *merged_epoch = first;
+        for part in parts.iter_mut().map(OfOneWorker::get_mut) {
             let formed = part.formed.0.get(part.gone..).unwrap_or_default();
-            // All of its events that come before the first of the others.
-            let mut left = 0;
-            for found in formed {
+            let complete = formed
+                .partition_point(|found| found.epoch == first && (found.epoch, found.event.time) < *limit);
+            merged.extend(formed.iter().take(complete).map(|found| found.event));
+            part.gone += complete;
+        }
+        sort.sort(merged);
+    }
+
+    /// The events of a worker keep the order that they have: the first of all is the one to leave.
+    fn merge_by_rank(&mut self) {
+        let limit = self.complete_before;
+        while let Some((number, next)) = self.first_to_leave() {
+            let Some(part) = self.parts.get_mut(number).map(OfOneWorker::get_mut) else { return };
+            let before = part.gone;
+            while let Some(found) = part.formed.0.get(part.gone) {
                 let &Formed { epoch, event, .. } = found;
-                if (epoch, event.time) >= limit || found.order() > next {
+                let is_next_epoch = !self.merged.is_empty() && epoch != self.merged_epoch;
+                if (epoch, event.time) >= limit || found.order() > next || is_next_epoch {
                     break;
                 }
-                if out.append(epoch, &[event]) == 0 {
-                    part.gone += left;
-                    return false;
-                }
-                left += 1;
+                self.merged_epoch = epoch;
+                self.merged.push(event);
+                part.gone += 1;
             }
-            part.gone += left;
-            if left == 0 {
-                // It is not complete, and neither is what comes later.
-                break;
+            if part.gone == before {
+                // It is not complete, or of a later epoch, and so is what comes later.
+                return;
             }
         }
-        for part in self.parts.iter_mut().map(OfOneWorker::get_mut) {
-            part.formed.0.drain(..part.gone);
-            part.gone = 0;
-        }
-        self.has_formed = false;
-        true
     }
 
     /// The worker whose next event is the first of all, and what is the first event of the others.
@@ -370,7 +422,7 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
             let part = part.lock();
             part.former.held_events() + (part.formed.0.len() - part.gone) as u64
         };
-        self.parts.iter().map(held).sum()
+        self.parts.iter().map(held).sum::<u64>() + (self.merged.len() - self.gone) as u64
     }
 
     fn forced_closings(&self) -> u64 {

@@ -130,6 +130,8 @@ impl HitFormer for TrackFormer {
 }
 
 impl PartFormer for TrackFormer {
+    const BY_PIXEL: bool = false;
+
     type Watcher = TrackMonitor;
 
     #[inline]
