@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub(crate) const WITHIN: Duration = Duration::from_secs(60);
+pub(crate) const WITHIN: Duration = Duration::from_secs(120);
 static RUN: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn client(broker: &Broker) -> ClientSettings {
