@@ -69,43 +69,42 @@ class Build:
         return subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def sent(sender: Build, rate: float, seconds: int) -> tuple[int, float]:
-    """Sends at this rate of neutrons: packets, and bytes per second."""
+def sent(sender: Build, rate: float, seconds: int) -> int:
+    """Sends at this rate of neutrons: how many packets."""
     words = ["ip", "netns", "exec", SENDER, sender.program, "simulate", sender.config, "--neutrons", f"{rate:.0f}Hz"]
     words += ["--pulses", "14", "--to", f"{ADDRESS}:{PORT}", "--repeat", str(seconds)]
     said = run(*(str(word) for word in words)).stdout
     packets = re.search(r"([\d  ,]+) packets", said)
     if not packets:
         raise SystemExit(f"{words}: {said}")
-    return int(re.sub(r"\D", "", packets[1])), 0.0
+    return int(re.sub(r"\D", "", packets[1]))
 
 
-def holds(build: Build, sender: Build, rate: float, seconds: int) -> tuple[bool, float, str]:
-    """Whether nothing is lost at this rate; bytes per second that came; why not."""
+def problem(build: Build, sender: Build, rate: float, seconds: int) -> str:
+    """Why this rate does not hold; nothing if it does."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         # Building the load takes a while, which depends on the rate.
         receiver = build.receive(folder, 12 + seconds + rate / 2e5)
         time.sleep(1)
-        count, _ = sent(sender, rate, seconds)
+        count = sent(sender, rate, seconds)
         time.sleep(1)
         receiver.terminate()
         said = receiver.communicate()[1].decode()
         report = folder / "report.json"
         if not report.is_file():
-            return False, 0.0, said.strip().splitlines()[-1] if said.strip() else "no report"
+            return said.strip().splitlines()[-1] if said.strip() else "no report"
         found = json.loads(report.read_text())
     stream = found["streams"][0]
     received = stream["packets"]["received"]
-    size = stream["packets"].get("bytes", 0)
     if received < count:
-        return False, size / seconds, f"{count - received} of {count} packets lost"
+        return f"{count - received} of {count} packets lost"
     events = stream["events"]
     for output in found.get("outputs", []):
         written = output.get("committed", output.get("written", events))
         if output.get("kind", output.get("id", "")).startswith("nexus") and written < events:
-            return False, size / seconds, f"{events - written} events not written"
-    return True, size / seconds, ""
+            return f"{events - written} events not written"
+    return ""
 
 
 def search(build: Build, sender: Build, seconds: int, low: float) -> float:
@@ -113,9 +112,9 @@ def search(build: Build, sender: Build, seconds: int, low: float) -> float:
     good, bad = 0.0, 0.0
     rate = low
     while not bad or bad / good > STEP:
-        is_good, _, why = holds(build, sender, rate, seconds)
-        print(f"  {build.name} at {rate / 1e6:.3f} MHz: {'nothing lost' if is_good else why}", flush=True)
-        if is_good:
+        why = problem(build, sender, rate, seconds)
+        print(f"  {build.name} at {rate / 1e6:.3f} MHz: {why or 'nothing lost'}", flush=True)
+        if not why:
             good = rate
             rate = rate * 1.5 if not bad else (rate * bad) ** 0.5
         else:

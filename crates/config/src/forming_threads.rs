@@ -1,15 +1,14 @@
 //! Threads that share the forming of events.
 
+use crate::helpers::Helpers;
 use crate::threads::ThreadSettings;
 use evforge_core::settings::SettingsError;
 use evforge_detect::workers::Workers;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A fixed number of threads: the one that forms events, and helpers that sleep between steps.
 #[derive(Debug)]
 pub struct FormingThreads {
-    helpers: ThreadPool,
+    helpers: Helpers,
 }
 
 impl FormingThreads {
@@ -18,44 +17,22 @@ impl FormingThreads {
     /// # Errors
     /// If the system gives no more threads, or does not let them run where they are to.
     pub fn new(count: usize, threads: &ThreadSettings) -> Result<Self, SettingsError> {
-        let refuse = |problem: String| SettingsError { key: "threads.form".into(), problem };
-        let helpers = ThreadPoolBuilder::new()
-            .num_threads(count.saturating_sub(1).max(1))
-            .thread_name(|number| format!("form {}", number + 1))
-            .build()
-            .map_err(|error| refuse(error.to_string()))?;
-        let placed = helpers.broadcast(|helper| {
-            // An error of another thread cannot travel as it is.
-            threads.place_forming(helper.index() + 1).map_err(|error| error.to_string())
-        });
-        placed.into_iter().collect::<Result<(), _>>().map_err(refuse)?;
+        let refuse = |problem| SettingsError { key: "threads.form".into(), problem };
+        let helpers = Helpers::new(count, |number| format!("form {}", number + 1)).map_err(refuse)?;
+        // An error of another thread cannot travel as it is.
+        let place = |number| threads.place_forming(number + 1).map_err(|error| error.to_string());
+        helpers.each(place).map_err(refuse)?;
         Ok(Self { helpers })
     }
 }
 
 impl Workers for FormingThreads {
     fn count(&self) -> usize {
-        self.helpers.current_num_threads() + 1
+        self.helpers.threads()
     }
 
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        // Who is free takes the next piece: the thread that asks does not wait for helpers that are slow to wake.
-        let next = AtomicUsize::new(0);
-        let take_turns = || {
-            loop {
-                let piece = next.fetch_add(1, Ordering::Relaxed);
-                if piece >= pieces {
-                    return;
-                }
-                work(piece);
-            }
-        };
-        self.helpers.in_place_scope(|scope| {
-            for _ in 1..pieces.min(self.count()) {
-                scope.spawn(|_| take_turns());
-            }
-            take_turns();
-        });
+        self.helpers.run(pieces, work);
     }
 }
 

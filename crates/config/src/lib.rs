@@ -63,6 +63,7 @@
 //! | tables for all detectors | [`InputSettings`], [`ReceiveSettings`], [`ThreadSettings`], [`SequenceSettings`], [`ServeSettings`] |
 //! | the text: tables, places, overrides | `document` |
 //! | where each value comes from | `origins` |
+//! | a pool of threads that help the one that asks | `helpers` |
 //! | threads that share the forming of events | [`forming_threads`] |
 //! | threads for the regions of a partitioned panel | [`region_threads`] |
 
@@ -74,6 +75,7 @@ pub mod detectors;
 mod document;
 mod error;
 pub mod forming_threads;
+mod helpers;
 mod input;
 mod origins;
 mod receive;

@@ -52,16 +52,6 @@ pub enum FormCount {
     Auto,
 }
 
-impl FormCount {
-    /// The number that is set; one, if it follows from the host.
-    fn at_most(self) -> usize {
-        match self {
-            Self::Threads(count) => count,
-            Self::Auto => 1,
-        }
-    }
-}
-
 impl Default for FormCount {
     fn default() -> Self {
         Self::Threads(1)
@@ -171,15 +161,14 @@ impl ThreadSettings {
             }
         }
         let form = &self.form;
-        if !(1..=MOST_THREADS).contains(&form.count.at_most()) {
-            return refuse("form", format!("must be \"auto\" or in 1..={MOST_THREADS}"));
-        }
-        if let FormCount::Threads(count) = form.count
-            && !form.core.is_empty()
-            && form.core.len() != count
-        {
-            let problem = format!("has {} cores for {count} threads", form.core.len());
-            return refuse("form.core", problem);
+        if let FormCount::Threads(count) = form.count {
+            if !(1..=MOST_THREADS).contains(&count) {
+                return refuse("form", format!("must be \"auto\" or in 1..={MOST_THREADS}"));
+            }
+            if !form.core.is_empty() && form.core.len() != count {
+                let problem = format!("has {} cores for {count} threads", form.core.len());
+                return refuse("form.core", problem);
+            }
         }
         let named = [("core", !form.core.is_empty()), ("priority", form.priority.is_some())];
         if let (1, Some((key, _))) = (input_threads, named.iter().find(|(_, is_named)| *is_named)) {

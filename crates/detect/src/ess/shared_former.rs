@@ -210,6 +210,14 @@ impl<F: PartFormer> SharedFormer<F> {
         self.complete_before = self.formers().map(|former| former.future_from()).min().unwrap_or_default();
     }
 
+    /// Has all workers take their hits; what is due stays due.
+    #[cold]
+    fn take_in(&mut self) {
+        let is_due = std::mem::take(&mut self.is_due);
+        self.step();
+        self.is_due = is_due;
+    }
+
     /// Hands out the complete events of all workers, in order. False if the batch is full.
     fn hand_out(&mut self, pulses: &mut PulseLine, events: &mut EventBatch) -> bool {
         loop {
@@ -346,9 +354,7 @@ impl<F: PartFormer> AcceptedHits<F::Hit> for SharedFormer<F> {
     #[inline]
     fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
         if self.waiting.len() + hits.len() > MOST_WAITING || self.epochs.len() == MOST_EPOCHS {
-            let is_due = std::mem::take(&mut self.is_due);
-            self.step();
-            self.is_due = is_due;
+            self.take_in();
         }
         if self.epochs.last().is_none_or(|&(_, last)| last != epoch) {
             self.epochs.push((self.waiting.len(), epoch));
@@ -366,9 +372,7 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
         if room >= needed + waiting || waiting == 0 {
             return room - room.min(waiting);
         }
-        let is_due = std::mem::take(&mut self.is_due);
-        self.step();
-        self.is_due = is_due;
+        self.take_in();
         self.formers().map(|former| former.find_room(needed)).min().unwrap_or(0)
     }
 

@@ -34,6 +34,20 @@ pub struct Tracks {
 }
 
 impl Tracks {
+    /// For settings that have been checked. Times are in ticks of length `tick`; `ticks` converts durations. Regions
+    /// of a partition, if there are any, are run by `executor`.
+    pub fn new(
+        settings: &TrackSettings,
+        tick: TickLength,
+        ticks: impl Fn(Picoseconds) -> u64,
+        executor: &Arc<dyn RegionExecutor>,
+    ) -> Self {
+        let rules = strip_rules(settings, &ticks);
+        let others = other_rules(settings, &ticks);
+        let former = PanelFormer::new(settings.panel_kinds(), &rules, &others, executor);
+        Self::of_former(former, settings, tick, ticks)
+    }
+
     /// As [`Tracks::new`], for some of the panels, which all have two planes: those of these numbers, whose planes are numbered
     /// through here.
     pub fn of_some(
@@ -43,31 +57,18 @@ impl Tracks {
         ticks: impl Fn(Picoseconds) -> u64,
         executor: &Arc<dyn RegionExecutor>,
     ) -> Self {
-        Self {
-            former: PanelFormer::of_some(panels, &strip_rules(settings, &ticks), executor),
-            locator: Locator::new(settings, ticks),
-            counters: TrackCounters::default(),
-            tick,
-            max_group: settings.sorting.max_group_hits,
-            monitor: None,
-        }
+        let former = PanelFormer::of_some(panels, &strip_rules(settings, &ticks), executor);
+        Self::of_former(former, settings, tick, ticks)
     }
 
-    /// For settings that have been checked. Times are in ticks of length `tick`; `ticks` converts durations. Regions
-    /// of a partition, if there are any, are run by `executor`.
-    pub fn new(
+    fn of_former(
+        former: PanelFormer,
         settings: &TrackSettings,
         tick: TickLength,
         ticks: impl Fn(Picoseconds) -> u64,
-        executor: &Arc<dyn RegionExecutor>,
     ) -> Self {
         Self {
-            former: PanelFormer::new(
-                settings.panel_kinds(),
-                &strip_rules(settings, &ticks),
-                &other_rules(settings, &ticks),
-                executor,
-            ),
+            former,
             locator: Locator::new(settings, ticks),
             counters: TrackCounters::default(),
             tick,
