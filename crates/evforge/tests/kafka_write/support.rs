@@ -5,10 +5,11 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A capture of a shipped configuration, simulated.
+/// A capture of a shipped configuration, simulated. All begin at the same time, whenever they are made.
 pub(crate) fn simulate(config: &str, pulses: u32, output: &Path) {
     let pulses = pulses.to_string();
-    evforge(&["simulate", "--config", config, "--pulses", &pulses, "--output", output.to_str().unwrap()]);
+    let output = output.to_str().unwrap();
+    evforge(&["simulate", "--config", config, "--pulses", &pulses, "--start", "fixed", "--output", output]);
 }
 
 /// The path of a shipped configuration.

@@ -56,8 +56,7 @@ fn units_of_an_instrument_are_one_file_and_one_that_dies_is_a_gap() {
     let gap = gaps.iter().find(|gap| gap["source"] == "unit_c").expect("a gap");
     let last = pulses[2].last().unwrap();
     let missed = pulses[0].iter().filter(|pulse| *pulse > last).count() as i64;
-    // Each simulation begins when it is made: a busy machine makes the short one later.
-    assert!(missed > 0, "{missed}");
+    assert!(missed > 80, "{missed}");
     assert_eq!(gap["pulses_missed"].as_i64(), Some(missed), "{gap:#}");
     assert!(gaps.iter().all(|gap| gap["source"] == "unit_c"), "{gaps:#?}");
     // The file says the same.
