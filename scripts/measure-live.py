@@ -71,7 +71,7 @@ class Build:
 
 def sent(sender: Build, rate: float, seconds: int) -> int:
     """Sends at this rate of neutrons: how many packets."""
-    words = ["ip", "netns", "exec", SENDER, sender.program, "simulate", sender.config, "--neutrons", f"{rate:.0f}Hz"]
+    words = ["ip", "netns", "exec", SENDER, sender.program, "simulate", "--config", sender.config, "--neutrons", f"{rate:.0f}Hz"]
     words += ["--pulses", "14", "--to", f"{ADDRESS}:{PORT}", "--repeat", str(seconds)]
     said = run(*(str(word) for word in words)).stdout
     packets = re.search(r"([\d  ,]+) packets", said)
@@ -99,11 +99,11 @@ def problem(build: Build, sender: Build, rate: float, seconds: int) -> str:
     received = stream["packets"]["received"]
     if received < count:
         return f"{count - received} of {count} packets lost"
-    events = stream["events"]
-    for output in found.get("outputs", []):
-        written = output.get("committed", output.get("written", events))
-        if output.get("kind", output.get("id", "")).startswith("nexus") and written < events:
-            return f"{events - written} events not written"
+    # The report of 55cf9c5 calls outputs sinks, and has their counts one step further up.
+    outputs = found["outputs"] if "outputs" in found else found["sinks"]
+    [counts] = [output.get("events", output) for output in outputs if output["name"].startswith("NeXus")]
+    if counts["dropped"] + counts["missed"] > 0:
+        return f"{counts['dropped'] + counts['missed']} events not written"
     return ""
 
 
