@@ -111,7 +111,7 @@ def search(build: Build, sender: Build, seconds: int, low: float) -> float:
     """The highest rate of neutrons that holds."""
     good, bad = 0.0, 0.0
     rate = low
-    while not bad or bad / good > STEP:
+    while not bad or not good or bad / good > STEP:
         why = problem(build, sender, rate, seconds)
         print(f"  {build.name} at {rate / 1e6:.3f} MHz: {why or 'nothing lost'}", flush=True)
         if not why:

@@ -5,7 +5,7 @@ use crate::threads::ThreadSettings;
 use evforge_core::settings::SettingsError;
 use evforge_detect::workers::Workers;
 
-/// A fixed number of threads: the one that forms events, and helpers that sleep between steps.
+/// A fixed number of threads: the one that forms events, and helpers that sleep when nothing is to be formed.
 #[derive(Debug)]
 pub struct FormingThreads {
     helpers: Helpers,
@@ -33,6 +33,10 @@ impl Workers for FormingThreads {
 
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         self.helpers.run(pieces, work);
+    }
+
+    fn attend(&self, work: &mut dyn FnMut()) {
+        self.helpers.attend(work);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Threads that help the one that asks, and sleep in between.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A fixed number of threads: the one that asks, and its helpers.
 #[derive(Debug)]
@@ -33,16 +33,35 @@ impl Helpers {
         self.pool.current_num_threads() + 1
     }
 
+    /// Keeps the helpers awake while `work` is done: pieces of work that it has for them ([`Helpers::run`]) begin at once.
+    /// One that sleeps takes some 50 us to wake.
+    pub(crate) fn attend(&self, work: &mut dyn FnMut()) {
+        let over = AtomicBool::new(false);
+        self.pool.in_place_scope(|scope| {
+            scope.spawn_broadcast(|_, _| {
+                while !over.load(Ordering::Acquire) {
+                    if rayon::yield_now() != Some(Yield::Executed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            });
+            let _over = SetOnDrop(&over);
+            work();
+        });
+    }
+
     /// Does `work` for each number below `pieces` once, and returns when all is done.
     pub(crate) fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
         // Who is free takes the next piece: the thread that asks does not wait for helpers that are slow to wake.
         let next = AtomicUsize::new(0);
+        let finished = AtomicUsize::new(0);
         let take_turns = || {
             loop {
                 let piece = next.fetch_add(1, Ordering::Relaxed);
                 if piece >= pieces {
                     return;
                 }
+                let _finished = AddOnDrop(&finished);
                 work(piece);
             }
         };
@@ -51,6 +70,28 @@ impl Helpers {
                 scope.spawn(|_| take_turns());
             }
             take_turns();
+            // Others are at their last pieces: to sleep and be woken would take longer.
+            while finished.load(Ordering::Acquire) < pieces {
+                std::hint::spin_loop();
+            }
         });
+    }
+}
+
+/// Sets a flag, also if what comes before panics.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Counts a piece of work as finished, also if it panics.
+struct AddOnDrop<'a>(&'a AtomicUsize);
+
+impl Drop for AddOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
     }
 }

@@ -14,6 +14,8 @@ pub struct InputSettings {
     pub bytes_per_slab: ByteSize,
     /// Events that one batch holds at most.
     pub events_per_batch: usize,
+    /// Memory of packets that have been received live and wait to be formed into events, of each receiving thread.
+    pub queue: ByteSize,
     /// 1: one thread reads and forms in turn; 2: one reads while the other forms.
     pub threads: usize,
 }
@@ -24,13 +26,14 @@ impl Default for InputSettings {
             packets_per_slab: 256,
             bytes_per_slab: ByteSize { bytes: 2 << 20 },
             events_per_batch: 8192,
+            queue: ByteSize { bytes: 64 << 20 },
             threads: 1,
         }
     }
 }
 
 impl InputSettings {
-    /// Slabs that travel between two threads.
+    /// Slabs that travel between two threads while a capture is read.
     pub const SLABS: usize = 4;
 
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
@@ -42,6 +45,9 @@ impl InputSettings {
         }
         if self.bytes_per_slab.bytes > 1 << 30 {
             return refuse("bytes_per_slab", "must be at most 1GiB");
+        }
+        if !(1 << 20..=1 << 36).contains(&self.queue.bytes) {
+            return refuse("queue", "must be in 1MiB..=64GiB");
         }
         if !(1..=1 << 24).contains(&self.events_per_batch) {
             return refuse("events_per_batch", "must be in 1..=2^24");

@@ -9,6 +9,11 @@ pub trait Workers: Send + Sync + std::fmt::Debug {
 
     /// Does `work` for each number below `pieces` once, in any order, and returns when all is done.
     fn run(&self, pieces: usize, work: &(dyn Fn(usize) + Sync));
+
+    /// Does `work` on this thread, while the others are ready for the pieces that it has for them.
+    fn attend(&self, work: &mut dyn FnMut()) {
+        work();
+    }
 }
 
 /// Does one piece after the other on the thread that asks: as if there were this many threads.

@@ -15,9 +15,8 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use crate::status_line::StatusLine;
 use clap::Args;
-use evforge_config::{Config, InputSettings, TimeSpan};
+use evforge_config::{Config, TimeSpan};
 use evforge_core::endpoint::host;
-use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::PacketSource;
 use evforge_core::placement::Placement;
 use evforge_core::run_state::{InputFault, LedgerTotals, RunState};
@@ -26,6 +25,7 @@ use evforge_log::group;
 use evforge_outputs::Registry;
 use evforge_pipeline::capture_run::CaptureRun;
 
+use evforge_pipeline::live_packets_bound;
 use evforge_pipeline::live_run::{LiveObserver, LiveRun, open_receivers};
 use evforge_pipeline::report::{RunReport, grouped, scaled};
 use std::net::{IpAddr, SocketAddr};
@@ -377,12 +377,9 @@ fn summary(config: &Config, plans: &OutputPlans) -> Result<String, CommandError>
     let detector = config.build_detector()?;
     let geometry = detector.geometry();
     let input = &config.input;
-    let receiving = config.threads.receive.count;
-    let slabs = if input.threads == 1 { 1 } else { receiving * (InputSettings::SLABS + 2) };
-    let slab = PacketSlab::new(input.packets_per_slab, usize::try_from(input.bytes_per_slab.bytes)?);
     let batch = evforge_core::event::EventBatch::new(input.events_per_batch);
     let pipeline = detector.memory_bound();
-    let transport = slabs * slab.memory_bound() + batch.memory_bound();
+    let transport = live_packets_bound(config) + batch.memory_bound();
     let context = plans.context(config)?;
     let outputs = plans.memory_bound(&context);
     let described: String =

@@ -211,7 +211,8 @@ fn packets_dropped_by_our_own_queue_are_placed_there() {
     if !veth::is_possible("packets_dropped_by_our_own_queue_are_placed_there") {
         return;
     }
-    let settings = [&SINGLE[..], &["--set", "input.threads=2"]].concat();
+    let small = ["--set", "input.threads=2", "--set", "input.queue=1MiB"];
+    let settings = [&SINGLE[..], &small].concat();
     let (stream, sent) = scene(1, &settings, |scene| {
         scene.send_slowly(100);
         // The first thread forms, the other one goes on receiving.

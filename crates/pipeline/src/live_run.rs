@@ -9,48 +9,38 @@
 use crate::expected::Expected;
 use crate::figures::listed;
 use crate::forming::Forming;
-use crate::loss_hints::loss_hints;
+use crate::in_turn::InTurn;
+pub use crate::live_watch::LiveObserver;
+use crate::live_watch::Watch;
 use crate::misfit::Misfit;
 use crate::monitor_tap::MonitorTap;
-use crate::receiving::{new_slab, queues};
+use crate::receiving::queues;
 use crate::report::{Ending, RunReport};
 use crate::run_control::RunControl;
-use crate::run_state::{Surroundings, compose};
-use crate::samples::{SampleFile, SampleWriting, WhenBehind};
+use crate::samples::{SampleFile, WhenBehind};
 use crate::series::LedgerSeries;
 use crate::verdict::nothing_received;
 use evforge_config::Config;
-use evforge_core::counter::CounterSnapshot;
 use evforge_core::feed::FeedWatch;
-use evforge_core::ledger::DetectorLedger;
 use evforge_core::output::Output;
-use evforge_core::packet::PacketSlab;
-use evforge_core::pulse::PulseTrain;
 use evforge_core::pulsed::CalendarRule;
 use evforge_core::run_state::RunState;
 use evforge_core::time::Clock;
 use evforge_detect::adc_readout::SampleSink;
 use evforge_net::clock::ClockReport;
-use evforge_net::host_counters::{HostCounterReader, HostCounters};
+use evforge_net::host_counters::HostCounterReader;
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_net::losses::{self, LossBreakdown, LossCounts};
 use evforge_net::receiver_group::ReceiverGroup;
 use evforge_net::record::{RecordQueue, Recorder, RecordingWriter};
 use evforge_net::session::{
-    Attend, PacketHandler, PacketReceiver, ReceiveState, ReceiverSummary, ReceivingThread, SessionClock,
-    SessionEnd, SessionLimits, receive_in_turn, receive_with_threads,
+    Attend, ReceiveState, ReceiverSummary, ReceivingThread, SessionClock, SessionEnd, SessionLimits,
+    receive_in_turn, receive_with_threads,
 };
 use evforge_outputs::packet_tap::PacketTap;
 use evforge_outputs::{OnWaiting, OutputSet, QueueSettings};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// Time between publications of what is closed.
-const PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
-/// Time between states of the ledger.
-const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a live run needs.
 pub struct LiveRun<'a> {
@@ -110,87 +100,6 @@ pub fn open_receivers(
         }
     }
     Ok(receivers)
-}
-
-/// What a run tells while it is under way.
-pub trait LiveObserver {
-    /// Packets may be sent to any of these addresses from now on; they come in by `way`, which says why. `warnings` are for
-    /// people.
-    fn ready(&mut self, addresses: &[SocketAddr], way: &str, warnings: &[String]);
-    /// The state, about once a second.
-    fn status(&mut self, state: &RunState);
-}
-
-/// Tells the state of a run.
-struct Watch<'a, O> {
-    clock: Arc<dyn Clock>,
-    started: Duration,
-    shown: Duration,
-    published: Duration,
-    host: HostCounterReader,
-    pulses: PulseTrain,
-    samples: Option<&'a SampleWriting>,
-    /// The ledger over time.
-    series: LedgerSeries,
-    /// An output wants the run to stop.
-    wants_stop: bool,
-    control: RunControl,
-    observer: &'a mut O,
-}
-
-impl<O: LiveObserver> Watch<'_, O> {
-    /// Publishes what is closed, if it is time to.
-    fn publish_in_time(&mut self, forming: &mut Forming<'_>) {
-        let now = self.clock.elapsed();
-        if now.saturating_sub(self.published) >= PUBLISH_INTERVAL {
-            self.published = now;
-            forming.publish();
-            self.wants_stop = forming.outputs().wants_stop().is_some();
-        }
-    }
-
-    fn show_in_time(&mut self, forming: &mut Forming<'_>, receiving: impl FnOnce() -> ReceiveState) {
-        let now = self.clock.elapsed();
-        let is_due = now.saturating_sub(self.shown) >= STATUS_INTERVAL;
-        if !is_due && !self.control.wants_state() {
-            return;
-        }
-        let state = Arc::new(self.state(forming, &receiving(), self.host.latest()));
-        self.control.show(&state);
-        if !is_due {
-            return;
-        }
-        self.shown = now;
-        self.series.observe(&state);
-        forming.outputs().show(&state);
-        self.observer.status(&state);
-    }
-
-    /// Everything that is known now.
-    fn state(&self, forming: &mut Forming<'_>, receiving: &ReceiveState, host: HostCounters) -> RunState {
-        let ledger = forming.ledger();
-        let losses = self.losses(&ledger, receiving, host);
-        let around = Surroundings {
-            feed: forming.feed(self.clock.elapsed(), &ledger),
-            elapsed: self.clock.elapsed().saturating_sub(self.started),
-            stages: stages(receiving, &host),
-            hints: hints(&ledger, &losses, &self.pulses, receiving),
-            losses,
-            alarms: receiving.alarms.clone(),
-            samples: self.samples.map(SampleWriting::state),
-        };
-        compose(forming, ledger, around)
-    }
-
-    fn losses(&self, ledger: &DetectorLedger, state: &ReceiveState, host: HostCounters) -> LossBreakdown {
-        losses::join(&LossCounts {
-            sequence: ledger.packets().lost,
-            own_queue: state.own_queue,
-            receiver: state.losses,
-            host,
-            numbered: !ledger.sources.is_empty(),
-        })
-    }
 }
 
 impl LiveRun<'_> {
@@ -275,12 +184,10 @@ impl LiveRun<'_> {
         watch.observer.ready(&addresses, &description, &warnings);
         let SessionEnd { state, failure } = match groups.as_mut_slice() {
             [group] if !two_threads => {
-                let slab = new_slab(&config.input);
-                receive_in_turn(
-                    session,
-                    group,
-                    &mut InTurn { slab, forming: &mut forming, watch: &mut watch },
-                )
+                let mut in_turn = InTurn::new(&config.input, &mut forming, &mut watch);
+                let end = receive_in_turn(session, group, &mut in_turn);
+                in_turn.end();
+                end
             }
             _ => run_side_by_side(session, groups, &mut forming, config, &mut watch)?,
         };
@@ -318,62 +225,6 @@ impl LiveRun<'_> {
             state: RunState { elapsed: self.clock.elapsed().saturating_sub(started), ..state },
         }
         .with_outcomes(outcomes, samples))
-    }
-}
-
-/// The counters of receiving, of the kernel and of the interfaces.
-fn stages(receiving: &ReceiveState, host: &HostCounters) -> Vec<(&'static str, CounterSnapshot)> {
-    [
-        Some(("receive", CounterSnapshot::of(&receiving.counters))),
-        receiving.xdp.map(|xdp| ("xdp", CounterSnapshot::of(&xdp))),
-        Some(("kernel", CounterSnapshot::of(&host.kernel))),
-        host.interfaces.map(|interfaces| ("interface", CounterSnapshot::of(&interfaces))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// What the losses suggest, and what was changed during the run.
-fn hints(
-    ledger: &DetectorLedger,
-    losses: &LossBreakdown,
-    pulses: &PulseTrain,
-    state: &ReceiveState,
-) -> Vec<String> {
-    let mut hints = loss_hints(ledger, losses, pulses);
-    hints.extend(state.notes.iter().cloned());
-    if state.xdp.is_some_and(|xdp| xdp.mixed > 0) {
-        hints.push(
-            "Some senders send packets in fragments, which only the kernel reassembles: to keep their order, all of their \
-             packets come through the kernel's socket and not by AF_XDP. Raise the MTU on their way, or receive by sockets."
-                .to_owned(),
-        );
-    }
-    hints
-}
-
-/// Forms events in the thread that receives.
-struct InTurn<'a, 'f, 'o, O> {
-    slab: PacketSlab,
-    forming: &'a mut Forming<'f>,
-    watch: &'a mut Watch<'o, O>,
-}
-
-impl<O: LiveObserver> PacketHandler for InTurn<'_, '_, '_, O> {
-    fn slab_to_fill(&mut self) -> &mut PacketSlab {
-        self.slab.clear();
-        &mut self.slab
-    }
-
-    fn received(&mut self, _packets: usize, receiver: &dyn PacketReceiver) {
-        self.forming.take(&self.slab);
-        self.watch.publish_in_time(self.forming);
-        self.watch.show_in_time(self.forming, || ReceiveState::of(receiver, 0));
-    }
-
-    fn wants_end(&self) -> bool {
-        self.watch.wants_stop
     }
 }
 

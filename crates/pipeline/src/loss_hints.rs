@@ -151,8 +151,8 @@ fn remedy(place: LossLocation) -> Option<&'static str> {
              core of its own (threads.receive.core) and input.threads = 2 help, in this order"
         }
         LossLocation::OwnQueue => {
-            "forming events was slower than receiving: larger slabs (input.bytes_per_slab) bridge peaks; for more, several \
-             streams or a detector formed by several threads"
+            "forming events was slower than receiving: a larger queue (input.queue) bridges peaks; for more, several threads \
+             that form (threads.form) or several streams"
         }
         LossLocation::XdpRing | LossLocation::XdpMemory => {
             "the rings of AF_XDP were full: this program was too slow for the peak or was delayed. A larger receive.ring, a core \

@@ -14,7 +14,7 @@ const PACKETS: usize = 64;
 /// With fewer packets than this, waking up other threads takes longer than the work.
 const WORTH_WAKING: usize = 8;
 /// Pieces of work for each thread: who is quick takes another.
-const PIECES: usize = 2;
+const PIECES: usize = 4;
 
 /// A packet.
 #[derive(Debug, Default)]
@@ -36,6 +36,11 @@ pub(super) struct DecodeAhead<D> {
 impl<D: Default + Send> DecodeAhead<D> {
     pub(super) fn new(workers: Arc<dyn Workers>) -> Self {
         Self { workers, slots: (0..PACKETS).map(|_| OfOneWorker::default()).collect(), first: 0, end: 0 }
+    }
+
+    /// The threads that decode.
+    pub(super) fn workers(&self) -> &Arc<dyn Workers> {
+        &self.workers
     }
 
     /// Memory in bytes; `of_a_packet` is that of what is decoded.

@@ -305,12 +305,15 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     }
 }
 
-impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeline<S, F> {
-    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
-        let mut ahead = self.ahead.take();
-        if let Some(ahead) = &mut ahead {
-            ahead.forget();
-        }
+impl<S: ReadoutStage<F::Hit> + Sync, F: HitFormer> EssPipeline<S, F> {
+    /// Takes packets from number `from` on until the batch of events is full.
+    fn take_all(
+        &mut self,
+        packets: &PacketBatch<'_>,
+        from: usize,
+        mut ahead: Option<&mut DecodeAhead<S::Decoded>>,
+        events: &mut EventBatch,
+    ) -> Progress {
         let mut taken = from;
         let full = loop {
             if !self.drain(events) {
@@ -325,8 +328,21 @@ impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeli
             self.take_packet(&packet, decoded);
             taken += 1;
         };
-        self.ahead = ahead;
         Progress { taken, full }
+    }
+}
+
+impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeline<S, F> {
+    fn ingest(&mut self, packets: &PacketBatch<'_>, from: usize, events: &mut EventBatch) -> Progress {
+        let Some(mut ahead) = self.ahead.take() else {
+            return self.take_all(packets, from, None, events);
+        };
+        ahead.forget();
+        let workers = Arc::clone(ahead.workers());
+        let mut progress = Progress { taken: from, full: false };
+        workers.attend(&mut || progress = self.take_all(packets, from, Some(&mut ahead), events));
+        self.ahead = Some(ahead);
+        progress
     }
 
     fn publish_closed(&mut self, events: &mut EventBatch) -> bool {

@@ -1,10 +1,16 @@
 //! Topics, read whole by librdkafka's own consumer: nothing of what made the messages is used.
 
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaResult;
 use rdkafka::message::Message as _;
-use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use std::time::{Duration, Instant};
+
+/// How long brokers may take to have a leader for a partition, and to answer with all of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long one question may take before it is asked again.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// A message of a topic.
 #[derive(Clone, Debug)]
@@ -16,19 +22,15 @@ pub(crate) struct TopicMessage {
     pub(crate) payload: Vec<u8>,
 }
 
-/// The ends of a partition. A broker that has just been started again leads it only after a moment.
-fn watermarks(consumer: &BaseConsumer, topic: &str, partition: i32, patience: Duration) -> (i64, i64) {
-    let deadline = Instant::now() + patience;
+/// What a question to the brokers answers, asked until it does: while one of them has just died or begun,
+/// librdkafka says that another leads, that a connection broke, or that all are down.
+fn asked<T>(what: &str, mut question: impl FnMut() -> KafkaResult<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
     loop {
-        match consumer.fetch_watermarks(topic, partition, patience) {
-            Ok(ends) => return ends,
-            Err(error)
-                if error.rdkafka_error_code() == Some(RDKafkaErrorCode::NotLeaderForPartition)
-                    && Instant::now() < deadline =>
-            {
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            Err(error) => panic!("the ends of {topic}/{partition}: {error}"),
+        match question() {
+            Ok(answer) => return answer,
+            Err(error) if Instant::now() > deadline => panic!("{what}: {error}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     }
 }
@@ -42,32 +44,35 @@ pub(crate) fn read_topic(brokers: &str, topic: &str) -> Vec<TopicMessage> {
         .set("fetch.message.max.bytes", "20000000")
         .create()
         .expect("a consumer");
-    let patience = Duration::from_secs(20);
-    let metadata = consumer.fetch_metadata(None, patience).expect("metadata");
+    let metadata = asked("what topics there are", || consumer.fetch_metadata(None, ANSWER_WITHIN));
     let known = metadata.topics().iter().find(|known| known.name() == topic);
     let mut partitions: Vec<i32> =
         known.iter().flat_map(|topic| topic.partitions()).map(|partition| partition.id()).collect();
     partitions.sort_unstable();
     let mut messages = Vec::new();
     for partition in partitions {
-        let (low, high) = watermarks(&consumer, topic, partition, patience);
+        let (low, high) = asked(&format!("the ends of {topic}/{partition}"), || {
+            consumer.fetch_watermarks(topic, partition, ANSWER_WITHIN)
+        });
         let mut list = TopicPartitionList::new();
         list.add_partition_offset(topic, partition, Offset::Offset(low)).expect("an offset");
         consumer.assign(&list).expect("an assignment");
-        let deadline = Instant::now() + 3 * patience;
+        let deadline = Instant::now() + PATIENCE;
         let mut next = low;
+        let mut complaint = None;
         while next < high {
-            assert!(Instant::now() < deadline, "{topic}/{partition} stops at {next} of {high}");
+            assert!(
+                Instant::now() < deadline,
+                "{topic}/{partition} stops at {next} of {high}; the last error was {complaint:?}"
+            );
             let Some(message) = consumer.poll(Duration::from_millis(200)) else { continue };
             let message = match message {
                 Ok(message) => message,
-                // Another broker has it.
-                Err(error)
-                    if error.rdkafka_error_code() == Some(RDKafkaErrorCode::BrokerTransportFailure) =>
-                {
+                // librdkafka asks another broker, or this one once more: only what does not come is a failure.
+                Err(error) => {
+                    complaint = Some(error);
                     continue;
                 }
-                Err(error) => panic!("{topic}: {error}"),
             };
             next = message.offset() + 1;
             messages.push(TopicMessage {

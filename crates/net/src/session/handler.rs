@@ -15,6 +15,11 @@ pub trait PacketHandler {
     /// also if nothing has come, about every 20 ms or more often, and with what came before a failure.
     fn received(&mut self, packets: usize, receiver: &dyn PacketReceiver);
 
+    /// True if packets wait here to be worked on: receiving then asks for packets, and does not wait for them.
+    fn has_work(&self) -> bool {
+        false
+    }
+
     /// True if the session is to end because of something that this handler has seen.
     fn wants_end(&self) -> bool {
         false

@@ -51,7 +51,7 @@ pub(super) fn receive<R: PacketReceiver, H: PacketHandler>(
         if over && draining.is_none() {
             draining = Some(Instant::now());
         }
-        let patience = if draining.is_some() { Duration::ZERO } else { PATIENCE };
+        let patience = if draining.is_some() || handler.has_work() { Duration::ZERO } else { PATIENCE };
         let slab = handler.slab_to_fill();
         let before = slab.len();
         let outcome = receiver.receive(slab, Instant::now() + patience);
