@@ -56,6 +56,7 @@ pub mod beam_monitors;
 pub mod calibration;
 pub mod channel_mask;
 pub mod cluster;
+pub mod dealt_hits;
 pub mod earliest;
 pub mod ess;
 pub mod event_order;

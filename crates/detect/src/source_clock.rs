@@ -39,6 +39,7 @@
 
 mod whole_packet;
 
+use crate::dealt_hits::DealtHits;
 use crate::earliest::NEVER;
 use crate::hit::{DataTime, Hit, TargetedHit, Timed};
 use std::cmp::Ordering;
@@ -109,6 +110,13 @@ pub trait AcceptedHits<T = Hit> {
         for hit in hits {
             self.accept(hit.target as usize, epoch, T::of(hit.time, hit.payload));
         }
+    }
+
+    /// Takes the hits of a packet in `epoch` that are dealt out already, and may have others in their place. Only who has
+    /// asked for that is given any.
+    #[inline]
+    fn accept_dealt(&mut self, _epoch: u32, _latest: u64, _hits: &mut DealtHits) {
+        debug_assert!(false, "hits that nobody has asked to be dealt out");
     }
 
     /// Is told of a sign of time in `epoch` that is older than the window allows.

@@ -14,10 +14,9 @@ use evforge_config::Config;
 use evforge_config::forming_threads::FormingThreads;
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
-use evforge_core::packet::PacketSlab;
+use evforge_core::quantity::Frequency;
 use evforge_detect::workers::Workers;
-use evforge_lab::benchmark::made_packets;
-use evforge_lab::simulation::slab_of;
+use evforge_lab::paper_rates::{PeakLoad, peak_load};
 use evforge_net::thread_time::processor_time;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +24,10 @@ use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const CONFIGURATIONS: [&str; 5] = ["freia", "estia", "trex", "let", "nmx"];
+/// Neutrons per second, and pulses of that rate: some million readouts, so that memory that is touched for the first time does
+/// not count.
+const RATE: Frequency = Frequency { millihertz: 2_000_000_000 };
+const PULSES: usize = 3;
 /// Numbers of threads that are computed.
 const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
@@ -68,11 +71,13 @@ impl Workers for Timed {
 }
 
 /// One pass: time, processor time of this thread, readouts.
-fn pass(config: &Config, workers: Option<Arc<dyn Workers>>, slab: &PacketSlab) -> (Duration, Duration, u64) {
+fn pass(config: &Config, workers: Option<Arc<dyn Workers>>, load: &PeakLoad) -> (Duration, Duration, u64) {
     let mut detector = config.build_detector_formed_by(None, workers).expect("a checked configuration");
     let mut batch = EventBatch::new(config.input.events_per_batch);
     let (started, processor) = (Instant::now(), processor_time());
-    form(detector.as_mut(), &slab.batch(), &mut batch, EventBatch::clear);
+    for slab in &load.slabs {
+        form(detector.as_mut(), &slab.batch(), &mut batch, EventBatch::clear);
+    }
     form_rest(detector.as_mut(), &mut batch, EventBatch::clear);
     let took = (started.elapsed(), processor_time() - processor);
     let ledger = detector.ledger();
@@ -86,11 +91,11 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// Two threads that each form all packets, at the same time: the time of a pass of both, readouts of two.
-fn apart(config: &Config, slab: &PacketSlab) -> f64 {
+fn apart(config: &Config, load: &PeakLoad) -> f64 {
     let barrier = Barrier::new(2);
     let one = || {
         barrier.wait();
-        pass(config, None, slab).0.as_secs_f64()
+        pass(config, None, load).0.as_secs_f64()
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(one);
@@ -117,26 +122,25 @@ fn main() {
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../configs/{name}.toml"));
         let config = Config::read(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
-        let made = made_packets(&config).expect("a detector that can be simulated");
-        let slab = slab_of(&made.packets);
-        let bytes: usize = made.packets.iter().map(|packet| packet.bytes.len()).sum();
+        let load = peak_load(&config, RATE, PULSES).expect("a detector that can be simulated");
+        let bytes = load.bytes;
         let two: Arc<dyn Workers> =
             Arc::new(FormingThreads::new(2, &Default::default()).expect("two threads"));
         let (mut alone, mut together, mut both) = (Vec::new(), Vec::new(), Vec::new());
         let mut readouts = 0;
         for _ in 0..rounds {
-            let (time, _, count) = pass(&config, None, &slab);
+            let (time, _, count) = pass(&config, None, &load);
             readouts = count;
             alone.push(time.as_secs_f64());
-            together.push(pass(&config, Some(Arc::clone(&two)), &slab).0.as_secs_f64());
-            both.push(apart(&config, &slab));
+            together.push(pass(&config, Some(Arc::clone(&two)), &load).0.as_secs_f64());
+            both.push(apart(&config, &load));
         }
         let speed = |seconds: f64| readouts as f64 / seconds / 1e6;
         let (alone, together, both) = (median(alone), median(together), median(both) / 2.0);
         let computed = THREADS.map(|threads| {
             let times = (0..rounds).map(|_| {
                 let timed = Arc::new(Timed::new(threads));
-                let (_, processor, _) = pass(&config, Some(Arc::clone(&timed) as Arc<dyn Workers>), &slab);
+                let (_, processor, _) = pass(&config, Some(Arc::clone(&timed) as Arc<dyn Workers>), &load);
                 let all = timed.all.load(Ordering::Relaxed) as f64 / 1e9;
                 let serial = processor.as_secs_f64() - all;
                 (serial, serial + timed.busiest.load(Ordering::Relaxed) as f64 / 1e9)

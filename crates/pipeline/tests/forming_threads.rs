@@ -2,6 +2,7 @@
 
 use evforge_config::Config;
 use evforge_config::forming_threads::FormingThreads;
+use evforge_core::change::{Change, ChangeTime};
 use evforge_core::detector::{form, form_rest};
 use evforge_core::event::EventBatch;
 use evforge_core::event_log::EventLog;
@@ -185,5 +186,51 @@ fn monitor_data_are_the_same_while_somebody_looks() {
         let alone = seen(None);
         assert!(alone.0.iter().sum::<u64>() > 0);
         assert!(seen(Some(Arc::new(threads(3)))) == alone, "{name}");
+    }
+}
+
+/// Batches of events fill up many times within the slab; the change holds a second later, still within it.
+#[test]
+fn a_threshold_that_changes_within_a_slab_holds_for_packets_decoded_ahead() {
+    for (name, key) in [("freia", "wire_threshold"), ("estia", "strip_threshold")] {
+        let config = shipped(name, &["simulation.beam.neutrons=200kHz", "simulation.seed=5"]);
+        let mut packets = simulated(&config, 21);
+        // The threshold of their chip is one that all have crossed.
+        packets.iter_mut().for_each(|packet| {
+            let first = if packet.len() % 20 == 10 { 30 } else { 32 };
+            packet[first..].chunks_exact_mut(20).for_each(|record| record[15] &= 0x7F);
+        });
+        let changed = |workers: Option<Arc<dyn Workers>>, value: u64| {
+            let mut detector =
+                config.build_detector_formed_by(None, workers).expect("a checked configuration");
+            let mut slab = PacketSlab::new(packets.len(), packets.iter().map(Vec::len).sum());
+            assert!(packets.iter().all(|packet| slab.push(packet, packet.len(), PacketOrigin::default())));
+            let (mut batch, mut log) = (EventBatch::new(200), EventLog::default());
+            let (mut taken, mut calls) = (0, 0);
+            while taken < slab.len() {
+                taken = detector.ingest(&slab.batch(), taken, &mut batch).taken;
+                log.take(&batch);
+                batch.clear();
+                calls += 1;
+                if calls == 2 {
+                    // How far it has come at the second call differs.
+                    let earliest = detector.earliest_change().expect("a detector whose thresholds change");
+                    let at = ChangeTime { time_ns: 1_700_000_001_300_000_000, ..earliest };
+                    assert!(earliest < at, "{earliest:?}");
+                    let change = Change { at, key: key.into(), value };
+                    detector.change(&change).expect("it is not too early");
+                }
+            }
+            assert!(calls > 10, "{name}: {calls} calls are too few");
+            form_rest(detector.as_mut(), &mut batch, |batch| {
+                log.take(batch);
+                batch.clear();
+            });
+            (log, detector.ledger().counters.value("below_threshold"))
+        };
+        let alone = changed(None, 300);
+        assert!(alone.1 > changed(None, 0).1, "{name}: the threshold must be felt");
+        assert!(changed(Some(Arc::new(threads(2))), 300) == alone, "{name}");
+        assert!(changed(Some(Arc::new(InTurn(3))), 300) == alone, "{name}");
     }
 }

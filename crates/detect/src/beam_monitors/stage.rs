@@ -285,7 +285,7 @@ impl ReadoutStage<TimedEvent> for MonitorStage {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &MonitorPayload<'a>,
-        _decoded: Option<&()>,
+        _decoded: Option<&mut ()>,
         clock: &mut SourceClock<TimedEvent>,
         accepted: &mut impl AcceptedHits<TimedEvent>,
         time_source: &mut TimeSourceCounters,

@@ -31,11 +31,25 @@ pub(super) struct DecodeAhead<D> {
     /// Their numbers in the batch.
     first: usize,
     end: usize,
+    /// Of which batch, and how far it has been taken.
+    batch: Option<Batch>,
+    taken: usize,
+}
+
+/// What a batch is known by while its packets are taken in several calls, as batches of events fill up: where its first
+/// packet lies, and how many there are.
+type Batch = (usize, usize);
+
+fn known_by(packets: &PacketBatch<'_>) -> Option<Batch> {
+    packets.get(0).map(|first| (first.bytes.as_ptr() as usize, packets.len()))
 }
 
 impl<D: Default + Send> DecodeAhead<D> {
-    pub(super) fn new(workers: Arc<dyn Workers>) -> Self {
-        Self { workers, slots: (0..PACKETS).map(|_| OfOneWorker::default()).collect(), first: 0, end: 0 }
+    /// For these threads; `room` makes room for a packet.
+    pub(super) fn new(workers: Arc<dyn Workers>, room: impl Fn() -> D) -> Self {
+        let slot = |_| OfOneWorker::new(Slot { decoded: room(), is_sound: false });
+        let slots = (0..PACKETS).map(slot).collect();
+        Self { workers, slots, first: 0, end: 0, batch: None, taken: 0 }
     }
 
     /// The threads that decode.
@@ -48,9 +62,24 @@ impl<D: Default + Send> DecodeAhead<D> {
         PACKETS * (of_a_packet + size_of::<OfOneWorker<Slot<D>>>())
     }
 
-    /// Forgets the packets of another batch.
+    /// Packets of this batch are taken, from number `from` on. What was decoded of it stays, if it goes on from where it
+    /// [stopped](DecodeAhead::stop).
+    pub(super) fn begin(&mut self, packets: &PacketBatch<'_>, from: usize) {
+        let batch = known_by(packets);
+        if from == 0 || from != self.taken || batch != self.batch {
+            self.forget();
+        }
+        self.batch = batch;
+    }
+
+    /// The packets before this number have been taken.
+    pub(super) fn stop(&mut self, taken: usize) {
+        self.taken = taken;
+    }
+
+    /// Forgets what was decoded: it is of another batch, or what it depends on has changed.
     pub(super) fn forget(&mut self) {
-        (self.first, self.end) = (0, 0);
+        (self.first, self.end, self.batch) = (0, 0, None);
     }
 
     /// What packet `number` of the batch was decoded to, if it was. Decodes it and those behind it if that is worth while.
@@ -61,7 +90,7 @@ impl<D: Default + Send> DecodeAhead<D> {
         packets: &PacketBatch<'_>,
         front: &Front,
         stage: &S,
-    ) -> Option<&D>
+    ) -> Option<&mut D>
     where
         S: ReadoutStage<T, Decoded = D> + Sync,
     {
@@ -72,7 +101,7 @@ impl<D: Default + Send> DecodeAhead<D> {
             self.decode(number, packets, front, stage);
         }
         let slot = self.slots.get_mut(number - self.first)?.get_mut();
-        slot.is_sound.then_some(&slot.decoded)
+        slot.is_sound.then_some(&mut slot.decoded)
     }
 
     fn decode<T, S>(&mut self, first: usize, packets: &PacketBatch<'_>, front: &Front, stage: &S)

@@ -68,7 +68,7 @@ pub use pulse_line::{Filing, PulseLine};
 pub use settings::{
     CalibratedVmm, EssSettings, HybridSettings, MaskedVmmChannels, PlaceRequest, VmmSettings,
 };
-pub use shared_former::{PartFormer, Share, SharedFormer};
+pub use shared_former::{PartFormer, SharedFormer};
 pub use stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 pub use table::{TypeName, type_byte};
 pub use vmm_stage::{PacketHits, VmmStage};

@@ -4,8 +4,10 @@ use super::former::Placed;
 use super::module_former::{ModuleFormer, WindowAnalysis};
 use super::pipeline::EssVmm;
 use super::settings::{EssSettings, VmmSettings};
-use super::shared_former::{Share, SharedFormer};
+use super::shared_former::SharedFormer;
+
 use crate::beam_monitors::{BeamMonitorSettings, alongside};
+use crate::dealt_hits::{Share, Shares};
 use crate::module_windows::{ModuleShare, ModuleWindows};
 use crate::settings::SettingsError;
 use crate::workers::Workers;
@@ -57,19 +59,19 @@ impl ModuleDetector<'_> {
             let detector = EssVmm::new(ess, vmm, former, geometry, memory)?;
             return Ok(Box::new(alongside(monitors, ess, detector)?));
         };
-        let shares = (0..parts).map(|part| ModuleShare::part(modules, part, parts));
+        let share = |module: usize| Share { part: (module % parts) as u32, target: (module / parts) as u32 };
+        let shares = Arc::new(Shares::new(parts, (0..modules).map(share)));
         let events = ModuleWindows::event_capacity(modules.div_ceil(parts), held);
-        let mut memory = SharedFormer::<ModuleFormer<W>>::memory_bound(parts, modules, events);
-        let formers = shares.map(|share| {
-            let (former, of_former) = former(share);
+        let mut memory = SharedFormer::<ModuleFormer<W>>::memory_bound(&shares, events);
+        let formers = (0..parts).map(|part| {
+            let (former, of_former) = former(ModuleShare::part(modules, part, parts));
             memory += of_former;
             former
         });
         let formers: Vec<_> = formers.collect();
-        let share = |module: usize| Share { part: (module % parts) as u32, target: (module / parts) as u32 };
-        let shared =
-            SharedFormer::new(formers, events, (0..modules).map(share).collect(), Arc::clone(workers));
-        let detector = EssVmm::new(ess, vmm, shared, geometry, memory)?.decoded_by(Arc::clone(workers));
+        let shared = SharedFormer::new(formers, events, Arc::clone(&shares), Arc::clone(workers));
+        let detector =
+            EssVmm::new(ess, vmm, shared, geometry, memory)?.decoded_by(Arc::clone(workers), shares);
         Ok(Box::new(alongside(monitors, ess, detector)?))
     }
 }

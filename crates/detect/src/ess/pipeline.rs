@@ -9,6 +9,7 @@ use super::settings::{EssSettings, VmmSettings};
 use super::stage::{MonitorNeutron, MonitorReadouts, ReadoutStage};
 use super::ticks;
 use super::vmm_stage::VmmStage;
+use crate::dealt_hits::{DealtHits, Shares};
 use crate::hit::{TargetedHit, Timed};
 use crate::settings::SettingsError;
 use crate::source_clock::{AcceptedHits, SourceClock, TIME_SIGN};
@@ -96,6 +97,11 @@ impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
     #[inline]
     fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
         self.former.accept_packet(epoch, hits);
+    }
+
+    #[inline]
+    fn accept_dealt(&mut self, epoch: u32, latest: u64, hits: &mut DealtHits) {
+        self.former.accept_dealt(epoch, latest, hits);
     }
 
     fn late_sign(&mut self, epoch: u32, time: u64) {
@@ -189,14 +195,18 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
     }
 
     /// The same detector, whose packets are decoded by these threads as well. Events and counters stay the same.
+    /// Whoever decodes deals out the hits as the former shares them.
     #[must_use]
-    pub fn decoded_by(mut self, workers: Arc<dyn Workers>) -> Self {
+    pub fn decoded_by(mut self, workers: Arc<dyn Workers>, shares: Arc<Shares>) -> Self {
+        self.stage.deal_out(shares);
+        // That of the stage itself is larger now, too.
+        self.memory_bound += self.stage.memory_of_a_packet();
         self.memory_bound += DecodeAhead::<S::Decoded>::memory_bound(self.stage.memory_of_a_packet());
-        self.ahead = Some(DecodeAhead::new(workers));
+        self.ahead = Some(DecodeAhead::new(workers, || self.stage.room_for_a_packet()));
         self
     }
 
-    fn take_packet(&mut self, packet: &Packet<'_>, decoded: Option<&S::Decoded>) {
+    fn take_packet(&mut self, packet: &Packet<'_>, decoded: Option<&mut S::Decoded>) {
         let Some(front) = self.front.admit(packet) else { return };
         if front.is_monitor {
             return self.take_monitors(packet, &front);
@@ -235,7 +245,7 @@ impl<S: ReadoutStage<F::Hit>, F: HitFormer> EssPipeline<S, F> {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &S::Payload<'a>,
-        decoded: Option<&S::Decoded>,
+        decoded: Option<&mut S::Decoded>,
     ) {
         let Self { stage, line, former, pulses, .. } = self;
         if let Some(monitor) = former.monitor_mut() {
@@ -337,10 +347,11 @@ impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeli
         let Some(mut ahead) = self.ahead.take() else {
             return self.take_all(packets, from, None, events);
         };
-        ahead.forget();
+        ahead.begin(packets, from);
         let workers = Arc::clone(ahead.workers());
         let mut progress = Progress { taken: from, full: false };
         workers.attend(&mut || progress = self.take_all(packets, from, Some(&mut ahead), events));
+        ahead.stop(progress.taken);
         self.ahead = Some(ahead);
         progress
     }
@@ -423,6 +434,9 @@ impl<S: ReadoutStage<F::Hit> + Send + Sync, F: HitFormer> Detector for EssPipeli
 
     fn change(&mut self, change: &Change) -> Result<(), ChangeRefusal> {
         let earliest = self.earliest_change();
+        if let Some(ahead) = &mut self.ahead {
+            ahead.forget();
+        }
         match self.stage.thresholds_mut() {
             Some(thresholds) => thresholds.change(change, earliest, ticks::nanoseconds),
             None => Err(ChangeRefusal::NotOffered("its records have no thresholds")),

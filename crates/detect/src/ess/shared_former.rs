@@ -1,9 +1,9 @@
 //! Forming shared by several threads: each has some of the modules (panels, cassettes, columns) of the detector.
 //!
 //! ```text
-//! accepted hits ──► wait ──► worker 0: its modules' hits ──► order ──► windows ──► events ─┐
-//!                       └──► worker 1: …                                                   ├─► by time ──► pulses
-//!                       └──► …                                                             ┘
+//! accepted packets ──► wait ──► worker 0: its modules' hits ──► order ──► windows ──► events ─┐
+//!                          └──► worker 1: …                                                   ├─► by time ──► pulses
+//!                          └──► …                                                             ┘
 //! ```
 //!
 //! Hits of different modules never meet, so that a worker needs nothing of what the others have. Events leave in the order
@@ -11,6 +11,8 @@
 
 use super::former::HitFormer;
 use super::pulse_line::PulseLine;
+use super::vmm_stage::PACKET_READOUTS;
+use crate::dealt_hits::{DealtHits, Shares};
 use crate::event_order::TimedEvent;
 use crate::event_sort::EventSort;
 use crate::hit::{TargetedHit, Timed as _};
@@ -28,8 +30,8 @@ const STEP: usize = 1 << 15;
 /// Hits that wait for a step at most.
 const MOST_WAITING: usize = 1 << 17;
 
-/// Changes of epoch among the hits that wait at most.
-const MOST_EPOCHS: usize = 16;
+/// Packets that wait for a step at most: with fewer hits than a step has, they are small.
+const MOST_PACKETS: usize = 512;
 
 /// A former that can have some of the modules only.
 pub trait PartFormer: HitFormer {
@@ -57,15 +59,6 @@ pub trait PartFormer: HitFormer {
     fn collected_mut(watcher: &mut Self::Watcher) -> &mut MonitorData;
 }
 
-/// Which worker has a target of the wiring, and what it is called there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The worker.
-    pub part: u32,
-    /// The target in its own former.
-    pub target: u32,
-}
-
 /// An event, its epoch and its place among those of equal time.
 #[derive(Clone, Copy, Debug)]
 struct Formed {
@@ -82,11 +75,20 @@ impl Formed {
     }
 }
 
+/// Hits that came together and wait.
+#[derive(Debug)]
+struct Arrived {
+    epoch: u32,
+    /// The latest of them.
+    latest: u64,
+    hits: DealtHits,
+}
+
 /// What a worker has.
 #[derive(Debug)]
 struct Part<F> {
     former: F,
-    /// Room for its hits of a step.
+    /// Room for its own of hits that were not dealt out.
     own: Box<[TargetedHit]>,
     /// Its events, in order; those before `gone` have left.
     formed: FormedEvents,
@@ -114,10 +116,12 @@ impl EventsOut for FormedEvents {
 #[derive(Debug)]
 pub struct SharedFormer<F: PartFormer> {
     parts: Vec<OfOneWorker<Part<F>>>,
-    shares: Vec<Share>,
-    /// Hits that the workers have not taken yet, and where those of another epoch begin.
-    waiting: Vec<TargetedHit>,
-    epochs: Vec<(usize, u32)>,
+    shares: Arc<Shares>,
+    /// What the workers have not taken yet, and how many hits that are.
+    waiting: Vec<Arrived>,
+    waiting_hits: usize,
+    /// Room for packets: with those that wait, always as many.
+    free: Vec<DealtHits>,
     /// Hits that must wait before a step is worth while.
     worthwhile: usize,
     target: DataTime,
@@ -137,23 +141,24 @@ pub struct SharedFormer<F: PartFormer> {
 }
 
 impl<F: PartFormer> SharedFormer<F> {
-    /// The formers of all workers, each of which can have this many events at once, and for each target of the wiring which of
-    /// them has it.
+    /// The formers of all workers, each of which can have this many events at once, and who has which target of the wiring.
     pub fn new(
         formers: impl IntoIterator<Item = F>,
         events: usize,
-        shares: Vec<Share>,
+        shares: Arc<Shares>,
         workers: Arc<dyn Workers>,
     ) -> Self {
         let part = |former| {
-            let own = vec![TargetedHit::default(); MOST_WAITING].into();
+            let own = vec![TargetedHit::default(); PACKET_READOUTS].into();
             OfOneWorker::new(Part { former, own, formed: FormedEvents(Vec::with_capacity(events)), gone: 0 })
         };
         let parts: Vec<_> = formers.into_iter().map(part).collect();
+        let free = || DealtHits::with_room(PACKET_READOUTS, shares.parts());
         Self {
+            waiting: Vec::with_capacity(MOST_PACKETS),
+            waiting_hits: 0,
+            free: (0..MOST_PACKETS).map(|_| free()).collect(),
             shares,
-            waiting: Vec::with_capacity(MOST_WAITING),
-            epochs: Vec::with_capacity(MOST_EPOCHS),
             worthwhile: STEP,
             target: (0, 0),
             is_due: false,
@@ -170,10 +175,11 @@ impl<F: PartFormer> SharedFormer<F> {
     }
 
     /// Memory of what is shared, in bytes, without that of the formers. `events` of a worker can wait.
-    pub fn memory_bound(parts: usize, targets: usize, events: usize) -> usize {
-        (parts + 1) * MOST_WAITING * size_of::<TargetedHit>()
-            + MOST_EPOCHS * size_of::<(usize, u32)>()
-            + targets * size_of::<Share>()
+    pub fn memory_bound(shares: &Shares, events: usize) -> usize {
+        let parts = shares.parts();
+        parts * PACKET_READOUTS * size_of::<TargetedHit>()
+            + MOST_PACKETS * (size_of::<Arrived>() + DealtHits::memory_bound(PACKET_READOUTS, parts))
+            + shares.memory_bound()
             + parts * size_of::<OfOneWorker<Part<F>>>()
             + parts * events * (size_of::<Formed>() + size_of::<TimedEvent>())
             + EventSort::memory_bound()
@@ -185,11 +191,11 @@ impl<F: PartFormer> SharedFormer<F> {
 
     /// Has all workers take their hits and, if time is to be closed, form their events.
     fn step(&mut self) {
-        let Self { parts, shares, waiting, epochs, target, is_due, watcher, workers, .. } = self;
+        let Self { parts, shares, waiting, free, target, is_due, watcher, workers, .. } = self;
         let closes = std::mem::take(is_due).then_some(*target);
         let work = |number: usize| {
             if let Some(part) = parts.get(number) {
-                part.lock().take(number, waiting, epochs, shares, closes);
+                part.lock().take(number, waiting, shares, closes);
             }
         };
         if watcher.is_some() {
@@ -201,8 +207,8 @@ impl<F: PartFormer> SharedFormer<F> {
         } else {
             workers.run(parts.len(), &work);
         }
-        waiting.clear();
-        epochs.clear();
+        free.extend(waiting.drain(..).map(|arrived| arrived.hits));
+        self.waiting_hits = 0;
         let pending: usize = self.formers().map(|former| former.pending()).sum();
         // What stays is looked at again by the next step: let at least as much come in before.
         self.worthwhile = (pending + STEP).min(MOST_WAITING - STEP);
@@ -216,6 +222,33 @@ impl<F: PartFormer> SharedFormer<F> {
         let is_due = std::mem::take(&mut self.is_due);
         self.step();
         self.is_due = is_due;
+    }
+
+    /// Room for a packet of this many hits, behind what waits.
+    fn next_free(&mut self, hits: usize) -> DealtHits {
+        if self.waiting_hits + hits > MOST_WAITING || self.free.is_empty() {
+            self.take_in();
+        }
+        self.free.pop().unwrap_or_default()
+    }
+
+    /// Takes hits that are not dealt out.
+    fn take_loose(&mut self, epoch: u32, loose: &[TargetedHit]) {
+        let latest = loose.iter().map(|hit| hit.time).max().unwrap_or(0);
+        if let Some(last) = self.waiting.last_mut()
+            && last.epoch == epoch
+            && last.hits.as_they_came().is_some_and(|hits| hits.len() + loose.len() <= PACKET_READOUTS)
+        {
+            last.latest = last.latest.max(latest);
+            last.hits.append(loose);
+            self.waiting_hits += loose.len();
+            return;
+        }
+        let mut hits = self.next_free(loose.len());
+        hits.begin();
+        hits.append(loose);
+        self.waiting_hits += loose.len();
+        self.waiting.push(Arrived { epoch, latest, hits });
     }
 
     /// Hands out the complete events of all workers, in order. False if the batch is full.
@@ -314,29 +347,19 @@ impl<F: PartFormer> SharedFormer<F> {
 
 impl<F: PartFormer> Part<F> {
     /// Takes its hits and, up to `closes`, forms its events.
-    fn take(
-        &mut self,
-        number: usize,
-        waiting: &[TargetedHit],
-        epochs: &[(usize, u32)],
-        shares: &[Share],
-        closes: Option<DataTime>,
-    ) {
+    fn take(&mut self, number: usize, waiting: &[Arrived], shares: &Shares, closes: Option<DataTime>) {
         let Self { former, own, formed, .. } = self;
-        for (place, &(start, epoch)) in epochs.iter().enumerate() {
-            let end = epochs.get(place + 1).map_or(waiting.len(), |&(end, _)| end);
-            let hits = waiting.get(start..end).unwrap_or_default();
-            let mut count = 0;
-            for &hit in hits {
-                let share = shares.get(hit.target as usize).copied();
-                let Some(Share { part, target }) = share else { continue };
-                // Whose it is cannot be foreseen: written in any case, and kept or not.
-                if let Some(place) = own.get_mut(count) {
-                    *place = TargetedHit { target, ..hit };
-                }
-                count += usize::from(part as usize == number);
-            }
-            former.accept_packet(epoch, own.get(..count).unwrap_or_default());
+        for Arrived { epoch, hits, .. } in waiting {
+            let Some(all) = hits.as_they_came() else {
+                former.accept_packet(*epoch, hits.of_part(number));
+                continue;
+            };
+            let theirs = all.iter().filter_map(|&hit| {
+                let share = shares.of(hit.target).filter(|share| share.part as usize == number)?;
+                Some(TargetedHit { target: share.target, ..hit })
+            });
+            let count = own.iter_mut().zip(theirs).map(|(place, hit)| *place = hit).count();
+            former.accept_packet(*epoch, own.get(..count).unwrap_or_default());
         }
         if let Some(target) = closes {
             former.advance(target);
@@ -348,18 +371,21 @@ impl<F: PartFormer> Part<F> {
 impl<F: PartFormer> AcceptedHits<F::Hit> for SharedFormer<F> {
     fn accept(&mut self, target: usize, epoch: u32, hit: F::Hit) {
         let (time, payload) = (hit.time(), hit.payload());
-        self.accept_packet(epoch, &[TargetedHit { time, payload, target: target as u32 }]);
+        self.take_loose(epoch, &[TargetedHit { time, payload, target: target as u32 }]);
+    }
+
+    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
+        hits.chunks(PACKET_READOUTS).for_each(|hits| self.take_loose(epoch, hits));
     }
 
     #[inline]
-    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
-        if self.waiting.len() + hits.len() > MOST_WAITING || self.epochs.len() == MOST_EPOCHS {
-            self.take_in();
+    fn accept_dealt(&mut self, epoch: u32, latest: u64, hits: &mut DealtHits) {
+        if hits.is_empty() {
+            return;
         }
-        if self.epochs.last().is_none_or(|&(_, last)| last != epoch) {
-            self.epochs.push((self.waiting.len(), epoch));
-        }
-        self.waiting.extend_from_slice(hits);
+        let free = self.next_free(hits.len());
+        self.waiting_hits += hits.len();
+        self.waiting.push(Arrived { epoch, latest, hits: std::mem::replace(hits, free) });
     }
 }
 
@@ -367,7 +393,7 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
     type Hit = F::Hit;
 
     fn find_room(&mut self, needed: usize) -> usize {
-        let waiting = self.waiting.len();
+        let waiting = self.waiting_hits;
         let room = self.formers().map(|former| former.find_room(needed + waiting)).min().unwrap_or(0);
         if room >= needed + waiting || waiting == 0 {
             return room - room.min(waiting);
@@ -378,11 +404,11 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
 
     fn room(&self) -> usize {
         let room = self.parts.iter().map(|part| part.lock().former.room()).min().unwrap_or(0);
-        room.saturating_sub(self.waiting.len())
+        room.saturating_sub(self.waiting_hits)
     }
 
     fn is_closing_worthwhile(&self) -> bool {
-        self.waiting.len() >= self.worthwhile
+        self.waiting_hits >= self.worthwhile
     }
 
     fn advance(&mut self, target: DataTime) {
@@ -396,10 +422,7 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
 
     fn latest_pending(&self) -> Option<DataTime> {
         let parts = self.parts.iter().filter_map(|part| part.lock().former.latest_pending());
-        let ends = self.epochs.iter().skip(1).map(|&(end, _)| end).chain([self.waiting.len()]);
-        let waiting = self.epochs.iter().zip(ends).filter_map(|(&(start, epoch), end)| {
-            self.waiting.get(start..end)?.iter().map(|hit| (epoch, hit.time)).max()
-        });
+        let waiting = self.waiting.iter().map(|arrived| (arrived.epoch, arrived.latest));
         parts.chain(waiting).max()
     }
 
@@ -434,7 +457,7 @@ impl<F: PartFormer> HitFormer for SharedFormer<F> {
     }
 
     fn counters(&self) -> CounterSnapshot {
-        let mut waiting = self.waiting.len() as u64;
+        let mut waiting = self.waiting_hits as u64;
         let mut of_parts = self.parts.iter().map(|part| {
             let more = std::mem::take(&mut waiting);
             part.lock().former.counters_holding(more)

@@ -2,6 +2,7 @@
 
 use super::counters::TimeSourceCounters;
 use super::front::FrontPacket;
+use crate::dealt_hits::Shares;
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
 use crate::threshold_steps::ThresholdSteps;
@@ -10,6 +11,7 @@ use evforge_core::beam_monitor::BeamMonitorData;
 use evforge_core::counter::{CounterSet, CounterSnapshot};
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
+use std::sync::Arc;
 
 /// Makes hits of the records of packets.
 pub trait ReadoutStage<T> {
@@ -35,6 +37,14 @@ pub trait ReadoutStage<T> {
     /// otherwise.
     fn decode(&self, _payload: &Self::Payload<'_>, _into: &mut Self::Decoded) {}
 
+    /// From now on, what is decoded ahead is dealt out like this. Does nothing unless it says otherwise.
+    fn deal_out(&mut self, _shares: Arc<Shares>) {}
+
+    /// Room for what a packet is decoded to.
+    fn room_for_a_packet(&self) -> Self::Decoded {
+        Self::Decoded::default()
+    }
+
     /// Memory of what a packet is decoded to, in bytes, apart from its size.
     fn memory_of_a_packet(&self) -> usize {
         0
@@ -46,7 +56,7 @@ pub trait ReadoutStage<T> {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &Self::Payload<'a>,
-        decoded: Option<&Self::Decoded>,
+        decoded: Option<&mut Self::Decoded>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,

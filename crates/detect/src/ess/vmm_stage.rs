@@ -8,6 +8,7 @@ use super::stage::ReadoutStage;
 use super::ticks;
 use super::unwired::NotUsed;
 use super::wiring::{LARGEST_ADC, WiredChannel, Wiring};
+use crate::dealt_hits::{DealtHits, Shares};
 use crate::hit::{TargetedHit, Timed};
 use crate::packet_gate::Discard;
 use crate::source_clock::{AcceptedHits, SourceClock};
@@ -16,9 +17,10 @@ use crate::watermark::DataTime;
 use evforge_core::ledger::MaskedChannel;
 use evforge_core::monitor::{MonitorData, MonitorPlan};
 use evforge_wire::ess::{LARGEST_PACKET, RECORD, RecordFault, RecordRules, Vmm3aPayload, Vmm3aReadout};
+use std::sync::Arc;
 
 /// No packet has more readouts: all records have the same size.
-const PACKET_READOUTS: usize = LARGEST_PACKET / RECORD;
+pub(super) const PACKET_READOUTS: usize = LARGEST_PACKET / RECORD;
 
 /// Readouts of a packet by what happened to them, for those counters that change often.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +40,9 @@ pub struct PacketHits {
     /// The times that they lie between, both included.
     times: (u64, u64),
     left: Left,
+    /// The hits once more, dealt out among those who form, if there are several.
+    dealt: DealtHits,
+    is_dealt: bool,
 }
 
 /// What is to be counted of the records of a packet.
@@ -58,7 +63,7 @@ impl Default for PacketHits {
             tally: Tally::default(),
         };
         let hits = vec![TargetedHit::default(); PACKET_READOUTS].into();
-        Self { hits, count: 0, times: (u64::MAX, 0), left }
+        Self { hits, count: 0, times: (u64::MAX, 0), left, dealt: DealtHits::default(), is_dealt: false }
     }
 }
 
@@ -69,7 +74,7 @@ impl PacketHits {
     }
 
     fn clear(&mut self) {
-        (self.count, self.times) = (0, (u64::MAX, 0));
+        (self.count, self.times, self.is_dealt) = (0, (u64::MAX, 0), false);
         self.left.unusual.clear();
         (self.left.earliest, self.left.tally) = (u64::MAX, Tally::default());
     }
@@ -145,6 +150,8 @@ pub struct VmmStage {
     counters: VmmCounters,
     /// For packets that were not decoded ahead.
     packet: Option<Box<PacketHits>>,
+    /// Among whom hits that are decoded ahead are dealt out.
+    shares: Option<Arc<Shares>>,
 }
 
 impl Records {
@@ -198,6 +205,7 @@ impl VmmStage {
             thresholds: ThresholdSteps::new(&settings.thresholds, reach),
             counters: VmmCounters::default(),
             packet: Some(Box::default()),
+            shares: None,
         }
     }
 
@@ -314,8 +322,20 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         Vmm3aPayload::parse(payload).map_err(|_| RAGGED)
     }
 
+    fn deal_out(&mut self, shares: Arc<Shares>) {
+        self.shares = Some(shares);
+        self.packet = Some(Box::new(ReadoutStage::<T>::room_for_a_packet(self)));
+    }
+
+    fn room_for_a_packet(&self) -> PacketHits {
+        let room = |shares: &Arc<Shares>| DealtHits::with_room(PACKET_READOUTS, shares.parts());
+        PacketHits { dealt: self.shares.as_ref().map(room).unwrap_or_default(), ..PacketHits::default() }
+    }
+
     fn memory_of_a_packet(&self) -> usize {
-        PacketHits::memory_bound()
+        let dealt =
+            self.shares.as_ref().map(|shares| DealtHits::memory_bound(PACKET_READOUTS, shares.parts()));
+        PacketHits::memory_bound() + dealt.unwrap_or(0)
     }
 
     fn can_decode_ahead(&self) -> bool {
@@ -328,6 +348,10 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         let mut keep = Keep { hits: &mut into.hits, count: 0, times: into.times };
         self.records.read::<T>(payload, &mut into.left, &mut keep);
         (into.count, into.times) = (keep.count, keep.times);
+        if let Some(shares) = &self.shares {
+            into.dealt.deal(&into.hits[..into.count], shares);
+            into.is_dealt = true;
+        }
     }
 
     #[inline]
@@ -335,7 +359,7 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         &mut self,
         front: &FrontPacket<'a>,
         payload: &Vmm3aPayload<'a>,
-        decoded: Option<&PacketHits>,
+        decoded: Option<&mut PacketHits>,
         clock: &mut SourceClock<T>,
         accepted: &mut impl AcceptedHits<T>,
         time_source: &mut TimeSourceCounters,
@@ -347,15 +371,20 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
                 let Self { records, thresholds, .. } = self;
                 let mut judge = JudgeAtOnce { thresholds, wiring: &records.wiring, clock, accepted };
                 records.read::<T>(payload, &mut own.left, &mut judge);
-                &*own
+                &mut *own
             }
             Some(packet) => packet,
             None => {
                 ReadoutStage::<T>::decode(self, payload, &mut own);
-                &*own
+                &mut *own
             }
         };
-        clock.judge_packet(&packet.hits[..packet.count], packet.times, accepted);
+        let hits = &packet.hits[..packet.count];
+        if packet.is_dealt {
+            clock.judge_dealt(hits, packet.times, &mut packet.dealt, accepted);
+        } else {
+            clock.judge_packet(hits, packet.times, accepted);
+        }
         self.count(front, payload, &packet.left, time_source);
         self.packet = Some(own);
     }

@@ -5,6 +5,7 @@
 //! all. Everything else is judged hit by hit.
 
 use super::{AcceptedHits, SourceClock};
+use crate::dealt_hits::DealtHits;
 use crate::hit::{TargetedHit, Timed};
 
 impl<T: Timed> SourceClock<T> {
@@ -88,6 +89,22 @@ impl<T: Timed> SourceClock<T> {
     ) {
         if self.accepts_all(hits.len(), earliest, latest) {
             accepted.accept_packet(self.epoch, hits);
+        } else {
+            self.judge_one_by_one(hits, accepted);
+        }
+    }
+
+    /// As [`SourceClock::judge_packet`], for who takes hits that are dealt out: `dealt` are the same hits.
+    #[inline]
+    pub fn judge_dealt(
+        &mut self,
+        hits: &[TargetedHit],
+        (earliest, latest): (u64, u64),
+        dealt: &mut DealtHits,
+        accepted: &mut impl AcceptedHits<T>,
+    ) {
+        if self.accepts_all(hits.len(), earliest, latest) {
+            accepted.accept_dealt(self.epoch, latest, dealt);
         } else {
             self.judge_one_by_one(hits, accepted);
         }

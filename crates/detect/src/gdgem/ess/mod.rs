@@ -35,7 +35,8 @@ pub use settings::EssGdGemSettings;
 pub use strips::StripHybrid;
 
 use crate::beam_monitors::{BeamMonitorSettings, alongside};
-use crate::ess::{EssVmm, Share, SharedFormer};
+use crate::dealt_hits::{Share, Shares};
+use crate::ess::{EssVmm, SharedFormer};
 use crate::panel_kind::PanelKind;
 use crate::plane_matching::PLANES;
 use crate::settings::SettingsError;
@@ -82,12 +83,12 @@ pub fn detector(
         let (panel, plane) = (target / PLANES, target % PLANES);
         Share { part: (panel % parts) as u32, target: (panel / parts * PLANES + plane) as u32 }
     };
-    let shares: Vec<_> = (0..panels * PLANES).map(share).collect();
+    let shares = Arc::new(Shares::new(parts, (0..panels * PLANES).map(share)));
     // An event has two hits at least.
     let events = settings.ess.sorting.max_held_hits * panels.div_ceil(parts);
-    let memory = TrackFormer::memory_bound(&tracks)
-        + SharedFormer::<TrackFormer>::memory_bound(parts, shares.len(), events);
-    let former = SharedFormer::new(formers, events, shares, Arc::clone(&workers));
+    let memory =
+        TrackFormer::memory_bound(&tracks) + SharedFormer::<TrackFormer>::memory_bound(&shares, events);
+    let former = SharedFormer::new(formers, events, Arc::clone(&shares), Arc::clone(&workers));
     let detector = EssVmm::new(&settings.ess, &settings.vmm()?, former, settings.geometry, memory)?;
-    Ok(Box::new(alongside(monitors, &settings.ess, detector.decoded_by(workers))?))
+    Ok(Box::new(alongside(monitors, &settings.ess, detector.decoded_by(workers, shares))?))
 }
