@@ -70,10 +70,10 @@ impl PairRule {
     /// The distance of a cluster of the first plane and one of the second; none if they are no candidates.
     #[inline]
     pub fn distance(&self, first: &Traits, second: &Traits) -> Option<u64> {
-        let difference = self.difference(first.time, second.time);
-        if difference > self.max_difference || !self.charges_agree(first, second) {
+        if !self.are_candidates(first, second) {
             return None;
         }
+        let difference = self.difference(first.time, second.time);
         let mut distance = share(difference, self.usual_difference);
         if let Some(usual) = self.usual_start_difference {
             distance += share(self.difference(first.start, second.start), usual);
@@ -84,9 +84,10 @@ impl PairRule {
         Some(distance)
     }
 
-    /// The distance of clusters by their numbers on each plane; [`FAR`] if they are no candidates.
-    fn distances<'a>(self, first: &'a [Traits], second: &'a [Traits]) -> impl Fn(u16, u16) -> u64 + 'a {
-        move |one, other| self.distance(&first[usize::from(one)], &second[usize::from(other)]).unwrap_or(FAR)
+    /// Whether a cluster of the first plane and one of the second can be a neutron's.
+    #[inline]
+    pub fn are_candidates(&self, first: &Traits, second: &Traits) -> bool {
+        self.difference(first.time, second.time) <= self.max_difference && self.charges_agree(first, second)
     }
 
     fn difference(&self, first: u64, second: u64) -> u64 {
@@ -117,8 +118,12 @@ fn share_of_charges(first: u64, second: u64, usual_permille: u64) -> u64 {
 /// The square of `difference / usual`, in units of 2^-20; at most [`MOST`].
 #[inline]
 fn squared_part(difference: u128, usual: u128) -> u64 {
-    let part = (difference << 10).checked_div(usual).unwrap_or(u128::from(MOST));
-    let part = part.min(u128::from(MOST)) as u64;
+    let part = match (u64::try_from(difference), u64::try_from(usual)) {
+        // As good as always, and several times as fast.
+        (Ok(difference), Ok(usual)) if difference < 1 << 54 => (difference << 10).checked_div(usual),
+        _ => (difference << 10).checked_div(usual).map(|part| part.min(u128::from(MOST)) as u64),
+    };
+    let part = part.unwrap_or(MOST).min(MOST);
     (part * part).min(MOST)
 }
 
@@ -140,6 +145,20 @@ struct Candidates {
     second: u16,
 }
 
+/// The distances of all clusters of the first plane and all of the second, [`FAR`] where they are no candidates.
+#[derive(Debug)]
+struct Distances {
+    of_pairs: Vec<u64>,
+    second: usize,
+}
+
+impl Distances {
+    #[inline]
+    fn of(&self, first: u16, second: u16) -> u64 {
+        self.of_pairs.get(usize::from(first) * self.second + usize::from(second)).copied().unwrap_or(FAR)
+    }
+}
+
 /// Nobody's partner.
 const NONE: u16 = u16::MAX;
 
@@ -148,6 +167,7 @@ const NONE: u16 = u16::MAX;
 pub struct Pairing {
     rule: PairRule,
     candidates: Vec<Candidates>,
+    distances: Distances,
     /// The partner of each cluster of the first and of the second plane.
     partners: [Vec<u16>; 2],
     pairs: Vec<Pair>,
@@ -159,6 +179,7 @@ impl Pairing {
         Self {
             rule,
             candidates: Vec::with_capacity(most * most),
+            distances: Distances { of_pairs: Vec::with_capacity(most * most), second: 0 },
             partners: [Vec::with_capacity(most), Vec::with_capacity(most)],
             pairs: Vec::with_capacity(most),
         }
@@ -166,7 +187,8 @@ impl Pairing {
 
     /// Memory in bytes.
     pub fn memory_bound(most: usize) -> usize {
-        most * most * size_of::<Candidates>() + most * (2 * size_of::<u16>() + size_of::<Pair>())
+        most * most * (size_of::<Candidates>() + size_of::<u64>())
+            + most * (2 * size_of::<u16>() + size_of::<Pair>())
     }
 
     /// The rule.
@@ -176,6 +198,14 @@ impl Pairing {
 
     /// Pairs the clusters of two planes, in the order of the first plane. What is in no pair has no partner.
     pub fn pair(&mut self, first: &[Traits], second: &[Traits]) -> &[Pair] {
+        if let ([one], [other]) = (first, second) {
+            // There is nothing to choose.
+            self.pairs.clear();
+            if self.rule.are_candidates(one, other) {
+                self.pairs.push(Pair { first: 0, second: 0, is_ambiguous: false });
+            }
+            return &self.pairs;
+        }
         self.find_candidates(first, second);
         self.take_closest(first.len(), second.len());
         let pairs = self.partners[0].iter().enumerate().filter(|(_, partner)| **partner != NONE);
@@ -187,17 +217,21 @@ impl Pairing {
         }));
         // With a single candidate there is nothing else.
         if self.candidates.len() > self.pairs.len() {
-            self.exchange_partners(first, second);
-            self.find_ambiguous(first, second);
+            self.exchange_partners();
+            self.find_ambiguous();
         }
         &self.pairs
     }
 
     fn find_candidates(&mut self, first: &[Traits], second: &[Traits]) {
         self.candidates.clear();
+        self.distances.of_pairs.clear();
+        self.distances.second = second.len();
         for (number, one) in (0_u16..).zip(first) {
             for (other_number, other) in (0_u16..).zip(second) {
-                if let Some(distance) = self.rule.distance(one, other) {
+                let distance = self.rule.distance(one, other);
+                self.distances.of_pairs.push(distance.unwrap_or(FAR));
+                if let Some(distance) = distance {
                     self.candidates.push(Candidates { distance, first: number, second: other_number });
                 }
             }
@@ -220,17 +254,18 @@ impl Pairing {
     }
 
     /// Two pairs exchange their partners if that is better. Each exchange makes the sum smaller: it ends.
-    fn exchange_partners(&mut self, first: &[Traits], second: &[Traits]) {
-        let distance = self.rule.distances(first, second);
+    fn exchange_partners(&mut self) {
+        let Self { distances, pairs, .. } = self;
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
-            for index in 1..self.pairs.len() {
-                let (before, rest) = self.pairs.split_at_mut(index);
+            for index in 1..pairs.len() {
+                let (before, rest) = pairs.split_at_mut(index);
                 let Some(pair) = rest.first_mut() else { continue };
                 for other in before {
-                    let now = distance(pair.first, pair.second) + distance(other.first, other.second);
-                    let then = distance(pair.first, other.second) + distance(other.first, pair.second);
+                    let now = distances.of(pair.first, pair.second) + distances.of(other.first, other.second);
+                    let then =
+                        distances.of(pair.first, other.second) + distances.of(other.first, pair.second);
                     if then < now {
                         std::mem::swap(&mut pair.second, &mut other.second);
                         has_changed = true;
@@ -240,27 +275,26 @@ impl Pairing {
         }
     }
 
-    fn find_ambiguous(&mut self, first: &[Traits], second: &[Traits]) {
-        let distance = self.rule.distances(first, second);
-        let [of_first, of_second] = &self.partners;
-        for index in 0..self.pairs.len() {
-            let (before, rest) = self.pairs.split_at_mut(index);
+    fn find_ambiguous(&mut self) {
+        let Self { distances, pairs, partners: [of_first, of_second], .. } = self;
+        for index in 0..pairs.len() {
+            let (before, rest) = pairs.split_at_mut(index);
             let Some(pair) = rest.first_mut() else { continue };
-            let own = distance(pair.first, pair.second);
+            let own = distances.of(pair.first, pair.second);
             for other in before {
-                let now = own + distance(other.first, other.second);
-                let then = distance(pair.first, other.second) + distance(other.first, pair.second);
+                let now = own + distances.of(other.first, other.second);
+                let then = distances.of(pair.first, other.second) + distances.of(other.first, pair.second);
                 if then <= now + MARGIN {
                     (pair.is_ambiguous, other.is_ambiguous) = (true, true);
                 }
             }
             // Exchanges leave over what was left over before.
             let nearly = |distance: u64| distance <= own + MARGIN;
-            for (number, _) in (0_u16..).zip(of_second).filter(|(_, partner)| **partner == NONE) {
-                pair.is_ambiguous |= nearly(distance(pair.first, number));
+            for (number, _) in (0_u16..).zip(&*of_second).filter(|(_, partner)| **partner == NONE) {
+                pair.is_ambiguous |= nearly(distances.of(pair.first, number));
             }
-            for (number, _) in (0_u16..).zip(of_first).filter(|(_, partner)| **partner == NONE) {
-                pair.is_ambiguous |= nearly(distance(number, pair.second));
+            for (number, _) in (0_u16..).zip(&*of_first).filter(|(_, partner)| **partner == NONE) {
+                pair.is_ambiguous |= nearly(distances.of(number, pair.second));
             }
         }
     }

@@ -102,7 +102,7 @@ impl PlanePairs {
     pub fn complete(&mut self) {
         let [first, second] = &self.gathered;
         if let ([x], [y]) = (first.as_slice(), second.as_slice())
-            && self.pairing.rule().distance(&traits(self.by, x), &traits(self.by, y)).is_some()
+            && self.pairing.rule().are_candidates(&traits(self.by, x), &traits(self.by, y))
         {
             self.ready.push_back(matched(Some(x), Some(y), false));
         } else {

@@ -7,7 +7,7 @@
 
 use crate::forming::Forming;
 use crate::live_watch::{LiveObserver, Watch};
-use crate::packet_queue::{copy, is_a_piece, piece, pieces, receive_slab};
+use crate::packet_queue::{are_few, copy, piece, pieces, receive_slab};
 use evforge_config::InputSettings;
 use evforge_core::packet::{PacketBatch, PacketSlab};
 use evforge_net::session::{LARGEST_PIECE, PacketHandler, PacketReceiver, ReceiveState};
@@ -45,7 +45,7 @@ impl Waiting {
     /// kernel has `more`.
     fn take(&mut self, received: &PacketSlab, more: bool, mut take: impl FnMut(&PacketSlab)) {
         let packets = received.batch();
-        if !more && self.filled.is_empty() && is_a_piece(&packets) {
+        if !more && self.filled.is_empty() && are_few(&packets) {
             return take(received);
         }
         let mut next = self.push(&packets, 0);

@@ -33,10 +33,9 @@ pub(crate) fn pieces(input: &InputSettings) -> usize {
     (bytes / piece().memory_bound()).max(4)
 }
 
-/// True if these packets are no more than a piece.
-pub(crate) fn is_a_piece(packets: &PacketBatch<'_>) -> bool {
-    packets.len() <= PIECE_PACKETS
-        && packets.iter().map(|packet| packet.bytes.len()).sum::<usize>() <= PIECE_BYTES
+/// True if these packets can be formed where they lie, as the kernel has no more: within some milliseconds.
+pub(crate) fn are_few(packets: &PacketBatch<'_>) -> bool {
+    packets.iter().map(|packet| packet.bytes.len()).sum::<usize>() <= 4 * PIECE_BYTES
 }
 
 /// Copies packets into a piece, from number `next` on, as many as fit: the number of the first one that does not.
