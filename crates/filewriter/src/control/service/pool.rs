@@ -137,10 +137,6 @@ impl Pool {
 
     /// Leaves the group, which no commit may delay.
     pub(super) fn leave(&mut self) {
-        // The client would remember it until the partitions are given to this writer again. What comes yet is not taken.
-        if let Ok(assignment) = self.consumer.assignment() {
-            let _ = self.consumer.resume(&assignment);
-        }
         self.consumer.unsubscribe();
         self.membership = Membership::None;
         self.commit = None;
@@ -162,10 +158,9 @@ impl Pool {
                 self.membership = Membership::Member;
             }
             (Membership::Member, false) => {
-                // What it has fetched already is read again by whoever is next.
-                if let Ok(assignment) = self.consumer.assignment() {
-                    let _ = self.consumer.pause(&assignment);
-                }
+                // What comes from now on is not taken, and read again by whoever is next. The partitions are not paused: the
+                // client remembers that, also of one that goes to another member before this one leaves, and
+                // would never read it when it comes back.
                 self.membership = Membership::Leaving;
             }
             (Membership::Leaving, _) if self.commit.is_none() => self.leave(),
