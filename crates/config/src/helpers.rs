@@ -3,6 +3,10 @@
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+/// How often the thread that asks looks whether the others are done before it sleeps: for some 100 us. Not for longer: with a
+/// real-time priority it would keep them from its core.
+const LOOKS: usize = 4096;
+
 /// A fixed number of threads: the one that asks, and its helpers.
 #[derive(Debug)]
 pub(crate) struct Helpers {
@@ -41,7 +45,8 @@ impl Helpers {
             scope.spawn_broadcast(|_, _| {
                 while !over.load(Ordering::Acquire) {
                     if rayon::yield_now() != Some(Yield::Executed) {
-                        std::hint::spin_loop();
+                        // Others may need this core, the thread that asks among them.
+                        std::thread::yield_now();
                     }
                 }
             });
@@ -71,7 +76,10 @@ impl Helpers {
             }
             take_turns();
             // Others are at their last pieces: to sleep and be woken would take longer.
-            while finished.load(Ordering::Acquire) < pieces {
+            for _ in 0..LOOKS {
+                if finished.load(Ordering::Acquire) == pieces {
+                    break;
+                }
                 std::hint::spin_loop();
             }
         });

@@ -112,11 +112,14 @@ pub trait AcceptedHits<T = Hit> {
         }
     }
 
-    /// Takes the hits of a packet in `epoch` that are dealt out already, and may have others in their place. Only who has
-    /// asked for that is given any.
+    /// Takes the hits of a packet in `epoch`, the last of which lies at `latest`. If `dealt` is dealt out, it has the same hits, and
+    /// may be exchanged for another.
     #[inline]
-    fn accept_dealt(&mut self, _epoch: u32, _latest: u64, _hits: &mut DealtHits) {
-        debug_assert!(false, "hits that nobody has asked to be dealt out");
+    fn accept_decoded(&mut self, epoch: u32, _latest: u64, hits: &[TargetedHit], _dealt: &mut DealtHits)
+    where
+        T: Timed,
+    {
+        self.accept_packet(epoch, hits);
     }
 
     /// Is told of a sign of time in `epoch` that is older than the window allows.

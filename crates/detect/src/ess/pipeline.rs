@@ -95,13 +95,8 @@ impl<F: HitFormer> AcceptedHits<F::Hit> for Accepted<'_, F> {
     }
 
     #[inline]
-    fn accept_packet(&mut self, epoch: u32, hits: &[TargetedHit]) {
-        self.former.accept_packet(epoch, hits);
-    }
-
-    #[inline]
-    fn accept_dealt(&mut self, epoch: u32, latest: u64, hits: &mut DealtHits) {
-        self.former.accept_dealt(epoch, latest, hits);
+    fn accept_decoded(&mut self, epoch: u32, latest: u64, hits: &[TargetedHit], dealt: &mut DealtHits) {
+        self.former.accept_decoded(epoch, latest, hits, dealt);
     }
 
     fn late_sign(&mut self, epoch: u32, time: u64) {

@@ -379,13 +379,16 @@ impl<F: PartFormer> AcceptedHits<F::Hit> for SharedFormer<F> {
     }
 
     #[inline]
-    fn accept_dealt(&mut self, epoch: u32, latest: u64, hits: &mut DealtHits) {
+    fn accept_decoded(&mut self, epoch: u32, latest: u64, hits: &[TargetedHit], dealt: &mut DealtHits) {
+        if dealt.as_they_came().is_some() {
+            return self.accept_packet(epoch, hits);
+        }
         if hits.is_empty() {
             return;
         }
-        let free = self.next_free(hits.len());
-        self.waiting_hits += hits.len();
-        self.waiting.push(Arrived { epoch, latest, hits: std::mem::replace(hits, free) });
+        let free = self.next_free(dealt.len());
+        self.waiting_hits += dealt.len();
+        self.waiting.push(Arrived { epoch, latest, hits: std::mem::replace(dealt, free) });
     }
 }
 

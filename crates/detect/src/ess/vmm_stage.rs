@@ -42,7 +42,6 @@ pub struct PacketHits {
     left: Left,
     /// The hits once more, dealt out among those who form, if there are several.
     dealt: DealtHits,
-    is_dealt: bool,
 }
 
 /// What is to be counted of the records of a packet.
@@ -63,7 +62,7 @@ impl Default for PacketHits {
             tally: Tally::default(),
         };
         let hits = vec![TargetedHit::default(); PACKET_READOUTS].into();
-        Self { hits, count: 0, times: (u64::MAX, 0), left, dealt: DealtHits::default(), is_dealt: false }
+        Self { hits, count: 0, times: (u64::MAX, 0), left, dealt: DealtHits::default() }
     }
 }
 
@@ -74,7 +73,8 @@ impl PacketHits {
     }
 
     fn clear(&mut self) {
-        (self.count, self.times, self.is_dealt) = (0, (u64::MAX, 0), false);
+        (self.count, self.times) = (0, (u64::MAX, 0));
+        self.dealt.begin();
         self.left.unusual.clear();
         (self.left.earliest, self.left.tally) = (u64::MAX, Tally::default());
     }
@@ -350,7 +350,6 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
         (into.count, into.times) = (keep.count, keep.times);
         if let Some(shares) = &self.shares {
             into.dealt.deal(&into.hits[..into.count], shares);
-            into.is_dealt = true;
         }
     }
 
@@ -380,11 +379,7 @@ impl<T: Placed> ReadoutStage<T> for VmmStage {
             }
         };
         let hits = &packet.hits[..packet.count];
-        if packet.is_dealt {
-            clock.judge_dealt(hits, packet.times, &mut packet.dealt, accepted);
-        } else {
-            clock.judge_packet(hits, packet.times, accepted);
-        }
+        clock.judge_packet(hits, packet.times, &mut packet.dealt, accepted);
         self.count(front, payload, &packet.left, time_source);
         self.packet = Some(own);
     }

@@ -78,25 +78,10 @@ impl<T: Timed> SourceClock<T> {
         }
     }
 
-    /// Judges the hits of a packet for several planes, in the order in which they came. `times` are those of the first and of
-    /// the last of them.
+    /// Judges the hits of a packet for several planes, in the order in which they came. The times are those of the first and of
+    /// the last of them; `dealt` goes with them ([`AcceptedHits::accept_decoded`]).
     #[inline]
     pub fn judge_packet(
-        &mut self,
-        hits: &[TargetedHit],
-        (earliest, latest): (u64, u64),
-        accepted: &mut impl AcceptedHits<T>,
-    ) {
-        if self.accepts_all(hits.len(), earliest, latest) {
-            accepted.accept_packet(self.epoch, hits);
-        } else {
-            self.judge_one_by_one(hits, accepted);
-        }
-    }
-
-    /// As [`SourceClock::judge_packet`], for who takes hits that are dealt out: `dealt` are the same hits.
-    #[inline]
-    pub fn judge_dealt(
         &mut self,
         hits: &[TargetedHit],
         (earliest, latest): (u64, u64),
@@ -104,7 +89,7 @@ impl<T: Timed> SourceClock<T> {
         accepted: &mut impl AcceptedHits<T>,
     ) {
         if self.accepts_all(hits.len(), earliest, latest) {
-            accepted.accept_dealt(self.epoch, latest, dealt);
+            accepted.accept_decoded(self.epoch, latest, hits, dealt);
         } else {
             self.judge_one_by_one(hits, accepted);
         }
