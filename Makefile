@@ -17,6 +17,8 @@ BROKERS ?= 1
 # What the program needs to be built, and what its tests need on top.
 BUILD_PACKAGES := build-essential pkg-config libhdf5-dev libssl-dev zlib1g-dev
 TEST_PACKAGES := xxd chromium python3-venv hdf5-tools iproute2 ethtool util-linux clang libcap2-bin zsh man-db groff-base openjdk-17-jre-headless curl graphite-carbon prometheus
+# What packages are made with, besides the tools of scripts/package.sh.
+PACKAGE_PACKAGES := binutils dpkg-dev python3-venv git perl
 # Node.js for the page and its tests: from PyPI, the same version everywhere.
 WITH_TOOLS := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
@@ -95,6 +97,25 @@ completion: build ## Completion for bash, zsh and fish in target/completion
 	./target/release/evforge completion zsh > target/completion/_evforge
 	./target/release/evforge completion fish > target/completion/evforge.fish
 
+.PHONY: package
+package: ## A .deb, a tar bundle for every Linux since 2018, and their checksums, in target/package (some 15 minutes the first time)
+	@scripts/install-packages.sh "to make packages" $(BUILD_PACKAGES) $(PACKAGE_PACKAGES)
+	scripts/package.sh
+
+.PHONY: package-test
+package-test: package ## What was packed, installed in a new Debian with systemd: started, killed, upgraded, removed (needs root)
+	@scripts/install-packages.sh "to test packages" debootstrap iproute2 util-linux
+	scripts/package-test.sh
+
+.PHONY: package-twice
+package-twice: ## Packages of what is committed, made in two folders: their checksums must be equal (half an hour)
+	@scripts/install-packages.sh "to make packages" $(BUILD_PACKAGES) $(PACKAGE_PACKAGES)
+	scripts/package-twice.sh
+
+.PHONY: cross
+cross: ## The crates without input and output compile for ARM and for macOS (installs those targets with rustup)
+	@scripts/cross.sh
+
 .PHONY: fresh
 fresh: ## The first two commands of the README in a new Debian, as root and as a user (needs root; an hour)
 	@scripts/install-packages.sh "for a new Debian" debootstrap
@@ -123,12 +144,12 @@ accuracy-overlay: build ## Recorded pulses laid over one another: remakes docs/a
 
 .PHONY: pictures
 pictures: build test-tools plots ## Every picture of the documents, the page included (two minutes; FORCE=1 replaces those of the page)
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test document_pictures
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program document_pictures
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" node scripts/pictures.mjs
 
 .PHONY: plots
 plots: ## The plots of the documents, from the figures in docs/pictures
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-lab --test plots
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-lab --test verification plots
 
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
@@ -153,15 +174,15 @@ colours: ## Regenerate the page's table of colours from crates/picture; then bui
 
 .PHONY: counters
 counters: ## Regenerate docs/counters.md from the declarations
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test counter_table
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test program counter_table
 
 .PHONY: metrics
 metrics: ## Regenerate docs/metrics.md, and the boards and alert rules in contrib, from the declarations
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test metrics up_to_date
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge --test control up_to_date
 
 .PHONY: http-api
 http-api: ## Regenerate docs/http-api.md from the declarations
-	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-view --test http_api
+	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-view --test page http_api
 
 .PHONY: data
 data: build ## Remake the captures in data/ with their events and counters, the same to the last bit

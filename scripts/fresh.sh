@@ -24,10 +24,9 @@ root=$(mktemp -d "${FRESH_FOLDER:-/var/tmp}/evforge-fresh-XXXXXX")
 chmod 755 "$root"
 trap 'rm -rf --one-file-system "$root"' EXIT
 
-mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' \
-    /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -1 || true)
+mirror=$(scripts/debian-mirror.sh)
 echo "installing Debian $suite for $who"
-debootstrap --include=make,git,ca-certificates,sudo "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$log" 2>&1 ||
+debootstrap --include=make,git,ca-certificates,sudo "$suite" "$root" "$mirror" >"$log" 2>&1 ||
     { tail -20 "$log" >&2; exit 1; }
 
 # The package sources as outside, Debian's own only; certificates and names.

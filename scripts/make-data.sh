@@ -13,4 +13,4 @@ while read -r line; do
     made=$((made + 1))
 done < <(grep '^evforge simulate ' data/README.md)
 [ "$made" -gt 0 ] || { echo "data/README.md has no command 'evforge simulate'" >&2; exit 1; }
-EVFORGE_UPDATE=1 cargo test --locked -p evforge-pipeline --test own_data -- --exact events_and_counters_are_those_written_down
+EVFORGE_UPDATE=1 cargo test --locked -p evforge-pipeline --test forming -- --exact own_data::events_and_counters_are_those_written_down

@@ -49,6 +49,12 @@ step "files that import each other" circles
 step "what a release needs" release
 step "the list of skipped tests" skip_list
 step "tests (cargo test)" cargo_test
+if command -v rustup >/dev/null; then
+    step "other platforms (scripts/cross.sh)" scripts/cross.sh
+else
+    # The standard libraries of other platforms come with it.
+    echo "skipped: other platforms (scripts/cross.sh): rustup"
+fi
 RUSTDOCFLAGS="-D warnings" step "documentation (cargo doc)" cargo doc --workspace --no-deps --locked
 
 # Which tests failed, with the file that they are in; and test programs that did not come to their end.

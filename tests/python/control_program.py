@@ -3,7 +3,7 @@
     control_program.py make FOLDER JOB COMMAND CONTROL_TOPIC FILE    writes FOLDER/start and FOLDER/stop
     control_program.py read FOLDER                                    FOLDER/0, FOLDER/1, …: a line of JSON for each message
 
-`cargo test -p evforge-filewriter --test control_python` runs it, in the environment of the library of the ESS.
+`cargo test -p evforge-filewriter --test control python` runs it, in the environment of the library of the ESS.
 """
 
 import json

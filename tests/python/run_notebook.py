@@ -6,7 +6,7 @@ NAME are variables that the notebook must have defined at its end (default: even
 JSON object on standard output; what the notebook prints goes to standard error. Figures are drawn, but not shown.
 
 Exit status 0 if every cell has run. Otherwise the cell that failed is named. Stored outputs are a failure too: they
-belong to somebody's data, not into the repository. `cargo test -p evforge` runs it (crates/evforge/tests/notebook.rs).
+belong to somebody's data, not into the repository. `cargo test -p evforge` runs it (crates/evforge/tests/program/notebook.rs).
 """
 
 import argparse

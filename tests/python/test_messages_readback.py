@@ -4,7 +4,7 @@
     test_messages_readback.py write FOLDER     writes messages, and what is in them, into such a folder
     test_messages_readback.py schemas          the schemas that the library reads
 
-`cargo test -p evforge-messages --test python` runs it, in the environment of either library: both have the same name.
+`cargo test -p evforge-messages --test messages python` runs it, in the environment of either library: both have the same name.
 """
 
 import datetime

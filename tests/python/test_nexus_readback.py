@@ -27,7 +27,7 @@ EXPECTED.json of beam monitors is a list of
     below, above, readouts, pulses
     pulse_times, times, pixels   as above, of this monitor; null if its events are not in the file
 
-Exit status 0 and one line if all is as expected. `cargo test -p evforge-stream` runs it (crates/stream/tests/python.rs).
+Exit status 0 and one line if all is as expected. `cargo test -p evforge-stream` runs it (crates/stream/tests/processes/python.rs).
 """
 
 import argparse

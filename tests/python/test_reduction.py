@@ -1,6 +1,6 @@
-"""Reduces an event file of evforge as its users do, without a patch, and compares with the configuration.
+"""Reduces event files of evforge as its users do, without a patch, and compares with their configurations.
 
-    test_reduction.py FILE CONFIGURATION.toml EVENTS.csv [--mask-across-layers | --no-mask]
+    test_reduction.py FILE CONFIGURATION.toml EVENTS.csv [--mask-across-layers | --no-mask] [-- FILE …]
 
 scippnexus loads the file and computes positions, scippneutron makes flight paths, wavelengths and a spectrum, ess.reduce
 its raw view of the detector. What they must find is worked out here from the table [placement] alone, pixel by pixel, by
@@ -9,7 +9,8 @@ another way than evforge's: quaternions instead of matrices, and the centre of e
 The mask of the simulator lies across columns and rows, or across layers and rows where columns run into the depth.
 Recordings have none.
 
-Exit status 0 and one line if all is as expected. `cargo test -p evforge --test reduction` runs it.
+Exit status 0 and one line for each file if all is as expected; the packages are imported once for all of them.
+`cargo test -p evforge --test program reduction` runs it.
 """
 
 import sys
@@ -212,5 +213,18 @@ def main(path, configuration, events_csv, *options):
     print(f"{len(detectors)} detectors, {seen} events, likeness {min(likenesses):.2f}: as the configuration says")
 
 
+def each(arguments):
+    """What is said of each file, between one -- and the next."""
+    while arguments:
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        yield arguments[:end]
+        arguments = arguments[end + 1:]
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for file in each(sys.argv[1:]):
+        try:
+            main(*file)
+        except BaseException:
+            print(f"{file[0]} with {file[1]}:", file=sys.stderr)
+            raise

@@ -148,7 +148,7 @@ impl ReceiveSettings {
     }
 
     /// Sockets that there are to receive from, if they are kernel sockets.
-    pub(crate) fn receivers(&self) -> usize {
+    pub fn receivers(&self) -> usize {
         (1 + self.ports.len()) * self.sockets
     }
 

@@ -1,8 +1,8 @@
 //! The `[threads]` section: how many receive, where threads run, and which go before others.
 
 use evforge_core::settings::SettingsError;
+use evforge_host::{LocalHost, interrupt_cores};
 use evforge_net::affinity::pin_current_thread;
-use evforge_net::interrupts::interrupt_cores;
 use evforge_net::priority::{PRIORITIES, set_real_time_priority};
 use serde::{Deserialize, Deserializer};
 
@@ -214,7 +214,7 @@ impl ThreadSettings {
             return Ok(());
         }
         for interface in interfaces {
-            let busy = interrupt_cores(interface);
+            let busy = interrupt_cores(&LocalHost::new(), interface);
             if let Some(core) = self.receive.core.iter().find(|core| busy.contains(core)) {
                 let problem = format!(
                     "is {core}, which serves interrupts of {interface}: the kernel and this program would compete for the \

@@ -8,14 +8,14 @@ use evforge_core::geometry::LogicalGeometry;
 use std::cell::Cell;
 
 #[allow(dead_code)]
-#[path = "../tests/gdgem_ess/common.rs"]
+#[path = "../tests/forming/gdgem_ess/common.rs"]
 mod ess;
 #[path = "../tests/common/mod.rs"]
 mod gdgem;
 #[path = "../tests/multiblade_common/mod.rs"]
 mod multiblade;
 #[allow(dead_code)]
-#[path = "../tests/multigrid/common.rs"]
+#[path = "../tests/forming/multigrid/common.rs"]
 mod multigrid;
 
 thread_local! {

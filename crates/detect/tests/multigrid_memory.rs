@@ -2,7 +2,7 @@
 //!
 //! A program of its own, without the test harness: a second thread would allocate meanwhile.
 
-#[path = "multigrid/common.rs"]
+#[path = "forming/multigrid/common.rs"]
 #[allow(dead_code)]
 mod common;
 mod hostile_stream;

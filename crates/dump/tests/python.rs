@@ -1,5 +1,7 @@
 //! Dumps read and written by h5py, through `tests/python`.
 //!
+//! A program of its own: a new process inherits the files that HDF5 has open here, and keeps the locks on them until it ends.
+//!
 //! The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from
 //! `.venv` at the root of the workspace.
 #![allow(clippy::unwrap_used)]

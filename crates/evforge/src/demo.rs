@@ -6,24 +6,21 @@ use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print, write_file};
 use crate::outputs::{IfExists, OutputArguments, OutputPlans};
-use crate::run::{Observer, tell_end};
+use crate::run::tell_end;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
+use crate::simulated_electronics::Electronics;
 use clap::Args;
 use evforge_config::{Frequency, TimeSpan};
 use evforge_core::endpoint::endpoint;
-use evforge_lab::demonstration::{mask_json, send_pulses, tells_sources_by_address};
+use evforge_lab::demonstration::{mask_json, tells_sources_by_address};
 use evforge_lab::shipped;
 use evforge_lab::simulation;
 use evforge_outputs::Registry;
-use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::grouped;
 use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 
 /// Arguments of `evforge demo`.
 #[derive(Args)]
@@ -104,56 +101,14 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let stop = stop_on_signals()?;
     // Who ends the run ends the electronics.
     let (control, _service) = ports.serve(&config, &outputs, &stop)?;
-    // The electronics stop first, then the receiver, so that nothing is under way at the end.
-    let all_sent = AtomicBool::new(false);
-    let run = LiveRun {
-        receivers: open_receivers(&config, false)?,
-        monitor: outputs.monitor.clone(),
-        packets: outputs.packets.clone(),
-        control,
-        config: &config,
-        outputs: std::mem::take(&mut outputs.events),
-        clock: Arc::clone(&outputs.clock),
-        samples: None,
-        stop: &all_sent,
-        ends_after: None,
-        idle_limit: None,
-        record: None,
-    };
-    let (tell, told) = channel();
-    let ends_after = arguments.ends_after.map(TimeSpan::to_std);
-    let (report, sent) = std::thread::scope(|scope| {
-        let (all_sent, stop) = (&all_sent, &stop);
-        let electronics = scope.spawn(move || {
-            let sent = told.recv().map_err(|error| error.to_string()).and_then(|address| {
-                send_pulses(simulation, address, own_addresses, stop, ends_after)
-                    .map_err(|error| error.to_string())
-            });
-            all_sent.store(true, Ordering::Relaxed);
-            sent
-        });
-        let mut observer = Observer::new(&outputs, false, |address| {
-            // Nobody listens any more only if the electronics have failed, which is reported below.
-            let _ = tell.send(address);
-        });
-        let report = run.run(&mut observer);
-        observer.line.finish();
-        drop(tell);
-        if report.is_err() {
-            // Nobody receives what the electronics would go on sending.
-            stop.store(true, Ordering::Relaxed);
-        }
-        (report, electronics.join())
-    });
-    let report = report?;
+    let electronics =
+        Electronics { simulation, own_addresses, ends_after: arguments.ends_after.map(TimeSpan::to_std) };
+    let (report, sent) = electronics.send_to_a_run(&config, control, &mut outputs, &stop)?;
     let mut ending = Ending::default();
     outputs.finish(&report, &mut ending);
     tell_end(&config.name, &report);
     ending.print(&report.to_text());
-    let sent = match sent {
-        Ok(sent) => sent?,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
+    let sent = sent?;
     ending.print(&format!(
         "\nsimulated     {} neutrons; the electronics have sent {} packets\nin {}     {}\n",
         grouped(sent.neutrons),

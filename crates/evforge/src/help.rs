@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
     ("Links", &["send", "receive", "drop"]),
     ("Kafka", &["kafka"]),
-    ("This host", &["doctor", "bench", "completion"]),
+    ("This host", &["doctor", "tune", "selftest", "bench", "completion"]),
 ];
 
 /// A command, by its name and that of its subcommand, and what one types.
@@ -104,7 +104,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("kafka forward", &["echo \"freia:chopper_speed 14.0\" | evforge kafka forward --to freia_logs"]),
     ("kafka test-image", &["evforge kafka test-image --to freia_events --size 64x32 --for 60"]),
-    ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml"]),
+    ("selftest", &["evforge selftest --for 5", "evforge selftest --detector nmx --neutrons 10kHz --for 3"]),
+    ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml --json"]),
+    (
+        "tune",
+        &[
+            "evforge tune --config configs/nmx.toml",
+            "evforge tune --profile xfel --only net.core.rmem_max,mtu",
+        ],
+    ),
     ("bench", &["evforge bench --config configs/gdgem-srs.toml run.pcapng"]),
     ("completion", &["evforge completion bash > evforge.bash"]),
     ("man", &["evforge man manual-pages"]),

@@ -31,11 +31,11 @@ mod control;
 mod counter_table;
 mod ctl;
 mod demo;
-mod doctor;
 mod drop;
 mod dump;
 mod exit_status;
 mod help;
+mod host;
 mod input;
 mod inspect;
 mod inspect_dump;
@@ -57,9 +57,11 @@ mod replay;
 mod run;
 mod same_file;
 mod score;
+mod selftest;
 mod serve;
 mod signals;
 mod simulate;
+mod simulated_electronics;
 mod status_line;
 mod windows;
 mod write;
@@ -90,6 +92,7 @@ impl Command {
         match self {
             Self::Run(arguments) => arguments.is_live(),
             Self::Demo(_)
+            | Self::Selftest(_)
             | Self::Doctor(_)
             | Self::Serve(_)
             | Self::Record(_)
@@ -98,7 +101,8 @@ impl Command {
             | Self::Receive(_)
             | Self::Drop(_)
             | Self::Simulate(_) => true,
-            Self::Kafka(_)
+            Self::Tune(_)
+            | Self::Kafka(_)
             | Self::Score(_)
             | Self::Accuracy(_)
             | Self::Overlay(_)
@@ -134,7 +138,11 @@ enum Command {
     /// Simulate a detector with known truth: into a capture, over UDP, or into its pipeline
     Simulate(Box<simulate::SimulateArguments>),
     /// Report what limits receiving on this host, and the command that fixes it
-    Doctor(doctor::DoctorArguments),
+    Doctor(host::DoctorArguments),
+    /// Receive and form what a simulated detector sends over UDP on this host, and say whether all of it was there
+    Selftest(selftest::SelftestArguments),
+    /// Change the settings that limit receiving on this host, and take it back
+    Tune(host::TuneArguments),
     /// Record UDP packets into pcapng files, with every loss counted
     Record(record::RecordArguments),
     /// Send a capture over UDP, with its own timing or at a rate
@@ -182,7 +190,9 @@ fn obey(registry: Registry) -> ExitCode {
     // Where the system refuses, the limit is what it was.
     let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = command_line();
-    if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref()) {
+    // What changes settings of the host needs what root may do; nothing else does.
+    let keeps_privileges = matches!(command, Command::Tune(_)) && user.is_none();
+    if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref(), keeps_privileges) {
         evforge_log::fail(&error.to_string());
         return ExitStatus::Failed.into();
     }
@@ -195,7 +205,9 @@ fn obey(registry: Registry) -> ExitCode {
         Command::Score(arguments) => score::score(&arguments),
         Command::Accuracy(arguments) => accuracy::accuracy(&arguments),
         Command::Overlay(arguments) => overlay::overlay(&arguments),
-        Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Doctor(arguments) => host::doctor(&arguments),
+        Command::Selftest(arguments) => selftest::selftest(&arguments, &registry),
+        Command::Tune(arguments) => host::tune(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Send(arguments) => numbered::send(&arguments),

@@ -6,12 +6,17 @@ use evforge_net::helper::Helper;
 use evforge_net::privileges::{drop_all, is_secure_execution};
 use evforge_net::user::User;
 
-/// Starts the helper where it may be needed, then drops every privilege and becomes `user`, if one is named.
+/// Starts the helper where it may be needed, then drops every privilege, unless they are to be kept, and becomes `user`, if one is
+/// named.
 ///
 /// # Errors
 /// If there is no such user, or privileges cannot be given up; then nothing may go on. And if the program's file has
 /// privileges and something is to be taken from the environment, which whoever starts it chooses.
-pub(crate) fn give_up(uses_the_network: bool, user: Option<&str>) -> Result<(), CommandError> {
+pub(crate) fn give_up(
+    uses_the_network: bool,
+    user: Option<&str>,
+    keeps_them: bool,
+) -> Result<(), CommandError> {
     let has_file_privileges = is_secure_execution();
     if has_file_privileges {
         let mut named = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
@@ -35,6 +40,9 @@ pub(crate) fn give_up(uses_the_network: bool, user: Option<&str>) -> Result<(), 
         && let Err(error) = Helper::start()
     {
         tracing::warn!(target: evforge_log::group::RUN, "{error}");
+    }
+    if keeps_them {
+        return Ok(());
     }
     drop_all(user.as_ref())
         .map_err(|error| format!("privileges cannot be given up, so nothing is done: {error}").into())

@@ -5,6 +5,7 @@ use crate::arguments::{IdentityArguments, Inputs, LogArguments, Method, TopicArg
 use crate::configuration::{read_configuration, read_with_library};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
+use crate::host::tell_what_matters;
 use crate::input::open_until;
 use crate::other_ports::streams_to_other_ports;
 use crate::output::{Ending, print};
@@ -164,6 +165,7 @@ pub(crate) fn run(arguments: &RunArguments, registry: &Registry) -> Result<ExitS
         if let Some(method) = arguments.receive {
             config.receive.method = method.setting();
         }
+        tell_what_matters(&config);
         let receivers = open_receivers(&config, arguments.record.is_some())?;
         let mut outputs = plans.open(&config, Some(ports.access()))?;
         let limits = &arguments.record_limits;

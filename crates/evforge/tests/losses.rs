@@ -1,7 +1,7 @@
 //! Packets lost at each place where loss can be provoked, with the real program: its report names the place and number
 //! of every one ("Done when" 2 of the work on receiving). Needs root.
 //!
-//! A full socket buffer is provoked in `live.rs`, full rings of AF_XDP in `xdp.rs`, each of its rings in the tests of
+//! A full socket buffer is provoked in `live/loopback.rs`, full rings of AF_XDP in `wire/xdp.rs`, each of its rings in the tests of
 //! `evforge-net`.
 
 mod common;

@@ -1,4 +1,6 @@
 //! A file of several modules read by its users' programs: h5py and scippnexus, through `tests/python`.
+//!
+//! A program of its own: a new process inherits the files that HDF5 has open here, and keeps the locks on them until it ends.
 #![allow(clippy::unwrap_used)]
 
 #[path = "modules_common/mod.rs"]

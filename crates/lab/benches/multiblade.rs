@@ -6,10 +6,10 @@
 //!
 //! `cargo bench -p evforge-lab --bench multiblade`; EVFORGE_BENCH_SECONDS sets the time per line.
 
-#[path = "../../pipeline/tests/multiblade_oracle/captures.rs"]
+#[path = "../../pipeline/tests/oracle/multiblade/captures.rs"]
 #[allow(dead_code)]
 mod captures;
-#[path = "../../pipeline/tests/multiblade_oracle/model.rs"]
+#[path = "../../pipeline/tests/oracle/multiblade/model.rs"]
 #[allow(dead_code)]
 mod model;
 

@@ -5,10 +5,10 @@
 //!
 //! `cargo bench -p evforge-lab` (or `make bench`); EVFORGE_BENCH_SECONDS sets the time per line.
 
-#[path = "../../pipeline/tests/multigrid_oracle/captures.rs"]
+#[path = "../../pipeline/tests/oracle/multigrid/captures.rs"]
 #[allow(dead_code)]
 mod captures;
-#[path = "../../pipeline/tests/multigrid_oracle/model.rs"]
+#[path = "../../pipeline/tests/oracle/multigrid/model.rs"]
 #[allow(dead_code)]
 mod model;
 

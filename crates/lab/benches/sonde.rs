@@ -8,10 +8,10 @@
 //!
 //! `cargo bench -p evforge-lab --bench sonde`; EVFORGE_BENCH_SECONDS sets the time per line.
 
-#[path = "../../pipeline/tests/sonde_oracle/captures.rs"]
+#[path = "../../pipeline/tests/oracle/sonde/captures.rs"]
 #[allow(dead_code)]
 mod captures;
-#[path = "../../pipeline/tests/sonde_oracle/model.rs"]
+#[path = "../../pipeline/tests/oracle/sonde/model.rs"]
 #[allow(dead_code)]
 mod model;
 

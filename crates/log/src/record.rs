@@ -132,7 +132,11 @@ impl Record {
 }
 
 fn this_thread() -> (String, u32) {
+    #[cfg(target_os = "linux")]
     let number = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+    // Only Linux numbers threads so that others can look them up.
+    #[cfg(not(target_os = "linux"))]
+    let number = 0;
     let name = std::thread::current().name().map_or_else(|| format!("thread {number}"), str::to_owned);
     (name, number)
 }

@@ -15,12 +15,12 @@
 //! | know where packets were lost, from all that was counted | [`losses`] |
 //! | know what this host lost of what it sent | [`departure_counters::DepartureCounters`] |
 //! | have as many open files and sockets as the system allows | [`descriptors::raise_limit`] |
-//! | know what this host and this process cannot do, and how to fix it | [`host_check::check_host`] |
+//! | know what this process cannot do, and how to fix it (the host's settings: `evforge_host`) | [`host_check::check_process`] |
 //! | do without privileges, and have a small helper do what needs them | [`helper::Helper`], [`privileges::drop_all`] |
 //! | know what a reading of the clock costs | [`clock::ClockReport`] |
 //! | know whether something keeps the clock right | [`synchronisation::Synchronisation`] |
 //! | know what the driver of a network card counts | [`interfaces::driver_counters`] |
-//! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], [`interrupts::interrupt_cores`], [`priority::set_real_time_priority`] |
+//! | give a thread a core of its own, away from interrupts, before all others | [`affinity::pin_current_thread`], `evforge_host::interrupt_cores`, [`priority::set_real_time_priority`] |
 //!
 //! Packets are always handed over in an [`evforge_core::packet::PacketSlab`], so that whoever forms events
 //! from them never learns where they came from:
@@ -89,7 +89,6 @@ pub mod helper;
 pub mod host_check;
 pub mod host_counters;
 pub mod interfaces;
-pub mod interrupts;
 pub mod kernel_counters;
 pub mod lateness;
 pub mod live_receiver;

@@ -1,7 +1,8 @@
 //! What a configuration asks of the host, for whoever checks that before a run.
 
 use evforge_config::CommonConfig;
-use evforge_net::host_check::{HostNeeds, XdpNeed};
+use evforge_host::{HostNeeds, XdpNeed};
+use evforge_net::host_check::buffer_granted_by;
 use evforge_net::interfaces::InterfacesInUse;
 use evforge_net::live_receiver::ReceiveMethod;
 
@@ -18,10 +19,14 @@ pub fn host_needs(config: &CommonConfig) -> HostNeeds {
         (ReceiveMethod::Auto, Some(_)) => XdpNeed::IfPossible,
         (ReceiveMethod::Socket, _) | (ReceiveMethod::Auto, None) => XdpNeed::No,
     };
+    let buffer = usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX);
+    let ports: Vec<u16> = [receive.address.port()].into_iter().chain(receive.ports.iter().copied()).collect();
     HostNeeds {
-        buffer: usize::try_from(receive.buffer.bytes).unwrap_or(usize::MAX),
+        buffer,
+        buffer_granted_by: buffer_granted_by(buffer, &ports),
+        sockets: receive.receivers(),
         interfaces: receive.interface.clone().map_or_else(by_address, |interface| vec![interface]),
-        ports: [receive.address.port()].into_iter().chain(receive.ports.iter().copied()).collect(),
+        ports,
         xdp,
         cores: threads.receive.core.iter().chain(&threads.form.core).copied().collect(),
         receiving_cores: threads.receive.core.clone(),

@@ -46,10 +46,18 @@ pub fn skip_even_if_required(test: &str, missing: &str) {
     // The harness shows nothing of a test that passes; whoever runs all of them wants the list.
     if let Some(list) = std::env::var_os("EVFORGE_SKIPPED") {
         let list = std::fs::OpenOptions::new().append(true).create(true).open(&list);
-        let line = format!("{} {test}: {}\n", test_program(), missing.replace('\n', " "));
+        let line = format!("{} {}: {}\n", test_program(), with_module(test), missing.replace('\n', " "));
         let written = list.and_then(|mut list| std::io::Write::write_all(&mut list, line.as_bytes()));
         assert!(written.is_ok(), "{test} cannot be listed as skipped: {written:?}");
     }
+}
+
+/// The test with its module: two modules of a program may have tests of the same name. The harness calls the thread of a
+/// test by its whole name.
+fn with_module(test: &str) -> String {
+    let thread = std::thread::current();
+    let whole = thread.name().filter(|name| name.rsplit("::").next() == Some(test));
+    whole.unwrap_or(test).to_owned()
 }
 
 /// The name of the program with the tests, without what cargo adds to it.

@@ -2,7 +2,7 @@
 //!
 //! An exercise takes any bytes, feeds them to a parser and panics if something does not hold that must hold
 //! whatever the input is. The fuzz targets in `fuzz/` call the exercises, and so does `cargo test`, with every
-//! file of `fuzz/corpus` and with packets by chance (`tests/arbitrary_bytes.rs`). Part of that corpus is made by our own encoders and simulators ([`corpus`]); the
+//! file of `fuzz/corpus` and with packets by chance (`tests/harness/arbitrary_bytes.rs`). Part of that corpus is made by our own encoders and simulators ([`corpus`]); the
 //! rest are inputs that once broke something.
 //!
 //! | exercise | parser | what must hold |

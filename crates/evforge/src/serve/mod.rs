@@ -27,6 +27,7 @@ use crate::CommandError;
 use crate::arguments::{IdentityArguments, LogArguments};
 use crate::control::{ControlArguments, ControlPorts};
 use crate::exit_status::ExitStatus;
+use crate::host::tell_what_matters;
 use crate::outputs::OutputArguments;
 use crate::record::RecordLimits;
 use crate::signals::{also_on_signals, stop_on_signals};
@@ -97,6 +98,7 @@ pub(crate) fn serve(arguments: ServeArguments, registry: Registry) -> Result<Exi
     for note in &first.config.notes {
         tracing::info!(target: group::RUN, lead = "note", always = true, "{note}");
     }
+    tell_what_matters(&first.config);
     let number_file = NumberFile::of(&first.config);
     // A number in the configuration is that of the first run.
     let first_number = source.config(&[])?.run.number.unwrap_or(0);

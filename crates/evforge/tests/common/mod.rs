@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
@@ -36,7 +37,8 @@ pub(crate) fn overwriting(arguments: &[&str]) -> Option<&'static str> {
 pub(crate) fn evforge(arguments: &[&str]) -> Output {
     let mut command = Command::new(PROGRAM);
     let output = command.args(arguments).args(overwriting(arguments)).output().expect("the program starts");
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    let said = || text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {}", said());
     output
 }
 
@@ -44,9 +46,14 @@ pub(crate) fn evforge(arguments: &[&str]) -> Output {
 pub(crate) fn python(test: &str) -> Option<PathBuf> {
     let interpreter = std::env::var_os("EVFORGE_PYTHON")
         .map_or_else(|| workspace().join(".venv/bin/python"), PathBuf::from);
-    let mut probe = Command::new(&interpreter);
-    probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if probe.status().is_ok_and(|status| status.success()) {
+    // The packages take seconds to import: one test of a program tries for all.
+    static HAS_PACKAGES: OnceLock<bool> = OnceLock::new();
+    let has_packages = *HAS_PACKAGES.get_or_init(|| {
+        let mut probe = Command::new(&interpreter);
+        probe.args(["-c", "import h5py, scipp, scippnexus"]).stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    });
+    if has_packages {
         return Some(interpreter);
     }
     evforge_testkit::skip(

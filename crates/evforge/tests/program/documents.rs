@@ -111,7 +111,7 @@ fn every_document_is_in_the_index() {
     let listed: Vec<_> = links(&index).into_iter().map(|(_, target)| docs.join(target)).collect();
     let mut all = Vec::new();
     documents(&docs, &mut all);
-    // The pages of formats are in an index of their own (tests/format_pages.rs), which must be in this one.
+    // The pages of formats are in an index of their own (`format_pages`), which must be in this one.
     let [decisions, formats] = ["development/decisions", "formats"].map(|folder| docs.join(folder));
     all.retain(|document| !document.starts_with(&decisions) && *document != docs.join("README.md"));
     all.retain(|document| !document.starts_with(&formats) || *document == formats.join("README.md"));

@@ -108,15 +108,16 @@ fn simulated_files_begin_now_or_when_it_is_said() {
             // Whole seconds have no fraction: without the Z they are before those that have one.
             (begin.trim_end_matches('Z').to_owned(), pixels)
         };
-        let (before, _) = simulate(&["--start", "now"], "run.nxs");
-        let (now, _) = simulate(&[], "run.nxs");
+        // Each its own: HDF5's lock on a file that was open here stays with the processes that other tests have started since.
+        let (before, _) = simulate(&["--start", "now"], &format!("{detector}_before.nxs"));
+        let (now, _) = simulate(&[], &format!("{detector}_now.nxs"));
         assert!(now > before && now.as_str() < "2100", "{detector}: {before}, then {now}");
-        let (then, pixels) = simulate(&["--start", "2031-05-06T07:08:09Z"], "run.nxs");
+        let (then, pixels) = simulate(&["--start", "2031-05-06T07:08:09Z"], &format!("{detector}_then.nxs"));
         assert!(
             then.starts_with("2031-05-06T07:08:09") || then.starts_with("2031-05-06T07:08:08.9"),
             "{then}"
         );
-        let (fixed, same) = simulate(&["--start", "fixed"], "run.nxs");
+        let (fixed, same) = simulate(&["--start", "fixed"], &format!("{detector}_fixed.nxs"));
         assert!(fixed.starts_with("2023-11-14") || fixed.starts_with("1970-01-01"), "{fixed}");
         assert_eq!(pixels.len(), same.len(), "{detector}: the start changes what happens");
     }

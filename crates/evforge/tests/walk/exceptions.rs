@@ -49,7 +49,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         instead: Some(
             "EVFORGE_FILE=run.nxs .venv/bin/python tests/python/run_notebook.py examples/notebooks/first_events.ipynb",
         ),
-        covered_by: ("crates/evforge/tests/notebook.rs", "run_notebook.py"),
+        covered_by: ("crates/evforge/tests/program/notebook.rs", "run_notebook.py"),
         needs_python: true,
     },
     Exception {
@@ -58,7 +58,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         why: "its files are there already, and are refused: another test runs each of these commands in an empty folder",
         instead: None,
         covered_by: (
-            "crates/evforge/tests/own_data.rs",
+            "crates/evforge/tests/program/own_data.rs",
             "the_commands_of_the_readme_make_the_captures_and_their_truth",
         ),
         needs_python: false,

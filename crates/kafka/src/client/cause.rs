@@ -1,7 +1,7 @@
 //! What kind of trouble it is, from a code of librdkafka and the text that comes with it.
 //!
 //! Codes alone do not tell an untrusted certificate from an expired one, or a broker that is absent from a web server at its
-//! port: the text of librdkafka, or of OpenSSL in it, does. librdkafka is pinned; `tests/connection.rs` makes each of these happen.
+//! port: the text of librdkafka, or of OpenSSL in it, does. librdkafka is pinned; `tests/client/connection.rs` makes each of these happen.
 
 use rdkafka::types::RDKafkaErrorCode as Code;
 

@@ -1,14 +1,17 @@
 //! The helper as evforge sees it: started once, asked where something needs privileges.
 
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 
 use super::channel;
@@ -58,21 +61,29 @@ impl Helper {
         }
         let Some(path) = Self::find() else { return Ok(None) };
         let nothing_can_be_got = rustix::thread::no_new_privs().unwrap_or(false);
-        if nothing_can_be_got || (privileges::held().is_empty() && !has_file_capabilities(&path)) {
+        let holds_nothing = privileges::held().is_empty();
+        let is_lent = has_file_capabilities(&path);
+        if holds_nothing && (nothing_can_be_got || !is_lent) {
             return Ok(None);
         }
+        let passes_on = is_lent && !holds_nothing && (nothing_can_be_got || privileges::missing().is_empty());
+        let explain = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{} cannot be started: {error}", path.display()))
+        };
+        let copy = passes_on.then(|| without_privileges(&path));
+        let copy = copy.transpose().map_err(explain)?;
+        let program = copy.as_ref().map(|copy| format!("/proc/self/fd/{}", copy.as_raw_fd()));
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         sockopt::set_socket_timeout(&ours, sockopt::Timeout::Send, Some(PATIENCE))?;
-        let child = Command::new(&path)
+        let child = Command::new(program.map_or_else(|| path.clone(), PathBuf::from))
+            .arg0(&path)
             // Nothing of it is used, and what a user puts there must not matter.
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(its))
             .stdout(Stdio::null())
             .spawn()
-            .map_err(|error| {
-                io::Error::new(error.kind(), format!("{} cannot be started: {error}", path.display()))
-            })?;
+            .map_err(explain)?;
         let helper = Self { socket: Mutex::new(ours), process: child.id(), path };
         Ok(Some(HELPER.get_or_init(|| helper)))
     }
@@ -212,6 +223,16 @@ pub(crate) fn steer(session: u32, address: IpAddr, ports: &[u16]) -> Result<(), 
         Some(helper) => helper.ask(request, &[]).map(drop),
         None => Err(HelperError { message: "there is no helper".to_owned(), code: None }),
     }
+}
+
+/// A copy of the program in memory, which has no capabilities of its own. The kernel passes those of a process (ambient
+/// ones, of a service) on to such files only: what is started from a file with capabilities has those, lent by the rules.
+fn without_privileges(path: &Path) -> io::Result<OwnedFd> {
+    let copy = memfd_create(NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut copy = File::from(copy);
+    io::copy(&mut File::open(path)?, &mut copy)?;
+    fcntl_add_seals(&copy, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(copy.into())
 }
 
 /// True if a file has capabilities of its own.

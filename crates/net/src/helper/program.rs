@@ -59,6 +59,8 @@ pub fn run() -> ExitCode {
 fn serve() -> io::Result<()> {
     ignore_signals();
     close_inherited();
+    // Started from memory, it would be called by the number of a descriptor.
+    rustix::thread::set_name(c"evforge-helper")?;
     privileges::keep_only(privileges::OF_THE_HELPER)?;
     rustix::thread::set_no_new_privs(true)?;
     let input = io::stdin();

@@ -1,20 +1,12 @@
-//! What this host and this process can do for receiving, and the command that changes what they cannot.
+//! What this process can do for receiving, and the command that changes what it cannot.
 //!
-//! Nothing is changed, and nothing is measured that would disturb a run (the clock is read some thousand times). Each
-//! [`Finding`] is about one thing; [`check_host`] asks for all that a plan needs.
+//! The settings of the host are in `evforge_host`; here is what only the running process can tell: its cores, its privileges and
+//! those of its helper, its clock, the path to another host, the speed of a disk. Nothing is changed.
 
-mod card;
-mod finding;
-mod kernel;
+mod disk;
+mod path;
 mod process;
 
-pub use finding::{Finding, HostNeeds, Verdict, XdpNeed};
-
-/// Checks all that matters for these needs, the host first, then this process, then the interfaces.
-pub fn check_host(needs: &HostNeeds) -> Vec<Finding> {
-    let root = std::path::Path::new("/");
-    let mut findings = kernel::check(root, needs);
-    findings.extend(process::check(needs));
-    findings.extend(needs.interfaces.iter().flat_map(|interface| card::check(interface, needs)));
-    findings
-}
+pub use disk::disk_speed;
+pub use path::path_to;
+pub use process::{buffer_granted_by, check_process};

@@ -1,12 +1,15 @@
 //! What this process may do.
 
-use super::{Finding, HostNeeds, XdpNeed};
 use crate::affinity::allowed_cores;
+use crate::clock::ClockReport;
 use crate::helper::{Helper, RULES_FILE};
 use crate::privileges;
+use crate::synchronisation::Synchronisation;
+use evforge_host::{Finding, HostNeeds, XdpNeed};
 
-pub(super) fn check(needs: &HostNeeds) -> Vec<Finding> {
-    let mut findings = vec![cores(needs)];
+/// Checks what this process may do, and its clock, which is read some thousand times.
+pub fn check_process(needs: &HostNeeds) -> Vec<Finding> {
+    let mut findings = vec![cores(needs), clock(), synchronisation()];
     if needs.xdp.is_asked_for() {
         findings.push(helper(needs));
     }
@@ -90,15 +93,62 @@ fn priority(wanted: u8) -> Finding {
     }
 }
 
+/// Says how this process gets receive buffers of this size although the host's limit is lower; None if it does not.
+pub fn buffer_granted_by(buffer: usize, ports: &[u16]) -> Option<String> {
+    if privileges::may_exceed_buffer_limit() {
+        return Some("this process may go beyond the limit of the host".to_owned());
+    }
+    let helper = Helper::start().ok().flatten()?;
+    let size = u32::try_from(buffer).unwrap_or(u32::MAX);
+    let is_granted = ports.iter().all(|&port| helper.check_buffer(port, size).is_ok());
+    is_granted.then(|| format!("{} sets it", helper.path().display()))
+}
+
+fn clock() -> Finding {
+    let report = ClockReport::measure();
+    match report.warning() {
+        Some(warning) => Finding::advice("clock", report.to_string(), warning),
+        None => Finding::good("clock", report.to_string()),
+    }
+}
+
+/// Packets carry times; those of arrival are this host's.
+fn synchronisation() -> Finding {
+    let subject = "clock synchronisation";
+    match Synchronisation::read() {
+        Err(error) => Finding::advice(subject, error.to_string(), "allow adjtimex in the sandbox"),
+        Ok(clock) if clock.is_synchronised => {
+            Finding::good(subject, format!("wrong by {:?} at most", clock.maximum_error))
+        }
+        Ok(_) => {
+            let fix = "sudo apt-get install chrony (or ptp4l and phc2sys, with a card that has a clock)";
+            let why = "Times of arrival, of runs and of files are wrong by what nobody knows; times of events are the readout's, and are not.";
+            let found = "nothing keeps the clock of this host right";
+            let finding =
+                Finding::advice(subject, found, fix).because("synchronised", why, "Linux, adjtimex(2)");
+            Finding { weight: 2, ..finding }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
     use super::*;
+    use evforge_host::Verdict;
 
     #[test]
     fn a_core_that_does_not_exist_is_missing() {
         let needs = HostNeeds { cores: vec![1023], ..HostNeeds::default() };
         assert_eq!(cores(&needs).verdict, Verdict::Missing);
         assert_ne!(cores(&HostNeeds::default()).verdict, Verdict::Missing);
+    }
+
+    #[test]
+    fn without_privileges_no_buffer_is_granted_beyond_the_limit() {
+        let on_a_thread_without_privileges = std::thread::spawn(|| {
+            privileges::keep_only(rustix::thread::CapabilitySet::empty()).unwrap();
+            privileges::may_exceed_buffer_limit()
+        });
+        assert!(!on_a_thread_without_privileges.join().unwrap());
     }
 }

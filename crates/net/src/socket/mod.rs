@@ -19,7 +19,7 @@ mod descriptor;
 mod error;
 mod leftover;
 mod multicast;
-mod option;
+pub(crate) mod option;
 mod options;
 pub(crate) mod privileged;
 mod receiver;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Sets a setting that is one number.
-pub(super) fn set_number(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+pub(crate) fn set_number(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     // SAFETY: the pointer is valid for reads of the length given, and the kernel keeps neither.
     let status = unsafe {
         libc::setsockopt(

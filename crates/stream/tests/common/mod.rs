@@ -229,8 +229,8 @@ pub(crate) fn python(test: &str) -> Option<Command> {
     Some(command)
 }
 
-/// Lets the tests of a file run one at a time. A process that one test starts has all files of the others open until it
-/// begins its own program, and with them the locks that HDF5 holds on them.
+/// Lets the tests of the program `processes` run one at a time. A process that one test starts inherits all
+/// files that HDF5 has open for the others, and keeps the locks on them until it ends.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,85 @@
+//! A simulated detector that sends to a run of the same process, over UDP on this machine.
+
+use crate::CommandError;
+use crate::outputs::Outputs;
+use crate::run::Observer;
+use evforge_config::Config;
+use evforge_lab::demonstration::{Sent, send_pulses};
+use evforge_pipeline::live_run::{LiveRun, open_receivers};
+use evforge_pipeline::report::RunReport;
+use evforge_pipeline::run_control::RunControl;
+use evforge_sim::simulation::Simulation;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// What sends.
+pub(crate) struct Electronics {
+    /// The detector in its beam.
+    pub(crate) simulation: Simulation,
+    /// Packets leave from the addresses that they come from.
+    pub(crate) own_addresses: bool,
+    /// When it ends by itself.
+    pub(crate) ends_after: Option<Duration>,
+}
+
+impl Electronics {
+    /// Sends until the time is over or `stop` is set, while a run with this configuration receives. The electronics stop first; that ends
+    /// the run, so that nothing is under way at its end.
+    ///
+    /// # Errors
+    /// If the run fails. What went wrong with the electronics is in the second part of the result: the report is there nevertheless.
+    pub(crate) fn send_to_a_run(
+        self,
+        config: &Config,
+        control: RunControl,
+        outputs: &mut Outputs,
+        stop: &AtomicBool,
+    ) -> Result<(RunReport, Result<Sent, CommandError>), CommandError> {
+        let all_sent = &AtomicBool::new(false);
+        let run = LiveRun {
+            receivers: open_receivers(config, false)?,
+            monitor: outputs.monitor.clone(),
+            packets: outputs.packets.clone(),
+            control,
+            config,
+            outputs: std::mem::take(&mut outputs.events),
+            clock: Arc::clone(&outputs.clock),
+            samples: None,
+            stop: all_sent,
+            ends_after: None,
+            idle_limit: None,
+            record: None,
+        };
+        let outputs = &*outputs;
+        let (tell, told) = channel();
+        let (report, sent) = std::thread::scope(|scope| {
+            let electronics = scope.spawn(move || {
+                let sent = told.recv().map_err(|error| error.to_string()).and_then(|address| {
+                    send_pulses(self.simulation, address, self.own_addresses, stop, self.ends_after)
+                        .map_err(|error| error.to_string())
+                });
+                all_sent.store(true, Ordering::Relaxed);
+                sent
+            });
+            let mut observer = Observer::new(outputs, false, |address| {
+                // Nobody listens any more only if the electronics have failed, which is reported by the caller.
+                let _ = tell.send(address);
+            });
+            let report = run.run(&mut observer);
+            observer.line.finish();
+            drop(tell);
+            if report.is_err() {
+                // Nobody receives what the electronics would go on sending.
+                stop.store(true, Ordering::Relaxed);
+            }
+            (report, electronics.join())
+        });
+        let report = report?;
+        match sent {
+            Ok(sent) => Ok((report, sent.map_err(Into::into))),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}

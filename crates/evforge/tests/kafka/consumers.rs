@@ -1,0 +1,155 @@
+//! Programs of others, unchanged and from PyPI, read the topics that a run has written, and find the events of the run.
+//!
+//! | consumer | reads | environment |
+//! |---|---|---|
+//! | saluki 0.0.5, the tool of ISIS | ev44, da00, x5f2 | `.venv-consumers` |
+//! | scippneutron 24.7, the last one with a data stream | ev42 | `.venv-consumers` |
+//! | beamlime 25.4, from which ESSlivedata came | ev44, da00 | `.venv-beamlime` |
+//!
+//! `make test-tools` makes the environments at the root of the workspace.
+
+use crate::common::kafka::read_topic;
+use crate::common::{PROGRAM, evforge, text, workspace};
+use evforge_testkit::kafka_broker::{Broker, is_possible};
+use evforge_testkit::own_data::{capture_path, configuration_path};
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+const OLD: (&str, &str) = (".venv-consumers", "import saluki, scippneutron.data_streaming.data_stream");
+const BEAMLIME: (&str, &str) = (".venv-beamlime", "import beamlime");
+
+/// A topic that is read while it is written.
+const READ_LIVE: &str = "read_live";
+
+/// The broker of all tests, each of which has topics of its own. It ends with the program.
+fn broker() -> String {
+    static BROKER: LazyLock<Broker> = LazyLock::new(|| {
+        let broker = Broker::start();
+        // scippneutron needs it before anything is written.
+        broker.create_topic(READ_LIVE, 1);
+        broker
+    });
+    BROKER.address()
+}
+
+/// The program that reads, in an environment that can `import` what it needs; none, with `test` reported as skipped.
+fn consumer(test: &str, (environment, import): (&str, &str)) -> Option<Command> {
+    if !is_possible(test) {
+        return None;
+    }
+    let interpreter = workspace().join(environment).join("bin/python");
+    let probe = Command::new(&interpreter).args(["-c", import]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        let missing = format!("{} cannot {import}: `make test-tools` installs it", interpreter.display());
+        evforge_testkit::skip(test, &missing);
+        return None;
+    }
+    let mut command = Command::new(interpreter);
+    command.arg(workspace().join("tests/python/test_kafka_consumers.py"));
+    Some(command)
+}
+
+/// The arguments of a run over a capture into a topic of this schema.
+fn arguments(name: &str, broker: &str, topic: &str, schema: &str) -> Vec<String> {
+    let keys =
+        ["brokers", "topic", "schema", "create_topics"].into_iter().zip([broker, topic, schema, "true"]);
+    let path = |path: &Path| path.display().to_string();
+    let mut all = vec!["run".into(), "--quiet".into(), "--config".into(), path(&configuration_path(name))];
+    all.push(path(&capture_path(name)));
+    all.extend(keys.flat_map(|(key, value)| ["--set".to_owned(), format!("outputs.kafka.{key}={value}")]));
+    all
+}
+
+/// The events of a run, as `pulse,time of flight,pixel`, in order.
+fn expected(arguments: &[String]) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("events.csv").display().to_string();
+    let all: Vec<&str> = arguments.iter().map(String::as_str).chain(["--events", &file]).collect();
+    evforge(&all);
+    let events = std::fs::read_to_string(&file).expect("events");
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok()).expect("a number");
+    let mut lines: Vec<String> = events
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let mut fields = line.split(',');
+            let (time, pixel, pulse) = (number(fields.next()), number(fields.next()), number(fields.next()));
+            format!("{pulse},{},{pixel}", time - pulse)
+        })
+        .collect();
+    lines.sort_unstable();
+    assert!(lines.len() > 200, "{} events", lines.len());
+    lines
+}
+
+/// What a consumer has found, in order.
+fn found(command: &mut Command, arguments: &[&str]) -> Vec<String> {
+    let output = command.args(arguments).output().expect("Python runs");
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    let mut lines: Vec<String> = text(&output.stdout).lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn saluki_reads_events_and_what_is_said_about_the_run() {
+    let test = "saluki_reads_events_and_what_is_said_about_the_run";
+    for name in ["freia", "nmx"] {
+        let Some(mut saluki) = consumer(test, OLD) else { return };
+        let (broker, topic) = (broker(), format!("saluki_{name}"));
+        let events = expected(&arguments(name, &broker, &topic, "ev44"));
+        let messages = read_topic(&broker, &topic).len().to_string();
+        assert!(found(&mut saluki, &["saluki", &broker, &topic, &messages]) == events, "{name}");
+        for (topic, schema) in [("_ledger", "da00"), ("_values", "da00"), ("_status", "x5f2")] {
+            let topic = format!("saluki_{name}{topic}");
+            let messages = read_topic(&broker, &topic);
+            assert!(
+                !messages.is_empty()
+                    && messages.iter().all(|message| &message.payload[4..8] == schema.as_bytes())
+            );
+            let Some(mut saluki) = consumer(test, OLD) else { return };
+            // A message that it cannot read is an error.
+            found(&mut saluki, &["saluki", &broker, &topic, &messages.len().to_string()]);
+        }
+    }
+}
+
+#[test]
+fn the_data_stream_of_scippneutron_reads_ev42() {
+    let Some(mut scippneutron) = consumer("the_data_stream_of_scippneutron_reads_ev42", OLD) else { return };
+    let (broker, topic) = (broker(), READ_LIVE);
+    let run = arguments("freia", &broker, topic, "ev42");
+    // It reads what comes from now on, and so starts the run itself, to another topic than the first.
+    let events = expected(&arguments("freia", &broker, "before", "ev42"));
+    let number = events.len().to_string();
+    let mut all = vec!["scippneutron", &broker, topic, &number, PROGRAM];
+    all.extend(run.iter().map(String::as_str));
+    assert!(found(&mut scippneutron, &all) == events);
+}
+
+#[test]
+fn beamlime_reads_events_monitors_and_values() {
+    let test = "beamlime_reads_events_monitors_and_values";
+    for name in ["freia", "nmx"] {
+        let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
+        let (broker, topic) = (broker(), format!("beamlime_{name}"));
+        let events = expected(&arguments(name, &broker, &topic, "ev44"));
+        let messages = read_topic(&broker, &topic).len().to_string();
+        assert!(found(&mut beamlime, &["beamlime", &broker, &topic, &messages]) == events, "{name}");
+    }
+    let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
+    let broker = broker();
+    evforge(
+        &arguments("beam-monitors", &broker, "monitors", "ev44")
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>(),
+    );
+    let arrays = found(&mut beamlime, &["beamlime-arrays", &broker, "beam-monitors_beam_monitor", "3"]);
+    assert_eq!(arrays[..2], ["monitor_1,counts,frame_time,200", "monitor_2,counts,frame_time,175"]);
+    assert!(arrays[2].starts_with("monitor_3,"), "{arrays:?}");
+    let Some(mut beamlime) = consumer(test, BEAMLIME) else { return };
+    let values = found(&mut beamlime, &["beamlime-arrays", &broker, "monitors_values", "4"]);
+    assert_eq!(values[0], "beam-monitors/events/counts,counts,,375.0");
+}

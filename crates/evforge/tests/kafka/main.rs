@@ -1,0 +1,9 @@
+//! Topics of real brokers: what runs write into them and read from them, and what `evforge kafka` does with them.
+
+mod about_run;
+mod commands;
+#[path = "../common/mod.rs"]
+mod common;
+mod consumers;
+mod events;
+mod packets;

@@ -1,0 +1,12 @@
+//! Live runs of the real program, as a user starts and ends them: what it receives, records, sends, serves and says.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod demo_of_everything;
+mod drop;
+mod faults;
+mod loopback;
+mod numbered;
+mod page;
+mod record;
+mod signals;

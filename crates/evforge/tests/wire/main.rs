@@ -1,0 +1,8 @@
+//! The real program between two network namespaces: by AF_XDP, and with the privileges that it is lent. Needs root.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod privileges;
+mod tune;
+mod xdp;
+mod xdp_sender;

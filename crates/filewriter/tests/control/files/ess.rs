@@ -1,0 +1,135 @@
+//! A conversation of the ESS, and every row of its file.
+
+use crate::control_common::kafka::*;
+use crate::control_common::*;
+use crate::files::support::*;
+use evforge_messages::al00::Severity;
+use evforge_messages::ep01::Connection;
+use evforge_messages::{Al00, Encoder, Ep01};
+use evforge_stream::storage::text::read_text;
+use evforge_testkit::kafka_broker::{Broker, is_possible};
+use hdf5_metno::File;
+use serde_json::Value;
+
+fn alarm(time: i64, severity: Severity, text: &str) -> Vec<u8> {
+    Al00 { source_name: Some(MOTOR), timestamp: time, severity, message: Some(text) }
+        .encode(&mut Encoder::new())
+        .to_vec()
+}
+
+fn connection(time: i64, status: Connection) -> Vec<u8> {
+    Ep01 { timestamp: time, status, source_name: MOTOR, service_id: None }
+        .encode(&mut Encoder::new())
+        .to_vec()
+}
+
+#[test]
+fn a_conversation_leaves_a_file_with_every_row_of_its_run() {
+    if !is_possible("a_conversation_leaves_a_file_with_every_row_of_its_run") {
+        return;
+    }
+    let (broker, folder) = (Broker::start(), folder());
+    topics(&broker, &[POOL, OWN, CONTROL, DATA, LOGS]);
+    let here = client(&broker);
+    let data = |number: i64, time: i64, pixels: &[i32]| send(&here, DATA, &ev44(BANK, number, time, pixels));
+    let log = |time: i64, value: f64| send(&here, LOGS, &f144(MOTOR, time, value));
+    let settings = service(&broker);
+    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
+    let begin_ms = now_ms();
+    let begin = ns(begin_ms);
+    // Before the start is known, some of it from after the start.
+    log(begin - 2000 * MS, 1.0);
+    log(begin - 1000 * MS, 2.0);
+    send(&here, LOGS, &alarm(begin - 1000 * MS, Severity::Ok, "all well"));
+    data(0, begin - 1, &[100]);
+    data(1, begin, &[1, 2]);
+    log(begin + 50 * MS, 3.0);
+    send(&here, POOL, &start(JOB, "run_1.nxs", &structure(), begin_ms));
+    let mut control = Listener::open(&here, CONTROL);
+    let answer = control.next("answ");
+    assert_eq!((&answer["status_code"], &answer["command_id"]), (&201.into(), &JOB.into()), "{answer}");
+    let path = in_files(folder.path(), "run_1.nxs");
+    let writing = format!("{}.writing", path.display());
+    assert_eq!(control.next_state("writing")["file_being_written"], writing.as_str());
+    assert_eq!(left(&path), ["run_1.nxs.job", "run_1.nxs.lock", "run_1.nxs.writing"]);
+
+    let second = ev44(BANK, 2, begin + 100 * MS, &[3]);
+    send(&here, DATA, &second);
+    send(&here, DATA, &second);
+    send(&here, DATA, &ev44("another", 1, begin + 100 * MS, &[99]));
+    data(3, begin + 300 * MS, &[4]);
+    data(4, begin + 200 * MS, &[5]);
+    log(begin + 50 * MS, 3.5);
+    log(begin + 40 * MS, 4.0);
+    log(begin - 500 * MS, 5.0);
+    send(&here, LOGS, &connection(begin + 5 * MS, Connection::Connected));
+    send(&here, LOGS, &alarm(begin + 60 * MS, Severity::Major, "limit"));
+    let stop_ms = now_ms() + 1000;
+    send(&here, CONTROL, &stop(JOB, stop_ms));
+    let answer = control.next("answ");
+    assert_eq!((&answer["status_code"], &answer["stop_time"]), (&201.into(), &stop_ms.into()), "{answer}");
+    sleep_until(stop_ms + 300);
+    // It comes late, and the one behind it is too late.
+    data(5, ns(stop_ms), &[6]);
+    data(6, ns(stop_ms) + 1, &[101]);
+    log(ns(stop_ms) + 1, 9.0);
+    // The end has passed.
+    send(&here, CONTROL, &stop(JOB, stop_ms + 60_000));
+    let answer = control.next("answ");
+    assert_eq!(answer["status_code"], 500, "{answer}");
+    assert!(answer["message"].as_str().unwrap().contains("has ended at"), "{answer}");
+
+    let end = control.next("wrdn");
+    assert!(now_ms() >= stop_ms + 3000, "late messages are waited for");
+    assert_eq!((&end["job_id"], &end["error_encountered"]), (&JOB.into(), &false.into()), "{end}");
+    assert_eq!(end["file_name"], path.to_str().unwrap());
+    let metadata: Value = serde_json::from_str(end["metadata"].as_str().unwrap()).unwrap();
+    assert_eq!((&metadata["proposal"], &metadata["events"]), (&7.into(), &6.into()), "{metadata}");
+    // 5 of events, 3 of the motor, 2 alarms, 1 connection.
+    assert_eq!((&metadata["messages"], &metadata["is_whole"]), (&11.into(), &true.into()), "{metadata}");
+    let report = &metadata["evforge_report"];
+    assert_eq!((&report["unaccounted"], &report["counters"]["messages_duplicated"]), (&0.into(), &1.into()));
+    let mut own = Listener::open(&here, OWN);
+    assert_eq!(own.next_state("idle")["file_being_written"], "");
+
+    check_complete(&path);
+    let file = File::open(&path).unwrap();
+    let all: [(i64, &[i32]); 5] = [
+        (begin, &[1, 2]),
+        (begin + 100 * MS, &[3]),
+        (begin + 300 * MS, &[4]),
+        (begin + 200 * MS, &[5]),
+        (ns(stop_ms), &[6]),
+    ];
+    assert_eq!(events(&file, "entry/events"), expected(&all));
+    assert_eq!(events(&file, "entry/same_events"), expected(&all));
+    let motor = file.group("entry/motor").unwrap();
+    assert_eq!(motor.dataset("value").unwrap().read_raw::<f64>().unwrap(), [2.0, 3.0, 4.0]);
+    let times: Vec<i64> = motor.dataset("time").unwrap().read_raw().unwrap();
+    assert_eq!(times, [begin - 1000 * MS, begin + 50 * MS, begin + 40 * MS]);
+    let times: Vec<i64> = motor.dataset("alarm_time").unwrap().read_raw().unwrap();
+    assert_eq!(times, [begin - 1000 * MS, begin + 60 * MS]);
+    assert_eq!(motor.dataset("alarm_severity").unwrap().read_raw::<i16>().unwrap(), [0, 2]);
+    let times: Vec<i64> = motor.dataset("connection_status_time").unwrap().read_raw().unwrap();
+    assert_eq!(times, [begin + 5 * MS]);
+    let entry = file.group("entry").unwrap();
+    let text = |name: &str| read_text(&entry.dataset(name).unwrap()).unwrap();
+    let ms = |name: &str| text(name).parse::<jiff_ms::Ms>().unwrap().0;
+    assert_eq!((ms("start_time"), ms("end_time")), (begin_ms, stop_ms));
+    assert_eq!(text("evforge_writer/state"), "complete");
+    writer.end();
+}
+
+/// Times of a file as milliseconds since 1970.
+mod jiff_ms {
+    pub(super) struct Ms(pub(super) u64);
+
+    impl std::str::FromStr for Ms {
+        type Err = String;
+
+        fn from_str(text: &str) -> Result<Self, String> {
+            let time: jiff::Timestamp = text.parse().map_err(|error| format!("{text}: {error}"))?;
+            u64::try_from(time.as_millisecond()).map(Self).map_err(|error| error.to_string())
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Starts that cannot be followed for what there is in folders and on brokers.
+
+use crate::control_common::kafka::*;
+use crate::control_common::*;
+use crate::files::support::*;
+use evforge_messages::Pl72;
+use evforge_testkit::kafka_broker::{Broker, is_possible};
+use serde_json::{Value, json};
+
+/// File, instrument, structure; code of the answer, and what it says.
+type Case<'a> = (&'a str, Option<&'a str>, Value, u64, &'a [&'a str]);
+
+#[test]
+fn a_start_that_cannot_be_followed_says_why_and_leaves_nothing() {
+    if !is_possible("a_start_that_cannot_be_followed_says_why_and_leaves_nothing") {
+        return;
+    }
+    let (broker, folder) = (Broker::start(), folder());
+    topics(&broker, &[POOL, OWN, CONTROL, DATA, LOGS]);
+    let here = client(&broker);
+    let files = folder.path().join("files");
+    let write = |name: &str| std::fs::write(files.join(name), "x").unwrap();
+    write("there.nxs");
+    write("begun.nxs.job");
+    write("torn.nxs.writing");
+    write("no_folder");
+    std::os::unix::fs::symlink("nowhere", files.join("link.nxs")).unwrap();
+    std::fs::create_dir_all(folder.path().join("templates/empty")).unwrap();
+    std::fs::create_dir_all(folder.path().join("templates/torn")).unwrap();
+    std::fs::write(folder.path().join("templates/torn/torn.hdf"), "no HDF5").unwrap();
+    let before = names(&files);
+    let settings = service(&broker);
+    let writer = Writer::start(settings.clone(), runner(&settings, folder.path()));
+    let mut control = Listener::open(&here, CONTROL);
+
+    let with = |pointer: &str, value: Value| {
+        let mut structure = structure();
+        *structure.pointer_mut(pointer).unwrap() = value;
+        structure
+    };
+    let module = "/children/0/children/2/children/0";
+    let good = structure();
+    let cases: [Case<'_>; 14] = [
+        ("there.nxs", None, good.clone(), 500, &["there.nxs exists already"]),
+        ("link.nxs", None, good.clone(), 500, &["link.nxs exists already"]),
+        ("begun.nxs", None, good.clone(), 500, &["begun.nxs.job exists"]),
+        ("torn.nxs", None, good.clone(), 500, &["torn.nxs.writing exists"]),
+        ("a/b.nxs", None, good.clone(), 500, &["there is no folder", "files/a:"]),
+        ("no_folder/b.nxs", None, good.clone(), 500, &["there is no folder", "no_folder:"]),
+        ("a.nxs.job", None, good.clone(), 500, &["a.nxs.job is the name of a file that may lie next to one"]),
+        ("../b.nxs", None, good.clone(), 400, &["`..`"]),
+        ("b.nxs", Some("none"), good.clone(), 500, &["template of instrument none", "none/none.hdf"]),
+        ("b.nxs", Some("empty"), good.clone(), 500, &["empty/empty.hdf"]),
+        ("b.nxs", Some("torn"), good.clone(), 500, &["open the template", "torn/torn.hdf"]),
+        (
+            "b.nxs",
+            None,
+            with(module, json!({"module": "ev99", "config": {"topic": DATA, "source": BANK}})),
+            500,
+            &["/entry/events", "ev99"],
+        ),
+        (
+            "b.nxs",
+            None,
+            with(module, json!({"module": "ev44", "config": {"topic": "nobody_has_it", "source": BANK}})),
+            500,
+            &["nobody_has_it"],
+        ),
+        ("b.nxs", None, json!({"children": []}), 500, &["asks for no topic"]),
+    ];
+    for (file, instrument, structure, code, says) in cases {
+        let structure = structure.to_string();
+        let message =
+            Pl72 { start_time: 0, filename: Some(file), instrument_name: instrument, ..start_message() };
+        send(&here, POOL, &pl72(&Pl72 { nexus_structure: Some(&structure), ..message }));
+        let answer = control.next("answ");
+        assert_eq!(answer["status_code"], code, "{file}: {answer}");
+        let sentence = answer["message"].as_str().unwrap();
+        for part in says {
+            assert!(sentence.contains(part), "{file}: {part}: {sentence}");
+        }
+        assert!(!sentence.contains("--"), "no options of commands: {sentence}");
+        assert_eq!(names(&files), before, "{file}");
+    }
+    // It is as good as new.
+    send(&here, POOL, &start(JOB, "b.nxs", &good, 0));
+    assert_eq!(control.next("answ")["status_code"], 201);
+    send(&here, CONTROL, &stop(JOB, now_ms() + 100));
+    let end = control.next("wrdn");
+    assert_eq!(end["error_encountered"], false, "{end}");
+    check_complete(&files.join("b.nxs"));
+    writer.end();
+}
+
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,6 @@
+//! The client with real brokers.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod connection;
+mod tools;

@@ -1,0 +1,11 @@
+//! What a simulated detector sends, and what is formed of it, against the truth that is known.
+
+mod gdgem;
+mod multiblade;
+mod multigrid;
+mod pictures;
+mod pulsed;
+mod readouts;
+mod repeated_load;
+mod sonde;
+mod windows;

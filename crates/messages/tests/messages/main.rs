@@ -1,0 +1,5 @@
+//! The messages of all schemas.
+
+mod generated;
+mod golden;
+mod python;

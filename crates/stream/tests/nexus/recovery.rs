@@ -1,0 +1,160 @@
+//! Files that recovery must refuse, or leave alone.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use crate::common::{Run, batch, flat_options};
+use evforge_core::ledger::DetectorLedger;
+use evforge_stream::nexus::{NexusError, needs_recovery, recover};
+use hdf5_metno::File;
+use proptest::prelude::*;
+
+/// A file as a killed writer leaves it: copied while it was being written.
+fn killed(folder: &Path) -> Vec<u8> {
+    let path = folder.join("alive.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.take(&batch(&[(5, 1), (6, 2), (300_000_007, 48)])).unwrap();
+    writer.commit().unwrap();
+    writer.take(&batch(&[(300_000_008, 1)])).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    drop(writer);
+    std::fs::remove_file(&path).unwrap();
+    bytes
+}
+
+#[test]
+fn a_copy_of_a_growing_file_recovers_to_its_last_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.nxs");
+    std::fs::write(&path, killed(folder.path())).unwrap();
+    assert!(needs_recovery(&path).unwrap());
+    let recovered = recover(&path).unwrap();
+    assert_eq!((recovered.events, recovered.pulses), (3, 4));
+    assert_eq!(recovered.end_time, "1970-01-01T00:00:00.300000007Z");
+    assert!(recovered.to_string().contains("3 events in 4 pulses"));
+    assert!(recover(&path).unwrap().to_string().contains("whole"));
+}
+
+#[test]
+fn files_of_the_first_layout_are_repaired_and_those_of_later_ones_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    let mut writer = Run::begin(&flat_options(&path)).unwrap();
+    writer.take(&batch(&[(5, 1), (6, 2)])).unwrap();
+    writer.finish(&DetectorLedger::default()).unwrap();
+    drop(writer);
+    // The text of a dataset, in place: it is the only one of its length that is there once.
+    let say = |name: &str, from: &str, to: &str| {
+        let offset = {
+            let file = File::open(&path).unwrap();
+            file.dataset(&format!("/entry/recording/{name}")).unwrap().offset().unwrap() as usize
+        };
+        let mut bytes = std::fs::read(&path).unwrap();
+        assert_eq!(&bytes[offset..offset + from.len()], from.as_bytes());
+        bytes[offset..offset + to.len()].copy_from_slice(to.as_bytes());
+        std::fs::write(&path, bytes).unwrap();
+    };
+    say("layout_version", "2", "1");
+    say("state", "complete", "writing\0");
+    let recovered = recover(&path).unwrap();
+    assert_eq!((recovered.was_whole, recovered.events), (false, 2));
+    say("layout_version", "1", "3");
+    let error = recover(&path).unwrap_err().to_string();
+    assert!(error.contains("version \"3\", this program knows the versions 1 and 2"), "{error}");
+}
+
+#[test]
+fn whole_files_are_not_touched_even_while_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nxs");
+    Run::begin(&flat_options(&path)).unwrap().finish(&DetectorLedger::default()).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let reader = File::open(&path).unwrap();
+    assert!(!needs_recovery(&path).unwrap());
+    assert!(recover(&path).unwrap().was_whole);
+    drop(reader);
+    assert!(before == std::fs::read(&path).unwrap());
+}
+
+#[test]
+fn foreign_and_missing_files_are_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    assert!(matches!(recover(&at("missing")), Err(NexusError::Io { .. })));
+    for (name, bytes) in [("empty", &b""[..]), ("text", b"time_ns,pixel_id\n1,2\n")] {
+        std::fs::write(at(name), bytes).unwrap();
+        let error = recover(&at(name)).unwrap_err();
+        assert!(matches!(error, NexusError::NotHdf5(_)) && error.to_string().contains(name), "{error}");
+    }
+    for (name, latest) in [("old", false), ("latest", true)] {
+        let file = File::with_options()
+            .with_fapl(|access| if latest { access.libver_latest() } else { access })
+            .create(at(name))
+            .unwrap();
+        file.create_group("entry").unwrap();
+        if latest {
+            file.start_swmr().unwrap();
+            file.flush().unwrap();
+        }
+        let bytes = std::fs::read(at(name)).unwrap();
+        drop(file);
+        // As it is when it is closed, and as its killed writer would have left it.
+        for bytes in [std::fs::read(at(name)).unwrap(), bytes] {
+            if bytes.len() < 48 {
+                continue;
+            }
+            std::fs::write(at(name), &bytes).unwrap();
+            let error = recover(&at(name)).unwrap_err();
+            assert!(matches!(error, NexusError::NotOurs { .. }), "{name}: {error}");
+            assert!(bytes == std::fs::read(at(name)).unwrap(), "{name} was changed");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_is_said_to_be_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.nxs");
+    let bytes = killed(folder.path());
+    let whole = folder.path().join("whole.nxs");
+    Run::begin(&flat_options(&whole)).unwrap().finish(&DetectorLedger::default()).unwrap();
+    let half = std::fs::metadata(&whole).unwrap().len() / 2;
+    std::fs::OpenOptions::new().write(true).open(&whole).unwrap().set_len(half).unwrap();
+    assert!(recover(&whole).unwrap_err().to_string().contains("it was cut"));
+    assert_eq!(std::fs::metadata(&whole).unwrap().len(), half);
+    for length in [0, 7, 8, 47, 48, 1000, bytes.len() / 2, bytes.len() - 1] {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let error = recover(&path).unwrap_err();
+        assert!(
+            matches!(error, NexusError::Damaged { .. } | NexusError::NotHdf5(_)),
+            "{length} bytes: {error}"
+        );
+        assert!(bytes[..length] == std::fs::read(&path).unwrap(), "cut to {length} bytes and changed");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn a_corrupt_superblock_is_an_error_and_never_a_panic(at in 0_usize..48, flip in 1..=255_u8) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corrupt.nxs");
+        let mut bytes = killed(folder.path());
+        bytes[at] ^= flip;
+        std::fs::write(&path, &bytes).unwrap();
+        prop_assert!(needs_recovery(&path).is_err());
+        prop_assert!(recover(&path).is_err());
+        prop_assert!(bytes == std::fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn corrupt_metadata_is_an_error_or_recovered_and_never_a_panic(at in 48_usize..4096, flip in 1..=255_u8) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corrupt.nxs");
+        let mut bytes = killed(folder.path());
+        bytes[at] ^= flip;
+        std::fs::write(&path, &bytes).unwrap();
+        let _ = needs_recovery(&path);
+        let _ = recover(&path);
+    }
+}

@@ -1,0 +1,4 @@
+//! The brokers for tests.
+
+mod broker;
+mod script;

@@ -1,0 +1,173 @@
+//! Connections that do nothing, ask slowly or do not read: they are limited, cut, counted, and cost nobody the page.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Browser, PATIENCE, get, options, start};
+use evforge_core::geometry::LogicalGeometry;
+use evforge_core::pulse::PulseTrain;
+use evforge_view::{LiveView, ViewOptions};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// As short as may be.
+const SHORT: Duration = Duration::from_millis(300);
+
+fn limited() -> ViewOptions {
+    ViewOptions { request_timeout: SHORT, write_timeout: SHORT, ..options(2, 2) }
+}
+
+/// Connections that say nothing.
+fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
+    (0..count).map(|_| TcpStream::connect(address).unwrap()).collect()
+}
+
+/// What comes until the server closes; it must close.
+fn until_closed(stream: &mut TcpStream) -> String {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Ok(_) => {}
+        // It was closed before it had read what we sent.
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
+        Err(error) => panic!("the connection stays open: {error}"),
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Asks until `wanted`.
+fn eventually(what: &str, wanted: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !wanted() {
+        assert!(begin.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether the page answers a script.
+fn is_healthy(address: SocketAddr) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+    let request = format!("GET /api/health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).is_ok() && until_closed(&mut stream).starts_with("HTTP/1.1 200")
+}
+
+#[test]
+fn a_flood_of_idle_connections_is_limited_and_cut_and_the_page_comes_back() {
+    let (view, _sink) = start(ViewOptions { most_connections_of_one_address: 8, ..limited() });
+    let address = view.address();
+    let mut flood = idle(address, 40);
+    eventually("the flood is accepted", || view.clients().connections_refused >= 32);
+    assert!(view.clients().connections <= 8);
+    let refused = until_closed(flood.last_mut().unwrap());
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("too many connections"), "{refused}");
+    // The flood is still there, and its connections are cut.
+    eventually("the page comes back", || is_healthy(address));
+    for stream in &mut flood {
+        until_closed(stream);
+    }
+    let counts = view.clients();
+    assert!(counts.connections_timed_out >= 8, "{counts:?}");
+    eventually("all places are free", || view.clients().connections == 0);
+    // Where the other counts of browsers are.
+    let state = get(address, "/api/state.json").json();
+    assert!(state["browsers"]["connections_refused"].as_u64().unwrap() >= 32, "{state}");
+}
+
+#[tokio::test]
+async fn there_is_a_limit_for_all_addresses_together_and_one_address_leaves_room_for_others() {
+    let limits = ViewOptions {
+        most_connections: 6,
+        most_connections_of_one_address: 4,
+        request_timeout: PATIENCE,
+        ..limited()
+    };
+    let (view, _sink) = start(limits);
+    let address = view.address();
+    let from = |last: u8| async move {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+        socket.connect(address).await.unwrap()
+    };
+    let mut flood = Vec::new();
+    for _ in 0..10 {
+        flood.push(from(2).await);
+    }
+    eventually("the flood is accepted", || view.clients().connections_refused == 6);
+    assert_eq!(view.clients().connections, 4);
+    // One of another address is served, with a browser beside.
+    assert!(tokio::task::spawn_blocking(move || is_healthy(address)).await.unwrap());
+    let mut browser = Browser::open(address).await;
+    let status = browser.update().await;
+    browser.acknowledge(&status).await;
+    let other = [from(3).await, from(3).await, from(3).await];
+    eventually("the limit of all is reached", || view.clients().connections_refused == 8);
+    assert_eq!(view.clients().connections, 6);
+    drop((flood, other));
+}
+
+#[test]
+fn headers_byte_by_byte_are_cut() {
+    let (view, _sink) = start(limited());
+    let mut stream = TcpStream::connect(view.address()).unwrap();
+    let begin = Instant::now();
+    // It goes on for as long as it is let.
+    for byte in b"GET /api/state.json HTTP/1.1\r\nX-Slow: ".iter().chain([b'a'; 10_000].iter()) {
+        if stream.write_all(&[*byte]).is_err() {
+            break;
+        }
+        assert!(begin.elapsed() < PATIENCE, "it is never cut");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eventually("it is counted", || view.clients().connections_timed_out == 1);
+    assert_eq!(view.clients().connections, 0);
+}
+
+#[test]
+fn a_connection_is_kept_for_further_requests_but_not_for_ever() {
+    let (view, _sink) = start(limited());
+    let address = view.address();
+    let mut stream = TcpStream::connect(address).unwrap();
+    for _ in 0..2 {
+        write!(stream, "GET /api/health HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut begin = [0; 15];
+        stream.read_exact(&mut begin).unwrap();
+        assert_eq!(&begin, b"HTTP/1.1 200 OK");
+        // Its rest, which ends with the brace of the answer.
+        while begin[0] != b'}' {
+            stream.read_exact(&mut begin[..1]).unwrap();
+        }
+    }
+    assert_eq!(until_closed(&mut stream), "");
+    eventually("it is counted", || view.clients().connections_timed_out == 1);
+}
+
+#[test]
+fn a_client_that_never_reads_is_cut() {
+    // A picture of 32 MB, which no buffer of the kernel holds.
+    let geometry = LogicalGeometry::flat(2000, 2000).unwrap();
+    let big = ViewOptions {
+        address: "127.0.0.1:0".parse().unwrap(),
+        write_timeout: SHORT,
+        ..ViewOptions::new("Large detector", geometry, PulseTrain::ess())
+    };
+    let view = LiveView::start(big).unwrap();
+    let _sink = view.sink();
+    let address = view.address();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /api/image.json HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    write!(stream, "GET /api/image.bin HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    eventually("it is cut", || view.clients().connections_timed_out == 1 && view.clients().connections == 0);
+    assert!(is_healthy(address));
+}
+
+#[tokio::test]
+async fn a_watching_browser_outlives_the_time_for_requests() {
+    let (view, _sink) = start(limited());
+    let mut browser = Browser::open(view.address()).await;
+    let begin = Instant::now();
+    while begin.elapsed() < 4 * SHORT {
+        let status = browser.update().await;
+        browser.acknowledge(&status).await;
+    }
+    let counts = view.clients();
+    assert_eq!((counts.connected, counts.connections, counts.connections_timed_out), (1, 1, 0));
+}

@@ -1,0 +1,11 @@
+//! The page as browsers and scripts find it.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod connections;
+mod http;
+mod http_api;
+mod monitor;
+mod page_is_current;
+mod pictures_in_a_browser;
+mod websocket;

@@ -1,0 +1,222 @@
+//! What browsers get: pictures, as many as they acknowledge, and a goodbye.
+
+use crate::common::{Browser, PATIENCE, feed, options, start};
+use evforge_core::ledger::{DetectorLedger, SourceLedger};
+use evforge_core::losses::LossLocation;
+use evforge_core::output::Output;
+use evforge_core::run_state::{OutputCounters, OutputState, RunState};
+use evforge_core::sequence::SequenceTracker;
+use evforge_view::{LiveView, ViewOptions};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+#[tokio::test]
+async fn a_browser_gets_the_counts_that_were_fed() {
+    let (view, mut sink) = start(options(4, 3));
+    let mut browser = Browser::open(view.address()).await;
+    assert_eq!(browser.hello["title"], "Test detector");
+    assert_eq!(browser.hello["geometry"]["nx"], 4);
+    assert_eq!(browser.hello["spectrum"]["bins"], 715);
+    // Pixel 1 is at the lower left, 12 at the upper right; 0 and 13 do not exist.
+    feed(&mut sink, &[(50_000, 1), (150_000, 12), (71_428_572 + 150_000, 12), (5, 0), (5, 13)]);
+    let status = browser.update_until(|status, _| status["events"] == 5).await;
+    assert_eq!((&status["outside_geometry"], &status["input"]), (&2.into(), &"running".into()));
+    browser.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].total() == 3)).await;
+    let picture = browser.picture.unwrap();
+    assert_eq!((picture.images[0].nx, picture.images[0].ny), (4, 3));
+    assert_eq!((picture.images[0].counts[0], picture.images[0].counts[11]), (1, 2));
+    assert_eq!((picture.spectrum[0], picture.spectrum[1], picture.spectrum.len()), (3, 2, 715));
+}
+
+#[tokio::test]
+async fn a_picture_that_has_not_changed_is_not_sent_again() {
+    let (view, mut sink) = start(options(4, 4));
+    feed(&mut sink, &[(1, 1)]);
+    let mut browser = Browser::open(view.address()).await;
+    browser.update_until(|status, _| status["frame"] == true).await;
+    for _ in 0..3 {
+        let status = browser.update_until(|_, _| true).await;
+        assert_eq!(status["frame"], false);
+    }
+    feed(&mut sink, &[(1, 2)]);
+    browser.update_until(|status, _| status["frame"] == true).await;
+}
+
+#[tokio::test]
+async fn a_browser_that_acknowledges_nothing_gets_no_more_than_the_window() {
+    let (view, mut sink) = start(ViewOptions { window: 2, ..options(4, 4) });
+    let mut browser = Browser::open(view.address()).await;
+    let first = browser.update().await;
+    let second = browser.update().await;
+    for pixel in 1..=10 {
+        feed(&mut sink, &[(1, pixel)]);
+        sleep(Duration::from_millis(60)).await;
+    }
+    assert!(timeout(Duration::from_millis(100), browser.update()).await.is_err(), "a third update came");
+    // One acknowledgement makes room for one: the newest, with all that was missed.
+    browser.acknowledge(&first).await;
+    let third = browser.update().await;
+    assert!(third["skipped"].as_u64().unwrap() >= 5, "{third}");
+    assert_eq!(browser.picture.as_ref().unwrap().images[0].total(), 10);
+    let numbers = [&second, &third].map(|status| status["number"].as_u64().unwrap());
+    assert_eq!(numbers[1] - numbers[0], 1 + third["skipped"].as_u64().unwrap());
+    assert!(view.clients().updates_skipped >= 5);
+}
+
+#[tokio::test]
+async fn a_browser_that_acknowledges_nothing_for_too_long_is_dropped() {
+    let (view, _sink) = start(ViewOptions { client_timeout: Duration::from_millis(300), ..options(4, 4) });
+    let mut browser = Browser::open(view.address()).await;
+    assert_eq!(browser.close_code().await, Some(1008));
+    assert_eq!((view.clients().dropped, view.clients().connected), (1, 0));
+    // One that speaks nonsense leaves as well, at once.
+    let mut browser = Browser::open(view.address()).await;
+    browser.say("ack 999999999".into()).await;
+    assert_eq!(browser.close_code().await, Some(1002));
+    assert_eq!(view.clients().dropped, 2);
+}
+
+/// The picture is far larger than what the system buffers for a connection, so the server's sending stops.
+#[tokio::test]
+async fn a_browser_that_reads_nothing_holds_up_neither_the_sink_nor_another_browser() {
+    let pixels = 1500 * 1500;
+    let (view, mut sink) =
+        start(ViewOptions { client_timeout: Duration::from_millis(1500), ..options(1500, 1500) });
+    let stuck = Browser::open(view.address()).await;
+    let mut other = Browser::open(view.address()).await;
+    let feeding = std::thread::spawn(move || {
+        let events: Vec<(u64, u32)> =
+            (0..10_000).map(|n| (n * 1000, (n as u32 * 7919) % pixels + 1)).collect();
+        let end = Instant::now() + Duration::from_secs(3);
+        let (mut batches, mut longest) = (0_u64, Duration::ZERO);
+        while Instant::now() < end {
+            let began = Instant::now();
+            feed(&mut sink, &events);
+            longest = longest.max(began.elapsed());
+            batches += 1;
+        }
+        (sink, batches, longest)
+    });
+    let mut pictures = 0;
+    let end = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < end {
+        other.update_until(|status, _| status["frame"] == true).await;
+        pictures += 1;
+    }
+    assert!(pictures >= 4, "the other browser got {pictures} pictures in 2 s");
+    let (_sink, batches, longest) = feeding.join().unwrap();
+    other
+        .update_until(|status, picture| {
+            picture.is_some_and(|picture| picture.images[0].total() == batches * 10_000)
+                && status["events"] == batches * 10_000
+        })
+        .await;
+    // Generous, for machines that do other things as well: a browser would have held it up for 1.5 s.
+    assert!(longest < Duration::from_secs(1), "a batch took {longest:?}");
+    let dropped = async {
+        while view.clients().dropped == 0 {
+            other.update_until(|_, _| true).await;
+        }
+    };
+    timeout(PATIENCE, dropped).await.expect("the browser that reads nothing is still there");
+    assert_eq!(view.clients().connected, 1);
+    drop(stuck);
+}
+
+#[tokio::test]
+async fn a_reload_gets_everything_and_a_new_server_is_told_apart() {
+    let (view, mut sink) = start(options(4, 4));
+    let address = view.address();
+    feed(&mut sink, &[(1, 5), (1, 5)]);
+    let first = Browser::open(address).await;
+    let instance = first.hello["instance"].clone();
+    drop(first);
+    sleep(Duration::from_millis(1200)).await;
+    let mut again = Browser::open(address).await;
+    assert_eq!(again.hello["instance"], instance);
+    assert!(!again.hello["points"].as_array().unwrap().is_empty(), "the history of the rate");
+    again.update_until(|_, picture| picture.is_some_and(|picture| picture.images[0].counts[4] == 2)).await;
+    view.shutdown();
+    let view = LiveView::start(ViewOptions { address, ..options(4, 4) }).unwrap();
+    let after = Browser::open(view.address()).await;
+    assert_ne!(after.hello["instance"], instance);
+}
+
+#[tokio::test]
+async fn a_shutdown_says_goodbye_and_the_sink_goes_on() {
+    let (view, mut sink) = start(options(4, 4));
+    let address = view.address();
+    let mut browser = Browser::open(address).await;
+    let began = Instant::now();
+    view.shutdown();
+    assert!(began.elapsed() < Duration::from_secs(3), "the shutdown took {:?}", began.elapsed());
+    assert_eq!(browser.close_code().await, Some(1001));
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    feed(&mut sink, &[(1, 1)]);
+    sink.finish(&Arc::default()).unwrap();
+}
+
+#[tokio::test]
+async fn the_ledger_the_places_of_losses_and_alarms_reach_the_page() {
+    let (view, mut sink) = start(options(4, 4));
+    let mut browser = Browser::open(view.address()).await;
+    let status = browser.update().await;
+    assert_eq!((&status["input"], status.get("ledger")), (&"waiting".into(), None));
+    let mut tracker = SequenceTracker::new(32);
+    for number in [1, 2, 5] {
+        tracker.observe(number);
+    }
+    let sources = vec![SourceLedger::of_sequence("FEC 1".into(), &tracker)];
+    let ledger = DetectorLedger { sources, ..DetectorLedger::default() };
+    let mut state = RunState { ledger, ..RunState::default() };
+    state.losses.add(LossLocation::NetworkCard, 1, true);
+    state.losses.unlocated = 1;
+    state.alarms = vec!["the disk is full".into()];
+    sink.observe(&Arc::new(state)).unwrap();
+    let status = browser.update_until(|status, _| status["alarms"][0] == "the disk is full").await;
+    let shown = &status["ledger"];
+    assert_eq!((&shown["packets"]["sent"], &shown["packets"]["lost"]), (&5.into(), &2.into()));
+    assert_eq!(
+        (&shown["locations"][0]["location"], &shown["unlocated"]),
+        (&"network card".into(), &1.into())
+    );
+    assert_eq!(shown["sources"][0]["gaps"][0], json!([3, 2]));
+    assert_eq!(status["outputs"], json!([]));
+    sink.abandon();
+    browser.update_until(|status, _| status["input"] == "failed").await;
+}
+
+#[tokio::test]
+async fn the_outputs_reach_the_page_and_their_failures_are_alarms() {
+    let (view, mut sink) = start(options(4, 4));
+    let mut browser = Browser::open(view.address()).await;
+    let counters = OutputCounters { offered: 10, committed: 4, pending: 1, queued: 5, ..Default::default() };
+    let csv = OutputState {
+        id: "csv".into(),
+        name: "events in a.csv".into(),
+        counters,
+        own: evforge_core::counter::CounterSnapshot::of(&counters),
+        waiting: Some("no space left".into()),
+        ..OutputState::default()
+    };
+    let broken = OutputState {
+        id: "nexus".into(),
+        failure: Some("gone".into()),
+        may_drop: true,
+        ..Default::default()
+    };
+    sink.observe(&Arc::new(RunState { outputs: vec![csv, broken], ..RunState::default() })).unwrap();
+    let status = browser.update_until(|status, _| status["outputs"][1]["id"] == "nexus").await;
+    let [csv, broken] = &status["outputs"].as_array().unwrap()[..] else { panic!("{status}") };
+    assert_eq!((&csv["id"], &csv["name"]), (&"csv".into(), &"events in a.csv".into()));
+    assert_eq!((&csv["events"]["committed"], &csv["events"]["queued"]), (&4.into(), &5.into()));
+    assert_eq!((&csv["counters"]["pending"], &csv["may_drop"]), (&1.into(), &false.into()));
+    assert_eq!((&csv["waiting"], csv.get("failure")), (&"no space left".into(), None));
+    assert_eq!((&broken["failure"], broken.get("waiting")), (&"gone".into(), None));
+    assert_eq!(broken["may_drop"], true);
+    let alarms = [&status["alarms"][0], &status["alarms"][1]].map(|alarm| alarm.as_str().unwrap());
+    assert!(alarms[0].contains("is waiting: no space left"), "{alarms:?}");
+    assert!(alarms[1].starts_with("FAILED OUTPUT"), "{alarms:?}");
+}

@@ -1,0 +1,12 @@
+//! Packets and records byte by byte, as the descriptions of the formats have them.
+
+mod adc_readout;
+mod caen;
+mod cncs;
+mod drop;
+mod ess;
+mod format_pages;
+mod mesytec;
+mod numbered;
+mod sonde;
+mod srs_vmm;

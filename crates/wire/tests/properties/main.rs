@@ -1,0 +1,10 @@
+//! What holds for any packet: what is encoded is decoded again, and no bytes do harm.
+
+mod adc_readout;
+mod caen;
+mod drop;
+mod ess;
+mod mesytec;
+mod recognise;
+mod sonde;
+mod srs_vmm;
