@@ -63,8 +63,8 @@ pub fn set_real_time_priority(priority: u8) -> Result<(), PriorityError> {
     if !PRIORITIES.contains(&priority) {
         return Err(PriorityError::OutOfRange { priority });
     }
-    // SAFETY: no pointers.
-    let thread = unsafe { libc::gettid() };
+    // Not libc's, which the C library has only since 2.30.
+    let thread = rustix::thread::gettid().as_raw_pid();
     let Err(source) = set_of_thread(thread, priority) else { return Ok(()) };
     if source.kind() == io::ErrorKind::PermissionDenied
         && let Some(helper) = Helper::of_this_process()

@@ -95,7 +95,12 @@ fn demonstrate(name: &str) {
     assert_eq!(status.code(), Some(0), "{name}");
     let report = std::fs::read_to_string(folder.path().join("demo-report.json")).expect("a report");
     let report: Value = serde_json::from_str(&report).expect("JSON");
-    assert!(events_of(&report) >= events_of(&ledger), "{name}: {} of {}", events_of(&report), events_of(&ledger));
+    assert!(
+        events_of(&report) >= events_of(&ledger),
+        "{name}: {} of {}",
+        events_of(&report),
+        events_of(&ledger)
+    );
 }
 
 #[test]
