@@ -3,7 +3,7 @@
 #
 # One program is in all of them: linked with everything but the C library, and that in the version of 2018 (glibc 2.28:
 # Debian 10, Rocky 8, Ubuntu 20.04 and later). Two builds of the same commit give the same bytes: times are that of the
-# commit, and the folders of the build are not in it. Needs no root.
+# commit, and the folders of the build are not in it. Needs no root, but a namespace for mounts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,26 @@ if [ "$(uname -m)" != x86_64 ]; then
     echo "package.sh: packages are made on x86_64, this is $(uname -m)" >&2
     exit 1
 fi
+
+# OpenSSL and HDF5 note the folders that they are built in, and HDF5 its flags too. So these are the same everywhere:
+# the rest happens in a mount namespace of its own, where they are called /mnt/evforge and /mnt/cargo.
+if [ -z "${EVFORGE_OWN_FOLDERS:-}" ]; then
+    cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    mkdir -p "$cargo_home"
+    export EVFORGE_OWN_FOLDERS=$PWD:$cargo_home RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+    map=--map-root-user
+    [ "$(id -u)" -ne 0 ] || map=
+    # shellcheck disable=SC2016,SC2086
+    exec unshare $map --mount bash -euc '
+        mount -t tmpfs tmpfs /mnt
+        mkdir /mnt/evforge /mnt/cargo
+        mount --bind "${EVFORGE_OWN_FOLDERS%%:*}" /mnt/evforge
+        mount --bind "${EVFORGE_OWN_FOLDERS#*:}" /mnt/cargo
+        cd /mnt/evforge
+        CARGO_HOME=/mnt/cargo exec scripts/package.sh'
+fi
+own=${EVFORGE_OWN_FOLDERS%%:*}
+own_cargo=${EVFORGE_OWN_FOLDERS#*:}
 mkdir -p "$folder" "$tools"
 
 install_tool() {
@@ -39,7 +59,7 @@ fi
 commit_time=$(git log -1 --format=%ct)
 # OpenSSL notes when it was built, and cargo does not build it again for every commit: the same time for all.
 export SOURCE_DATE_EPOCH=1795470115
-registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
+registry=$CARGO_HOME/registry/src
 # Where certificates are, which OpenSSL puts into the program; Debian's folder.
 export OPENSSL_CONFIG_DIR=/etc/ssl
 export TZ=UTC LC_ALL=C.UTF-8
@@ -56,7 +76,7 @@ for program in evforge evforge-helper; do
     cp "$CARGO_TARGET_DIR/$target/release/$program" "$stage/bin/"
     strip --strip-all "$stage/bin/$program"
 done
-python3 scripts/check-package-program.py --glibc "$glibc" --absent "$PWD" --absent "$folder" --absent "$registry" "$stage"/bin/*
+python3 scripts/check-package-program.py --glibc "$glibc" --absent "$own" --absent "$own_cargo" "$stage"/bin/*
 
 program=$stage/bin/evforge
 "$program" man "$stage/man" >/dev/null
@@ -74,7 +94,7 @@ find "$stage" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
 rm -f "$folder"/*.deb "$folder"/*.tar.gz "$folder/SHA256SUMS"
 rm -rf target/package-stage
-ln -sfn "$stage" target/package-stage
+ln -sfn package/stage target/package-stage
 cargo deb --quiet --no-build --no-strip --target "$target" -p evforge ${DEB_VERSION:+--deb-version "$DEB_VERSION"} --output "$folder/" >/dev/null
 
 bundle=evforge-$version-x86_64-linux

@@ -59,7 +59,7 @@ fn monitors_with_a_total(ledger: &Value) -> usize {
 fn demonstrate(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_evforge"))
-        .args(["demo", "--detector", name, "--for", "2m", "--view", "127.0.0.1:0", "--output"])
+        .args(["demo", "--detector", name, "--for", "2min", "--view", "127.0.0.1:0", "--output"])
         .arg(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
