@@ -19,25 +19,22 @@ if [ "$(uname -m)" != x86_64 ]; then
     exit 1
 fi
 
-# OpenSSL and HDF5 note the folders that they are built in, and HDF5 its flags too. So these are the same everywhere:
-# the rest happens in a mount namespace of its own, where they are called /mnt/evforge and /mnt/cargo.
-if [ -z "${EVFORGE_OWN_FOLDERS:-}" ]; then
-    cargo_home=${CARGO_HOME:-$HOME/.cargo}
-    mkdir -p "$cargo_home"
-    export EVFORGE_OWN_FOLDERS=$PWD:$cargo_home RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
-    map=--map-root-user
-    [ "$(id -u)" -ne 0 ] || map=
-    # shellcheck disable=SC2016,SC2086
-    exec unshare $map --mount bash -euc '
+# What is built notes the folders that it is built in: rustc for panics, OpenSSL for its modules, HDF5 with its flags. So
+# these are the same everywhere: the rest happens in a mount namespace, where they are /mnt/evforge and /mnt/cargo.
+if [ -z "${PACKAGE_SOURCES:-}" ]; then
+    export PACKAGE_SOURCES=$PWD PACKAGE_CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+    mkdir -p "$PACKAGE_CARGO_HOME"
+    as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(--map-root-user)
+    # shellcheck disable=SC2016
+    exec unshare "${as_root[@]}" --mount bash -euc '
         mount -t tmpfs tmpfs /mnt
         mkdir /mnt/evforge /mnt/cargo
-        mount --bind "${EVFORGE_OWN_FOLDERS%%:*}" /mnt/evforge
-        mount --bind "${EVFORGE_OWN_FOLDERS#*:}" /mnt/cargo
+        mount --bind "$PACKAGE_SOURCES" /mnt/evforge
+        mount --bind "$PACKAGE_CARGO_HOME" /mnt/cargo
         cd /mnt/evforge
         CARGO_HOME=/mnt/cargo exec scripts/package.sh'
 fi
-own=${EVFORGE_OWN_FOLDERS%%:*}
-own_cargo=${EVFORGE_OWN_FOLDERS#*:}
 mkdir -p "$folder" "$tools"
 
 install_tool() {
@@ -59,14 +56,13 @@ fi
 commit_time=$(git log -1 --format=%ct)
 # OpenSSL notes when it was built, and cargo does not build it again for every commit: the same time for all.
 export SOURCE_DATE_EPOCH=1795470115
-registry=$CARGO_HOME/registry/src
 # Where certificates are, which OpenSSL puts into the program; Debian's folder.
 export OPENSSL_CONFIG_DIR=/etc/ssl
 export TZ=UTC LC_ALL=C.UTF-8
 export PATH=$PWD/.venv-package/bin:$tools/bin:$PATH
 export CARGO_TARGET_DIR=$folder CARGO_INCREMENTAL=0
-export RUSTFLAGS="--remap-path-prefix=$registry=/cargo --remap-path-prefix=$PWD=/evforge"
-export CFLAGS="-O2 -ffile-prefix-map=$registry=/cargo -ffile-prefix-map=$PWD=/evforge"
+# Without it, zig builds code in C for debugging.
+export CFLAGS=-O2
 cargo zigbuild --release --locked --target "$target.$glibc" -p evforge --features bundled
 export SOURCE_DATE_EPOCH=$commit_time
 
@@ -76,7 +72,7 @@ for program in evforge evforge-helper; do
     cp "$CARGO_TARGET_DIR/$target/release/$program" "$stage/bin/"
     strip --strip-all "$stage/bin/$program"
 done
-python3 scripts/check-package-program.py --glibc "$glibc" --absent "$own" --absent "$own_cargo" "$stage"/bin/*
+python3 scripts/check-package-program.py --glibc "$glibc" --absent "$PACKAGE_SOURCES" --absent "$PACKAGE_CARGO_HOME" "$stage"/bin/*
 
 program=$stage/bin/evforge
 "$program" man "$stage/man" >/dev/null

@@ -54,6 +54,7 @@ if command -v rustup >/dev/null; then
 else
     # The standard libraries of other platforms come with it.
     echo "skipped: other platforms (scripts/cross.sh): rustup"
+    [ "${EVFORGE_REQUIRE:-}" != all ] || failed+=("other platforms (scripts/cross.sh)")
 fi
 RUSTDOCFLAGS="-D warnings" step "documentation (cargo doc)" cargo doc --workspace --no-deps --locked
 

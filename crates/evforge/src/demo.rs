@@ -9,16 +9,13 @@ use crate::outputs::{IfExists, OutputArguments, OutputPlans};
 use crate::run::tell_end;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
-use crate::simulated_electronics::Electronics;
+use crate::simulated_electronics::{Beam, Electronics, configuration};
 use clap::Args;
 use evforge_config::{Frequency, TimeSpan};
 use evforge_core::endpoint::endpoint;
-use evforge_lab::demonstration::{mask_json, tells_sources_by_address};
-use evforge_lab::shipped;
-use evforge_lab::simulation;
+use evforge_lab::demonstration::mask_json;
 use evforge_outputs::Registry;
 use evforge_pipeline::report::grouped;
-use evforge_sim::start::Start;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -63,17 +60,10 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let folder = &arguments.output;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("the folder {} cannot be made: {error}", folder.display()))?;
-    let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
-    overrides.extend(arguments.overrides.iter().cloned());
-    let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
+    let mut config = configuration(&arguments.detector, &arguments.overrides)?;
     arguments.log.set_up(&config.log, &config.name, false)?;
-    let mut settings = simulation::settings(&config)?;
-    settings.seed = arguments.seed;
-    settings.start.get_or_insert(Start::now());
-    settings.beam.neutrons = arguments.neutrons;
-    settings.electronics.noise = Some(arguments.noise);
-    let simulation = simulation::simulation_with(&config, &settings)?;
-    let own_addresses = tells_sources_by_address(&config);
+    let beam = Beam { seed: arguments.seed, neutrons: arguments.neutrons, noise: Some(arguments.noise) };
+    let electronics = Electronics::new(&config, &beam, arguments.ends_after.map(TimeSpan::to_std))?;
     let targets = OutputArguments {
         nexus: Some(folder.join("demo.nxs")),
         if_exists: Some(IfExists::Overwrite),
@@ -87,7 +77,7 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     arguments.identity.apply(&mut config)?;
     let ports = ControlPorts::open(&config, Vec::new())?;
     let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, Some(ports.access()))?;
-    let mask = serde_json::to_vec(&mask_json(&simulation))?;
+    let mask = serde_json::to_vec(&mask_json(&electronics.simulation))?;
     write_file("the mask", &folder.join("demo-mask.json"), &mask)?;
     if let Some(page) = outputs.page(&std::io::stdout()) {
         print(&format!(
@@ -101,8 +91,6 @@ pub(crate) fn demo(arguments: &DemoArguments, registry: &Registry) -> Result<Exi
     let stop = stop_on_signals()?;
     // Who ends the run ends the electronics.
     let (control, _service) = ports.serve(&config, &outputs, &stop)?;
-    let electronics =
-        Electronics { simulation, own_addresses, ends_after: arguments.ends_after.map(TimeSpan::to_std) };
     let (report, sent) = electronics.send_to_a_run(&config, control, &mut outputs, &stop)?;
     let mut ending = Ending::default();
     outputs.finish(&report, &mut ending);

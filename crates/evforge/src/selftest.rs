@@ -6,16 +6,14 @@ use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
-use crate::simulated_electronics::Electronics;
+use crate::simulated_electronics::{Beam, Electronics, configuration};
 use clap::Args;
 use evforge_config::{Frequency, TimeSpan};
 use evforge_core::run_state::LedgerTotals;
-use evforge_lab::demonstration::{Sent, tells_sources_by_address};
-use evforge_lab::{shipped, simulation};
+use evforge_lab::demonstration::Sent;
 use evforge_outputs::Registry;
 use evforge_pipeline::report::{RunReport, grouped};
 use evforge_pipeline::run_control::RunControl;
-use evforge_sim::start::Start;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -70,18 +68,9 @@ pub(crate) fn selftest(
     registry: &Registry,
 ) -> Result<ExitStatus, CommandError> {
     let folder = OwnFolder::make_in(&arguments.folder.clone().unwrap_or_else(std::env::temp_dir))?;
-    let mut overrides = vec!["receive.address=127.0.0.1:0".to_owned()];
-    overrides.extend(arguments.overrides.iter().cloned());
-    let mut config = shipped::on_loopback(&arguments.detector, &overrides)?;
-    let mut settings = simulation::settings(&config)?;
-    settings.seed = arguments.seed;
-    settings.start.get_or_insert(Start::now());
-    settings.beam.neutrons = arguments.neutrons;
-    let electronics = Electronics {
-        simulation: simulation::simulation_with(&config, &settings)?,
-        own_addresses: tells_sources_by_address(&config),
-        ends_after: Some(arguments.ends_after.to_std()),
-    };
+    let mut config = configuration(&arguments.detector, &arguments.overrides)?;
+    let beam = Beam { seed: arguments.seed, neutrons: arguments.neutrons, noise: None };
+    let electronics = Electronics::new(&config, &beam, Some(arguments.ends_after.to_std()))?;
     let targets =
         OutputArguments { nexus: Some(folder.0.join("selftest.nxs")), ..OutputArguments::default() };
     targets.apply(&mut config);

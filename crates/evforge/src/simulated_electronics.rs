@@ -3,28 +3,71 @@
 use crate::CommandError;
 use crate::outputs::Outputs;
 use crate::run::Observer;
-use evforge_config::Config;
-use evforge_lab::demonstration::{Sent, send_pulses};
+use evforge_config::{Config, Frequency};
+use evforge_lab::demonstration::{Sent, send_pulses, tells_sources_by_address};
+use evforge_lab::{LabError, shipped, simulation};
 use evforge_pipeline::live_run::{LiveRun, open_receivers};
 use evforge_pipeline::report::RunReport;
 use evforge_pipeline::run_control::RunControl;
 use evforge_sim::simulation::Simulation;
+use evforge_sim::start::Start;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+/// The shipped configuration of a detector, receiving at any free port of this machine if `overrides` do not say otherwise.
+///
+/// # Errors
+/// If there is no such detector, or a key is wrong.
+pub(crate) fn configuration(detector: &str, overrides: &[String]) -> Result<Config, LabError> {
+    let own = "receive.address=127.0.0.1:0".to_owned();
+    let overrides: Vec<String> = std::iter::once(own).chain(overrides.iter().cloned()).collect();
+    shipped::on_loopback(detector, &overrides)
+}
+
+/// What is seen by the detector.
+pub(crate) struct Beam {
+    /// The same seed gives the same neutrons.
+    pub(crate) seed: u64,
+    /// Neutrons per second.
+    pub(crate) neutrons: Frequency,
+    /// Readouts of no neutron per second; without it, those of the configuration.
+    pub(crate) noise: Option<Frequency>,
+}
 
 /// What sends.
 pub(crate) struct Electronics {
     /// The detector in its beam.
     pub(crate) simulation: Simulation,
     /// Packets leave from the addresses that they come from.
-    pub(crate) own_addresses: bool,
+    own_addresses: bool,
     /// When it ends by itself.
-    pub(crate) ends_after: Option<Duration>,
+    ends_after: Option<Duration>,
 }
 
 impl Electronics {
+    /// Those of the configured detector, from now on.
+    ///
+    /// # Errors
+    /// If `[simulation]` is wrong, or the detector cannot be simulated.
+    pub(crate) fn new(
+        config: &Config,
+        beam: &Beam,
+        ends_after: Option<Duration>,
+    ) -> Result<Self, CommandError> {
+        let mut settings = simulation::settings(config)?;
+        settings.seed = beam.seed;
+        settings.start.get_or_insert(Start::now());
+        settings.beam.neutrons = beam.neutrons;
+        settings.electronics.noise = beam.noise.or(settings.electronics.noise);
+        Ok(Self {
+            simulation: simulation::simulation_with(config, &settings)?,
+            own_addresses: tells_sources_by_address(config),
+            ends_after,
+        })
+    }
+
     /// Sends until the time is over or `stop` is set, while a run with this configuration receives. The electronics stop first; that ends
     /// the run, so that nothing is under way at its end.
     ///

@@ -42,6 +42,12 @@ pub(crate) fn evforge(arguments: &[&str]) -> Output {
     output
 }
 
+/// Sends a signal, by its name without SIG.
+pub(crate) fn send_signal(process: u32, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &process.to_string()]).status();
+    assert!(status.expect("kill").success(), "{name}");
+}
+
 /// The Python with the packages of `tests/python/requirements.txt`.
 pub(crate) fn python(test: &str) -> Option<PathBuf> {
     let interpreter = std::env::var_os("EVFORGE_PYTHON")
@@ -117,8 +123,7 @@ impl LiveProgram {
     }
 
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
+        send_signal(self.child.id(), name);
     }
 
     /// Waits for the end, which must be a good one: the stream of its report, and its events.

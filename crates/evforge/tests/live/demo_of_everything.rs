@@ -1,8 +1,9 @@
 //! `evforge demo` takes every shipped configuration: it serves its page, forms events, and ends on request.
 
+use crate::common::send_signal;
+use crate::page_json::ask;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,17 +21,6 @@ fn shipped() -> Vec<String> {
         files.map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned()).collect();
     names.sort();
     names
-}
-
-fn ask(page: &str, path: &str) -> Value {
-    let mut stream = TcpStream::connect(page).expect("the page is served");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("a request");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
-    serde_json::from_str(body).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 fn events_of(ledger: &Value) -> u64 {
@@ -78,8 +68,7 @@ fn demonstrate(name: &str) {
     }
     let ledger = ledger_with(name, &page, |ledger| events_of(ledger) > 1000);
     let asked = Instant::now();
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
-        .expect("a signal");
+    send_signal(child.id(), "INT");
     lines.for_each(drop);
     let status = loop {
         if let Some(status) = child.try_wait().expect("a status") {

@@ -1,10 +1,10 @@
 //! `evforge drop` as a user runs it: streams over loopback, verified word by word.
 
 use crate::common::{PROGRAM, evforge, text};
+use crate::page_json::ask;
 use evforge_testkit::skip;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -178,17 +178,6 @@ fn other_layouts_orders_patterns_and_several_generators_pass() {
     assert!(number(&stream, "/counters/packets_wrong_magic") > 0);
 }
 
-/// What the page answers.
-fn get(address: &str, path: &str) -> Value {
-    let mut connection = TcpStream::connect(address).expect("the page listens");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    connection.write_all(request.as_bytes()).expect("a request");
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).expect("an answer");
-    let (_, body) = answer.split_once("\r\n\r\n").expect("headers and body");
-    serde_json::from_str(body).expect("JSON")
-}
-
 #[test]
 fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +189,7 @@ fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
     let end = Instant::now() + Duration::from_secs(20);
     // Each stream lacks a packet of 1000 words, which are the rarest ones.
     let seen = loop {
-        let image = get(&page, "/api/image.json");
+        let image = ask(&page, "/api/image.json");
         let counts = image["counts"].as_array().unwrap();
         let sum: u64 = counts.iter().filter_map(Value::as_u64).sum();
         if sum == 2 * 64_536 || Instant::now() > end {
@@ -210,7 +199,7 @@ fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
         std::thread::sleep(Duration::from_millis(50));
     };
     assert_eq!(seen, 2 * 64_536);
-    let state = get(&page, "/api/state.json");
+    let state = ask(&page, "/api/state.json");
     assert_eq!(number(&state, "/events"), 2 * 64_536);
     assert_eq!(
         (number(&state, "/ledger/packets/received"), number(&state, "/ledger/packets/lost")),

@@ -1,6 +1,6 @@
 //! Live runs of the real program over real UDP on loopback.
 
-use crate::common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use crate::common::{LiveProgram, PROGRAM, evforge, send_signal, text, workspace};
 use evforge_core::packet::PacketSlab;
 use evforge_net::affinity::allowed_cores;
 use evforge_net::capture::{CaptureReader, Fill};
@@ -253,8 +253,7 @@ fn demonstration(test: &str, folder: &Path, script: &str, arguments: &[PathBuf])
         .env("EVFORGE_TOKEN", TOKEN)
         .current_dir(&browser_tests)
         .output();
-    let stopped = Command::new("kill").args(["-s", "INT", &demo.id().to_string()]).status();
-    assert!(stopped.expect("kill starts").success());
+    send_signal(demo.id(), "INT");
     let mut rest = String::new();
     output.read_to_string(&mut rest).expect("text");
     assert!(demo.wait().expect("it ends").success(), "{rest}");

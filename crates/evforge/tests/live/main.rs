@@ -8,5 +8,6 @@ mod faults;
 mod loopback;
 mod numbered;
 mod page;
+mod page_json;
 mod record;
 mod signals;

@@ -1,6 +1,6 @@
 //! What signals do to the real program: which end a run in good order, and which do nothing. Pipes as inputs obey them, too.
 
-use crate::common::{LiveProgram, PROGRAM, evforge, text, workspace};
+use crate::common::{LiveProgram, PROGRAM, evforge, send_signal, text, workspace};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
@@ -13,11 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn config() -> String {
     workspace().join("configs/gdgem-srs.toml").to_str().expect("text").to_owned()
-}
-
-fn send_signal(process: u32, name: &str) {
-    let status = Command::new("kill").args(["-s", name, &process.to_string()]).status();
-    assert!(status.expect("kill").success(), "{name}");
 }
 
 /// evforge as a shell starts it: these tests may themselves run under `nohup`, whose SIGHUP is ignored, and that is passed on.
