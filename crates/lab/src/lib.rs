@@ -16,6 +16,8 @@
 //! | whether the rates of the instruments of the EFU paper fit the shipped configurations | [`paper_rates`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
+//! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
+//! | two hosts on one machine, for measurements | [`two_hosts`] |
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +27,7 @@ pub mod demands;
 pub mod demonstration;
 pub mod electronics_sender;
 pub mod link;
+pub mod measured_link;
 pub mod overlay;
 pub mod paper_rates;
 pub mod plots;
@@ -34,6 +37,7 @@ pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;
 pub mod truth_files;
+pub mod two_hosts;
 pub mod windows;
 
 /// Why something cannot be done here, in words for a person.

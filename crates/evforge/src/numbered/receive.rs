@@ -28,6 +28,9 @@ pub(crate) struct ReceiveArguments {
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
     #[arg(long, help_heading = "Receiving")]
     coalesce: bool,
+    /// Take each packet by a call of the kernel that waits for it, as the paper's receiver does: for comparisons
+    #[arg(long, conflicts_with_all = ["coalesce", "interface"], help_heading = "Receiving")]
+    single_calls: bool,
     /// Receive buffer to ask the kernel for
     #[arg(long, value_name = "SIZE", default_value = "16MB", help_heading = "Receiving")]
     buffer: ByteSize,
@@ -118,7 +121,9 @@ fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
         spin: arguments.spin,
         ..ReceiveSettings::default()
     };
-    let receivers = LiveReceiver::open(&settings.plan()?)?;
+    let mut plan = settings.plan()?;
+    plan.socket.single_calls = arguments.single_calls;
+    let receivers = LiveReceiver::open(&plan)?;
     let receiver = receivers
         .into_iter()
         .next()

@@ -60,6 +60,9 @@ pub(crate) struct SendArguments {
     /// each flow takes one of its queues
     #[arg(long, value_name = "INTERFACE", conflicts_with = "segment", help_heading = "Sending")]
     xdp: Option<String>,
+    /// Give each packet to the kernel by a call of its own, as the paper's generator does: for comparisons
+    #[arg(long, conflicts_with_all = ["segment", "xdp"], help_heading = "Sending")]
+    single_calls: bool,
     /// Send buffer to ask the kernel for, for each flow
     #[arg(long, value_name = "SIZE", help_heading = "Sending")]
     buffer: Option<ByteSize>,
@@ -103,7 +106,9 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     })?;
     let settings = SendSettings {
         source: arguments.source,
+        single_calls: arguments.single_calls,
         segment: match arguments.segment {
+            SegmentChoice::Auto if arguments.single_calls => Some(false),
             SegmentChoice::Auto => None,
             SegmentChoice::On => Some(true),
             SegmentChoice::Off => Some(false),

@@ -98,6 +98,11 @@ fn a_run_answers_with_what_is_documented() {
     assert_eq!(demo.json("POST", "/monitor/on")["on"], true);
     let mut seen = BTreeSet::new();
     let started = Instant::now();
+    // The page is there before its run.
+    while demo.ask("GET", "/api/control/state", "127.0.0.1").0 == 409 {
+        assert!(started.elapsed() < PATIENCE, "no run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let wanted =
         ["DiscardState", "MonitorChannel", "MonitorPlane", "MonitorTrack", "MonitorHit", "SourceState"];
     while !wanted.iter().all(|object| seen.contains(*object)) {

@@ -51,14 +51,15 @@ impl Arrivals {
         }
     }
 
-    /// Takes up to `count` (at most [`MOST`]) datagrams without waiting: the n-th into the n-th `slot` bytes
-    /// of `memory`, which must be long enough for all. None waiting is an empty result.
+    /// Takes up to `count` (at most [`MOST`]) datagrams: the n-th into the n-th `slot` bytes of `memory`, which must be
+    /// long enough for all. If none is there, the result is empty: at once, or, if it `waits`, after the socket's time-out.
     pub(super) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         memory: &mut [u8],
         slot: usize,
         count: usize,
+        waits: bool,
     ) -> io::Result<&[Arrival]> {
         assert!(count <= MOST && count * slot <= memory.len(), "{count} slots of {slot} bytes do not fit");
         let mut parts = MaybeUninit::<[libc::iovec; MOST]>::zeroed();
@@ -81,7 +82,7 @@ impl Arrivals {
             header.msg_controllen = size_of::<Control>() as _;
         }
         // MSG_TRUNC: the kernel tells the true length of a datagram that does not fit into its slot.
-        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        let flags = libc::MSG_TRUNC | if waits { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
         // SAFETY: the first `count` headers point to memory that is valid for writes of the lengths given and
         // lives until the end of this function; the kernel keeps no pointer beyond the call.
         let received = unsafe {

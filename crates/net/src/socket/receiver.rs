@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use evforge_core::packet::{ArrivalClock, PacketOrigin, PacketSlab};
 use socket2::{Domain, SockFilter, Socket, Type};
@@ -27,6 +27,8 @@ const PIECE_SLOT: usize = 65_536;
 /// Datagrams of at most this many bytes are moved together, so that small ones do not take a whole slot of the
 /// slab each; the move costs less than the next packet's cache misses would.
 const MOVED_TOGETHER: usize = 2048;
+/// How long a single call waits for a datagram.
+const SINGLE_WAIT: Duration = Duration::from_millis(10);
 
 /// Receives UDP datagrams on one address and port.
 pub struct UdpReceiver {
@@ -90,9 +92,13 @@ impl UdpReceiver {
                 .map_err(setting("the receive buffer (SO_RCVBUF)"))?,
         };
         let mut warnings = Vec::from_iter(buffer.warning(address.port()));
+        if options.single_calls {
+            socket.set_read_timeout(Some(SINGLE_WAIT)).map_err(setting("a time to wait (SO_RCVTIMEO)"))?;
+        }
+        let wants_pieces = options.coalesce && !options.single_calls;
         let coalesces =
-            options.coalesce && descriptor::request_coalescing(socket.as_fd()).map_err(setting("UDP_GRO"))?;
-        if options.coalesce && !coalesces {
+            wants_pieces && descriptor::request_coalescing(socket.as_fd()).map_err(setting("UDP_GRO"))?;
+        if wants_pieces && !coalesces {
             warnings.push(
                 "This kernel does not know UDP_GRO (it came with Linux 5.0): packets are received one by one, which \
                  is slower for small packets. Nothing is lost by it as long as the program keeps up."
@@ -162,6 +168,9 @@ impl UdpReceiver {
         if slab.len() > before {
             return Ok(slab.len() - before);
         }
+        if self.options.single_calls {
+            return self.receive_single(slab, deadline);
+        }
         let mut spin_end = None;
         loop {
             while self.take_batch(slab).map_err(|source| self.failed(source))? == Batch::Full {}
@@ -182,6 +191,19 @@ impl UdpReceiver {
             } else {
                 self.counters.waits += 1;
                 self.readiness.wait(deadline - now).map_err(|source| self.failed(source))?;
+            }
+        }
+    }
+
+    /// One datagram, or none at the deadline.
+    fn receive_single(&mut self, slab: &mut PacketSlab, deadline: Instant) -> Result<usize, ReceiveError> {
+        loop {
+            let batch = self.take_batch(slab).map_err(|source| self.failed(source))?;
+            match batch {
+                Batch::Full | Batch::Part => return Ok(1),
+                Batch::NoRoom => return Ok(0),
+                Batch::Empty if Instant::now() >= deadline => return Ok(0),
+                Batch::Empty => self.counters.waits += 1,
             }
         }
     }
@@ -275,12 +297,11 @@ impl UdpReceiver {
         let mut space = slab.space();
         // An empty slab may still be smaller than a slot; then it is one.
         let slot = self.slot().min(space.memory().len());
-        let count = self
-            .options
-            .batch
-            .min(space.memory().len() / slot)
-            .min((space.packets() / self.datagrams_per_piece).max(1));
-        let arrivals = self.arrivals.receive(self.socket.as_fd(), space.memory(), slot, count)?;
+        let waits = self.options.single_calls;
+        let most = if waits { 1 } else { self.options.batch };
+        let count =
+            most.min(space.memory().len() / slot).min((space.packets() / self.datagrams_per_piece).max(1));
+        let arrivals = self.arrivals.receive(self.socket.as_fd(), space.memory(), slot, count, waits)?;
         if arrivals.is_empty() {
             return Ok(Batch::Empty);
         }

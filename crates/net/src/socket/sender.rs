@@ -247,6 +247,7 @@ impl UdpSender {
         picks: &[usize],
     ) -> Result<usize, SendError> {
         let segment = self.options.segment && self.frames.is_none();
+        let picks = if self.options.single_calls { &picks[..1] } else { picks };
         let sent = match &mut self.frames {
             Some(frames) => frames.send(batch, lane, picks),
             None => departures::send(self.sockets[lane].as_fd(), batch, picks, segment),

@@ -29,6 +29,8 @@ pub struct SendSettings {
     pub xdp: Option<String>,
     /// Send buffer of each flow to ask the kernel for, in bytes; none keeps the system's default.
     pub send_buffer: Option<usize>,
+    /// Give each packet to the kernel by a call of its own, for comparisons.
+    pub single_calls: bool,
     /// Core of the sending thread; none leaves it to the system.
     pub core: Option<usize>,
     /// Ends after so long; none does not.
@@ -44,6 +46,7 @@ impl SendSettings {
             segment: None,
             xdp: None,
             send_buffer: None,
+            single_calls: false,
             core: None,
             duration: None,
         }
@@ -86,6 +89,7 @@ fn open(traffic: &Traffic, settings: &SendSettings) -> Result<Opened, LinkSendEr
         source: settings.source,
         segment: settings.segment.unwrap_or(false) && settings.xdp.is_none(),
         send_buffer: settings.send_buffer,
+        single_calls: settings.single_calls,
         ..SenderOptions::new(settings.destination)
     };
     let first = settings.source.map_or(0, |source| source.port());

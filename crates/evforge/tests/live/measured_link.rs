@@ -1,0 +1,70 @@
+//! Points of measurements, with the real programs over loopback.
+
+use crate::common::PROGRAM;
+use evforge_lab::measured_link::{
+    LinkMethod, LinkPoint, LossFreeSearch, MeasureError, PointRunner, highest_loss_free,
+};
+use evforge_lab::two_hosts::TwoHosts;
+use evforge_net::affinity::allowed_cores;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn runner<'a>(hosts: &'a TwoHosts, folder: &Path, stop: &'a AtomicBool) -> PointRunner<'a> {
+    let cores = allowed_cores().expect("cores");
+    PointRunner {
+        hosts,
+        program: PROGRAM.into(),
+        folder: folder.to_owned(),
+        sender_core: cores[0],
+        receiver_core: cores[cores.len() - 1],
+        stop,
+    }
+}
+
+#[test]
+fn every_method_of_sockets_accounts_for_every_packet() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let runner = runner(&hosts, folder.path(), &stop);
+    for method in [LinkMethod::Paper, LinkMethod::Batched, LinkMethod::Segmented, LinkMethod::Coalesced] {
+        let point = LinkPoint {
+            rate: Some(10_000),
+            time: Duration::from_millis(200),
+            ..LinkPoint::new(method, 1472)
+        };
+        let measured = runner.run(&point).unwrap_or_else(|error| panic!("{method}: {error}"));
+        assert!(measured.sent > 0, "{method}: {measured:?}");
+        assert_eq!(measured.sent + measured.duplicated, measured.received + measured.lost, "{method}");
+        assert_eq!(measured.locations.values().sum::<u64>(), measured.lost, "{method}: {measured:?}");
+    }
+}
+
+#[test]
+fn no_more_than_the_known_limit_of_a_slow_receiver_is_found() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let runner = runner(&hosts, folder.path(), &stop);
+    let point = LinkPoint {
+        time: Duration::from_millis(500),
+        work: Duration::from_micros(200),
+        ..LinkPoint::new(LinkMethod::Batched, 64)
+    };
+    let found = highest_loss_free(&LossFreeSearch::default(), |rate| {
+        runner.run(&LinkPoint { rate, ..point.clone() })
+    })
+    .expect("figures");
+    let rate = found.rate.unwrap_or_else(|| panic!("no rate: {:?}", found.tried));
+    // 200 us for each packet and what receiving costs: never more than 5000 packets per second. Other tests, on the same cores, may
+    // make it less; how near it comes on a quiet machine is in docs/measurements.
+    assert!(rate <= 5_000.0 * 1.02, "{rate}: {:?}", found.tried);
+}
+
+#[test]
+fn an_end_on_request_ends_the_programs_too() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(true));
+    let folder = tempfile::tempdir().expect("a folder");
+    let point = LinkPoint { time: Duration::from_secs(60), ..LinkPoint::new(LinkMethod::Batched, 64) };
+    let error = runner(&hosts, folder.path(), &stop).run(&point).expect_err("it is to end");
+    assert!(matches!(error, MeasureError::Stopped), "{error}");
+}

@@ -1,0 +1,32 @@
+//! Measurements of a link and its receiver, point by point: the programs that users have (`evforge send`, `evforge receive`) on two
+//! hosts, and what their reports say.
+//!
+//! ```text
+//!  plan ──► points, in turns ──► evforge receive ◄── evforge send ──► what each point measured ──► medians
+//! ```
+//!
+//! Each point starts both programs again, so that no buffer, counter or warmed cache of one point is in another. Points of one plan
+//! are run in turns ([`Sweep`]): what else the machine does meets all methods alike.
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | ways to send and receive, side by side | [`LinkMethod`] |
+//! | one point, and what it measured | [`LinkPoint`], [`MeasuredPoint`] |
+//! | running a point | [`PointRunner`] |
+//! | sizes × methods × buffers, in rounds | [`Sweep`] |
+//! | the highest rate without loss | [`highest_loss_free`] |
+
+mod error;
+mod loss_free;
+mod method;
+mod point;
+mod reports;
+mod runner;
+mod sweep;
+
+pub use error::MeasureError;
+pub use loss_free::{LossFree, LossFreeSearch, highest_loss_free};
+pub use method::LinkMethod;
+pub use point::{LinkPoint, MeasuredPoint};
+pub use runner::PointRunner;
+pub use sweep::{PAPER_SIZES, Sweep, SweptPoint};

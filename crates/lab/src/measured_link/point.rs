@@ -1,0 +1,84 @@
+//! A point, and what it measured.
+
+use super::LinkMethod;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is sent and received at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkPoint {
+    /// How.
+    pub method: LinkMethod,
+    /// Bytes of UDP payload of each packet.
+    pub size: usize,
+    /// Receive buffer to ask the kernel for, in bytes.
+    pub buffer: u64,
+    /// Packets per second; none: as fast as the system takes them.
+    pub rate: Option<u64>,
+    /// How long to send.
+    pub time: Duration,
+    /// UDP payload to send at most, in bytes; none: no limit.
+    pub bytes: Option<u64>,
+    /// Time that the receiver spends on each packet, as an application would.
+    pub work: Duration,
+}
+
+impl LinkPoint {
+    /// As fast as possible for a second, with 16 MB of buffer and no work.
+    pub const fn new(method: LinkMethod, size: usize) -> Self {
+        Self {
+            method,
+            size,
+            buffer: 16_000_000,
+            rate: None,
+            time: Duration::from_secs(1),
+            bytes: None,
+            work: Duration::ZERO,
+        }
+    }
+}
+
+/// What was measured at a point. Rates are of UDP payload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeasuredPoint {
+    /// Packets given to the kernel of the sender.
+    pub sent: u64,
+    /// Packets received.
+    pub received: u64,
+    /// Packets that never came, as their numbers and the sender's report say.
+    pub lost: u64,
+    /// Packets that came after a later one.
+    pub reordered: u64,
+    /// Packets that came again.
+    pub duplicated: u64,
+    /// Packets sent per second.
+    pub sent_per_second: f64,
+    /// Packets received per second, between the first and the last.
+    pub received_per_second: f64,
+    /// Bits received per second, between the first and the last.
+    pub bits_per_second: f64,
+    /// Lost over sent; none if nothing was sent.
+    pub error_ratio: Option<f64>,
+    /// With 95 % confidence, the error ratio is below this; none if nothing was sent.
+    pub error_ratio_bound: Option<f64>,
+    /// Processor time of the receiving thread for each packet, in nanoseconds, spinning included; none if nothing came.
+    pub receiver_ns: Option<f64>,
+    /// Where packets were lost, as far as counters tell; what no counter explains is `unlocated`.
+    pub locations: BTreeMap<String, u64>,
+}
+
+/// A receiver that takes packets this much slower than they are sent does not keep up: the rest waits in its buffer.
+const KEEPS_UP: f64 = 0.99;
+
+impl MeasuredPoint {
+    /// True if every packet came, and they came as fast as they were sent. Without the second, what is found is how many packets
+    /// fit into a buffer, and longer measurements find less.
+    pub fn is_sustained(&self) -> bool {
+        self.is_whole() && self.received_per_second >= KEEPS_UP * self.sent_per_second
+    }
+
+    /// True if there were packets, and every one came.
+    pub const fn is_whole(&self) -> bool {
+        self.sent > 0 && self.lost == 0 && self.received >= self.sent
+    }
+}

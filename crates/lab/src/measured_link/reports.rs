@@ -1,0 +1,89 @@
+//! The report of `evforge receive` as a measured point.
+
+use super::{MeasureError, MeasuredPoint};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the receiver's report, which has the sender's in it.
+pub(super) fn read(path: &Path) -> Result<MeasuredPoint, MeasureError> {
+    let wrong = |problem: String| MeasureError::Report { path: path.to_owned(), problem };
+    let text = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let report: Value =
+        serde_json::from_slice(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    point(&report).map_err(wrong)
+}
+
+/// What is missing is named.
+fn point(report: &Value) -> Result<MeasuredPoint, String> {
+    let missing = |pointer: &str| format!("has no {pointer}");
+    let count =
+        |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| missing(pointer));
+    let rate =
+        |pointer: &str| report.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| missing(pointer));
+    let mismatches = report["mismatches"].as_array().ok_or_else(|| missing("/mismatches"))?;
+    if let Some(mismatch) = mismatches.iter().find_map(Value::as_str) {
+        return Err(format!("says: {mismatch}"));
+    }
+    let mut locations: BTreeMap<String, u64> = BTreeMap::new();
+    for group in ["locations", "inferred_locations"] {
+        let named = report["packets"][group].as_object().into_iter().flatten();
+        for (name, packets) in named {
+            *locations.entry(name.clone()).or_default() += packets.as_u64().unwrap_or(0);
+        }
+    }
+    locations.insert("unlocated".to_owned(), count("/packets/unlocated")?);
+    locations.retain(|_, packets| *packets > 0);
+    Ok(MeasuredPoint {
+        sent: count("/packets/sent")?,
+        received: count("/packets/received")?,
+        lost: count("/packets/lost")?,
+        reordered: count("/packets/reordered")?,
+        duplicated: count("/packets/duplicated")?,
+        sent_per_second: rate("/sent/0/packets_per_second")?,
+        received_per_second: rate("/packets_per_second")?,
+        bits_per_second: rate("/bits_per_second")?,
+        error_ratio: report["packet_error_ratio"].as_f64(),
+        error_ratio_bound: report["loss_upper_bound"].as_f64(),
+        receiver_ns: report.pointer("/processor/ns_per_packet").and_then(Value::as_f64),
+        locations,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report() -> Value {
+        json!({
+            "packets": {"sent": 100, "received": 90, "lost": 10, "reordered": 1, "duplicated": 0, "unlocated": 3,
+                "locations": {"socket buffer": 5}, "inferred_locations": {"kernel backlog": 2}},
+            "sent": [{"packets_per_second": 1000.0}],
+            "packets_per_second": 900.0,
+            "bits_per_second": 7200.0,
+            "packet_error_ratio": 0.1,
+            "loss_upper_bound": 0.2,
+            "processor": {"ns_per_packet": 500.0},
+            "mismatches": [],
+        })
+    }
+
+    #[test]
+    fn every_lost_packet_has_a_location() {
+        let point = point(&report()).expect("a point");
+        assert_eq!(point.locations.values().sum::<u64>(), point.lost);
+        assert!(!point.is_whole());
+        assert_eq!((point.sent, point.received, point.error_ratio), (100, 90, Some(0.1)));
+    }
+
+    #[test]
+    fn a_report_without_a_figure_or_with_a_mismatch_is_refused_by_its_name() {
+        let mut without = report();
+        without["packets"].as_object_mut().expect("an object").remove("lost");
+        assert_eq!(point(&without), Err("has no /packets/lost".into()));
+        let mut foreign = report();
+        foreign["mismatches"] = json!(["flow 0 is in no sender's report"]);
+        assert_eq!(point(&foreign), Err("says: flow 0 is in no sender's report".into()));
+    }
+}
