@@ -14,12 +14,14 @@
 //! | one point, and what it measured | [`LinkPoint`], [`MeasuredPoint`] |
 //! | running a point | [`PointRunner`] |
 //! | sizes × methods × buffers, in rounds | [`Sweep`] |
+//! | what the cores did meanwhile | [`ProcessorAccount`], [`CoreShares`] |
 //! | the highest rate without loss | [`highest_loss_free`] |
 
 mod error;
 mod loss_free;
 mod method;
 mod point;
+mod processor;
 mod reports;
 mod runner;
 mod sweep;
@@ -28,5 +30,6 @@ pub use error::MeasureError;
 pub use loss_free::{LossFree, LossFreeSearch, highest_loss_free};
 pub use method::LinkMethod;
 pub use point::{LinkPoint, MeasuredPoint};
+pub use processor::{CoreShares, ProcessorAccount};
 pub use runner::PointRunner;
 pub use sweep::{PAPER_SIZES, Sweep, SweptPoint};

@@ -1,6 +1,6 @@
 //! A point, and what it measured.
 
-use super::LinkMethod;
+use super::{CoreShares, LinkMethod};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -63,6 +63,12 @@ pub struct MeasuredPoint {
     pub error_ratio_bound: Option<f64>,
     /// Processor time of the receiving thread for each packet, in nanoseconds, spinning included; none if nothing came.
     pub receiver_ns: Option<f64>,
+    /// What the sender's core did while packets were sent; none if the kernel does not tell.
+    pub sender_core: Option<CoreShares>,
+    /// What the receiver's core did meanwhile.
+    pub receiver_core: Option<CoreShares>,
+    /// Interrupts per second of the host meanwhile.
+    pub interrupts_per_second: Option<f64>,
     /// Where packets were lost, as far as counters tell; what no counter explains is `unlocated`.
     pub locations: BTreeMap<String, u64>,
 }

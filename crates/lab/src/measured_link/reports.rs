@@ -47,6 +47,7 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         error_ratio_bound: report["loss_upper_bound"].as_f64(),
         receiver_ns: report.pointer("/processor/ns_per_packet").and_then(Value::as_f64),
         locations,
+        ..MeasuredPoint::default()
     })
 }
 

@@ -1,6 +1,6 @@
 //! A point, run.
 
-use super::{LinkPoint, MeasureError, MeasuredPoint, reports};
+use super::{LinkPoint, MeasureError, MeasuredPoint, ProcessorAccount, reports};
 use crate::two_hosts::{End, TwoHosts};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -46,10 +46,17 @@ impl PointRunner<'_> {
         let (sent, received) = (self.folder.join("sent.json"), self.folder.join("received.json"));
         let (mut receiver, address) = self.start_receiver(point, &sent, &received)?;
         let most = point.time + PATIENCE;
+        let (before, clock) = (ProcessorAccount::read(), Instant::now());
         let mut sender = Program::start(self.sender(point, address, &sent), "evforge send")?;
         self.wait(&mut sender, most)?;
+        let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
         self.wait(&mut receiver, most)?;
-        reports::read(&received)
+        Ok(MeasuredPoint {
+            sender_core: after.since(&before, self.sender_core),
+            receiver_core: after.since(&before, self.receiver_core),
+            interrupts_per_second: after.interrupts_since(&before).map(|count| count as f64 / seconds),
+            ..reports::read(&received)?
+        })
     }
 
     fn start_receiver(
