@@ -165,8 +165,17 @@ impl std::str::FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         const PACKETS: &[(&str, u64)] = &[("pps", 1), ("kpps", 1_000), ("Mpps", 1_000_000)];
-        const BITS: &[(&str, u64)] =
-            &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+        const BITS: &[(&str, u64)] = &[
+            ("bit/s", 1),
+            ("kbit/s", 1_000),
+            ("Mbit/s", 1_000_000),
+            ("Gbit/s", 1_000_000_000),
+            // As the papers write them. Bytes per second are no rate here, so that nothing can be mistaken for them.
+            ("b/s", 1),
+            ("kb/s", 1_000),
+            ("Mb/s", 1_000_000),
+            ("Gb/s", 1_000_000_000),
+        ];
         let expected = "a rate such as 500pps, 1.2Mpps, 800Mbit/s or 10Gbit/s";
         exact(text, PACKETS, expected)
             .map(Self::Packets)
@@ -313,7 +322,10 @@ mod tests {
     fn rates_are_of_packets_or_bits() {
         assert_eq!("1.2Mpps".parse(), Ok(Rate::Packets(1_200_000)));
         assert_eq!("10 Gbit/s".parse(), Ok(Rate::Bits(10_000_000_000)));
-        assert!("10".parse::<Rate>().is_err() && "10Hz".parse::<Rate>().is_err());
+        assert_eq!("10Gb/s".parse(), Ok(Rate::Bits(10_000_000_000)));
+        for wrong in ["10", "10Hz", "10GB/s", "10Gb"] {
+            assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

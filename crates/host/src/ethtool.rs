@@ -72,6 +72,16 @@ fn line<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))
 }
 
+/// Every feature of an answer to `ethtool -k`, with its state: `on`, `off`, and `[fixed]` or `[requested on]` behind it.
+pub fn features(answer: &str) -> Vec<(&str, &str)> {
+    let of_line = |line| -> Option<(&str, &str)> {
+        let (name, state) = str::split_once(line, ": ")?;
+        Some((name.trim(), state.trim()))
+            .filter(|(_, state)| state.starts_with("on") || state.starts_with("off"))
+    };
+    answer.lines().filter_map(of_line).collect()
+}
+
 /// What the card is: a line of `ethtool -i`, as `driver`, `version`, `firmware-version`, `bus-info`.
 pub fn identity<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     line(answer, name).map(str::trim).filter(|value| !value.is_empty())
@@ -101,6 +111,8 @@ mod tests {
         let gro = value(Group::Offload, OFFLOADS, "generic-receive-offload").unwrap();
         assert!(!gro.is_fixed && gro.now == "on");
         assert_eq!(value(Group::Offload, OFFLOADS, "no-such"), None);
+        let all = features(OFFLOADS);
+        assert_eq!((all.len(), all[3]), (5, ("large-receive-offload", "off [fixed]")), "{all:?}");
         assert_eq!(
             identity("driver: ixgbe\nfirmware-version: 0x8000\nversion:\n", "firmware-version"),
             Some("0x8000")
@@ -115,6 +127,7 @@ mod tests {
                 value(group, &answer, &name);
             }
             identity(&answer, &name);
+            features(&answer);
         }
     }
 }

@@ -7,20 +7,30 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
-/// Colours of data, by Okabe and Ito.
-pub(super) const BLUE: RGBColor = RGBColor(0, 114, 178);
-pub(super) const ORANGE: RGBColor = RGBColor(230, 159, 0);
-pub(super) const VERMILION: RGBColor = RGBColor(213, 94, 0);
-pub(super) const GREEN: RGBColor = RGBColor(0, 158, 115);
-pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
+/// Colours of data, by Okabe and Ito: the first.
+pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// The second.
+pub const ORANGE: RGBColor = RGBColor(230, 159, 0);
+/// The third.
+pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
+/// The fourth.
+pub const GREEN: RGBColor = RGBColor(0, 158, 115);
+/// A light blue.
+pub const SKY: RGBColor = RGBColor(86, 180, 233);
+/// A reddish purple.
+pub const PURPLE: RGBColor = RGBColor(204, 121, 167);
+/// For what is not data: theory, limits.
+pub const GREY: RGBColor = RGBColor(110, 110, 110);
 /// The lines behind the data, and the finer ones.
-pub(super) const GRID: RGBColor = RGBColor(205, 205, 205);
+pub const GRID: RGBColor = RGBColor(205, 205, 205);
 const FINE_GRID: RGBColor = RGBColor(235, 235, 235);
-pub(super) const INK: RGBColor = RGBColor(30, 30, 30);
+/// Letters, axes.
+pub const INK: RGBColor = RGBColor(30, 30, 30);
 
 /// Documents show plots about 830 points wide: so they are made, and letters keep their size.
-pub(super) const WIDTH: u32 = 830;
-pub(super) const TITLE_HEIGHT: u32 = 30;
+pub const WIDTH: u32 = 830;
+/// Points that the title takes.
+pub const TITLE_HEIGHT: u32 = 30;
 const FONT: &str = "sans-serif";
 const TEXT: u32 = 15;
 /// Points that a letter of the keys takes at most, on average, in any usual font.
@@ -29,10 +39,10 @@ const LETTER: f64 = 7.4;
 const KEYS: u32 = 24;
 
 /// What is drawn on.
-pub(super) type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
+pub type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
 /// An axis: what it shows with its unit, from where to where, and what is written where. Logarithmic ones are of the logarithms.
-pub(super) struct Axis {
+pub struct Axis {
     label: String,
     from: f64,
     to: f64,
@@ -42,7 +52,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// An even axis with ticks at multiples of 1, 2 or 5 times a power of ten, at most about `most` of them.
-    pub(super) fn even(label: impl Into<String>, from: f64, to: f64, most: u32) -> Self {
+    pub fn even(label: impl Into<String>, from: f64, to: f64, most: u32) -> Self {
         let least_step = (to - from) / f64::from(most.max(1));
         let power = 10_f64.powf(least_step.log10().floor());
         let step = [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|step| *step >= least_step);
@@ -54,7 +64,7 @@ impl Axis {
     }
 
     /// A logarithmic axis between two positive values, with ticks at the powers of ten and fine lines in between.
-    pub(super) fn decades(label: impl Into<String>, from: f64, to: f64, name: fn(f64) -> String) -> Self {
+    pub fn decades(label: impl Into<String>, from: f64, to: f64, name: fn(f64) -> String) -> Self {
         let (from, to) = (from.log10(), to.log10());
         let ticks = (from.ceil() as i32..=to.floor() as i32).map(f64::from);
         let fine = (from.floor() as i32..=to.floor() as i32)
@@ -65,19 +75,25 @@ impl Axis {
     }
 
     /// A logarithmic axis with ticks at these values.
-    pub(super) fn logarithmic(label: impl Into<String>, from: f64, to: f64, ticks: &[f64]) -> Self {
+    pub fn logarithmic(label: impl Into<String>, from: f64, to: f64, ticks: &[f64]) -> Self {
         let ticks = ticks.iter().map(|tick| (tick.log10(), number_text(*tick, 0))).collect();
         Self { label: label.into(), from: from.log10(), to: to.log10(), ticks, fine: Vec::new() }
     }
 
+    /// An axis with these ticks, in its own unit: logarithms on a logarithmic one.
+    pub fn with_ticks(label: impl Into<String>, from: f64, to: f64, mut ticks: Vec<(f64, String)>) -> Self {
+        ticks.retain(|(at, _)| (from..=to).contains(at));
+        Self { label: label.into(), from, to, ticks, fine: Vec::new() }
+    }
+
     /// The axis with a line at each tick and no others.
-    pub(super) fn without_fine_lines(mut self) -> Self {
+    pub fn without_fine_lines(mut self) -> Self {
         self.fine.clear();
         self
     }
 
     /// The axis, begun earlier, with one more tick.
-    pub(super) fn begun_at(mut self, from: f64, tick: (f64, &str)) -> Self {
+    pub fn begun_at(mut self, from: f64, tick: (f64, &str)) -> Self {
         self.from = from;
         self.ticks.insert(0, (tick.0, tick.1.to_owned()));
         self
@@ -127,11 +143,17 @@ fn number_text(number: f64, decimals: usize) -> String {
 
 /// How a curve looks, in the data and in its key.
 #[derive(Clone, Copy)]
-pub(super) enum Mark {
+pub enum Mark {
     /// A filled circle.
     Circle(RGBColor),
     /// A filled square.
     Square(RGBColor),
+    /// A filled triangle.
+    Triangle(RGBColor),
+    /// A filled square on its corner.
+    Diamond(RGBColor),
+    /// A cross.
+    Cross(RGBColor),
     /// An open circle of this radius.
     Open(RGBColor, i32),
     /// A line with dashes.
@@ -141,9 +163,11 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    pub(super) fn colour(self) -> RGBColor {
+    /// Its colour.
+    pub fn colour(self) -> RGBColor {
         match self {
-            Self::Circle(colour) | Self::Square(colour) | Self::Dashes(colour) => colour,
+            Self::Circle(colour) | Self::Square(colour) | Self::Triangle(colour) => colour,
+            Self::Diamond(colour) | Self::Cross(colour) | Self::Dashes(colour) => colour,
             Self::Open(colour, _) | Self::Line(colour, _) => colour,
         }
     }
@@ -155,6 +179,20 @@ impl Mark {
             Self::Circle(colour) => root.draw(&Circle::new((x, y), 4, colour.filled()))?,
             Self::Square(colour) => {
                 root.draw(&Rectangle::new([(x - 4, y - 4), (x + 4, y + 4)], colour.filled()))?;
+            }
+            Self::Triangle(colour) => {
+                let corners = vec![(x - 5, y + 4), (x + 5, y + 4), (x, y - 5)];
+                root.draw(&Polygon::new(corners, colour.filled()))?;
+            }
+            Self::Diamond(colour) => {
+                let corners = vec![(x - 5, y), (x, y - 5), (x + 5, y), (x, y + 5)];
+                root.draw(&Polygon::new(corners, colour.filled()))?;
+            }
+            Self::Cross(colour) => {
+                for rise in [-4, 4] {
+                    let stroke = vec![(x - 4, y - rise), (x + 4, y + rise)];
+                    root.draw(&PathElement::new(stroke, colour.stroke_width(2)))?;
+                }
             }
             Self::Open(colour, radius) => {
                 root.draw(&Circle::new((x, y), radius, WHITE.filled()))?;
@@ -186,14 +224,14 @@ fn dashes(root: &Area<'_>, points: &[(i32, i32)], colour: RGBColor) -> Result<()
 }
 
 /// Axes with their grid, to draw data into.
-pub(super) struct Panel<'root, 'text> {
+pub struct Panel<'root, 'text> {
     root: &'root Area<'text>,
     chart: ChartContext<'root, SVGBackend<'text>, Cartesian2d<Scale, Scale>>,
 }
 
 impl<'root, 'text> Panel<'root, 'text> {
     /// A panel at a place with a width and a height, its keys in lines above the data.
-    pub(super) fn new(
+    pub fn new(
         root: &'root Area<'text>,
         (x, y): (u32, u32),
         (width, height): (u32, u32),
@@ -229,18 +267,18 @@ impl<'root, 'text> Panel<'root, 'text> {
     }
 
     /// Where a point is on the picture.
-    pub(super) fn place(&self, x: f64, y: f64) -> (i32, i32) {
+    pub fn place(&self, x: f64, y: f64) -> (i32, i32) {
         self.chart.plotting_area().map_coordinate(&(x, y))
     }
 
     /// Fills a part of the panel.
-    pub(super) fn fill(&self, corners: [(f64, f64); 2], colour: RGBColor) -> Result<(), LabError> {
+    pub fn fill(&self, corners: [(f64, f64); 2], colour: RGBColor) -> Result<(), LabError> {
         let corners = corners.map(|(x, y)| self.place(x, y));
         Ok(self.root.draw(&Rectangle::new(corners, colour.filled()))?)
     }
 
     /// A line through points.
-    pub(super) fn line(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) -> Result<(), LabError> {
+    pub fn line(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) -> Result<(), LabError> {
         if points.len() < 2 {
             return Ok(());
         }
@@ -249,18 +287,30 @@ impl<'root, 'text> Panel<'root, 'text> {
     }
 
     /// A line with dashes through points.
-    pub(super) fn dashes(&self, points: &[(f64, f64)], colour: RGBColor) -> Result<(), LabError> {
+    pub fn dashes(&self, points: &[(f64, f64)], colour: RGBColor) -> Result<(), LabError> {
         let places: Vec<_> = points.iter().map(|(x, y)| self.place(*x, *y)).collect();
         dashes(self.root, &places, colour)
     }
 
     /// A mark at a point.
-    pub(super) fn mark(&self, (x, y): (f64, f64), mark: Mark) -> Result<(), LabError> {
+    pub fn mark(&self, (x, y): (f64, f64), mark: Mark) -> Result<(), LabError> {
         mark.draw(self.root, self.place(x, y))
     }
 
+    /// An interval: an upright bar with short ends.
+    pub fn bar(&self, x: f64, [low, high]: [f64; 2], colour: RGBColor) -> Result<(), LabError> {
+        let ((x, bottom), (_, top)) = (self.place(x, low), self.place(x, high));
+        let style = colour.stroke_width(1);
+        for stroke in
+            [[(x, bottom), (x, top)], [(x - 4, bottom), (x + 4, bottom)], [(x - 4, top), (x + 4, top)]]
+        {
+            self.root.draw(&PathElement::new(stroke.to_vec(), style))?;
+        }
+        Ok(())
+    }
+
     /// An upper limit at `(x, limit)`: a bar, an arrow from it down to `zero`, and there an open circle of this radius.
-    pub(super) fn limit(
+    pub fn limit(
         &self,
         x: f64,
         [limit, zero]: [f64; 2],
@@ -291,7 +341,7 @@ fn draw_keys(root: &Area<'_>, (x, y): (u32, u32), keys: &[(Mark, String)]) -> Re
 }
 
 /// Draws a picture of this height with a title.
-pub(super) fn picture(
+pub fn picture(
     title: &str,
     height: u32,
     draw: impl FnOnce(&Area<'_>) -> Result<(), LabError>,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the figures that a plot of accuracy shows, and their file | [`figures`] |
 //! | efficiency and ghosts against the rate, and residuals | [`accuracy`] |
+//! | axes, marks and keys, which the plots of `evforge measure` have as well | [`chart`] |
 //! | the highest loss-free peaks against the buffer | [`pulsed`] |
 //!
 //! `make plots` draws the plots of `docs/pictures` again; `make accuracy` and the bench of pulses make their figures. Keys are
@@ -11,7 +12,7 @@
 //! which the colour-blind can tell apart, and no two curves of a panel differ by colour alone.
 
 pub mod accuracy;
-mod chart;
+pub mod chart;
 pub mod figures;
 mod ghosts;
 pub mod pulsed;
