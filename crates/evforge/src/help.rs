@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Events", &["demo", "run", "serve", "ctl", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
-    ("Links", &["send", "receive", "drop"]),
+    ("Links", &["send", "receive", "drop", "measure"]),
     ("Kafka", &["kafka"]),
     ("This host", &["doctor", "tune", "selftest", "bench", "completion"]),
 ];
@@ -104,6 +104,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("kafka forward", &["echo \"freia:chopper_speed 14.0\" | evforge kafka forward --to freia_logs"]),
     ("kafka test-image", &["evforge kafka test-image --to freia_events --size 64x32 --for 60"]),
+    (
+        "measure link",
+        &[
+            "evforge measure link",
+            "evforge measure link --speed 100Gb/s --mtu 1500 --mtu 9000 --output link-100",
+        ],
+    ),
+    (
+        "measure compare",
+        &["evforge measure link -o old && evforge measure link -o new && evforge measure compare old new"],
+    ),
     ("selftest", &["evforge selftest --for 5", "evforge selftest --detector nmx --neutrons 10kHz --for 3"]),
     ("doctor", &["evforge doctor", "evforge doctor --config configs/nmx.toml --json"]),
     (

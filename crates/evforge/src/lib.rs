@@ -43,6 +43,7 @@ mod kafka;
 mod left_over;
 mod manual;
 mod masks;
+mod measure;
 mod monitor_control;
 mod numbered;
 mod other_ports;
@@ -111,6 +112,7 @@ impl Command {
             | Self::Dump(_)
             | Self::Bench(_)
             | Self::Masks(_)
+            | Self::Measure(_)
             | Self::Ctl(_)
             | Self::Windows(_)
             | Self::Completion(_)
@@ -169,6 +171,8 @@ enum Command {
     Windows(windows::WindowsArguments),
     /// Print what a shell needs to complete command lines
     Completion(completion::CompletionArguments),
+    /// Measurements to repeat on every new host, card and kernel: a report with plots and a fingerprint
+    Measure(measure::MeasureArguments),
     /// Write the manual pages
     #[command(hide = true)]
     Man(manual::ManualArguments),
@@ -219,6 +223,7 @@ fn obey(registry: Registry) -> ExitCode {
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Masks(arguments) => masks::masks(&arguments),
+        Command::Measure(arguments) => measure::measure(&arguments),
         Command::Windows(arguments) => windows::windows(&arguments),
         Command::Completion(arguments) => completion::completion(&arguments, all_help()),
         Command::Man(arguments) => manual::manual(&arguments, all_help()),
