@@ -151,6 +151,10 @@ pictures: build test-tools plots ## Every picture of the documents, the page inc
 plots: ## The plots of the documents, from the figures in docs/pictures
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-lab --test verification plots
 
+.PHONY: measurements
+measurements: build ## The results in docs/measurements that depend on no host
+	./target/release/evforge measure link --without-host --overwrite --output docs/measurements/link
+
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)
 	@command -v cargo-tarpaulin >/dev/null || \
