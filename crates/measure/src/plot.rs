@@ -1,7 +1,7 @@
 //! What a plot shows, apart from how it is drawn: axes with units, lines with intervals, theory, published points.
 
 use crate::error::MeasureError;
-use crate::table::{Cell, Table, is_file_name};
+use crate::table::{Cell, ROUNDING, Table, is_file_name};
 use serde::{Deserialize, Serialize};
 
 /// Lines that can be told apart in one plot, of each look, by colour and mark.
@@ -214,8 +214,8 @@ impl Plot {
             let ends = |point: &Point| [Some(point.x), Some(point.y), point.low, point.high];
             let is_sound = |point: &Point| {
                 ends(point).into_iter().flatten().all(f64::is_finite)
-                    && point.low.is_none_or(|low| low <= point.y)
-                    && point.high.is_none_or(|high| point.y <= high)
+                    && point.low.is_none_or(|low| low <= point.y + ROUNDING * point.y.abs())
+                    && point.high.is_none_or(|high| point.y <= high + ROUNDING * point.y.abs())
                     && (self.across.scale == Scale::Linear || point.x > 0.0)
                     && (self.up.scale == Scale::Linear || point.y >= 0.0)
             };

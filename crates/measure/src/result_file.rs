@@ -122,10 +122,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn cell() -> impl Strategy<Value = Cell> {
-        let number = -1e12..1e12_f64;
+        // Such numbers come back to the last bit; others may change in their last digit.
+        let number = any::<i32>().prop_map(|number| f64::from(number) / 8.0);
+        let half = (0..8_000_000_i32).prop_map(|number| f64::from(number) / 8.0);
         prop_oneof![
             number.clone().prop_map(Cell::Number),
-            (number, 0.0..1e6_f64, 0.0..1e6_f64).prop_map(|(value, below, above)| Cell::Measured {
+            (number, half.clone(), half).prop_map(|(value, below, above)| Cell::Measured {
                 value,
                 low: value - below,
                 high: value + above
@@ -137,7 +139,7 @@ mod tests {
 
     fn result() -> impl Strategy<Value = Measurement> {
         let rows = prop::collection::vec(prop::collection::vec(cell(), 3), 0..6);
-        (rows, ".{0,20}", prop::collection::vec((1.0..1e6_f64, 0.0..1.0_f64), 0..5)).prop_map(
+        (rows, ".{0,20}", prop::collection::vec((1..1_000_000_i32, 0..8_i32), 0..5)).prop_map(
             |(rows, sentence, points)| {
                 let session =
                     Session::without_host("sweep", "Sweep", &["evforge".to_owned(), sentence.clone()]);
@@ -150,7 +152,10 @@ mod tests {
                 result.tables.push(Table { rows, ..Table::new("t", "T", columns) });
                 let points = points
                     .into_iter()
-                    .map(|(x, y)| Point { high: Some(y + 1.0), ..Point::at(x, y) })
+                    .map(|(x, y)| {
+                        let (x, y) = (f64::from(x), f64::from(y) / 8.0);
+                        Point { high: Some(y + 1.0), ..Point::at(x, y) }
+                    })
                     .collect();
                 let plot = Plot::new("p", "P", Axis::logarithmic("A", "B"), Axis::logarithmic("C", "s"));
                 result.plots.push(plot.with(Line::new("c", Look::Measured, points)));
@@ -159,30 +164,11 @@ mod tests {
         )
     }
 
-    /// Numbers come back to the last but one of their 16 digits, everything else as it was.
-    fn rounded(result: &Measurement) -> String {
-        let mut result = result.clone();
-        let round = |value: &mut f64| *value = format!("{value:.13e}").parse().unwrap();
-        for cell in result.tables.iter_mut().flat_map(|table| table.rows.iter_mut().flatten()) {
-            match cell {
-                Cell::Number(value) => round(value),
-                Cell::Measured { value, low, high } => [value, low, high].into_iter().for_each(round),
-                Cell::Text(_) | Cell::Missing => {}
-            }
-        }
-        for point in
-            result.plots.iter_mut().flat_map(|plot| plot.lines.iter_mut().flat_map(|line| &mut line.points))
-        {
-            [&mut point.x, &mut point.y].into_iter().chain(&mut point.high).for_each(round);
-        }
-        format!("{result:?}")
-    }
-
     proptest! {
         #[test]
         fn what_is_written_is_read_again(result in result()) {
             let read = of_json(&to_json(&result).unwrap()).unwrap();
-            prop_assert_eq!(rounded(&read), rounded(&result));
+            prop_assert_eq!(read, result);
         }
 
         /// A damaged file is read or refused in words, and what is read is sound.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Rows and columns that a result can have at most; a damaged file asks for no more memory.
 pub(crate) const MOST_ROWS: usize = 100_000;
 pub(crate) const MOST_COLUMNS: usize = 100;
+/// Share of a number that reading it can change.
+pub(crate) const ROUNDING: f64 = 1e-14;
 /// Share of a normal distribution's mass that 95 % intervals leave out on each side, as the factor of its deviation.
 const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 /// Events that are expected at most, with 95 % confidence, where none was seen: -ln 0.05.
@@ -250,7 +252,10 @@ impl Cell {
         match self {
             Self::Number(value) => value.is_finite(),
             Self::Measured { value, low, high } => {
-                low.is_finite() && high.is_finite() && low <= value && value <= high
+                let [below, above] = [value - low, high - value];
+                // Reading a number can change its last digit.
+                let least = -ROUNDING * value.abs();
+                below.is_finite() && above.is_finite() && below >= least && above >= least
             }
             Self::Text(_) | Self::Missing => true,
         }

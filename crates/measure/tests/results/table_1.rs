@@ -17,10 +17,10 @@ fn table(text: &str) -> Vec<Vec<String>> {
 /// Cells that are not as calculated, rounded to the digits that are printed: user data and row.
 fn wrong_cells(table: &[Vec<String>]) -> Vec<(u32, Quantity)> {
     let quantities = [Quantity::Frame, Quantity::Overhead, Quantity::Rate];
-    let link = Link::new(SPEED, MTU).unwrap();
+    let link = Link::new(SPEED, MTU).expect("a link");
     let mut wrong = Vec::new();
     for (place, user) in table[0].iter().enumerate() {
-        let packet = link.packet(user.parse().expect("bytes")).unwrap();
+        let packet = link.packet(user.parse().expect("bytes")).expect("a packet");
         for (quantity, row) in quantities.iter().zip(&table[1..]) {
             let decimals = row[place].split_once('.').map_or(0, |(_, decimals)| decimals.len());
             if format!("{:.decimals$}", quantity.of(&packet)) != row[place] {
