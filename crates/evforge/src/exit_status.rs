@@ -48,6 +48,12 @@ impl ExitStatus {
         }
     }
 
+    /// That of a process of ours which ended with this number.
+    pub(crate) fn of_number(number: i32) -> Self {
+        let known = [Self::Good, Self::Incomplete, Self::NoUse];
+        known.into_iter().find(|status| i32::from(status.number()) == number).unwrap_or(Self::Failed)
+    }
+
     /// The number. What clap finds wrong with a command line ends with 2.
     fn number(self) -> u8 {
         match self {

@@ -50,6 +50,7 @@ mod other_ports;
 mod output;
 mod outputs;
 mod overlay;
+mod own_folder;
 mod page_address;
 mod privileges;
 mod progress;
@@ -194,8 +195,8 @@ fn obey(registry: Registry) -> ExitCode {
     // Where the system refuses, the limit is what it was.
     let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = command_line();
-    // What changes settings of the host needs what root may do; nothing else does.
-    let keeps_privileges = matches!(command, Command::Tune(_)) && user.is_none();
+    // What changes settings of the host, or makes network namespaces, needs what root may do; nothing else does.
+    let keeps_privileges = matches!(command, Command::Tune(_) | Command::Measure(_)) && user.is_none();
     if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref(), keeps_privileges) {
         evforge_log::fail(&error.to_string());
         return ExitStatus::Failed.into();

@@ -4,6 +4,7 @@ use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
+use crate::own_folder::OwnFolder;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use crate::simulated_electronics::{Beam, Electronics, configuration};
@@ -43,31 +44,13 @@ pub(crate) struct SelftestArguments {
     overrides: Vec<String>,
 }
 
-/// A folder that is there for as long as this.
-struct OwnFolder(PathBuf);
-
-impl OwnFolder {
-    fn make_in(folder: &Path) -> Result<Self, CommandError> {
-        let own = folder.join(format!("evforge-selftest-{}", std::process::id()));
-        std::fs::create_dir(&own)
-            .map_err(|error| format!("the folder {} cannot be made: {error}", own.display()))?;
-        Ok(Self(own))
-    }
-}
-
-impl Drop for OwnFolder {
-    fn drop(&mut self) {
-        // What is left of it is nobody's loss, and named after this command.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs the command. Good if every packet that was sent is accounted for, and none is lost.
 pub(crate) fn selftest(
     arguments: &SelftestArguments,
     registry: &Registry,
 ) -> Result<ExitStatus, CommandError> {
-    let folder = OwnFolder::make_in(&arguments.folder.clone().unwrap_or_else(std::env::temp_dir))?;
+    let folder =
+        OwnFolder::make_in(&arguments.folder.clone().unwrap_or_else(std::env::temp_dir), "selftest")?;
     let mut config = configuration(&arguments.detector, &arguments.overrides)?;
     let beam = Beam { seed: arguments.seed, neutrons: arguments.neutrons, noise: None };
     let electronics = Electronics::new(&config, &beam, Some(arguments.ends_after.to_std()))?;

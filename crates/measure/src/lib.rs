@@ -24,6 +24,8 @@
 //! | tables for a terminal | [`text`] |
 //! | two results of the same measurement | [`compare`] |
 //! | what a link can carry at most: Table 1 of the UDP paper | [`link`] |
+//! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
+//! | the highest rate without loss | [`rate`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -56,9 +58,11 @@ pub mod link;
 pub mod load;
 mod measurement;
 pub mod plot;
+pub mod rate;
 pub mod report;
 pub mod result_file;
 mod session;
+pub mod sweep;
 pub mod table;
 pub mod text;
 

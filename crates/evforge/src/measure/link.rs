@@ -33,7 +33,7 @@ pub(super) struct LinkArguments {
     result: ResultArguments,
 }
 
-fn speed(text: &str) -> Result<u64, String> {
+pub(super) fn speed(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(Rate::Bits(bits)) if bits > 0 => Ok(bits),
         _ => Err(format!("found `{text}`, expected a speed such as 10Gb/s, 2.5Gb/s or 100Mb/s")),
@@ -41,7 +41,7 @@ fn speed(text: &str) -> Result<u64, String> {
 }
 
 /// A bare number is bytes: there is nothing else that it could be.
-fn bytes(text: &str) -> Result<u32, String> {
+pub(super) fn bytes(text: &str) -> Result<u32, String> {
     let is_bare = text.trim().ends_with(|last: char| last.is_ascii_digit());
     let size = if is_bare { format!("{}B", text.trim()).parse() } else { text.parse::<ByteSize>() };
     let size = size.ok().and_then(|size| u32::try_from(size.bytes).ok());

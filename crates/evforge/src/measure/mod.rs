@@ -1,7 +1,11 @@
 //! `evforge measure`: measurements to repeat, and what has changed between two of them. What is measured is in `evforge_measure`.
 
 mod compare;
+mod hosts;
 mod link;
+mod points;
+mod rate;
+mod sweep;
 
 use crate::CommandError;
 use crate::arguments::OverwriteArguments;
@@ -22,6 +26,10 @@ pub(crate) struct MeasureArguments {
 enum MeasureCommand {
     /// Calculate what a link carries at most, for any speed, MTU and size: Table 1 of the UDP paper
     Link(link::LinkArguments),
+    /// Measure speed, packet error ratio and processor time by size, methods side by side: Table 3 and Figure 3 of the UDP paper
+    Sweep(sweep::SweepArguments),
+    /// Search the highest rate without loss, by size and method
+    Rate(rate::RateArguments),
     /// Compare two results of the same measurement: what differs of the hosts, and which figures differ by more than noise
     Compare(compare::CompareArguments),
 }
@@ -30,6 +38,8 @@ enum MeasureCommand {
 pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, CommandError> {
     match &arguments.command {
         MeasureCommand::Link(arguments) => link::link(arguments),
+        MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
+        MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),
     }
 }

@@ -12,6 +12,8 @@ pub(super) const SENDER: &str = "wire-s";
 pub(super) const RECEIVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 pub(super) const SENDER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 
+/// /sys has the interfaces of the network namespace that it was mounted in.
+const MOUNT_SYS: &str = "mount -t sysfs sysfs /sys";
 /// How long the sender's namespace may take to be there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -23,12 +25,14 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn lay(mtu: u32) -> Result<Self, TwoHostsError> {
         let mut holder = Command::new("unshare");
-        holder.args(["--net", "--", "sleep", "infinity"]).stdin(Stdio::null());
+        holder.args(["--net", "--mount", "--", "sh", "-c", &format!("{MOUNT_SYS} && exec sleep infinity")]);
+        holder.stdin(Stdio::null());
         let holder = holder.spawn().map_err(|source| TwoHostsError::missing("unshare", source))?;
         let link = Self { holder };
         link.wait_for_namespace()?;
         let mtu = mtu.to_string();
         let peer = link.holder.id().to_string();
+        run("sh", &["-c", MOUNT_SYS])?;
         run("ip", &["link", "set", "lo", "up"])?;
         run("ip", &["link", "add", RECEIVER, "type", "veth", "peer", "name", SENDER, "netns", &peer])?;
         run("ip", &["address", "add", &format!("{RECEIVER_ADDRESS}/24"), "dev", RECEIVER])?;
@@ -41,23 +45,32 @@ impl Link {
         Ok(link)
     }
 
-    /// For `nsenter`.
-    pub(super) fn sender_namespace(&self) -> String {
-        format!("--net=/proc/{}/ns/net", self.holder.id())
+    /// For `nsenter`: of the network and of mounts.
+    pub(super) fn sender_namespaces(&self) -> [String; 2] {
+        ["net", "mnt"].map(|kind| {
+            let option = if kind == "net" { "net" } else { "mount" };
+            format!("--{option}=/proc/{}/ns/{kind}", self.holder.id())
+        })
     }
 
     fn at_sender(&self, command: &[&str]) -> Result<(), TwoHostsError> {
-        let namespace = self.sender_namespace();
-        run("nsenter", &[&[namespace.as_str(), "--"], command].concat())
+        let [network, mounts] = self.sender_namespaces();
+        run("nsenter", &[&[network.as_str(), mounts.as_str(), "--"], command].concat())
     }
 
-    /// `unshare` makes the namespace after it was started.
+    /// The shell has mounted /sys, and has become `sleep`.
+    fn is_asleep(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/comm", self.holder.id()))
+            .is_ok_and(|name| name.trim() == "sleep")
+    }
+
+    /// `unshare` makes the namespaces after it was started.
     fn wait_for_namespace(&self) -> Result<(), TwoHostsError> {
         let namespace = |process: &str| read_link(Path::new("/proc").join(process).join("ns/net"));
         let failed = |source| TwoHostsError::Process { what: "the sender's network namespace", source };
         let own = namespace("self").map_err(failed)?;
         let end = Instant::now() + PATIENCE;
-        while namespace(&self.holder.id().to_string()).map_err(failed)? == own {
+        while namespace(&self.holder.id().to_string()).map_err(failed)? == own || !self.is_asleep() {
             if Instant::now() > end {
                 return Err(failed(std::io::ErrorKind::TimedOut.into()));
             }

@@ -66,7 +66,7 @@ impl TwoHosts {
         let mut command = match (&self.link, end) {
             (Some(link), End::Sender) => {
                 let mut command = Command::new("nsenter");
-                command.arg(link.sender_namespace()).arg("--").arg(program);
+                command.args(link.sender_namespaces()).arg("--").arg(program);
                 command
             }
             _ => Command::new(program),

@@ -1,0 +1,76 @@
+//! Where a link is measured: between two network namespaces of this host, or over loopback.
+
+use super::link::bytes;
+use crate::CommandError;
+use crate::exit_status::ExitStatus;
+use crate::signals::stop_on_signals;
+use clap::Args;
+use evforge_lab::two_hosts::{TwoHosts, within};
+use evforge_net::affinity::allowed_cores;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Where a link is measured.
+#[derive(Args)]
+pub(super) struct HostsArguments {
+    /// Measure over loopback, and not between two network namespaces: possible everywhere, and shows less
+    #[arg(long, help_heading = "Hosts")]
+    loopback: bool,
+    /// MTU of the link between the namespaces, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "9000", value_parser = bytes, help_heading = "Hosts")]
+    pub(super) mtu: u32,
+    /// Core of the sender [default: the first that is allowed]
+    #[arg(long, value_name = "CORE", help_heading = "Hosts")]
+    sender_core: Option<usize>,
+    /// Core of the receiver [default: the last that is allowed]
+    #[arg(long, value_name = "CORE", help_heading = "Hosts")]
+    receiver_core: Option<usize>,
+    /// How this command starts itself in there
+    #[arg(long = "within-namespaces", hide = true)]
+    is_within: bool,
+}
+
+/// What to do.
+pub(super) enum Hosts {
+    /// It has been done in namespaces, by the same command.
+    Done(ExitStatus),
+    /// Measure here.
+    Here(Here),
+}
+
+/// Measure here.
+pub(super) struct Here {
+    pub(super) hosts: TwoHosts,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) sender_core: usize,
+    pub(super) receiver_core: usize,
+}
+
+impl HostsArguments {
+    /// Prepares the hosts, or runs the command again in namespaces.
+    pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
+        let stop = stop_on_signals()?;
+        if self.is_within {
+            within::end_with_starter(Arc::clone(&stop));
+            return self.here(TwoHosts::in_namespaces(self.mtu)?, stop);
+        }
+        if self.loopback {
+            return self.here(TwoHosts::on_loopback(), stop);
+        }
+        if !within::is_possible() {
+            return Err("network namespaces cannot be had here: run this as root, allow users to make them \
+                        (sudo sysctl -w kernel.unprivileged_userns_clone=1), or give --loopback, which shows less"
+                .into());
+        }
+        let status = within::run_again(std::env::args_os().skip(1), &stop)?;
+        Ok(Hosts::Done(status.code().map_or(ExitStatus::Failed, ExitStatus::of_number)))
+    }
+
+    fn here(&self, hosts: TwoHosts, stop: Arc<AtomicBool>) -> Result<Hosts, CommandError> {
+        let cores = allowed_cores()?;
+        let (first, last) = (cores.first().copied().unwrap_or(0), cores.last().copied().unwrap_or(0));
+        let (sender_core, receiver_core) =
+            (self.sender_core.unwrap_or(first), self.receiver_core.unwrap_or(last));
+        Ok(Hosts::Here(Here { hosts, stop, sender_core, receiver_core }))
+    }
+}
