@@ -1,6 +1,6 @@
 //! A comparison for people.
 
-use super::{ComparedTable, Comparison, Difference};
+use super::comparison::{ComparedTable, Comparison, Difference};
 use crate::table::{Cell, Column};
 use crate::text::{aligned, shown};
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! A network interface and its card.
 
-use super::Gathered;
+use super::gathered::Gathered;
 use crate::error::MeasureError;
 use evforge_host::Host;
 use evforge_host::ethtool::{Group, features, identity};

@@ -1,6 +1,7 @@
 //! The kernel.
 
-use super::{Gathered, processor};
+use super::gathered::Gathered;
+use super::processor;
 use evforge_host::Host;
 use std::path::Path;
 

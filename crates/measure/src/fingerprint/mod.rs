@@ -13,14 +13,18 @@
 //! Names of hosts, addresses and serial numbers are not in it: a report can be handed on. What changes all the time (frequencies, free
 //! memory) is not in it either, but for the [load](crate::load) at the beginning.
 
+mod gathered;
 mod interface;
 mod kernel;
 mod processor;
 mod program;
 
+pub use gathered::Fact;
+
 use crate::error::MeasureError;
 use crate::load::Load;
 use evforge_host::{Host, HostNeeds, Profile, settings};
+use gathered::Gathered;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,39 +40,6 @@ pub struct Fingerprint {
     /// What else the host did at the beginning; none if no host takes part, or it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-}
-
-/// A fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fact {
-    /// Of what: `kernel`, `interface eth2`.
-    pub part: String,
-    /// Which: `release`.
-    pub name: String,
-    /// Its value, as the host tells it.
-    pub value: String,
-}
-
-/// Gathers facts. What a host does not tell is left out.
-#[derive(Default)]
-struct Gathered {
-    facts: Vec<Fact>,
-    part: String,
-}
-
-impl Gathered {
-    fn part(&mut self, part: impl Into<String>) -> &mut Self {
-        self.part = part.into();
-        self
-    }
-
-    fn add(&mut self, name: &str, value: Option<impl Into<String>>) -> &mut Self {
-        if let Some(value) = value.map(Into::into).filter(|value: &String| !value.is_empty()) {
-            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
-            self.facts.push(Fact { part: self.part.clone(), name: name.to_owned(), value });
-        }
-        self
-    }
 }
 
 impl Fingerprint {

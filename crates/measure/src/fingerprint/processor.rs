@@ -1,6 +1,6 @@
 //! Processor, memory and machine.
 
-use super::Gathered;
+use super::gathered::Gathered;
 use evforge_host::Host;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! This program.
 
-use super::Gathered;
+use super::gathered::Gathered;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
