@@ -1,6 +1,6 @@
 //! `evforge measure link`: what a link carries at most.
 
-use super::{ResultArguments, command_line};
+use super::result::{ResultArguments, command_line};
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;

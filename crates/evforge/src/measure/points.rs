@@ -2,7 +2,7 @@
 
 use super::hosts::Here;
 use super::link::bytes;
-use super::{ResultArguments, command_line};
+use super::result::{ResultArguments, command_line};
 use crate::CommandError;
 use crate::own_folder::OwnFolder;
 use clap::Args;

@@ -1,8 +1,8 @@
 //! `evforge measure rate`: the highest rate without loss.
 
-use super::ResultArguments;
 use super::hosts::{Hosts, HostsArguments};
 use super::points::{PointArguments, begin, buffer, own_folder, runner, tell};
+use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;
