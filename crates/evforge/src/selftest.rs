@@ -4,7 +4,7 @@ use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print};
 use crate::outputs::{OutputArguments, OutputPlans};
-use crate::own_folder::OwnFolder;
+use crate::own_folder;
 use crate::signals::stop_on_signals;
 use crate::simulate::rate;
 use crate::simulated_electronics::{Beam, Electronics, configuration};
@@ -50,19 +50,19 @@ pub(crate) fn selftest(
     registry: &Registry,
 ) -> Result<ExitStatus, CommandError> {
     let folder =
-        OwnFolder::make_in(&arguments.folder.clone().unwrap_or_else(std::env::temp_dir), "selftest")?;
+        own_folder::make_in(&arguments.folder.clone().unwrap_or_else(std::env::temp_dir), "selftest")?;
     let mut config = configuration(&arguments.detector, &arguments.overrides)?;
     let beam = Beam { seed: arguments.seed, neutrons: arguments.neutrons, noise: None };
     let electronics = Electronics::new(&config, &beam, Some(arguments.ends_after.to_std()))?;
     let targets =
-        OutputArguments { nexus: Some(folder.0.join("selftest.nxs")), ..OutputArguments::default() };
+        OutputArguments { nexus: Some(folder.path().join("selftest.nxs")), ..OutputArguments::default() };
     targets.apply(&mut config);
     let stop = stop_on_signals()?;
     let mut outputs = OutputPlans::read(&targets, &config, registry)?.open(&config, None)?;
     let (report, sent) = electronics.send_to_a_run(&config, RunControl::default(), &mut outputs, &stop)?;
     let mut ending = Ending::default();
     outputs.finish(&report, &mut ending);
-    let verdict = Verdict::of(&report, &sent?, &folder.0.join("selftest.nxs"));
+    let verdict = Verdict::of(&report, &sent?, &folder.path().join("selftest.nxs"));
     if !verdict.is_good() {
         ending.print(&report.to_text());
     }

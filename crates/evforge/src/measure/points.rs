@@ -4,7 +4,7 @@ use super::hosts::Here;
 use super::link::bytes;
 use super::result::{ResultArguments, command_line};
 use crate::CommandError;
-use crate::own_folder::OwnFolder;
+use crate::own_folder;
 use clap::Args;
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_host::LocalHost;
@@ -12,6 +12,7 @@ use evforge_lab::measured_link::{LinkMethod, PointRunner};
 use evforge_lab::two_hosts::{End, within};
 use evforge_measure::Session;
 use std::path::Path;
+use tempfile::TempDir;
 
 /// The buffer that a program gets which asks for none.
 const DEFAULT_BUFFER: &str = "/proc/sys/net/core/rmem_default";
@@ -95,8 +96,8 @@ pub(super) fn runner<'a>(here: &'a Here, folder: &Path) -> Result<PointRunner<'a
 }
 
 /// A folder for the reports of the programs.
-pub(super) fn own_folder() -> Result<OwnFolder, CommandError> {
-    OwnFolder::make_in(&std::env::temp_dir(), "measure")
+pub(super) fn folder_for_reports() -> Result<TempDir, CommandError> {
+    own_folder::make_in(&std::env::temp_dir(), "measure")
 }
 
 /// A line on the terminal about what has been measured, unless the result is printed for a program.

@@ -1,7 +1,7 @@
 //! `evforge measure rate`: the highest rate without loss.
 
 use super::hosts::{Hosts, HostsArguments};
-use super::points::{PointArguments, begin, buffer, own_folder, runner, tell};
+use super::points::{PointArguments, begin, buffer, folder_for_reports, runner, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -50,8 +50,8 @@ pub(super) fn rate(arguments: &RateArguments) -> Result<ExitStatus, CommandError
     let session = begin("rate", TITLE, &here)?
         .setting("receive buffer", format!("{}: {} B", arguments.buffer.0, arguments.buffer.1))
         .setting("time of each measurement", format!("{:?}", arguments.points.time.to_std()));
-    let reports = own_folder()?;
-    let runner = runner(&here, &reports.0)?;
+    let reports = folder_for_reports()?;
+    let runner = runner(&here, reports.path())?;
     let search = LossFreeSearch { tolerance: arguments.tolerance / 100.0, ..LossFreeSearch::default() };
     let work = arguments.points.work.to_std();
     for _ in 0..arguments.points.rounds {

@@ -1,7 +1,7 @@
 //! `evforge measure sweep`: speed, packet error ratio and processor time by size, methods side by side.
 
 use super::hosts::{Hosts, HostsArguments};
-use super::points::{PointArguments, begin, buffer, own_folder, runner, tell};
+use super::points::{PointArguments, begin, buffer, folder_for_reports, runner, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -62,8 +62,8 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<ExitStatus, CommandErr
         work: arguments.points.work.to_std(),
     };
     let session = begin("sweep", TITLE, &here)?;
-    let reports = own_folder()?;
-    let runner = runner(&here, &reports.0)?;
+    let reports = folder_for_reports()?;
+    let runner = runner(&here, reports.path())?;
     let points = sweep.run(
         |point| runner.run(point),
         |done, all, swept| {

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod measure;
 mod privileges;
 mod tune;
 mod xdp;

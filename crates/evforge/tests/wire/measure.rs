@@ -1,0 +1,99 @@
+//! `evforge measure` in namespaces of its own: whatever ends it, nothing is left. Needs root.
+
+use crate::common::{PROGRAM, send_signal, text};
+use evforge_measure::result_file;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Nothing here takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn is_possible(test: &str) -> bool {
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let has_tools = ["ip", "ethtool", "unshare", "nsenter"].iter().all(|tool| {
+        Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    });
+    if !is_root || !has_tools {
+        evforge_testkit::skip(test, "network namespaces need root, iproute2, ethtool and util-linux");
+    }
+    is_root && has_tools
+}
+
+/// What a measurement could leave: settings of the host, interfaces, and processes in other network namespaces.
+fn state() -> (Vec<String>, BTreeSet<String>) {
+    let settings = ["rmem_max", "rmem_default", "wmem_max", "netdev_max_backlog"]
+        .map(|name| std::fs::read_to_string(Path::new("/proc/sys/net/core").join(name)).expect("a setting"));
+    let links = std::fs::read_dir("/sys/class/net").expect("interfaces");
+    let links = links.map(|link| link.expect("an interface").file_name().to_string_lossy().into_owned());
+    (settings.to_vec(), links.collect())
+}
+
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(["measure", "sweep", "--size", "1472", "--method", "batched"]).args(arguments);
+    command.arg("--output").arg(folder.join("result")).env("TMPDIR", folder);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+/// Programs that have the folder in their arguments.
+fn programs_of(folder: &Path) -> usize {
+    let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .filter(|line| text(line).contains(&name))
+        .count()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_sweep_in_namespaces_accounts_for_every_packet_and_leaves_nothing() {
+    if !is_possible("a_sweep_in_namespaces_accounts_for_every_packet_and_leaves_nothing") {
+        return;
+    }
+    let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+    let methods = "paper,batched,segmented,coalesced,xdp";
+    let arguments = ["--method", methods, "--size", "64", "--for", "100ms", "--rounds", "2"];
+    let mut command = Command::new(PROGRAM);
+    command.args(["measure", "sweep"]).args(arguments).arg("--output").arg(folder.path().join("result"));
+    let output = command.env("TMPDIR", folder.path()).output().expect("it starts");
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let result = result_file::read(&folder.path().join("result")).expect("a result");
+    assert!(result.verdict.is_good, "{:?}", result.verdict);
+    assert_eq!(result.table("points").map(|table| table.rows.len()), Some(10), "5 methods, 2 buffers");
+    assert!(!result.command.iter().any(|word| word.contains("within")), "{:?}", result.command);
+    assert_eq!(state(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
+}
+
+#[test]
+fn whatever_ends_a_measurement_ends_its_programs_and_its_interfaces() {
+    if !is_possible("whatever_ends_a_measurement_ends_its_programs_and_its_interfaces") {
+        return;
+    }
+    for signal in ["KILL", "TERM", "INT"] {
+        let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+        let mut child = start(folder.path(), &["--for", "60s", "--rounds", "1"]);
+        // The command, unshare, the command in there, receiver and sender.
+        wait_until("sending", || programs_of(folder.path()) >= 5);
+        send_signal(child.id(), signal);
+        let status = child.wait().expect("it ends");
+        assert!(!status.success(), "{signal}: {status}");
+        wait_until(signal, || programs_of(folder.path()) == 0);
+        assert_eq!(state(), before, "{signal}");
+        assert!(result_file::read(&folder.path().join("result")).is_err(), "{signal}: there is no result");
+        let left =
+            std::fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file").file_name());
+        let left: Vec<_> = left.filter(|name| name != "result").collect();
+        assert!(left.is_empty(), "{signal}: {left:?}");
+    }
+}
