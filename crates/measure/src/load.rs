@@ -1,6 +1,7 @@
 //! What else a host is doing while something is measured on it.
 
 use evforge_host::Host;
+use evforge_metrics::parse::core_times;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,21 +37,19 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// The text of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests take is in user and nice.
+    /// The text of `/proc/stat`; what guests take is in user and nice. None if it has no core.
     fn of(text: &str) -> Option<Self> {
-        let of_line = |line: &str| -> Option<Vec<u64>> {
-            line.split_ascii_whitespace().skip(1).map(|number| number.parse().ok()).collect()
-        };
-        let all = text.lines().find(|line| line.starts_with("cpu "))?;
-        let numbers = of_line(all)?;
-        let [user, nice, system, idle, waiting, hard, soft, stolen] = *numbers.get(..8)? else { return None };
-        let is_core = |line: &&str| {
-            line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        };
-        let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
-        let busy = sum(&[user, nice, system, hard, soft]);
-        let cores = text.lines().filter(is_core).count() as u32;
-        Some(Self { busy, stolen, all: sum(&[busy, idle, waiting, stolen]), cores })
+        let cores = core_times(text);
+        let mut sum =
+            Self { cores: u32::try_from(cores.len()).ok().filter(|cores| *cores > 0)?, ..Self::default() };
+        for (_, [user, nice, system, idle, waiting, hard, soft, stolen]) in cores {
+            let add = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+            let busy = add(&[user, nice, system, hard, soft]);
+            sum.busy = sum.busy.saturating_add(busy);
+            sum.stolen = sum.stolen.saturating_add(stolen);
+            sum.all = sum.all.saturating_add(add(&[busy, idle, waiting, stolen]));
+        }
+        Some(sum)
     }
 }
 
@@ -108,21 +107,23 @@ mod tests {
     use proptest::prelude::*;
 
     const BEFORE: &str = "cpu  100 0 50 1000 20 5 5 0 0 0\ncpu0 50 0 25 500 10 5 5 0 0 0\ncpu1 50 0 25 500 10 0 0 0 0 0\nintr 1";
+    const OF_CORE_1: &str = "\ncpu1 50 0 25 500 10 0 0 0 0 0";
 
-    fn between(after: &str) -> Load {
+    fn between(core_0: &str) -> Load {
+        let after = &format!("{core_0}{OF_CORE_1}");
         Load::between(Ticks::of(BEFORE).unwrap(), Ticks::of(after).unwrap(), 1.0, Some(0.5)).unwrap()
     }
 
     #[test]
     fn a_host_with_other_work_is_called_loaded() {
         // 200 ticks of two cores: 10 of them busy.
-        let idle = between("cpu  105 0 55 1190 20 5 5 0 0 0\ncpu0 1\ncpu1 1");
+        let idle = between("cpu0 55 0 30 690 10 5 5 0 0 0");
         assert!((idle.busy_cores - 0.1).abs() < 1e-9 && !idle.is_loaded(), "{idle:?}");
         assert!(idle.sentence().starts_with("The host was idle: 0.10 of 2 cores"), "{}", idle.sentence());
-        let busy = between("cpu  200 0 50 1100 20 5 5 0 0 0\ncpu0 1\ncpu1 1");
+        let busy = between("cpu0 150 0 25 600 10 5 5 0 0 0");
         assert!((busy.busy_cores - 1.0).abs() < 1e-9 && busy.is_loaded());
         assert!(busy.sentence().contains("LOADED HOST: 1.00 of 2 cores"), "{}", busy.sentence());
-        let stolen = between("cpu  100 0 50 1190 20 5 5 10 0 0\ncpu0 1\ncpu1 1");
+        let stolen = between("cpu0 50 0 25 690 10 5 5 10 0 0");
         assert!(
             stolen.is_loaded() && stolen.sentence().contains("5.0 % of the time"),
             "{}",
