@@ -114,15 +114,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "measure sweep",
         &[
-            "evforge measure sweep --loopback --size 64,1472 --method paper,batched --for 200ms --rounds 2",
-            "evforge measure sweep --size 64,8972 --for 200ms --output sweep-2026",
+            "evforge measure sweep --loopback --size 1472 --method paper,batched --for 200ms --rounds 1",
+            "evforge measure sweep --size 64,8972 --for 200ms --rounds 1 --output sweep-2026",
         ],
     ),
     (
         "measure rate",
         &[
-            "evforge measure rate --loopback --size 64 --method batched --work 100us --for 200ms --rounds 1",
-            "evforge measure rate --size 1472 --method paper,batched --for 200ms --rounds 1 --output rate-2026",
+            "evforge measure rate --loopback --size 64 --method batched --work 1ms --for 200ms --rounds 1",
+            "evforge measure rate --size 1472 --method batched --for 200ms --rounds 1 --output rate-2026",
         ],
     ),
     (

@@ -142,7 +142,7 @@ enum Command {
     Simulate(Box<simulate::SimulateArguments>),
     /// Report what limits receiving on this host, and the command that fixes it
     Doctor(host::DoctorArguments),
-    /// Receive and form what a simulated detector sends over UDP on this host, and say whether all of it was there
+    /// Send, receive and form simulated readouts on this host, and say whether all was there
     Selftest(selftest::SelftestArguments),
     /// Change the settings that limit receiving on this host, and take it back
     Tune(host::TuneArguments),
@@ -172,7 +172,7 @@ enum Command {
     Windows(windows::WindowsArguments),
     /// Print what a shell needs to complete command lines
     Completion(completion::CompletionArguments),
-    /// Measurements to repeat on every new host, card and kernel: a report with plots and a fingerprint
+    /// The papers' measurements, repeated: reports with plots, comparisons
     Measure(measure::MeasureArguments),
     /// Write the manual pages
     #[command(hide = true)]

@@ -115,7 +115,10 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
     }
     // What goes on until somebody ends it is ended by Ctrl-C.
     let endless = ["--for", "--idle", "evforge demo", "evforge serve"];
-    let is_endless = endless.iter().any(|part| example.contains(part)) && !example.starts_with("evforge ctl");
+    // These end by themselves; `--for` is the time of each of their points.
+    let ending = ["evforge ctl", "evforge measure"];
+    let is_endless = endless.iter().any(|part| example.contains(part))
+        && !ending.iter().any(|command| example.starts_with(command));
     let watched = if is_endless { WATCHED } else { "120s" };
     let (before, alongside) = companion(example);
     let script = format!(
