@@ -167,7 +167,7 @@ pub(crate) fn with_help(command: Command, is_short: bool) -> Command {
         .help_template(format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
          `evforge COMMAND -h` shows an example and the common options of a command, `--help` all of them.\n\
-         docs/first-hour.md is the place to begin, docs/README.md lists all documents.\n{{after-help}}"
+         docs/first-hour.md is the place to begin, docs/README.md lists all documents.{{after-help}}"
         ))
         .after_help(if is_short { "All options: evforge --help" } else { exit_status::HELP })
 }
