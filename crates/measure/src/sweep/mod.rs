@@ -3,8 +3,11 @@
 //!
 //! Points are measured by [`evforge_lab::measured_link`]; here they become a [`Measurement`](crate::Measurement).
 
+mod paper;
 mod plots;
 mod table;
+
+pub use paper::{PAPER_BYTES, PAPER_ERROR_RATIOS};
 
 use crate::error::MeasureError;
 use crate::link::Link;
@@ -13,28 +16,6 @@ use crate::session::Session;
 use evforge_core::quantity::grouped;
 use evforge_lab::measured_link::{LinkMethod, MeasuredPoint, Sweep, SweptPoint};
 use evforge_lab::two_hosts::TwoHosts;
-
-/// Packet error ratios of Table 3 (optimised settings, 400 GB for each size), by bytes of user data; 0: none lost.
-pub const PAPER_ERROR_RATIOS: [(u32, f64); 16] = [
-    (64, 4.0e-1),
-    (128, 4.0e-1),
-    (256, 4.1e-1),
-    (472, 3.9e-1),
-    (772, 3.8e-1),
-    (1000, 3.8e-1),
-    (1472, 2.0e-1),
-    (1700, 7.1e-2),
-    (1800, 3.2e-3),
-    (1900, 6.1e-6),
-    (2000, 1.3e-6),
-    (2200, 0.0),
-    (2972, 0.0),
-    (4472, 0.0),
-    (5972, 0.0),
-    (8972, 0.0),
-];
-/// Bytes of user data that the paper has sent for each size.
-pub const PAPER_BYTES: f64 = 400e9;
 
 /// The points of a sweep as a result. `link` is the one whose theoretical speed is shown for comparison.
 ///
@@ -104,33 +85,12 @@ fn against_the_paper(sweep: &Sweep, points: &[SweptPoint]) -> Vec<String> {
     let others = sweep.methods.iter().filter(|method| **method != LinkMethod::Paper);
     others
         .filter_map(|&method| {
-            let ratios: Vec<f64> = ratios(points, method).into_iter().map(|(_, _, ratios)| median(ratios)).collect();
+            let ratios: Vec<f64> = table::ratios(points, method).into_iter().map(|(_, _, ratios)| median(ratios)).collect();
             let least = ratios.iter().copied().min_by(f64::total_cmp)?;
             let most = ratios.iter().copied().max_by(f64::total_cmp)?;
             Some(format!(
                 "{method}: {least:.2} to {most:.2} times the packets per second that the paper's method receives, by size."
             ))
-        })
-        .collect()
-}
-
-/// For each size and buffer: packets received per second over those of the paper's method in the same round.
-pub(super) fn ratios(points: &[SweptPoint], method: LinkMethod) -> Vec<(usize, String, Vec<f64>)> {
-    let of_method = points.iter().filter(|point| point.point.method == method);
-    of_method
-        .filter_map(|point| {
-            let same = |other: &&SweptPoint| {
-                other.point.method == LinkMethod::Paper
-                    && other.point.size == point.point.size
-                    && other.buffer == point.buffer
-            };
-            let paper = points.iter().find(same)?;
-            let rounds = point.rounds.iter().zip(&paper.rounds);
-            let ratios: Vec<f64> = rounds
-                .filter(|(_, paper)| paper.received_per_second > 0.0)
-                .map(|(round, paper)| round.received_per_second / paper.received_per_second)
-                .collect();
-            (!ratios.is_empty()).then(|| (point.point.size, point.buffer.clone(), ratios))
         })
         .collect()
 }

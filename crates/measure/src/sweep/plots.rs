@@ -1,6 +1,6 @@
 //! The plots of a sweep: Figure 3 a to c.
 
-use super::{PAPER_BYTES, PAPER_ERROR_RATIOS};
+use super::paper::{PAPER_BYTES, PAPER_ERROR_RATIOS};
 use crate::error::MeasureError;
 use crate::link::Link;
 use crate::plot::{Axis, Line, Look, Plot, Point};

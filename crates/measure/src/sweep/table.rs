@@ -1,6 +1,5 @@
 //! The tables of a sweep.
 
-use super::ratios;
 use crate::error::MeasureError;
 use crate::link::Link;
 use crate::table::{Cell, Column, Table};
@@ -85,4 +84,25 @@ pub(super) fn ratios_of(sweep: &Sweep, points: &[SweptPoint]) -> Table {
         }
     }
     table
+}
+
+/// For each size and buffer: packets received per second over those of the paper's method in the same round.
+pub(super) fn ratios(points: &[SweptPoint], method: LinkMethod) -> Vec<(usize, String, Vec<f64>)> {
+    let of_method = points.iter().filter(|point| point.point.method == method);
+    of_method
+        .filter_map(|point| {
+            let same = |other: &&SweptPoint| {
+                other.point.method == LinkMethod::Paper
+                    && other.point.size == point.point.size
+                    && other.buffer == point.buffer
+            };
+            let paper = points.iter().find(same)?;
+            let rounds = point.rounds.iter().zip(&paper.rounds);
+            let ratios: Vec<f64> = rounds
+                .filter(|(_, paper)| paper.received_per_second > 0.0)
+                .map(|(round, paper)| round.received_per_second / paper.received_per_second)
+                .collect();
+            (!ratios.is_empty()).then(|| (point.point.size, point.buffer.clone(), ratios))
+        })
+        .collect()
 }
