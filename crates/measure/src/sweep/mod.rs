@@ -1,7 +1,7 @@
 //! Speed, packet error ratio and processor time against the size of packets, methods side by side: Table 3 and Figure 3 of *Reliable
 //! UDP at 10 Gb/s with BSD sockets*.
 //!
-//! Points are measured by [`evforge_lab::measured_link`]; here they become a [`Measurement`](crate::Measurement).
+//! Points are measured by [`evforge_lab::measured_link`]; here they become a [`Measurement`].
 
 mod paper;
 mod plots;
