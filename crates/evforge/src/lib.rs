@@ -196,7 +196,12 @@ fn obey(registry: Registry) -> ExitCode {
     let _ = evforge_net::descriptors::raise_limit();
     let CommandLine { command, user } = command_line();
     // What changes settings of the host, or makes network namespaces, needs what root may do; nothing else does.
-    let keeps_privileges = matches!(command, Command::Tune(_) | Command::Measure(_)) && user.is_none();
+    let needs_privileges = match &command {
+        Command::Tune(_) => true,
+        Command::Measure(arguments) => arguments.makes_namespaces(),
+        _ => false,
+    };
+    let keeps_privileges = needs_privileges && user.is_none();
     if let Err(error) = privileges::give_up(command.uses_the_network(), user.as_deref(), keeps_privileges) {
         evforge_log::fail(&error.to_string());
         return ExitStatus::Failed.into();

@@ -100,7 +100,10 @@ fn table(points: &[RatePoint]) -> Table {
         let rates = point.rates();
         let paper = points.iter().find(|other| other.method == LinkMethod::Paper && other.size == point.size);
         let over_paper: Vec<f64> = match paper.filter(|_| point.method != LinkMethod::Paper) {
-            Some(paper) => rates.iter().zip(paper.rates()).map(|(rate, paper)| rate / paper).collect(),
+            Some(paper) => {
+                let rounds = point.rounds.iter().zip(&paper.rounds);
+                rounds.filter_map(|(found, paper)| Some(found.rate? / paper.rate?)).collect()
+            }
             None => Vec::new(),
         };
         let thousands =

@@ -47,6 +47,11 @@ pub(super) struct Here {
 }
 
 impl HostsArguments {
+    /// Whether the hosts are network namespaces.
+    pub(super) fn has_namespaces(&self) -> bool {
+        !self.loopback
+    }
+
     /// Prepares the hosts, or runs the command again in namespaces.
     pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
         let stop = stop_on_signals()?;

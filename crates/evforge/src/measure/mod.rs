@@ -31,6 +31,17 @@ enum MeasureCommand {
     Compare(compare::CompareArguments),
 }
 
+impl MeasureArguments {
+    /// Whether network namespaces are made, which needs what root may do. What only reads files does without.
+    pub(crate) fn makes_namespaces(&self) -> bool {
+        match &self.command {
+            MeasureCommand::Sweep(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Rate(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Link(_) | MeasureCommand::Compare(_) => false,
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, CommandError> {
     match &arguments.command {

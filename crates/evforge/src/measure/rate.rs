@@ -24,7 +24,7 @@ pub(super) struct RateArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     tolerance: f64,
     #[command(flatten)]
-    hosts: HostsArguments,
+    pub(super) hosts: HostsArguments,
     #[command(flatten)]
     result: ResultArguments,
 }

@@ -31,7 +31,7 @@ pub(super) struct SweepArguments {
     #[arg(long, value_name = "SPEED", default_value = "10Gb/s", value_parser = super::link::speed)]
     speed: u64,
     #[command(flatten)]
-    hosts: HostsArguments,
+    pub(super) hosts: HostsArguments,
     #[command(flatten)]
     result: ResultArguments,
 }

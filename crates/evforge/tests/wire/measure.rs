@@ -2,6 +2,7 @@
 
 use crate::common::{PROGRAM, send_signal, text};
 use evforge_measure::result_file;
+use evforge_testkit::veth::is_possible;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,17 +10,6 @@ use std::time::{Duration, Instant};
 
 /// Nothing here takes so long unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn is_possible(test: &str) -> bool {
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-    let has_tools = ["ip", "ethtool", "unshare", "nsenter"].iter().all(|tool| {
-        Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    });
-    if !is_root || !has_tools {
-        evforge_testkit::skip(test, "network namespaces need root, iproute2, ethtool and util-linux");
-    }
-    is_root && has_tools
-}
 
 /// What a measurement could leave: settings of the host, interfaces, and processes in other network namespaces.
 fn state() -> (Vec<String>, BTreeSet<String>) {

@@ -47,10 +47,8 @@ impl Link {
 
     /// For `nsenter`: of the network and of mounts.
     pub(super) fn sender_namespaces(&self) -> [String; 2] {
-        ["net", "mnt"].map(|kind| {
-            let option = if kind == "net" { "net" } else { "mount" };
-            format!("--{option}=/proc/{}/ns/{kind}", self.holder.id())
-        })
+        [("net", "net"), ("mount", "mnt")]
+            .map(|(option, kind)| format!("--{option}=/proc/{}/ns/{kind}", self.holder.id()))
     }
 
     fn at_sender(&self, command: &[&str]) -> Result<(), TwoHostsError> {
