@@ -152,8 +152,8 @@ impl ReceiveSettings {
         (1 + self.ports.len()) * self.sockets
     }
 
-    /// A port that there is twice, or that is 0.
-    fn repeated_port(&self) -> Option<u16> {
+    /// A further port that there is twice, or that is 0; none if all are well.
+    pub fn repeated_port(&self) -> Option<u16> {
         let before =
             |index: usize| [self.address.port()].into_iter().chain(self.ports[..index].iter().copied());
         let repeated = |&(index, port): &(usize, u16)| port == 0 || before(index).any(|other| other == port);

@@ -48,6 +48,14 @@ impl Lateness {
         self.largest = self.largest.max(nanoseconds);
     }
 
+    /// Counts all that another one has counted.
+    pub fn add_all(&mut self, other: &Self) {
+        self.classes.iter_mut().zip(other.classes.iter()).for_each(|(own, others)| *own += others);
+        self.count += other.count;
+        self.total += other.total;
+        self.largest = self.largest.max(other.largest);
+    }
+
     /// How many have been counted.
     pub fn count(&self) -> u64 {
         self.count
@@ -130,5 +138,22 @@ mod tests {
             prop_assert!(end_of(class) - value <= value / PARTS);
             prop_assert!(class == 0 || end_of(class - 1) < value);
         }
+    }
+
+    #[test]
+    fn counted_in_two_parts_is_counted_in_one() {
+        let (mut first, mut second, mut all) =
+            (Lateness::default(), Lateness::default(), Lateness::default());
+        for value in [0, 31, 32, 5000, 70_000, u64::MAX] {
+            if value % 2 == 0 {
+                first.add(value)
+            } else {
+                second.add(value)
+            }
+            all.add(value);
+        }
+        first.add_all(&second);
+        assert_eq!(first.classes, all.classes);
+        assert_eq!((first.count(), first.mean(), first.largest()), (all.count(), all.mean(), all.largest()));
     }
 }

@@ -100,6 +100,17 @@ pub struct SequenceCounts {
 }
 
 impl SequenceCounts {
+    /// Adds those of another sequence, or of another part of the same, in which no number of this part is.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.lost += other.lost;
+        self.reordered += other.reordered;
+        self.duplicated += other.duplicated;
+        self.unconfirmed += other.unconfirmed;
+        self.restarts += other.restarts;
+    }
+
     /// What the law `sent + duplicated = received + lost` leaves over: 0 unless something is wrong.
     pub fn imbalance(&self) -> i128 {
         i128::from(self.sent) + i128::from(self.duplicated)

@@ -14,15 +14,26 @@ use evforge_lab::link::{LinkProgress, LinkReceiving};
 use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::report::{grouped, scaled};
+use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `evforge receive`.
 #[derive(Args)]
 pub(crate) struct ReceiveArguments {
-    /// Receive at this UDP port
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value_t = 9000)]
-    port: u16,
+    /// Receive at this UDP port, or at several, separated by commas
+    #[arg(
+        long,
+        short = 'p',
+        env = "EVFORGE_PORT",
+        value_name = "PORTS",
+        value_delimiter = ',',
+        default_value = "9000"
+    )]
+    port: Vec<u16>,
+    /// Where packets have their numbers: evforge (those of `send`), or udptx (the generator of the EFU)
+    #[arg(long, value_name = "LAYOUT", default_value = "evforge")]
+    layout: NumberedLayout,
     #[command(flatten)]
     way: WayArguments,
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
@@ -31,15 +42,18 @@ pub(crate) struct ReceiveArguments {
     /// Take each packet by a call of the kernel that waits for it, as the paper's receiver does: for comparisons
     #[arg(long, conflicts_with_all = ["coalesce", "interface"], help_heading = "Receiving")]
     single_calls: bool,
-    /// Receive buffer to ask the kernel for
+    /// Sockets for each port, over which the kernel spreads senders; each has a thread
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Receiving")]
+    sockets: u16,
+    /// Receive buffer to ask the kernel for, for each socket
     #[arg(long, value_name = "SIZE", default_value = "16MB", help_heading = "Receiving")]
     buffer: ByteSize,
     /// How long to spin for packets before sleeping; if longer than the time between packets, the core is never released
     #[arg(long, value_name = "TIME", default_value = "50us", help_heading = "Receiving")]
     spin: TimeSpan,
-    /// Core of the receiving thread
-    #[arg(long, value_name = "CORE", help_heading = "Receiving")]
-    core: Option<usize>,
+    /// Cores of the receiving threads, in turn, separated by commas
+    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Receiving")]
+    core: Vec<usize>,
     /// Spend this time on each packet, as an application that processes it would
     #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Receiving")]
     work: TimeSpan,
@@ -70,14 +84,19 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
-    let receiver = open(arguments)?;
-    for warning in receiver.warnings() {
+    let receivers = open(arguments)?;
+    for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
         tracing::warn!(target: group::INPUT, always = true, "{warning}");
     }
-    tracing::info!(target: group::INPUT, "receiving at UDP {}", receiver.local_address());
-    tracing::info!(target: group::INPUT, "received by {}", receiver.description());
+    let mut addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    addresses.dedup();
+    for address in addresses {
+        tracing::info!(target: group::INPUT, "receiving at UDP {address}");
+    }
+    let way = receivers.first().map(LiveReceiver::description).unwrap_or_default();
+    tracing::info!(target: group::INPUT, "received by {way}");
     let settings = LinkReceiving {
-        cores: arguments.core.into_iter().collect(),
+        cores: arguments.core.clone(),
         work: arguments.work.to_std(),
         idle: arguments.idle.map(TimeSpan::to_std),
         duration: arguments.ends_after.map(TimeSpan::to_std),
@@ -85,7 +104,9 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     };
     let mut lines = Lines { quiet: arguments.quiet, before: LinkProgress::default() };
     let stop = stop_on_signals()?;
-    let received = numbered::receive(receiver, &settings, &stop, &mut |progress| lines.show(progress))?;
+    let received = numbered::receive(receivers, arguments.layout, &settings, &stop, &mut |progress| {
+        lines.show(progress);
+    })?;
     // What was received is worth its report even if that of a sender cannot be read.
     let (mut sent, mut unreadable) = (Vec::new(), Vec::new());
     for path in &arguments.sent {
@@ -98,7 +119,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     report.mismatches.extend(unreadable);
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &report.json());
-    let came = report.received.account.counters().packets_counted > 0;
+    let came = report.received.counters().packets_counted > 0;
     let is_good = report.mismatches.is_empty() && came;
     if !arguments.quiet {
         ending.print(&text::received(&report));
@@ -111,27 +132,38 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     Ok(of_use.and(ExitStatus::of(is_right && ending.is_good())))
 }
 
-fn open(arguments: &ReceiveArguments) -> Result<LiveReceiver, CommandError> {
+fn open(arguments: &ReceiveArguments) -> Result<Vec<LiveReceiver>, CommandError> {
+    let (&first, further) = arguments.port.split_first().ok_or("--port: give at least one port")?;
     let settings = ReceiveSettings {
         method: arguments.way.receive.setting(),
         interface: arguments.way.interface.clone(),
-        address: SocketAddr::new(arguments.way.address, arguments.port),
+        address: SocketAddr::new(arguments.way.address, first),
+        ports: further.to_vec(),
+        sockets: arguments.sockets.into(),
         buffer: arguments.buffer,
         coalesce: arguments.coalesce,
         spin: arguments.spin,
         ..ReceiveSettings::default()
     };
+    if let Some(port) = settings.repeated_port() {
+        return Err(
+            format!("--port has {port} twice, or 0 (a port that the kernel chooses) among others").into()
+        );
+    }
     let mut plan = settings.plan()?;
     plan.socket.single_calls = arguments.single_calls;
     let receivers = LiveReceiver::open(&plan)?;
-    let receiver = receivers
-        .into_iter()
-        .next()
-        .ok_or("no receive backend was opened: please report this as a fault of evforge")?;
-    if arguments.way.address.is_multicast() {
-        receiver.join(arguments.way.address, None)?;
+    let first =
+        receivers.first().ok_or("no receive backend was opened: please report this as a fault of evforge")?;
+    if arguments.sockets > 1 && first.buffer().is_none() {
+        return Err("--sockets is for kernel sockets, and packets come by AF_XDP: leave it out, or add --receive socket".into());
     }
-    Ok(receiver)
+    if arguments.way.address.is_multicast() {
+        for receiver in &receivers {
+            receiver.join(arguments.way.address, None)?;
+        }
+    }
+    Ok(receivers)
 }
 
 /// One line a second.

@@ -13,6 +13,7 @@ use evforge_core::endpoint::endpoint;
 use evforge_core::quantity::Frequency;
 use evforge_lab::link::numbered::{self, SendSettings, Sizes, Traffic, TrafficSettings};
 use evforge_lab::link::{Fault, Pulses, Schedule};
+use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -22,9 +23,12 @@ pub(crate) struct SendArguments {
     /// Where to send to
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, default_value = "127.0.0.1:9000")]
     to: SocketAddr,
-    /// Payload sizes of the packets: one, several in turn (64B,9kB), or a mixture (7x64B,1472B); at least 24B
+    /// Payload sizes of the packets: one, several in turn (64B,9kB), or a mixture (7x64B,1472B); at least 24B, with udptx 4B
     #[arg(long, value_name = "SIZES", default_value = "1472B")]
     size: Sizes,
+    /// Where packets have their numbers: evforge, or udptx (the generator of the EFU)
+    #[arg(long, value_name = "LAYOUT", default_value = "evforge")]
+    layout: NumberedLayout,
     /// Mean rate of all flows together: 100kpps, 800Mbit/s (UDP payload)
     #[arg(long, alias = "mean-rate", value_name = "RATE", required_unless_present = "unpaced")]
     rate: Option<Rate>,
@@ -97,6 +101,7 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     check_writable("the report", &arguments.report)?;
     let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
     let traffic = Traffic::new(TrafficSettings {
+        layout: arguments.layout,
         flows: arguments.source_ports,
         sizes: arguments.size.clone(),
         schedule: arguments.rate.map(|rate| Schedule::new(rate, pulses)).transpose()?,

@@ -90,16 +90,17 @@ pub(super) fn sent(report: &SentReport) -> String {
 pub(super) fn received(report: &ReceiveReport) -> String {
     let mut text = String::new();
     let received = &report.received;
-    let counters = received.account.counters();
+    let counters = received.counters();
+    let addresses: Vec<String> = received.addresses.iter().map(ToString::to_string).collect();
     let _ = writeln!(
         text,
         "receiver      {} at UDP {}\n\
          received      {} packets ({} bytes) in {:.3} s: {} packets/s, {}bit/s",
         received.way,
-        received.address,
+        addresses.join(", "),
         grouped(counters.packets_received),
         grouped(counters.bytes_received),
-        received.account.arrivals().seconds(),
+        received.arrivals().seconds(),
         scaled(received.packets_per_second()),
         scaled(received.bits_per_second()),
     );
@@ -121,7 +122,8 @@ pub(super) fn received(report: &ReceiveReport) -> String {
         text.push_str("packets       none: is the sender's --to this host and port?\n");
     }
     if let Some(nanoseconds) = report.processor_ns() {
-        let share = received.processor.used.as_secs_f64() / received.processor.of.as_secs_f64().max(1e-9);
+        let processor = received.processor();
+        let share = processor.used.as_secs_f64() / processor.of.as_secs_f64().max(1e-9);
         let work = match received.work.as_nanos() {
             0 => String::new(),
             work => format!(", of which {work} ns are --work"),
@@ -132,6 +134,10 @@ pub(super) fn received(report: &ReceiveReport) -> String {
              included)",
             100.0 * share
         );
+        if received.threads.len() > 1 {
+            let each: Vec<String> = received.threads.iter().map(|thread| grouped(thread.packets)).collect();
+            let _ = writeln!(text, "  threads     took {} packets", each.join(", "));
+        }
     }
     for mismatch in &report.mismatches {
         let _ = writeln!(text, "mismatch      {mismatch}");
@@ -156,9 +162,10 @@ fn add_packets(text: &mut String, report: &ReceiveReport, packets: &PacketLedger
             let sent = grouped(flow.packets.sent.unwrap_or(0));
             let _ = writeln!(
                 text,
-                "  flow {:<6} from {}: sent {sent}, {}",
+                "  flow {:<6} from {} to port {}: sent {sent}, {}",
                 flow.flow,
                 flow.source,
+                flow.destination_port,
                 counts(&flow.packets)
             );
         }
@@ -191,8 +198,8 @@ fn counts(packets: &PacketLedger) -> String {
 }
 
 fn add_latency(text: &mut String, report: &ReceiveReport) {
-    let latency = report.received.account.latency();
-    let future = report.received.account.counters().packets_from_the_future;
+    let latency = report.received.latency();
+    let future = report.received.counters().packets_from_the_future;
     if latency.count() > 0 {
         let [p50, p99, p999] = [0.5, 0.99, 0.999]
             .map(|share| time(u64::try_from(latency.below(share).as_nanos()).unwrap_or(u64::MAX)));

@@ -17,6 +17,19 @@ impl Drop for Receiver {
     }
 }
 
+/// Starts a receiver, and says at which addresses it receives.
+fn started(command: &mut Command, addresses: usize) -> (Receiver, Vec<String>) {
+    let mut receiver = Receiver(command.stderr(Stdio::piped()).spawn().expect("the program starts"));
+    let mut lines = BufReader::new(receiver.0.stderr.take().expect("piped")).lines();
+    let ready = lines.by_ref().map_while(Result::ok);
+    let address = |line: String| line.strip_prefix("receiving at UDP ").map(str::to_owned);
+    let found: Vec<String> = ready.filter_map(address).take(addresses).collect();
+    assert_eq!(found.len(), addresses, "the program says where it receives");
+    // Somebody must go on reading, or the program could stop at a full pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (receiver, found)
+}
+
 /// What came of a load: the reports, what both said, and whether the receiver was content.
 struct Outcome {
     sent: Value,
@@ -32,17 +45,8 @@ fn run(folder: &Path, receiving: &[&str], sending: &[&str]) -> Outcome {
     let mut command = Command::new(PROGRAM);
     command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--idle", "1s", "--for", "60s"]);
     command.args(["--sent", &sent, "--report", &received]).args(receiving);
-    let mut receiver =
-        Receiver(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts"));
-    let mut lines = BufReader::new(receiver.0.stderr.take().expect("piped")).lines();
-    let address = loop {
-        let line = lines.next().expect("the program says where it receives").expect("text");
-        if let Some(address) = line.strip_prefix("receiving at UDP ") {
-            break address.to_owned();
-        }
-    };
-    // Somebody must go on reading, or the program could stop at a full pipe.
-    std::thread::spawn(move || lines.for_each(drop));
+    let (mut receiver, addresses) = started(command.stdout(Stdio::piped()), 1);
+    let address = addresses[0].clone();
     let output = evforge(&[&["send", "--to", &address, "--report", &sent], sending].concat());
     let mut said = text(&output.stdout);
     let stdout = BufReader::new(receiver.0.stdout.take().expect("piped"));
@@ -173,7 +177,10 @@ fn what_is_impossible_is_refused_with_a_reason() {
     for (arguments, reason) in [
         (&["send", "--packets", "1"][..], "--rate"),
         (&["send", "--rate", "0pps"], "above 0"),
-        (&["send", "--rate", "1kpps", "--size", "10B"], "24 bytes"),
+        (&["send", "--rate", "1kpps", "--size", "10B"], "24 B"),
+        (&["send", "--rate", "1kpps", "--size", "3B", "--layout", "udptx"], "4 bytes"),
+        (&["receive", "--layout", "udprx"], "evforge or udptx"),
+        (&["receive", "--port", "9000,9000"], "9000 twice"),
         (&["send", "--rate", "1kpps", "--pulses", "14Hz", "--peak-factor", "0.5"], "at least 1"),
         (&["send", "--unpaced", "--fault", "flip:packet=1,bit=1"], "would not be seen"),
         (&["receive", "--receive", "xdp"], "--interface"),
@@ -192,4 +199,136 @@ fn a_receiver_that_gets_nothing_or_the_wrong_report_has_failed() {
     assert!(!output.status.success());
     let said = text(&output.stdout);
     assert!(said.contains("cannot be read") && said.contains("is the sender's --to this host"), "{said}");
+}
+
+#[test]
+fn every_flow_of_three_senders_is_accounted_for_by_two_threads_at_one_address() {
+    const FLOWS: u64 = 12;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let sent: Vec<String> = (0..3).map(|sender| path(&format!("sent-{sender}.json"))).collect();
+    let report = path("received.json");
+    let mut command = Command::new(PROGRAM);
+    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--sockets", "2", "--core", "0,1"]);
+    command.args(["--idle", "1s", "--for", "60s", "--report", &report]);
+    sent.iter().for_each(|path| _ = command.args(["--sent", path]));
+    let (mut receiver, addresses) = started(command.stdout(Stdio::null()), 1);
+    let address = addresses[0].clone();
+    std::thread::scope(|scope| {
+        for report in &sent {
+            let address = &address;
+            scope.spawn(move || {
+                let output = evforge(&[
+                    "send",
+                    "--to",
+                    address,
+                    "--source-ports",
+                    "4",
+                    "--size",
+                    "64B",
+                    "--rate",
+                    "20kpps",
+                    "--packets",
+                    "4000",
+                    "--fault",
+                    "lose:packet=10",
+                    "--report",
+                    report,
+                ]);
+                assert!(output.status.success(), "{}", text(&output.stderr));
+            });
+        }
+    });
+    assert!(receiver.0.wait().expect("it ends").success());
+    let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    assert_eq!(packets(&received), [12_000, 12_000 - FLOWS, FLOWS]);
+    assert_eq!((number(&received, "/unaccounted"), &received["mismatches"]), (0, &Value::Array(Vec::new())));
+    let flows = received["flows"].as_array().unwrap();
+    assert_eq!(flows.len() as u64, FLOWS);
+    for flow in flows {
+        assert_eq!((packets(flow), &flow["is_reported"]), ([1000, 999, 1], &Value::Bool(true)));
+    }
+    let threads = received.pointer("/processor/threads").and_then(Value::as_array).unwrap();
+    let took: Vec<u64> = threads.iter().map(|thread| number(thread, "/packets")).collect();
+    assert_eq!((took.len(), took.iter().sum::<u64>()), (2, 12_000 - FLOWS));
+}
+
+#[test]
+fn several_ports_are_received_and_a_flow_belongs_to_its_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    // Two ports that are free: chosen by the kernel, and given back.
+    let free = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let (one, two) = (free(), free());
+    let [first, second] = [&one, &two].map(|socket| socket.local_addr().expect("an address").port());
+    drop((one, two));
+    let report = path("received.json");
+    let ports = format!("{first},{second}");
+    let mut command = Command::new(PROGRAM);
+    command.args(["receive", "--address", "127.0.0.1", "--port", &ports, "--idle", "1s", "--for", "60s"]);
+    command.args(["--report", &report, "--sent", &path("1.json"), "--sent", &path("2.json")]);
+    let (mut receiver, _) = started(command.stdout(Stdio::null()), 2);
+    // From the same source port, so that only the destination tells the flows apart.
+    let source = free();
+    let source_address = source.local_addr().expect("an address").to_string();
+    drop(source);
+    for (port, packets, name) in [(first, "300", "1.json"), (second, "200", "2.json")] {
+        let to = format!("127.0.0.1:{port}");
+        let output = evforge(&[
+            "send",
+            "--to",
+            &to,
+            "--source",
+            &source_address,
+            "--rate",
+            "10kpps",
+            "--packets",
+            packets,
+            "--report",
+            &path(name),
+        ]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert!(receiver.0.wait().expect("it ends").success());
+    let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    assert_eq!(packets(&received), [500, 500, 0]);
+    let flows: Vec<_> = received["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flow| (number(flow, "/destination_port"), packets(flow)))
+        .collect();
+    assert!(
+        flows.contains(&(first.into(), [300, 300, 0])) && flows.contains(&(second.into(), [200, 200, 0])),
+        "{flows:?}"
+    );
+}
+
+/// Packets as `udptx` sends them, made here: number, and 9000 bytes that mean nothing.
+#[test]
+fn packets_of_udptx_are_received_with_nothing_unexplained() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("received.json");
+    let mut command = Command::new(PROGRAM);
+    command.args(["receive", "--address", "127.0.0.1", "--port", "0", "--idle", "500ms", "--for", "60s"]);
+    command.args(["--layout", "udptx", "--report"]).arg(&report);
+    let (mut receiver, addresses) = started(command.stdout(Stdio::null()), 1);
+    let address = addresses[0].clone();
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    // Over the wrap of 32 bits, without one number, and one late.
+    let first = u32::MAX - 99;
+    let mut numbers: Vec<u32> =
+        (0..200).filter(|step| *step != 50).map(|step| first.wrapping_add(step)).collect();
+    numbers.swap(120, 121);
+    let mut packet = vec![0xA5; 9000];
+    for number in numbers {
+        packet[..4].copy_from_slice(&number.to_le_bytes());
+        socket.send_to(&packet, &address).expect("a packet over loopback");
+    }
+    assert!(receiver.0.wait().expect("it ends").success());
+    let received: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    assert_eq!(packets(&received), [200, 199, 1]);
+    assert_eq!((number(&received, "/packets/reordered"), number(&received, "/packets/duplicated")), (1, 0));
+    assert_eq!((number(&received, "/unaccounted"), number(&received, "/counters/packets_counted")), (0, 199));
+    assert_eq!(received["latency"], Value::Null, "such packets have no time");
 }

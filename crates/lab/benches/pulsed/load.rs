@@ -119,6 +119,7 @@ pub(crate) fn run(
         Schedule::new(Rate::Packets(rate), Some(pulses)).expect("a possible schedule")
     });
     let traffic = Traffic::new(TrafficSettings {
+        layout: evforge_wire::numbered::NumberedLayout::Evforge,
         flows: 1,
         sizes: Sizes::all(receiving.size).expect("a possible size"),
         schedule,

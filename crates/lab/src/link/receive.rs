@@ -53,6 +53,12 @@ impl Arrivals {
         self.0 = Some((first.min(arrival), last.max(arrival)));
     }
 
+    /// With those of another account.
+    pub(super) fn with(self, other: Self) -> Self {
+        let both = self.0.zip(other.0).map(|(one, two)| (one.0.min(two.0), one.1.max(two.1)));
+        Self(both.or(self.0).or(other.0))
+    }
+
     /// Seconds from the first to the last; 0 before the second.
     pub fn seconds(&self) -> f64 {
         self.0.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
@@ -137,6 +143,8 @@ pub struct ProcessorUse {
 /// What came.
 #[derive(Clone, Debug)]
 pub struct ReceivedLink<A> {
+    /// Number of the thread that received it, from 0; several links may have the same.
+    pub thread: usize,
     /// Where.
     pub address: SocketAddr,
     /// How, and why so.
@@ -312,13 +320,14 @@ pub(super) fn receive_links<A: LinkAccount>(
         Attend::Pause
     })?;
     let mut links = Vec::new();
-    for thread in received {
+    for (number, thread) in received.into_iter().enumerate() {
         if let Some(failure) = thread.end.failure {
             return Err(failure.into());
         }
         let (receiver, state, handler) = (thread.receiver, thread.end.state, thread.handler);
         let (losses, processor) = (StreamLosses::of(state.losses, handler.is_shared), handler.processor());
         links.extend(handler.links.into_iter().map(|link| ReceivedLink {
+            thread: number,
             address: link.address,
             way: receiver.description().to_owned(),
             account: link.account,

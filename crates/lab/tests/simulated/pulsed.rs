@@ -25,6 +25,7 @@ fn send_pulse(receiver: &UdpReceiver, size: usize, packets: usize) -> SentReport
     let pulses = Pulses { frequency: Frequency { millihertz: 14_000 }, peak_factor: 50.0 };
     let rate = Rate::Packets(14 * packets as u64);
     let traffic = Traffic::new(TrafficSettings {
+        layout: evforge_wire::numbered::NumberedLayout::Evforge,
         flows: 1,
         sizes: Sizes::all(size).expect("a size"),
         schedule: Some(Schedule::new(rate, Some(pulses)).expect("a schedule")),

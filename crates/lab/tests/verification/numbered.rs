@@ -9,12 +9,14 @@ use evforge_lab::link::numbered::*;
 use evforge_lab::link::{LinkReceiving, Pulses, Schedule};
 use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
+use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 fn traffic(flows: u16, packets: u64, schedule: Option<Schedule>, faults: &[&str]) -> Traffic {
     let settings = TrafficSettings {
+        layout: NumberedLayout::Evforge,
         flows,
         sizes: "3x64B,1472B".parse().expect("sizes"),
         schedule,
@@ -111,11 +113,12 @@ fn over_loopback(traffic: Traffic, buffer: usize, settings: &SendSettings) -> Re
         ports: Vec::new(),
         sockets_per_port: 1,
     };
-    let receiver = LiveReceiver::open(&plan).expect("a port of loopback").remove(0);
-    settings.destination = receiver.local_address();
+    let receiver = LiveReceiver::open(&plan).expect("a port of loopback");
+    settings.destination = receiver[0].local_address();
     let sent = send(traffic, &settings, &AtomicBool::new(false)).expect("packets over loopback");
     let ending = LinkReceiving { duration: Some(Duration::ZERO), ..LinkReceiving::default() };
-    let received = receive(receiver, &ending, &AtomicBool::new(false), &mut |_| {}).expect("packets");
+    let received = receive(receiver, NumberedLayout::Evforge, &ending, &AtomicBool::new(false), &mut |_| {})
+        .expect("packets");
     let again: SentReport = serde_json::from_str(&sent.json()).expect("a sender's report");
     assert_eq!((again.packets, &again.flows), (sent.packets, &sent.flows));
     ReceiveReport::new(received, vec![sent])
@@ -134,7 +137,7 @@ fn flows_arrive_whole_and_the_report_knows_of_tail_losses() {
     let report = over_loopback(traffic(3, 300, None, &["lose:packet=99"]), 8_000_000, &anywhere());
     assert!(report.is_exact() && report.mismatches.is_empty(), "{:?}", report.mismatches);
     assert_eq!(counts(report.packets()), (300, 297, 3));
-    assert_eq!(report.received.losses.socket.count, 0);
+    assert_eq!(report.received.state.losses.socket.count, 0);
     for flow in &report.flows {
         assert_eq!((counts(flow.packets), flow.packets.imbalance()), ((100, 99, 1), 0));
     }

@@ -1,6 +1,6 @@
 //! Numbered packets: byte by byte as their table says; encode then decode is identity.
 
-use evforge_wire::numbered::{HEADER_BYTES, NumberedHeader, Rejection};
+use evforge_wire::numbered::{HEADER_BYTES, NumberedHeader, NumberedLayout, Rejection};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -35,5 +35,37 @@ proptest! {
     fn encode_then_decode_is_identity(flow: u16, number: u64, sent_ns: u64, filling in vec(any::<u8>(), 0..50)) {
         let header = NumberedHeader { flow, number, sent_ns };
         prop_assert_eq!(NumberedHeader::parse(&[&header.bytes()[..], &filling].concat()), Ok(header));
+    }
+}
+
+#[test]
+fn packets_of_udptx_have_their_number_little_endian_at_the_front() {
+    let layout: NumberedLayout = "udptx".parse().unwrap();
+    let header = |number| NumberedHeader { number, ..NumberedHeader::default() };
+    assert_eq!(layout.parse(&[1, 0, 0, 0]), Ok(header(1)));
+    assert_eq!(layout.parse(&[4, 3, 2, 1, 99, 98]), Ok(header(0x0102_0304)));
+    assert_eq!(layout.parse(&[1, 2, 3]), Err(Rejection::TooShort));
+    let mut packet = [9; 6];
+    layout.write(&header(0x1_FFFF_FFFE), &mut packet);
+    assert_eq!(packet, [0xFE, 0xFF, 0xFF, 0xFF, 9, 9]);
+    assert_eq!((layout.first_number(), layout.bits(), layout.header_bytes()), (1, 32, 4));
+    assert!(!layout.has_time());
+    let error = "udprx".parse::<NumberedLayout>().unwrap_err();
+    assert!(error.contains("evforge or udptx"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn what_a_layout_writes_it_reads(number: u64, flow: u16, sent_ns: u64, size in 24_usize..64) {
+        for layout in NumberedLayout::ALL {
+            let mut packet = vec![7; size];
+            layout.write(&NumberedHeader { flow, number, sent_ns }, &mut packet);
+            let expected = match layout {
+                NumberedLayout::Evforge => NumberedHeader { flow, number, sent_ns },
+                NumberedLayout::Udptx => NumberedHeader { number: number & 0xFFFF_FFFF, ..NumberedHeader::default() },
+            };
+            prop_assert_eq!(layout.parse(&packet), Ok(expected));
+            prop_assert!(packet[layout.header_bytes()..].iter().all(|byte| *byte == 7));
+        }
     }
 }

@@ -272,6 +272,7 @@ mod tests {
     /// A stream of which nothing has come.
     fn received(port: u16, losses: StreamLosses) -> ReceivedLink<StreamAccount> {
         ReceivedLink {
+            thread: 0,
             address: ([127, 0, 0, 1], port).into(),
             way: "by hand".into(),
             account: StreamAccount::new(DropLayout::P1, Order::Counting),

@@ -4,7 +4,7 @@ use crate::link::receive::{Arrivals, LinkAccount};
 use evforge_core::packet::Packet;
 use evforge_core::sequence::{SequenceCounts, SequenceTracker};
 use evforge_net::lateness::Lateness;
-use evforge_wire::numbered::{NumberedHeader, Rejection};
+use evforge_wire::numbered::{NumberedHeader, NumberedLayout, Rejection};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -18,10 +18,24 @@ evforge_core::counters! {
         packets_counted: Leaves(Packets), Packets, "Numbered packets, whose numbers are followed.";
         bytes_received: Information, Bytes, "UDP payload bytes of all packets received.";
         packets_too_short: Discarded(Packets), Packets, "Packets that end before their header does.";
-        packets_wrong_magic: Discarded(Packets), Packets, "Packets of another protocol (not 0x45564E50 at their beginning).";
+        packets_wrong_magic: Discarded(Packets), Packets, "Packets of another protocol (not 0x45564E50 at their beginning; with layout udptx there is no such thing).";
         packets_wrong_version: Discarded(Packets), Packets, "Packets of another version of the header.";
         packets_of_too_many_flows: Discarded(Packets), Packets, "Packets of further flows when 1024 were known.";
         packets_from_the_future: Information, Packets, "Packets that arrived before they were sent: the clocks of sender and receiver differ. Not in the latencies.";
+    }
+}
+
+impl NumberedCounters {
+    /// Adds those of another account.
+    pub fn add(&mut self, other: &Self) {
+        self.packets_received += other.packets_received;
+        self.packets_counted += other.packets_counted;
+        self.bytes_received += other.bytes_received;
+        self.packets_too_short += other.packets_too_short;
+        self.packets_wrong_magic += other.packets_wrong_magic;
+        self.packets_wrong_version += other.packets_wrong_version;
+        self.packets_of_too_many_flows += other.packets_of_too_many_flows;
+        self.packets_from_the_future += other.packets_from_the_future;
     }
 }
 
@@ -32,6 +46,8 @@ pub struct Flow {
     pub source: SocketAddr,
     /// Its number in their headers.
     pub flow: u16,
+    /// The UDP port that its packets go to.
+    pub destination_port: u16,
     /// Its packets' payload bytes.
     pub bytes: u64,
     tracker: SequenceTracker,
@@ -54,6 +70,7 @@ impl Flow {
 /// Taking a packet of a known flow does not allocate.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
+    layout: NumberedLayout,
     flows: Vec<Flow>,
     places: HashMap<(SocketAddr, u16), usize>,
     /// The flow of the last packet.
@@ -65,13 +82,18 @@ pub struct Account {
 }
 
 impl Account {
+    /// For packets of this layout.
+    pub fn new(layout: NumberedLayout) -> Self {
+        Self { layout, ..Self::default() }
+    }
+
     /// Takes the next packet. One of no use is counted under its reason.
     #[inline]
     pub fn take(&mut self, packet: &Packet<'_>) {
         self.counters.packets_received += 1;
         self.counters.bytes_received += u64::from(packet.original_length);
         self.arrivals.take(packet);
-        match NumberedHeader::parse(packet.bytes) {
+        match self.layout.parse(packet.bytes) {
             Ok(header) => self.follow(packet, header),
             Err(Rejection::TooShort) => self.counters.packets_too_short += 1,
             Err(Rejection::WrongMagic(_)) => self.counters.packets_wrong_magic += 1,
@@ -104,7 +126,7 @@ impl Account {
         let is_of = |flow: &Flow| flow.flow == header.flow && flow.source == packet.origin.source;
         let place = match self.flows.get(self.last) {
             Some(flow) if is_of(flow) => self.last,
-            _ => match self.find(packet.origin.source, header.flow) {
+            _ => match self.find(packet, header.flow) {
                 Some(place) => place,
                 None => {
                     self.counters.packets_of_too_many_flows += 1;
@@ -114,9 +136,11 @@ impl Account {
         };
         self.last = place;
         self.counters.packets_counted += 1;
-        match packet.origin.arrival_ns.checked_sub(header.sent_ns) {
-            Some(latency) => self.latency.add(latency),
-            None => self.counters.packets_from_the_future += 1,
+        if self.layout.has_time() {
+            match packet.origin.arrival_ns.checked_sub(header.sent_ns) {
+                Some(latency) => self.latency.add(latency),
+                None => self.counters.packets_from_the_future += 1,
+            }
         }
         let flow = &mut self.flows[place];
         flow.bytes += u64::from(packet.original_length);
@@ -125,14 +149,16 @@ impl Account {
         self.lost = self.lost + flow.tracker.counts().lost - before;
     }
 
-    fn find(&mut self, source: SocketAddr, flow: u16) -> Option<usize> {
+    fn find(&mut self, packet: &Packet<'_>, flow: u16) -> Option<usize> {
+        let (source, destination_port) = (packet.origin.source, packet.origin.destination_port);
         if let Some(&place) = self.places.get(&(source, flow)) {
             return Some(place);
         }
         if self.flows.len() == MOST_FLOWS {
             return None;
         }
-        self.flows.push(Flow { source, flow, bytes: 0, tracker: SequenceTracker::new(64) });
+        let tracker = SequenceTracker::new(self.layout.bits());
+        self.flows.push(Flow { source, flow, destination_port, bytes: 0, tracker });
         self.places.insert((source, flow), self.flows.len() - 1);
         Some(self.flows.len() - 1)
     }

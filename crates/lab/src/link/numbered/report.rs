@@ -1,12 +1,13 @@
 //! What came, joined with what was sent.
 
-use super::account::Account;
+use super::account::Flow;
+use super::received::ReceivedNumbers;
 use super::sent::{SentFlow, SentReport};
 use crate::link::loss::{error_ratio, next_packet_bound, with_report};
-use crate::link::receive::{LinkAccount, ReceivedLink};
 use evforge_core::counter::{CounterSnapshot, Law};
 use evforge_core::ledger::PacketLedger;
 use evforge_core::run_state::REPORT_SCHEMA;
+use evforge_core::sequence::SequenceCounts;
 use evforge_net::losses::{self, LossBreakdown, LossCounts, LossLocation, add_to_json};
 use serde_json::{Map, Value, json};
 use std::net::SocketAddr;
@@ -16,6 +17,8 @@ use std::net::SocketAddr;
 pub struct FlowReport {
     /// Where it came from.
     pub source: SocketAddr,
+    /// The UDP port that it went to.
+    pub destination_port: u16,
     /// Its number in the headers.
     pub flow: u16,
     /// Its packets.
@@ -30,7 +33,7 @@ pub struct FlowReport {
 #[derive(Clone, Debug)]
 pub struct ReceiveReport {
     /// What came.
-    pub received: ReceivedLink<Account>,
+    pub received: ReceivedNumbers,
     /// The senders' reports.
     pub sent: Vec<SentReport>,
     /// The flows: those received, then those of which nothing came.
@@ -41,16 +44,22 @@ pub struct ReceiveReport {
 
 impl ReceiveReport {
     /// Joins what was received with the reports of all senders. A flow belongs to a sender if its source is the same; where
-    /// addresses were translated on the way, port and number are enough if they belong to one flow only.
-    pub fn new(received: ReceivedLink<Account>, sent: Vec<SentReport>) -> Self {
-        let all: Vec<SentFlow> = sent.iter().flat_map(|report| report.flows.iter().copied()).collect();
+    /// addresses were translated on the way, ports and number are enough if they belong to one flow only.
+    pub fn new(received: ReceivedNumbers, sent: Vec<SentReport>) -> Self {
+        let of_report = |report: &SentReport| {
+            report.flows.iter().map(|flow| (report.destination.port(), *flow)).collect()
+        };
+        let all: Vec<(u16, SentFlow)> = sent.iter().flat_map::<Vec<_>, _>(of_report).collect();
         let mut is_found = vec![false; all.len()];
         let mut mismatches = Vec::new();
         let mut flows = Vec::new();
-        for flow in received.account.flows() {
-            let same = |sent: &SentFlow| sent.flow == flow.flow && sent.source == flow.source;
-            let alike = |sent: &SentFlow| sent.flow == flow.flow && sent.source.port() == flow.source.port();
-            let exact = all.iter().position(same);
+        for flow in joined(received.accounts.iter().flat_map(|account| account.flows())) {
+            let alike = |(port, sent): &(u16, SentFlow)| {
+                sent.flow == flow.flow
+                    && sent.source.port() == flow.source.port()
+                    && *port == flow.destination_port
+            };
+            let exact = all.iter().position(|sent| alike(sent) && sent.1.source == flow.source);
             let only = || {
                 let mut found = all.iter().enumerate().filter(|(_, sent)| alike(sent));
                 found.next().filter(|_| found.next().is_none()).map(|(index, _)| index)
@@ -58,24 +67,27 @@ impl ReceiveReport {
             let index = exact.or_else(only).filter(|&index| !std::mem::replace(&mut is_found[index], true));
             if index.is_none() && !sent.is_empty() {
                 mismatches.push(format!(
-                    "flow {} from {} is in no sender's report: is it of this run?",
-                    flow.flow, flow.source
+                    "flow {} from {} to port {} is in no sender's report: is it of this run?",
+                    flow.flow, flow.source, flow.destination_port
                 ));
             }
             flows.push(FlowReport {
                 source: flow.source,
+                destination_port: flow.destination_port,
                 flow: flow.flow,
-                packets: with_report(flow.sequence(), index.map(|index| all[index].packets)),
+                packets: with_report(flow.sequence, index.map(|index| all[index].1.packets)),
                 bytes: flow.bytes,
                 is_reported: index.is_some(),
             });
         }
-        for (sent, _) in all.iter().zip(&is_found).filter(|(sent, is_found)| !**is_found && sent.packets > 0)
-        {
+        let missing =
+            all.iter().zip(&is_found).filter(|((_, sent), is_found)| !**is_found && sent.packets > 0);
+        for ((destination_port, sent), _) in missing {
             flows.push(FlowReport {
                 source: sent.source,
+                destination_port: *destination_port,
                 flow: sent.flow,
-                packets: with_report(Default::default(), Some(sent.packets)),
+                packets: with_report(SequenceCounts::default(), Some(sent.packets)),
                 bytes: 0,
                 is_reported: true,
             });
@@ -96,10 +108,10 @@ impl ReceiveReport {
         !self.flows.is_empty() && self.flows.iter().all(|flow| flow.is_reported)
     }
 
-    /// Processor time of the receiving thread for each packet, in nanoseconds; none before the first packet.
+    /// Processor time of the receiving threads for each packet, in nanoseconds; none before the first packet.
     pub fn processor_ns(&self) -> Option<f64> {
-        let packets = self.received.account.counters().packets_received;
-        (packets > 0).then(|| self.received.processor.used.as_nanos() as f64 / packets as f64)
+        let packets = self.received.counters().packets_received;
+        (packets > 0).then(|| self.received.processor().used.as_nanos() as f64 / packets as f64)
     }
 
     /// Where packets were lost. The counters of a sender's host are the host's, with other traffic: they explain no more than
@@ -124,8 +136,9 @@ impl ReceiveReport {
     /// As JSON.
     pub fn json(&self) -> Value {
         let received = &self.received;
-        let snapshot = CounterSnapshot::of(received.account.counters());
-        let latency = received.account.latency();
+        let snapshot = CounterSnapshot::of(&received.counters());
+        let latency = received.latency();
+        let processor = received.processor();
         let latencies = (latency.count() > 0).then(|| {
             json!({
                 "packets": latency.count(),
@@ -146,6 +159,7 @@ impl ReceiveReport {
                 json!({
                     "flow": flow.flow,
                     "source": flow.source.to_string(),
+                    "destination_port": flow.destination_port,
                     "packets": flow.packets,
                     "bytes": flow.bytes,
                     "is_reported": flow.is_reported,
@@ -155,9 +169,10 @@ impl ReceiveReport {
         json!({
             "evforge": env!("CARGO_PKG_VERSION"),
             "schema": REPORT_SCHEMA,
-            "address": received.address.to_string(),
+            "address": received.addresses.first().map(ToString::to_string),
+            "addresses": received.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "received_by": received.way,
-            "seconds": received.account.arrivals().seconds(),
+            "seconds": received.arrivals().seconds(),
             "packets_per_second": received.packets_per_second(),
             "bits_per_second": received.bits_per_second(),
             "packets": packets_with_losses,
@@ -170,8 +185,13 @@ impl ReceiveReport {
             "latency": latencies,
             "processor": {
                 "ns_per_packet": self.processor_ns(),
-                "seconds": received.processor.used.as_secs_f64(),
-                "of_seconds": received.processor.of.as_secs_f64(),
+                "seconds": processor.used.as_secs_f64(),
+                "of_seconds": processor.of.as_secs_f64(),
+                "threads": received.threads.iter().map(|thread| json!({
+                    "packets": thread.packets,
+                    "seconds": thread.processor.used.as_secs_f64(),
+                    "of_seconds": thread.processor.of.as_secs_f64(),
+                })).collect::<Vec<_>>(),
                 "work_ns": u64::try_from(received.work.as_nanos()).unwrap_or(u64::MAX),
             },
             "counters": counters(&snapshot.clone().and(&received.state.counters)),
@@ -183,6 +203,41 @@ impl ReceiveReport {
             "sent": self.sent,
         })
     }
+}
+
+/// What came of a flow.
+struct ReceivedFlow {
+    source: SocketAddr,
+    destination_port: u16,
+    flow: u16,
+    bytes: u64,
+    sequence: SequenceCounts,
+}
+
+/// A flow may have come to two sockets of one port: the kernel spreads flows again while one is added.
+fn joined<'a>(flows: impl Iterator<Item = &'a Flow>) -> Vec<ReceivedFlow> {
+    let mut all: Vec<ReceivedFlow> = Vec::new();
+    for flow in flows {
+        let is_same = |known: &&mut ReceivedFlow| {
+            known.source == flow.source
+                && known.destination_port == flow.destination_port
+                && known.flow == flow.flow
+        };
+        match all.iter_mut().find(is_same) {
+            Some(known) => {
+                known.bytes += flow.bytes;
+                known.sequence.add(&flow.sequence());
+            }
+            None => all.push(ReceivedFlow {
+                source: flow.source,
+                destination_port: flow.destination_port,
+                flow: flow.flow,
+                bytes: flow.bytes,
+                sequence: flow.sequence(),
+            }),
+        }
+    }
+    all
 }
 
 /// The losses as reports had them before `packets` had them: for those who still read that, until the next release.

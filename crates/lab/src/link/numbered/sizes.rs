@@ -2,10 +2,12 @@
 
 use evforge_core::packet::LARGEST_PAYLOAD;
 use evforge_core::quantity::ByteSize;
-use evforge_wire::numbered::HEADER_BYTES;
+use evforge_wire::numbered::NumberedLayout;
 use std::fmt;
 use std::str::FromStr;
 
+/// The smallest packet of all layouts.
+const SMALLEST: usize = NumberedLayout::Udptx.header_bytes();
 /// Longest list, with all repetitions.
 const MOST: usize = 65_536;
 
@@ -25,7 +27,7 @@ pub struct Sizes {
 pub enum SizesError {
     /// A size that no packet can have.
     #[error(
-        "a numbered packet of {0} bytes is impossible: {HEADER_BYTES} bytes, those of its header, to {LARGEST_PAYLOAD} bytes"
+        "a numbered packet of {0} bytes is impossible: {SMALLEST} bytes, those of a header, to {LARGEST_PAYLOAD} bytes"
     )]
     Size(u64),
     /// No or too many packets.
@@ -46,9 +48,7 @@ impl Sizes {
     }
 
     fn new(runs: Vec<(usize, usize)>) -> Result<Self, SizesError> {
-        if let Some(&(_, size)) =
-            runs.iter().find(|(_, size)| !(HEADER_BYTES..=LARGEST_PAYLOAD).contains(size))
-        {
+        if let Some(&(_, size)) = runs.iter().find(|(_, size)| !(SMALLEST..=LARGEST_PAYLOAD).contains(size)) {
             return Err(SizesError::Size(size as u64));
         }
         let turn = runs.iter().try_fold(0_usize, |sum, &(count, _)| sum.checked_add(count));
@@ -70,12 +70,17 @@ impl Sizes {
             }
             place -= count;
         }
-        HEADER_BYTES
+        SMALLEST
     }
 
     /// The largest one.
     pub fn largest(&self) -> usize {
-        self.runs.iter().map(|&(_, size)| size).max().unwrap_or(HEADER_BYTES)
+        self.runs.iter().map(|&(_, size)| size).max().unwrap_or(SMALLEST)
+    }
+
+    /// The smallest one.
+    pub fn smallest(&self) -> usize {
+        self.runs.iter().map(|&(_, size)| size).min().unwrap_or(SMALLEST)
     }
 
     /// The mean.
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn impossible_lists_are_explained() {
         let explained = |text: &str| text.parse::<Sizes>().unwrap_err().to_string();
-        assert!(explained("23B").contains("24 bytes"), "{}", explained("23B"));
+        assert!(explained("3B").contains("4 bytes"), "{}", explained("3B"));
         assert!(explained("70kB").contains("65507"));
         assert!(explained("0x64B").contains("1 to 65536 packets"));
         assert!(explained("65537x64B").contains("1 to 65536 packets"));

@@ -5,7 +5,7 @@ use crate::link::fault::{Fate, Fault};
 use crate::link::schedule::Schedule;
 use crate::link::send::LinkPayload;
 use evforge_core::packet::{PacketOrigin, PacketSlab};
-use evforge_wire::numbered::{HEADER_BYTES, NumberedHeader};
+use evforge_wire::numbered::{NumberedHeader, NumberedLayout};
 use thiserror::Error;
 
 /// What fills packets behind their header.
@@ -14,7 +14,9 @@ const FILLING: u8 = 0x5A;
 /// What is sent.
 #[derive(Clone, Debug)]
 pub struct TrafficSettings {
-    /// Number of flows; their packets take turns. Each has its own numbers, from 0 on.
+    /// Where packets have their numbers.
+    pub layout: NumberedLayout,
+    /// Number of flows; their packets take turns. Each has its own numbers, from the layout's first on.
     pub flows: u16,
     /// Sizes of the packets, of all flows together.
     pub sizes: Sizes,
@@ -35,6 +37,14 @@ pub enum TrafficError {
     /// No flow.
     #[error("no flow sends nothing: at least 1")]
     NoFlow,
+    /// Packets without room for a header.
+    #[error("packets of {found} B have no room for the header of layout {layout}, which has {} B", layout.header_bytes())]
+    NoRoom {
+        /// The smallest size.
+        found: usize,
+        /// The layout.
+        layout: NumberedLayout,
+    },
     /// A fault that nothing would see.
     #[error(
         "the fault {0} would not be seen: numbered packets have no content that is verified (evforge drop does that)"
@@ -75,7 +85,7 @@ impl Traffic {
     /// Before the first packet.
     ///
     /// # Errors
-    /// If there is no flow, or a fault that nothing would see.
+    /// If there is no flow, no room for a header, or a fault that nothing would see.
     pub fn new(settings: TrafficSettings) -> Result<Self, TrafficError> {
         if settings.flows == 0 {
             return Err(TrafficError::NoFlow);
@@ -83,7 +93,12 @@ impl Traffic {
         if let Some(fault) = settings.faults.iter().find(|fault| matches!(fault, Fault::Flip { .. })) {
             return Err(TrafficError::NoUse(*fault));
         }
-        let flows = vec![MadeFlow::default(); usize::from(settings.flows)];
+        let (layout, found) = (settings.layout, settings.sizes.smallest());
+        if found < layout.header_bytes() {
+            return Err(TrafficError::NoRoom { found, layout });
+        }
+        let flow = MadeFlow { number: layout.first_number(), ..MadeFlow::default() };
+        let flows = vec![flow; usize::from(settings.flows)];
         Ok(Self { flows, settings, packets: 0, bytes: 0, held: Vec::new() })
     }
 
@@ -123,10 +138,10 @@ impl Traffic {
         self.bytes += size as u64;
         for _ in 0..fate.copies {
             match fate.after {
-                None => push(slab, &header, size),
+                None => push(slab, self.settings.layout, &header, size),
                 Some(after) => {
                     let mut bytes = vec![FILLING; size];
-                    bytes[..HEADER_BYTES].copy_from_slice(&header.bytes());
+                    self.settings.layout.write(&header, &mut bytes);
                     self.held.push(Held { flow: flow as u16, after, bytes });
                 }
             }
@@ -190,12 +205,11 @@ impl LinkPayload for Traffic {
 }
 
 /// Puts a packet into a slab that has room for it.
-fn push(slab: &mut PacketSlab, header: &NumberedHeader, size: usize) {
+fn push(slab: &mut PacketSlab, layout: NumberedLayout, header: &NumberedHeader, size: usize) {
     let mut space = slab.space();
     let Some(place) = space.memory().get_mut(..size) else { return };
-    let (head, filling) = place.split_at_mut(HEADER_BYTES);
-    head.copy_from_slice(&header.bytes());
-    filling.fill(FILLING);
+    place[layout.header_bytes()..].fill(FILLING);
+    layout.write(header, place);
     space.add(0, size, size, PacketOrigin::default());
 }
 
@@ -205,6 +219,7 @@ mod tests {
 
     fn settings(flows: u16, packets: u64, faults: &[&str]) -> TrafficSettings {
         TrafficSettings {
+            layout: NumberedLayout::Evforge,
             flows,
             sizes: "64B,24B".parse().expect("sizes"),
             schedule: None,
@@ -260,5 +275,26 @@ mod tests {
         let mut slabs = [PacketSlab::new(1, 0)];
         assert!(traffic.make(0, &mut slabs) && !traffic.make(0, &mut slabs));
         assert_eq!((traffic.packets(), traffic.bytes()), (1, 64));
+    }
+
+    #[test]
+    fn packets_of_udptx_are_numbered_from_1_and_may_be_small() {
+        let small = TrafficSettings {
+            layout: NumberedLayout::Udptx,
+            sizes: "4B".parse().expect("sizes"),
+            ..settings(2, 5, &["lose:packet=1"])
+        };
+        let error = Traffic::new(TrafficSettings { layout: NumberedLayout::Evforge, ..small.clone() });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("4 B") && error.contains("24 B"), "{error}");
+        let mut traffic = Traffic::new(small).expect("possible settings");
+        let mut slabs = [PacketSlab::new(10, 0), PacketSlab::new(10, 0)];
+        while traffic.next_due().is_some() {
+            assert!(traffic.make(7, &mut slabs));
+        }
+        let bytes =
+            |slab: &PacketSlab| slab.batch().iter().map(|packet| packet.bytes.to_vec()).collect::<Vec<_>>();
+        assert_eq!(bytes(&slabs[0]), [[1, 0, 0, 0], [3, 0, 0, 0]]);
+        assert_eq!(bytes(&slabs[1]), [[1, 0, 0, 0]]);
     }
 }
