@@ -1,7 +1,6 @@
 //! Reports of numbered packets for people.
 
 use evforge_core::ledger::PacketLedger;
-use evforge_lab::link::LinkAccount;
 use evforge_lab::link::loss::{error_ratio, next_packet_bound, rare_counts};
 use evforge_lab::link::numbered::{ReceiveReport, SentReport};
 use evforge_pipeline::report::{grouped, scaled};
