@@ -97,7 +97,11 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
     let (stage, counters) = send_source(source, &mut sender, &stop)?;
     let report = sender.report();
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
-    ending.write_json("the report", arguments.report.as_deref(), &to_json(&report, arguments));
+    ending.write_json(
+        "the report",
+        arguments.report.as_deref(),
+        &sent_json(&report, arguments.to, &asked(arguments)),
+    );
     ending.print(&text(&report, arguments));
     if arguments.source_ports > sender.sources() && arguments.source_ports > 1 {
         eprintln!(
@@ -202,7 +206,8 @@ fn asked(arguments: &ReplayArguments) -> String {
     }
 }
 
-fn to_json(report: &SendReport, arguments: &ReplayArguments) -> serde_json::Value {
+/// What was sent, as JSON.
+pub(crate) fn sent_json(report: &SendReport, to: SocketAddr, asked: &str) -> serde_json::Value {
     let deviation = report.deviation.map(|deviation| {
         json!({
             "mean_s": deviation.mean.as_secs_f64(),
@@ -213,8 +218,8 @@ fn to_json(report: &SendReport, arguments: &ReplayArguments) -> serde_json::Valu
     json!({
         "evforge": env!("CARGO_PKG_VERSION"),
         "schema": REPORT_SCHEMA,
-        "to": arguments.to.to_string(),
-        "asked": asked(arguments),
+        "to": to.to_string(),
+        "asked": asked,
         "packets": report.packets,
         "bytes": report.bytes,
         "refused": report.refused,

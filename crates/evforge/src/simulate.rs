@@ -5,7 +5,7 @@ use crate::arguments::IdentityArguments;
 use crate::control::ControlPorts;
 use crate::exit_status::ExitStatus;
 use crate::input::refuse_without_origin;
-use crate::output::{Ending, print, print_alongside};
+use crate::output::{Ending, print, print_alongside, write_file};
 use crate::outputs::{OutputArguments, OutputPlans};
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
@@ -318,6 +318,12 @@ fn send(
     ))?;
     if report.dropped > 0 {
         print(&crate::replay::dropped(report.dropped))?;
+    }
+    if let Some(path) = &arguments.outputs.report {
+        let asked =
+            if arguments.prebuilt { "unpaced".to_owned() } else { format!("own timing, {speed} times") };
+        let json = crate::replay::sent_json(&report, address, &asked);
+        write_file("the report", path, format!("{json:#}\n").as_bytes())?;
     }
     if arguments.repeat > 1 {
         let all = |name| grouped(passes * counters.value(name).unwrap_or(0));

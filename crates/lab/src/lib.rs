@@ -17,6 +17,7 @@
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
+//! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
 
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod demands;
 pub mod demonstration;
 pub mod electronics_sender;
 pub mod link;
+pub mod measured_formation;
 pub mod measured_link;
 pub mod overlay;
 pub mod paper_rates;

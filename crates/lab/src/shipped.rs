@@ -61,7 +61,11 @@ pub fn on_loopback(name: &str, overrides: &[String]) -> Result<Config, LabError>
     Ok(Config::parse(Path::new(&format!("configs/{name}.toml")), &text, overrides)?)
 }
 
-fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
+/// The name and the text of the shipped configuration of this name, or of the detector of this name.
+///
+/// # Errors
+/// If there is none.
+pub fn text(name: &str) -> Result<(&'static str, &'static str), LabError> {
     let named = DETECTORS.iter().find(|(detector, _)| *detector == name);
     let wanted = named.map_or(name, |(_, configuration)| configuration);
     SHIPPED.iter().find(|(shipped, _)| *shipped == wanted).copied().ok_or_else(|| {

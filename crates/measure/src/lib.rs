@@ -26,6 +26,7 @@
 //! | what a link can carry at most: Table 1 of the UDP paper | [`link`] |
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
+//! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -54,6 +55,7 @@ pub mod drawing;
 mod error;
 pub mod fingerprint;
 mod folder;
+pub mod formation;
 pub mod link;
 pub mod load;
 mod measurement;

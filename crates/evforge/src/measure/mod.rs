@@ -1,6 +1,7 @@
 //! `evforge measure`: measurements to repeat, and what has changed between two of them. What is measured is in `evforge_measure`.
 
 mod compare;
+mod formation;
 mod hosts;
 mod link;
 mod points;
@@ -27,6 +28,8 @@ enum MeasureCommand {
     Sweep(sweep::SweepArguments),
     /// Search the highest rate without loss, by size and method
     Rate(rate::RateArguments),
+    /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
+    Formation(formation::FormationArguments),
     /// Compare two results of the same measurement: what differs of the hosts, and which figures differ by more than noise
     Compare(compare::CompareArguments),
 }
@@ -37,6 +40,7 @@ impl MeasureArguments {
         match &self.command {
             MeasureCommand::Sweep(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Rate(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Link(_) | MeasureCommand::Compare(_) => false,
         }
     }
@@ -48,6 +52,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Link(arguments) => link::link(arguments),
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
+        MeasureCommand::Formation(arguments) => formation::formation(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),
     }
 }

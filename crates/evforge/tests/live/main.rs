@@ -6,6 +6,7 @@ mod demo_of_everything;
 mod drop;
 mod faults;
 mod loopback;
+mod measured_formation;
 mod measured_link;
 mod numbered;
 mod page;

@@ -87,3 +87,31 @@ fn whatever_ends_a_measurement_ends_its_programs_and_its_interfaces() {
         assert!(left.is_empty(), "{signal}: {left:?}");
     }
 }
+
+#[test]
+fn formation_in_namespaces_is_a_row_for_each_detector_and_destination() {
+    if !is_possible("formation_in_namespaces_is_a_row_for_each_detector_and_destination") {
+        return;
+    }
+    let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+    let arguments = ["--detector", "sonde-module,multigrid", "--into", "nothing,nexus", "--rounds", "1"];
+    let mut command = Command::new(PROGRAM);
+    command.args(["measure", "formation", "--readouts", "100000", "--pulses", "2"]).args(arguments);
+    command.arg("--output").arg(folder.path().join("result"));
+    let output = command.env("TMPDIR", folder.path()).output().expect("it starts");
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    let result =
+        result_file::read(&folder.path().join("result")).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let table = result.table("formation").expect("a table");
+    let of = |row: usize, name: &str| table.rows[row][table.column(name).expect(name)].clone();
+    assert_eq!(table.rows.len(), 4, "{said}");
+    assert_eq!((of(2, "paper_events").value(), of(0, "paper_events").value()), (Some(2.46), Some(23.5)));
+    // On a machine that is busy with other tests no rate may hold twice: then that is what is said.
+    assert_eq!(result.verdict.is_good, output.status.success(), "{said}");
+    for row in 0..4 {
+        let found = of(row, "events").value();
+        assert!(found.is_some_and(|rate| rate > 0.0) || !result.verdict.is_good, "row {row}: {said}");
+    }
+    assert_eq!(state(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
+}

@@ -22,6 +22,7 @@ mod loss_free;
 mod method;
 mod point;
 mod processor;
+pub(crate) mod program;
 mod reports;
 mod runner;
 mod sweep;

@@ -1,0 +1,54 @@
+//! Formation measured over loopback, with the real programs.
+
+use crate::common::PROGRAM;
+use evforge_lab::measured_formation::{Destination, FormationLoad, FormationRunner, LoadSource};
+use evforge_lab::two_hosts::TwoHosts;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Packets per second that any machine takes.
+const SLOW: u64 = 2000;
+
+#[test]
+fn a_slow_load_is_formed_whole_and_the_same_whatever_takes_the_events() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Path::new(PROGRAM);
+    let runner = FormationRunner {
+        hosts: &hosts,
+        program: program.to_owned(),
+        folder: folder.path().to_owned(),
+        keys: Vec::new(),
+        stop: &stop,
+    };
+    for (name, is_repeated) in [("sonde-module", true), ("freia", true), ("multiblade", false)] {
+        let load =
+            FormationLoad::simulated(name, 50_000, 2, 40_000, program, folder.path(), &stop).expect(name);
+        assert_eq!(matches!(load.source, LoadSource::Repeated { .. }), is_repeated, "{name}");
+        let points = Destination::ALL.map(|into| {
+            runner.run(&load, into, Some(SLOW)).unwrap_or_else(|error| panic!("{name} into {into}: {error}"))
+        });
+        for point in &points {
+            assert!(point.packets.is_whole(), "{name}: {point:?}");
+            assert!(point.readouts >= 40_000 && point.events > 0 && point.bytes > 0, "{name}: {point:?}");
+        }
+        // A load that starts with the present has other times, and the same readouts.
+        assert!(points.iter().all(|point| point.readouts == points[0].readouts), "{name}: {points:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_said() {
+    let stop = AtomicBool::new(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let load = FormationLoad::simulated("friea", 1000, 1, 1, Path::new(PROGRAM), folder.path(), &stop);
+    let error = load.expect_err("there is no such detector").to_string();
+    assert!(error.contains("freia"), "{error}");
+    let hosts = TwoHosts::on_loopback();
+    let (program, keys) = (PROGRAM.into(), Vec::new());
+    let runner =
+        FormationRunner { hosts: &hosts, program, folder: folder.path().to_owned(), keys, stop: &stop };
+    let missing = FormationLoad::capture(Path::new("no-such.toml"), Path::new("no-such.pcapng"));
+    let error = runner.run(&missing, Destination::Nothing, None).expect_err("no configuration").to_string();
+    assert!(error.contains("no-such.toml"), "{error}");
+}

@@ -1,0 +1,127 @@
+//! What is sent to a run that is measured.
+
+use crate::LabError;
+use crate::measured_link::MeasureError;
+use crate::measured_link::program::{PATIENCE, Program};
+use crate::shipped;
+use crate::simulation::{settings, simulation_with};
+use evforge_config::Config;
+use evforge_core::quantity::Frequency;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Pulses of the source a second.
+const PULSES_PER_SECOND: f64 = 14.0;
+/// A pulse takes the simulation no longer, whatever detector it is.
+const LONGEST_PULSE: Duration = Duration::from_secs(20);
+
+/// Where packets come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadSource {
+    /// They are simulated before they are sent, then sent again and again, later each time.
+    Repeated {
+        /// Pulses that are simulated.
+        pulses: u64,
+        /// How often they are sent.
+        times: u64,
+        /// Neutrons per second of the simulation.
+        neutrons: u64,
+    },
+    /// A capture.
+    Capture(PathBuf),
+}
+
+/// What is sent, and the configuration that forms events of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormationLoad {
+    /// Name of the detector or of the configuration.
+    pub name: String,
+    /// The configuration, as a file.
+    pub config: PathBuf,
+    /// The packets.
+    pub source: LoadSource,
+    /// Packets of one pass at the speed at which they were simulated, per second; none if rates are asked for in packets per second.
+    pub natural_rate: Option<f64>,
+}
+
+impl FormationLoad {
+    /// Of a shipped configuration, simulated at `neutrons` per second for `pulses` pulses and, if its packets can be moved in
+    /// time, sent again until there are some `readouts`; else a capture in `folder` has them all.
+    ///
+    /// # Errors
+    /// If there is no such configuration, or it cannot be simulated.
+    pub fn simulated(
+        name: &str,
+        neutrons: u64,
+        pulses: u64,
+        readouts: u64,
+        program: &Path,
+        folder: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Self, LabError> {
+        let (name, text) = shipped::text(name)?;
+        let config = folder.join(format!("{name}.toml"));
+        std::fs::write(&config, text)?;
+        let first = pass(&shipped::configuration(name, &[])?, neutrons, pulses)?;
+        let seconds = pulses as f64 / PULSES_PER_SECOND;
+        let times = (readouts as f64 / first.readouts.max(1) as f64).ceil().max(1.0) as u64;
+        if first.can_be_moved {
+            let natural_rate = Some(first.packets as f64 / seconds);
+            let source = LoadSource::Repeated { pulses, times, neutrons };
+            return Ok(Self { name: name.to_owned(), config, source, natural_rate });
+        }
+        let capture = folder.join(format!("{name}.pcapng"));
+        write_capture(program, &config, neutrons, pulses * times, &capture, stop)?;
+        Ok(Self { name: name.to_owned(), config, source: LoadSource::Capture(capture), natural_rate: None })
+    }
+
+    /// A capture, and the configuration that reads it.
+    pub fn capture(config: &Path, capture: &Path) -> Self {
+        let name = config.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let source = LoadSource::Capture(capture.to_owned());
+        Self { name, config: config.to_owned(), source, natural_rate: None }
+    }
+}
+
+/// What a pass has in it.
+struct Pass {
+    packets: u64,
+    readouts: u64,
+    /// Its packets can be sent again, later.
+    can_be_moved: bool,
+}
+
+/// A pass, in memory.
+fn pass(config: &Config, neutrons: u64, pulses: u64) -> Result<Pass, LabError> {
+    let mut settings = settings(config)?;
+    settings.beam.neutrons = Frequency { millihertz: neutrons.saturating_mul(1000) };
+    let mut simulation = simulation_with(config, &settings)?;
+    let (mut readouts, mut packets) = (0, Vec::new());
+    for _ in 0..pulses {
+        let pulse = simulation.next_pulse();
+        readouts += pulse.readouts;
+        packets.extend(pulse.packets);
+    }
+    let count = packets.len() as u64;
+    // Any length will do to ask.
+    let can_be_moved = simulation.repeated(packets, 1_000_000_000).is_some();
+    Ok(Pass { packets: count, readouts, can_be_moved })
+}
+
+fn write_capture(
+    program: &Path,
+    config: &Path,
+    neutrons: u64,
+    pulses: u64,
+    capture: &Path,
+    stop: &AtomicBool,
+) -> Result<(), MeasureError> {
+    let mut command = Command::new(program);
+    command.args(["simulate", "--overwrite", "--start", "fixed", "--neutrons", &format!("{neutrons}Hz")]);
+    command.args(["--pulses", &pulses.to_string(), "--config"]).arg(config).arg("--output").arg(capture);
+    command.stdin(Stdio::null());
+    let most = PATIENCE + LONGEST_PULSE * u32::try_from(pulses).unwrap_or(u32::MAX);
+    Program::start(command, "evforge simulate")?.wait(most, stop)
+}

@@ -1,0 +1,24 @@
+//! The formation of events over the wire, with the programs that users have: `evforge simulate` or `evforge replay` sends, `evforge run`
+//! receives, forms events and hands them to an output.
+//!
+//! ```text
+//!  load ──► evforge simulate --repeat   (packets that can be moved in time go on as long as asked for)
+//!           evforge replay FILE         (others are a capture)
+//!              └──► UDP ──► evforge run ──► events ──► nothing, NeXus, live view
+//! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what is sent | [`FormationLoad`], [`LoadSource`] |
+//! | where events go | [`Destination`] |
+//! | a point, and running it | [`FormationPoint`], [`FormationRunner`] |
+
+mod destination;
+mod load;
+mod reports;
+mod runner;
+
+pub use destination::Destination;
+pub use load::{FormationLoad, LoadSource};
+pub use reports::FormationPoint;
+pub use runner::FormationRunner;

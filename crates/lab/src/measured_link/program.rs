@@ -1,0 +1,154 @@
+//! A program that is measured: started, waited for, and ended whatever happens.
+
+use super::MeasureError;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How much longer than its packets a program may take to start, or to end.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(5);
+/// What a receiver says when it is ready.
+const READY: &str = "receiving at UDP ";
+/// What is kept of what a program says, in bytes.
+const MOST_SAID: u64 = 100_000;
+/// Ticks per second in /proc: the same on every Linux for programs.
+const TICKS: u64 = 100;
+
+/// A program under way, killed when dropped.
+pub(crate) struct Program {
+    child: Child,
+    /// With its arguments.
+    command: String,
+    said: std::sync::mpsc::Receiver<String>,
+    processor: Duration,
+}
+
+impl Program {
+    pub(crate) fn start(mut command: Command, name: &str) -> Result<Self, MeasureError> {
+        let arguments: Vec<OsString> = command.get_args().map(Into::into).collect();
+        let line: Vec<String> = arguments.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|source| MeasureError::Start { program: name.to_owned(), source })?;
+        let (tell, said) = channel();
+        if let Some(errors) = child.stderr.take() {
+            // It must be read to its end, or the program could stop at a full pipe; what nobody asks for is dropped.
+            std::thread::spawn(move || {
+                let mut errors = BufReader::new(errors);
+                for line in errors.by_ref().take(MOST_SAID).lines().map_while(Result::ok) {
+                    let _ = tell.send(line);
+                }
+                drop(tell);
+                let _ = std::io::copy(&mut errors, &mut std::io::sink());
+            });
+        }
+        Ok(Self { child, command: format!("{name}: {}", line.join(" ")), said, processor: Duration::ZERO })
+    }
+
+    /// Waits until it ends, which it must within `most`, or `stop` is set.
+    pub(crate) fn wait(&mut self, most: Duration, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let end = Instant::now() + most;
+        loop {
+            if let Some(used) = processor_time(self.child.id()) {
+                self.processor = used;
+            }
+            if self.has_ended()? {
+                return Ok(());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(MeasureError::Stopped);
+            }
+            if Instant::now() > end {
+                return Err(self.failed(&format!("it has not ended within {most:?}")));
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// The processor time of all its threads, as it was last seen by [`Program::wait`]: to 10 ms.
+    pub(crate) fn processor(&self) -> Duration {
+        self.processor
+    }
+
+    /// Waits until it says where it receives.
+    pub(crate) fn wait_for_address(&mut self) -> Result<SocketAddr, MeasureError> {
+        let line = self.wait_for(READY)?;
+        let address = line.split_once(READY).and_then(|(_, address)| address.trim().parse().ok());
+        address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
+    }
+
+    /// Waits until it says a line with this in it.
+    fn wait_for(&mut self, wanted: &str) -> Result<String, MeasureError> {
+        let end = Instant::now() + PATIENCE;
+        let mut last = String::new();
+        loop {
+            match self.said.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) if line.contains(wanted) => return Ok(line),
+                Ok(line) => last = line,
+                Err(RecvTimeoutError::Timeout) => return Err(self.failed("it is not ready")),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.failed(&last)),
+            }
+        }
+    }
+
+    fn has_ended(&mut self) -> Result<bool, MeasureError> {
+        let status = self
+            .child
+            .try_wait()
+            .map_err(|source| MeasureError::Start { program: self.command.clone(), source })?;
+        match status {
+            None => Ok(false),
+            Some(status) if status.success() => Ok(true),
+            Some(status) => {
+                let lines: Vec<String> = self.said.iter().collect();
+                let tail = lines[lines.len().saturating_sub(3)..].join(" / ");
+                Err(self.failed(&format!("{status}: {tail}")))
+            }
+        }
+    }
+
+    pub(crate) fn failed(&self, said: &str) -> MeasureError {
+        MeasureError::Failed { program: self.command.clone(), said: said.to_owned() }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Ended already in the good case.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// User and system time of a process; none if it has ended.
+fn processor_time(process: u32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    of_stat(&text)
+}
+
+/// Fields 14 and 15, counted behind the name, which may have blanks and brackets in it.
+fn of_stat(text: &str) -> Option<Duration> {
+    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    let all = ticks()? + ticks()?;
+    (all > 0).then(|| Duration::from_millis(all * 1000 / TICKS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_behind_a_name_with_anything_in_it() {
+        let text = "7 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0\n";
+        assert_eq!(of_stat(text), Some(Duration::from_secs(2)));
+        assert_eq!(of_stat("7 (a"), None);
+        // What has ended and was not waited for has no time of its own any more.
+        assert_eq!(of_stat("7 (a) Z 1 2 3 4 5 6 7 8 9 10 0 0 0 0"), None);
+    }
+}
