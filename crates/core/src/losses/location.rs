@@ -27,7 +27,7 @@ pub enum LossLocation {
     XdpMemory,
     /// Our own checks of frames that came by AF_XDP: headers, checksums, packets merged by the kernel.
     FrameChecks,
-    /// The queue between the receiving and the forming thread was full.
+    /// The queue between the receiving thread and the one that forms events of its packets, or checks them, was full.
     OwnQueue,
     /// The queue between the receiving thread and the one that records was full.
     RecordQueue,

@@ -11,11 +11,11 @@ use crate::output::{Ending, check_writable, write_file};
 use crate::page_address::page_text;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_core::endpoint::endpoint;
 use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
-use evforge_lab::link::{LinkProgress, LinkReceiving};
+use evforge_lab::link::{LinkProgress, LinkReceiving, LinkWorkers};
 use evforge_log::{LogSettings, console, group};
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::LiveReceiver;
@@ -67,6 +67,27 @@ pub(super) struct ReceiveArguments {
     /// Cores of the receiving threads, in turn
     #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Receiving")]
     cores: Vec<usize>,
+    /// Receive all streams in one thread, and have a worker of each stream check and count its packets
+    #[arg(long, help_heading = "Receiving")]
+    workers: bool,
+    /// Cores of the workers, in turn; with --workers
+    #[arg(
+        long,
+        value_name = "CORES",
+        value_delimiter = ',',
+        requires = "workers",
+        help_heading = "Receiving"
+    )]
+    worker_cores: Vec<usize>,
+    /// Memory of the queue to each worker; what finds it full is dropped and counted
+    #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
+    queue: ByteSize,
+    /// Spend this time on each packet, as an application that processes it would
+    #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Receiving")]
+    work: TimeSpan,
+    /// Count the words of all packets, or only check the identifiers (off): what words would show is unknown then
+    #[arg(long, value_name = "on|off", default_value = "on", help_heading = "Data")]
+    count: Counting,
     /// Show live in the browser, at this address, how much more often each word came than the rarest
     #[arg(long, env = "EVFORGE_VIEW", value_name = "HOST:PORT", value_parser = endpoint)]
     view: Option<SocketAddr>,
@@ -88,6 +109,33 @@ pub(super) struct ReceiveArguments {
     quiet: bool,
 }
 
+/// Whether words are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Counting {
+    On,
+    Off,
+}
+
+impl ReceiveArguments {
+    /// What each stream is received into.
+    fn account(&self) -> Result<StreamAccount, CommandError> {
+        let account = StreamAccount::new(self.layout, self.order);
+        match self.count {
+            Counting::On => Ok(account),
+            Counting::Off if self.image.is_some() || self.view.is_some() => {
+                Err("--image and --view show how often words came: leave out --count off, or them".into())
+            }
+            Counting::Off => Ok(account.without_words()),
+        }
+    }
+
+    /// The workers, if there are to be some.
+    fn workers(&self) -> Result<Option<LinkWorkers>, CommandError> {
+        let queue_bytes = usize::try_from(self.queue.bytes)?;
+        Ok(self.workers.then(|| LinkWorkers { cores: self.worker_cores.clone(), queue_bytes }))
+    }
+}
+
 /// Runs the command.
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let pictures = arguments
@@ -101,6 +149,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     check_writable("the picture", &arguments.image)?;
+    let (account, workers) = (arguments.account()?, arguments.workers()?);
     let ports: Vec<_> =
         arguments.port.iter().map(|&port| SocketAddr::new(arguments.way.address, port)).collect();
     let sockets = StreamSockets {
@@ -112,6 +161,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     };
     let settings = LinkReceiving {
         cores: arguments.cores.clone(),
+        work: arguments.work.to_std(),
         batch: 4096,
         // What else the host counts is not of one stream.
         counters: CountersRead::Off,
@@ -138,13 +188,13 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         tracing::info!(target: group::VIEW, "live view at {}", page_text(page.address(), None));
     }
     let mut line = ProgressLine::new(arguments.quiet);
-    let format = (arguments.layout, arguments.order);
+    let how = (&settings, workers.as_ref());
     let show = |stream: usize, account: &StreamAccount, losses| {
         if let Some(page) = &mut page {
             page.show(stream, account, losses);
         }
     };
-    let received = drop::receive(receivers, format, &settings, &stop, |progress| line.show(progress), show)?;
+    let received = drop::receive(receivers, &account, how, &stop, |progress| line.show(progress), show)?;
     line.finish();
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
@@ -161,8 +211,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     if let Some(path) = &arguments.image {
         for stream in &report.streams {
             let received = &stream.received;
+            // Without words there is no --image.
+            let Some(histogram) = received.account.histogram() else { continue };
             let path = picture_of(path, received.address.port());
-            let png = png_of_words(received.account.histogram());
+            let png = png_of_words(histogram);
             ending.attempt(png.and_then(|(png, _)| write_file("the picture", &path, &png)));
         }
     }

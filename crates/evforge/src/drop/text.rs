@@ -54,10 +54,13 @@ pub(super) fn received(report: &ReceiveReport) -> String {
     for stream in &report.streams {
         add_stream(&mut text, stream);
     }
-    text.push_str(if report.passed() {
-        "passed: every packet came once and in order, and no check speaks against its words\n"
-    } else {
-        "FAILED: see above\n"
+    let counts_words = report.streams.iter().all(|stream| stream.received.account.histogram().is_some());
+    text.push_str(match (report.passed(), counts_words) {
+        (true, true) => {
+            "passed: every packet came once and in order, and no check speaks against its words\n"
+        }
+        (true, false) => "passed: every packet came once and in order; nothing is known of its words\n",
+        (false, _) => "FAILED: see above\n",
     });
     text
 }
@@ -69,10 +72,11 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
     let packets = stream.packets();
     let _ = writeln!(
         text,
-        "stream        {} ({})\n\
+        "stream        {} ({}){}\n\
          received      {} packets, {} payload bytes in {:.3} s: {} packets/s, {}bit/s",
         received.address,
         account.layout(),
+        if received.by_worker { ", by a worker of its own" } else { "" },
         grouped(counters.packets_received),
         grouped(counters.payload_bytes),
         account.arrivals().seconds(),
@@ -80,6 +84,7 @@ fn add_stream(text: &mut String, stream: &StreamReport) {
         scaled(received.bits_per_second()),
     );
     for (count, reason) in [
+        (counters.packets_dropped, "dropped: the queue to the worker was full (--queue)"),
         (counters.packets_cut, "longer than the memory for one"),
         (counters.packets_too_short, "shorter than the header"),
         (counters.packets_wrong_magic, "of another protocol"),

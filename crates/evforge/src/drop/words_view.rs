@@ -25,6 +25,8 @@ struct StreamWords {
     sum: u64,
     source: Option<SourceLedger>,
     counters: CounterSnapshot,
+    /// On the way to its worker.
+    dropped: u64,
     losses: StreamLosses,
 }
 
@@ -75,8 +77,11 @@ impl WordsView {
     /// Shows what a stream has received so far.
     pub(super) fn show(&mut self, stream: usize, account: &StreamAccount, losses: StreamLosses) {
         let Some(words) = self.streams.get_mut(stream) else { return };
-        words.above = above(account.histogram());
-        words.sum = account.histogram().sum();
+        // The page is for words: without them there is none.
+        let Some(histogram) = account.histogram() else { return };
+        words.above = above(histogram);
+        words.sum = histogram.sum();
+        words.dropped = account.counters().packets_dropped;
         words.counters = CounterSnapshot::of(account.counters());
         words.losses = losses;
         words.source = Some(SourceLedger {
@@ -104,7 +109,8 @@ impl WordsView {
         let shared = self.streams.iter().map(|stream| stream.losses.shared);
         receiver.add(&shared.max_by_key(|losses| losses.by_xdp() + losses.socket.count).unwrap_or_default());
         self.streams.iter().for_each(|stream| receiver.socket.add(stream.losses.socket));
-        losses::join(&LossCounts { receiver, ..LossCounts::default() })
+        let own_queue = self.streams.iter().map(|stream| stream.dropped).sum();
+        losses::join(&LossCounts { receiver, own_queue, ..LossCounts::default() })
     }
 }
 

@@ -39,7 +39,9 @@ impl Receiver {
         }
         command.args(["--for", "120s", "--streams", &streams.to_string()]).args(further);
         command.arg("--sent").arg(&sent).arg("--report").arg(&report);
-        command.arg("--picture").arg(folder.join("words.png"));
+        if !further.contains(&"off") {
+            command.arg("--picture").arg(folder.join("words.png"));
+        }
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
@@ -178,6 +180,73 @@ fn other_layouts_orders_patterns_and_several_generators_pass() {
     assert!(number(&stream, "/counters/packets_wrong_magic") > 0);
 }
 
+/// What a receiver with these arguments says about four streams, of which each has a fault of every kind.
+fn four_streams(receiver: &[&str]) -> Vec<Value> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut arguments =
+        vec!["--bytes", "3MB", "--rate", "2kpps", "--packet", "2000B,350B", "--generators", "2"];
+    for fault in ["lose:packet=900", "late:packet=500,by=2", "twice:packet=300", "flip:packet=100,bit=9"] {
+        arguments.extend(["--fault", fault]);
+    }
+    let (_, report) = Receiver::start(folder.path(), 4, receiver).send(&arguments);
+    report["streams"].as_array().expect("streams").clone()
+}
+
+#[test]
+fn workers_report_the_same_of_the_same_packets() {
+    let (alone, workers) = (four_streams(&[]), four_streams(&["--workers", "--worker-cores", "0,1"]));
+    assert_eq!((alone.len(), workers.len()), (4, 4));
+    for (alone, worker) in alone.iter().zip(&workers) {
+        assert_eq!((&alone["by_worker"], &worker["by_worker"]), (&false.into(), &true.into()));
+        for what in ["layout", "counters", "unaccounted", "jumps", "packets", "words", "mismatches", "passed"]
+        {
+            assert_eq!(alone[what], worker[what], "{what}");
+        }
+        let jumps = (number(worker, "/jumps/lost"), number(worker, "/jumps/reorderings"));
+        // One packet lost; one late by two: forward by 1, back, and forward by 2 where it is missing.
+        assert_eq!((jumps, number(worker, "/packets/lost")), ((4, 1), 1));
+        assert!(number(worker, "/counters/packets_counted") > 2000);
+    }
+}
+
+#[test]
+fn what_a_slow_worker_leaves_is_dropped_by_name_and_the_balance_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = ["--workers", "--work", "2ms", "--queue", "1MB"];
+    let receiver = Receiver::start(folder.path(), 2, &slow);
+    let (passed, report) = receiver.send(&["--bytes", "8MB", "--packet", "2000B", "--rate", "20kpps"]);
+    assert!(!passed);
+    for stream in report["streams"].as_array().unwrap() {
+        let of = |pointer: &str| number(stream, pointer);
+        let dropped = of("/counters/packets_dropped");
+        assert!(dropped > 1000, "{stream:#}");
+        // The buffer of the socket has held all others, and the queue has dropped the rest: 4 MB of 2000 bytes and the last ones.
+        assert_eq!(of("/counters/packets_received"), of("/sent/packets"), "{stream:#}");
+        assert_eq!(of("/counters/packets_counted") + dropped, of("/sent/packets"));
+        assert_eq!((of("/packets/lost"), of("/packets/locations/own queue")), (dropped, dropped));
+        assert_eq!((of("/packets/unlocated"), of("/unaccounted"), of("/socket/dropped")), (0, 0, 0));
+    }
+}
+
+#[test]
+fn without_counting_words_identifiers_are_checked_and_the_rest_is_unknown() {
+    for workers in [&["--workers"][..], &[]] {
+        let off = [workers, &["--count", "off"]].concat();
+        let (passed, stream) = with_faults(&[], &[], &off);
+        assert!(passed, "{stream:#}");
+        for check in ["spread", "areas", "sum"] {
+            assert_eq!(outcome(&stream, check), "unknown");
+        }
+        assert_eq!(outcome(&stream, "packets"), "passed");
+        assert!(stream["words"]["sum"].is_null() && stream["words"]["smallest"].is_null());
+        assert_eq!((number(&stream, "/counters/packets_counted"), number(&stream, "/unaccounted")), (0, 0));
+        assert_eq!(number(&stream, "/counters/packets_not_counted"), number(&stream, "/sent/packets"));
+        let (passed, stream) = with_faults(&["lose:packet=20"], &[], &off);
+        assert!(!passed);
+        assert_eq!((number(&stream, "/jumps/lost"), outcome(&stream, "packets")), (1, "failed"));
+    }
+}
+
 #[test]
 fn the_page_shows_the_words_of_all_streams_while_they_come_in() {
     let folder = tempfile::tempdir().unwrap();
@@ -222,6 +291,9 @@ fn impossible_arguments_are_explained() {
         (&["receive", "--generators", "0"], "is not in 1..=256"),
         (&["receive", "--streams", "0"], "at least 1"),
         (&["receive", "--order", "backwards"], "expected counting"),
+        (&["receive", "--worker-cores", "1"], "--workers"),
+        (&["receive", "--workers", "--worker-cores", "9999"], "9999"),
+        (&["receive", "--count", "off", "--image", "words.png"], "leave out --count off"),
         (&["receive", "--report", "/nonexistent/r.json"], "cannot be written"),
     ] {
         let output = Command::new(PROGRAM).arg("drop").args(arguments).output().unwrap();

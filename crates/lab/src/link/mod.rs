@@ -27,7 +27,8 @@ mod sent;
 pub use error::{LinkReceiveError, LinkSendError};
 pub use fault::{Fault, FaultError};
 pub use receive::{
-    Arrivals, LinkAccount, LinkProgress, LinkReceiving, ProcessorUse, ReceivedLink, StreamLosses, work_for,
+    Arrivals, Dropped, LinkAccount, LinkProgress, LinkReceiving, LinkWorkers, ProcessorUse, QueuedAccount,
+    ReceivedLink, StreamLosses, work_for,
 };
 pub use schedule::{Pulses, Schedule, ScheduleError};
 pub use send::LinkPayload;

@@ -77,7 +77,7 @@ fn receive(settings: StreamSettings, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> 
         sent_packets: Some(stream.packets()),
     };
     let counted = account.counters().packets_counted;
-    let verification = Verification::new(account.histogram(), counted, &expected);
+    let verification = Verification::new(account.histogram().expect("words"), counted, &expected);
     Received { verification, jumps: account.jumps().jumps(), account }
 }
 

@@ -1,7 +1,7 @@
 //! What a receiver keeps about one stream: identifiers, words, packets of no use.
 
 use super::histogram::WordHistogram;
-use crate::link::receive::{Arrivals, LinkAccount};
+use crate::link::receive::{Arrivals, Dropped, LinkAccount, QueuedAccount};
 use evforge_core::packet::Packet;
 use evforge_core::sequence::{SequenceCounts, SequenceTracker};
 use evforge_wire::drop::{DropLayout, DropPacket, JumpCounts, JumpTracker, Order, Rejection, Scramble};
@@ -11,9 +11,11 @@ evforge_core::counters! {
     pub struct DropCounters: "drop" {
         packets_received: Enters(Packets), Packets, "UDP datagrams of the stream, as the socket handed them over.";
         packets_counted: Leaves(Packets), Packets, "Packets whose words went into the histogram.";
+        packets_not_counted: Leaves(Packets), Packets, "Packets whose identifiers were checked and whose words were not counted, as asked (--count off).";
         bytes_received: Information, Bytes, "UDP payload bytes of all packets received, headers of the stream included.";
-        payload_bytes: Information, Bytes, "Bytes behind the headers of the packets counted.";
+        payload_bytes: Information, Bytes, "Bytes behind the headers of the packets counted and, with --count off, not counted.";
         padding_bytes: Information, Bytes, "Bytes behind the payload that the header announced; in no histogram.";
+        packets_dropped: Discarded(Packets), Packets, "Packets that were received and dropped because the queue to the worker of the stream was full (--workers); their identifiers are missing.";
         packets_cut: Discarded(Packets), Packets, "Packets larger than the receiver's memory for one.";
         packets_too_short: Discarded(Packets), Packets, "Packets that end before their header does.";
         packets_wrong_magic: Discarded(Packets), Packets, "Packets of another protocol (layout P1: not 0xD709 at their beginning).";
@@ -31,7 +33,8 @@ pub struct StreamAccount {
     scramble: Option<Scramble>,
     jumps: JumpTracker,
     sequence: SequenceTracker,
-    histogram: WordHistogram,
+    /// None if words are not counted.
+    histogram: Option<WordHistogram>,
     counters: DropCounters,
     arrivals: Arrivals,
 }
@@ -44,10 +47,17 @@ impl StreamAccount {
             scramble: order.scramble(layout.width()),
             jumps: JumpTracker::new(layout.width()),
             sequence: SequenceTracker::new(layout.width().bits()),
-            histogram: WordHistogram::default(),
+            histogram: Some(WordHistogram::default()),
             counters: DropCounters::default(),
             arrivals: Arrivals::default(),
         }
+    }
+
+    /// Checks identifiers, and does not count words.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        self.histogram = None;
+        self
     }
 
     /// Takes the next packet. One of no use is counted under its reason; its identifier counts if it has one, so
@@ -64,10 +74,14 @@ impl StreamAccount {
         match DropPacket::parse(&self.layout, packet.bytes) {
             Ok(parsed) => {
                 self.identify(Some(parsed.header.identifier));
-                self.counters.packets_counted += 1;
                 self.counters.payload_bytes += parsed.payload.len() as u64;
                 self.counters.padding_bytes += parsed.padding as u64;
-                self.histogram.count(parsed.payload);
+                if let Some(histogram) = &mut self.histogram {
+                    self.counters.packets_counted += 1;
+                    histogram.count(parsed.payload);
+                } else {
+                    self.counters.packets_not_counted += 1;
+                }
             }
             Err(reason) => self.reject(reason, packet.bytes),
         }
@@ -83,9 +97,14 @@ impl StreamAccount {
         self.sequence.counts()
     }
 
-    /// The words.
-    pub fn histogram(&self) -> &WordHistogram {
-        &self.histogram
+    /// The words; none if they are not counted.
+    pub fn histogram(&self) -> Option<&WordHistogram> {
+        self.histogram.as_ref()
+    }
+
+    /// Packets of use, whether their words were counted or not.
+    pub fn good_packets(&self) -> u64 {
+        self.counters.packets_counted + self.counters.packets_not_counted
     }
 
     /// The packets.
@@ -141,5 +160,14 @@ impl LinkAccount for StreamAccount {
     /// Jumps of the identifiers.
     fn irregularities(&self) -> u64 {
         self.jumps.counts().jumps()
+    }
+}
+
+impl QueuedAccount for StreamAccount {
+    fn add_dropped(&mut self, dropped: &Dropped) {
+        self.counters.packets_received += dropped.packets;
+        self.counters.bytes_received += dropped.bytes;
+        self.counters.packets_dropped += dropped.packets;
+        self.arrivals.add(dropped.arrivals);
     }
 }

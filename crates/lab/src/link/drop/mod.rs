@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  data generators ──► stream ──► UDP port ──► receiver ──► identifiers: jumps
-//!  blocks of words     numbers    one each     one thread    words: histogram ──► verification
+//!  blocks of words     numbers    one each     threads       words: histogram ──► verification
 //! ```
 //!
 //! [`SendStream`] makes the packets of one stream and [`send`] sends several; [`StreamAccount`] takes the packets of

@@ -1,17 +1,18 @@
-//! Several streams received over UDP: one thread each.
+//! Several streams received over UDP: one thread each, or one for all and a worker for each.
 //!
-//! In the paper one thread receives all streams of an instance and checks their identifiers, and a worker of each
-//! stream counts the words. Here the worker of a stream does all of it: its packets are looked at on the core that
-//! has just fetched them, and no queue between threads can lose any. By AF_XDP one thread has all streams, because a queue of
-//! a card has one AF_XDP socket.
+//! In the paper a management thread receives all streams of an instance, and a worker of each stream counts the words. With
+//! workers it is so here, and a worker checks the identifiers of its stream as well. Without them the thread of a stream does all
+//! of it: its packets are looked at on the core that has just fetched them, and no queue between threads can lose any. By AF_XDP
+//! one thread has all streams in any case, because a queue of a card has one AF_XDP socket.
 
 use super::account::StreamAccount;
 use crate::link::error::LinkReceiveError;
-use crate::link::receive::{LinkProgress, LinkReceiving, ReceivedLink, StreamLosses, receive_links};
+use crate::link::receive::{
+    LinkProgress, LinkReceiving, LinkWorkers, ReceivedLink, StreamLosses, receive_links, receive_with_workers,
+};
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
-use evforge_wire::drop::{DropLayout, Order};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
@@ -62,18 +63,27 @@ impl StreamSockets {
     }
 }
 
-/// Receives all streams, of this layout and with identifiers in this order, until the time is over, they have been idle for
-/// long enough or `stop` is set. `watch` is called some 50 times per second, `show` with the words of a stream.
+/// Receives all streams, each into a copy of this `empty` account, until the time is over, they have been idle for long enough or
+/// `stop` is set. With `workers`, one thread receives them all, and a worker of each checks its packets. `watch` is called some
+/// 50 times per second, `show` with the words of a stream.
 ///
 /// # Errors
 /// The first failure of a stream; the others are stopped then.
+///
+/// # Panics
+/// If a worker has panicked, with its panic.
 pub fn receive(
     receivers: Vec<LiveReceiver>,
-    (layout, order): (DropLayout, Order),
-    settings: &LinkReceiving,
+    empty: &StreamAccount,
+    (settings, workers): (&LinkReceiving, Option<&LinkWorkers>),
     stop: &AtomicBool,
     watch: impl FnMut(&LinkProgress),
     show: impl FnMut(usize, &StreamAccount, StreamLosses),
 ) -> Result<Vec<ReceivedLink<StreamAccount>>, LinkReceiveError> {
-    receive_links(receivers, settings, || StreamAccount::new(layout, order), stop, watch, show)
+    match workers {
+        Some(workers) => {
+            receive_with_workers(receivers, (settings, workers), || empty.clone(), stop, watch, show)
+        }
+        None => receive_links(receivers, settings, || empty.clone(), stop, watch, show),
+    }
 }

@@ -1,6 +1,7 @@
 //! The report on received streams.
 
 use super::account::StreamAccount;
+use super::histogram::WordHistogram;
 use super::pattern::WordPattern;
 use super::sent::{SentReport, SentStream};
 use super::verification::{Area, Expectation, Verification};
@@ -139,8 +140,10 @@ impl StreamReport {
             sent_packets: sent.as_ref().map(|sent| sent.packets),
         };
         let account = &received.account;
-        let verification =
-            Verification::new(account.histogram(), account.counters().packets_counted, &expected);
+        let verification = match account.histogram() {
+            Some(histogram) => Verification::new(histogram, account.good_packets(), &expected),
+            None => Verification::without_words(account.good_packets(), &expected),
+        };
         mismatches.extend(received.state.alarms.iter().cloned());
         Self { received, sent, verification, mismatches, losses: LossBreakdown::default() }
     }
@@ -152,8 +155,8 @@ impl StreamReport {
         self.verification.passed()
             && self.mismatches.is_empty()
             && account.jumps().jumps() == 0
-            && counters.packets_counted > 0
-            && counters.packets_counted == counters.packets_received
+            && account.good_packets() > 0
+            && account.good_packets() == counters.packets_received
     }
 
     /// Packets sent and lost: as the sender's report says, if there is one, else as the identifiers do (which do
@@ -162,10 +165,11 @@ impl StreamReport {
         with_report(self.received.account.sequence(), self.sent.as_ref().map(|sent| sent.packets))
     }
 
-    /// Where its packets were lost, as far as its own socket knows.
+    /// Where its packets were lost, as far as its own socket and the queue to its worker know.
     fn own_losses(&self) -> LossBreakdown {
         losses::join(&LossCounts {
             sequence: self.packets().lost,
+            own_queue: self.received.account.counters().packets_dropped,
             receiver: ReceiveLosses { socket: self.received.losses.socket, ..ReceiveLosses::default() },
             numbered: true,
             ..LossCounts::default()
@@ -173,15 +177,15 @@ impl StreamReport {
     }
 
     fn json(&self) -> Value {
-        let ReceivedLink { address, way, account, losses, buffer, state, .. } = &self.received;
+        let ReceivedLink { address, way, account, losses, buffer, by_worker, state, .. } = &self.received;
+        let (words, verification) = (account.histogram(), &self.verification);
         let (jumps, packets) = (account.jumps(), self.packets());
         let mut packets_with_losses = json!(packets);
         losses::add_to_json(&self.losses, &mut packets_with_losses);
         let snapshot = CounterSnapshot::of(account.counters());
         let counters: Map<String, Value> =
             snapshot.iter().map(|(info, value)| (info.name.to_owned(), json!(value))).collect();
-        let checks: Map<String, Value> = self
-            .verification
+        let checks: Map<String, Value> = verification
             .checks
             .iter()
             .map(|check| {
@@ -192,6 +196,7 @@ impl StreamReport {
             "address": address.to_string(),
             "port": address.port(),
             "received_by": way,
+            "by_worker": by_worker,
             "passed": self.passed(),
             "layout": account.layout().to_string(),
             "counters": counters,
@@ -221,13 +226,14 @@ impl StreamReport {
                 "buffer_granted": buffer.map(|buffer| buffer.granted),
             },
             "words": {
-                "sum": account.histogram().sum(),
-                "odd_bytes": account.histogram().odd_bytes(),
-                "smallest": self.verification.smallest,
-                "largest": self.verification.largest,
-                "area_count": self.verification.area_count,
-                "areas": self.verification.areas.iter().map(area).collect::<Vec<_>>(),
-                "odd_areas": self.verification.odd_areas.iter().map(area).collect::<Vec<_>>(),
+                "counted": words.is_some(),
+                "sum": words.map(WordHistogram::sum),
+                "odd_bytes": words.map(WordHistogram::odd_bytes),
+                "smallest": words.map(|_| verification.smallest),
+                "largest": words.map(|_| verification.largest),
+                "area_count": words.map(|_| verification.area_count),
+                "areas": verification.areas.iter().map(area).collect::<Vec<_>>(),
+                "odd_areas": verification.odd_areas.iter().map(area).collect::<Vec<_>>(),
                 "checks": checks,
             },
             "mismatches": self.mismatches,
@@ -241,7 +247,8 @@ impl StreamReport {
         let socket = self.received.losses.socket;
         let sender = self.losses.at(LossLocation::Sender);
         // By AF_XDP, what the sockets beside it dropped was counted as its own.
-        let by_xdp = self.losses.placed() - sender - socket.count;
+        let queue = self.losses.at(LossLocation::OwnQueue);
+        let by_xdp = self.losses.placed() - sender - socket.count - queue;
         json!({
             "socket buffer": {"packets": socket.count, "inferred": socket.is_lower_bound && socket.count > 0},
             "AF_XDP": {"packets": by_xdp, "inferred": true},
@@ -278,6 +285,7 @@ mod tests {
             account: StreamAccount::new(DropLayout::P1, Order::Counting),
             losses,
             buffer: None,
+            by_worker: false,
             state: ReceiveState::default(),
             host: HostCounters::default(),
             work: Duration::ZERO,

@@ -83,7 +83,9 @@ impl ReceivedNumbers {
 
     /// When the first packet and the last one came.
     pub fn arrivals(&self) -> Arrivals {
-        self.accounts.iter().fold(Arrivals::default(), |all, account| all.with(account.arrivals()))
+        let mut all = Arrivals::default();
+        self.accounts.iter().for_each(|account| all.add(account.arrivals()));
+        all
     }
 
     /// UDP datagrams per second between the first packet and the last; 0 before the second.
