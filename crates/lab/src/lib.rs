@@ -18,6 +18,7 @@
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
+//! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
 
 #![forbid(unsafe_code)]
@@ -38,6 +39,7 @@ pub mod shipped;
 pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;
+pub mod soak;
 pub mod truth_files;
 pub mod two_hosts;
 pub mod windows;

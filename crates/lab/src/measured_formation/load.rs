@@ -123,5 +123,5 @@ fn write_capture(
     command.args(["--pulses", &pulses.to_string(), "--config"]).arg(config).arg("--output").arg(capture);
     command.stdin(Stdio::null());
     let most = PATIENCE + LONGEST_PULSE * u32::try_from(pulses).unwrap_or(u32::MAX);
-    Program::start(command, "evforge simulate")?.wait(most, stop)
+    Program::start(command, "evforge simulate")?.wait_good(most, stop)
 }

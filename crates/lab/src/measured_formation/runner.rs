@@ -45,10 +45,10 @@ impl FormationRunner<'_> {
     ) -> Result<FormationPoint, MeasureError> {
         let (sent, report) = (self.folder.join("sent.json"), self.folder.join("run.json"));
         let mut run = Program::start(self.receiver(load, into, &report), "evforge run")?;
-        let to = run.wait_for_address()?;
-        Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait(LONGEST, self.stop)?;
+        let to = run.address()?;
+        Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait_good(LONGEST, self.stop)?;
         let sent_all = Instant::now();
-        run.wait(PATIENCE, self.stop)?;
+        run.wait_good(PATIENCE, self.stop)?;
         // What is not received and formed while packets are sent waits in a queue: a run that keeps up has none left.
         let behind = sent_all.elapsed().saturating_sub(IDLE + TO_END);
         reports::join(&sent, &report, behind, run.processor())

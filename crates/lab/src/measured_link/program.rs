@@ -1,10 +1,10 @@
-//! A program that is measured: started, waited for, and ended whatever happens.
+//! A program that takes part in a measurement.
 
 use super::MeasureError;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -50,38 +50,6 @@ impl Program {
         Ok(Self { child, command: format!("{name}: {}", line.join(" ")), said, processor: Duration::ZERO })
     }
 
-    /// Waits until it ends, which it must within `most`, or `stop` is set.
-    pub(crate) fn wait(&mut self, most: Duration, stop: &AtomicBool) -> Result<(), MeasureError> {
-        let end = Instant::now() + most;
-        loop {
-            if let Some(used) = processor_time(self.child.id()) {
-                self.processor = used;
-            }
-            if self.has_ended()? {
-                return Ok(());
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(MeasureError::Stopped);
-            }
-            if Instant::now() > end {
-                return Err(self.failed(&format!("it has not ended within {most:?}")));
-            }
-            std::thread::sleep(POLL);
-        }
-    }
-
-    /// The processor time of all its threads, as it was last seen by [`Program::wait`]: to 10 ms.
-    pub(crate) fn processor(&self) -> Duration {
-        self.processor
-    }
-
-    /// Waits until it says where it receives.
-    pub(crate) fn wait_for_address(&mut self) -> Result<SocketAddr, MeasureError> {
-        let line = self.wait_for(READY)?;
-        let address = line.split_once(READY).and_then(|(_, address)| address.trim().parse().ok());
-        address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
-    }
-
     /// Waits until it says a line with this in it.
     fn wait_for(&mut self, wanted: &str) -> Result<String, MeasureError> {
         let end = Instant::now() + PATIENCE;
@@ -96,20 +64,61 @@ impl Program {
         }
     }
 
-    fn has_ended(&mut self) -> Result<bool, MeasureError> {
-        let status = self
-            .child
-            .try_wait()
-            .map_err(|source| MeasureError::Start { program: self.command.clone(), source })?;
-        match status {
-            None => Ok(false),
-            Some(status) if status.success() => Ok(true),
-            Some(status) => {
-                let lines: Vec<String> = self.said.iter().collect();
-                let tail = lines[lines.len().saturating_sub(3)..].join(" / ");
-                Err(self.failed(&format!("{status}: {tail}")))
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// If it takes longer than `most`, or `stop` is set.
+    pub(crate) fn wait(&mut self, most: Duration, stop: &AtomicBool) -> Result<ExitStatus, MeasureError> {
+        let end = Instant::now() + most;
+        loop {
+            if let Some(used) = processor_time(self.child.id()) {
+                self.processor = used;
             }
+            let status = self.child.try_wait();
+            let status =
+                status.map_err(|source| MeasureError::Start { program: self.command.clone(), source })?;
+            if let Some(status) = status {
+                return Ok(status);
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(MeasureError::Stopped);
+            }
+            if Instant::now() > end {
+                return Err(self.failed(&format!("it has not ended within {most:?}")));
+            }
+            std::thread::sleep(POLL);
         }
+    }
+
+    /// Waits until it has ended well.
+    ///
+    /// # Errors
+    /// As [`Program::wait`], and if its status is not good.
+    pub(crate) fn wait_good(&mut self, most: Duration, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let status = self.wait(most, stop)?;
+        self.check(status)
+    }
+
+    /// The processor time of all its threads, as [`Program::wait`] has seen it last: to 10 ms.
+    pub(crate) fn processor(&self) -> Duration {
+        self.processor
+    }
+
+    /// An error with what it said last, unless its status is good.
+    pub(crate) fn check(&self, status: ExitStatus) -> Result<(), MeasureError> {
+        if status.success() {
+            return Ok(());
+        }
+        let lines: Vec<String> = self.said.iter().collect();
+        let tail = lines[lines.len().saturating_sub(3)..].join(" / ");
+        Err(self.failed(&format!("{status}: {tail}")))
+    }
+
+    /// The next address at which it says that it receives.
+    pub(crate) fn address(&mut self) -> Result<SocketAddr, MeasureError> {
+        let line = self.wait_for(READY)?;
+        let address = line.split_once(READY).and_then(|(_, address)| address.trim().parse().ok());
+        address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
     }
 
     pub(crate) fn failed(&self, said: &str) -> MeasureError {

@@ -39,9 +39,9 @@ impl PointRunner<'_> {
         let most = point.time + PATIENCE;
         let (before, clock) = (ProcessorAccount::read(), Instant::now());
         let mut sender = Program::start(self.sender(point, address, &sent), "evforge send")?;
-        sender.wait(most, self.stop)?;
+        sender.wait_good(most, self.stop)?;
         let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
-        receiver.wait(most, self.stop)?;
+        receiver.wait_good(most, self.stop)?;
         Ok(MeasuredPoint {
             sender_core: after.since(&before, self.sender_core),
             receiver_core: after.since(&before, self.receiver_core),
@@ -67,7 +67,7 @@ impl PointRunner<'_> {
         }
         command.arg("--sent").arg(sent).arg("--report").arg(received);
         let mut receiver = Program::start(command, "evforge receive")?;
-        let address = receiver.wait_for_address()?;
+        let address = receiver.address()?;
         Ok((receiver, address))
     }
 

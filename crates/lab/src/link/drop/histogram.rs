@@ -35,6 +35,14 @@ impl WordHistogram {
         self.odd_bytes += rest.len() as u64;
     }
 
+    /// Counts each word from `first` to `last` this often more; counts that do not fit are the largest there is.
+    pub fn add(&mut self, first: u16, last: u16, count: u64) {
+        for word in first..=last {
+            let known = &mut self.counts[usize::from(word)];
+            *known = known.saturating_add(count);
+        }
+    }
+
     /// The counts, that of word 0 first.
     pub fn counts(&self) -> &[u64; WORDS] {
         &self.counts

@@ -1,0 +1,239 @@
+//! Segments and jumps, run with the programs that users have.
+
+use super::figures::{JumpSeen, ProvokedJump, Segment, SegmentStream, number, streams};
+use super::settings::{BLOCK, SoakSettings};
+use super::{Checkpoint, CheckpointError};
+use crate::measured_link::MeasureError;
+use crate::measured_link::program::{PATIENCE, Program};
+use crate::two_hosts::{End, TwoHosts};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A segment has ended if nothing has come for so long.
+const IDLE: Duration = Duration::from_secs(1);
+/// The same where a second sender is to follow the first.
+const IDLE_OF_A_JUMP: Duration = Duration::from_secs(3);
+/// The first identifier behind a jump.
+const BEHIND_THE_JUMP: u64 = 1_000_000_000;
+
+/// Runs segments and jumps.
+pub struct SoakRunner<'a> {
+    /// Where.
+    pub hosts: &'a TwoHosts,
+    /// The program `evforge`.
+    pub program: PathBuf,
+    /// A folder for the reports.
+    pub folder: PathBuf,
+    /// Core of the sender.
+    pub sender_core: usize,
+    /// Core of the receiver.
+    pub receiver_core: usize,
+    /// Ends what is under way.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why a soak has ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum SoakError {
+    /// A segment or a jump could not be run.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// The checkpoint could not be written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+impl SoakRunner<'_> {
+    /// Goes on until all has been sent and both jumps have been provoked, with a checkpoint at `path` before and behind each step;
+    /// `told` is called behind each. False if `stop` was set before: what was under way is then not counted.
+    ///
+    /// # Errors
+    /// If a program fails, or a checkpoint cannot be written. What has ended before is in the last checkpoint.
+    pub fn run(
+        &self,
+        checkpoint: &mut Checkpoint,
+        path: &Path,
+        mut told: impl FnMut(&Checkpoint),
+    ) -> Result<bool, SoakError> {
+        let settings = checkpoint.settings.clone();
+        checkpoint.note_interruption();
+        checkpoint.write(path)?;
+        if checkpoint.jump_at_start.is_none() {
+            let Some(jump) = self.unless_stopped(self.jump(&settings))? else { return Ok(false) };
+            checkpoint.jump_at_start = Some(jump);
+            checkpoint.write(path)?;
+            told(checkpoint);
+        }
+        while let Some(seconds) = checkpoint.next_seconds() {
+            checkpoint.is_under_way = true;
+            checkpoint.write(path)?;
+            let segment = self.segment(&settings, checkpoint, seconds);
+            let Some(segment) = self.unless_stopped(segment)? else {
+                checkpoint.note_interruption();
+                checkpoint.write(path)?;
+                return Ok(false);
+            };
+            checkpoint.segments.push(segment);
+            checkpoint.is_under_way = false;
+            checkpoint.write(path)?;
+            told(checkpoint);
+        }
+        if checkpoint.jump_at_end.is_none() {
+            let Some(jump) = self.unless_stopped(self.jump(&settings))? else { return Ok(false) };
+            checkpoint.jump_at_end = Some(jump);
+            checkpoint.write(path)?;
+            told(checkpoint);
+        }
+        Ok(true)
+    }
+
+    /// A stop is no error, and what has ended after it may have been cut short by it.
+    fn unless_stopped<T>(&self, outcome: Result<T, MeasureError>) -> Result<Option<T>, MeasureError> {
+        match outcome {
+            _ if self.stop.load(Ordering::Relaxed) => Ok(None),
+            Err(MeasureError::Stopped) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    fn segment(
+        &self,
+        settings: &SoakSettings,
+        checkpoint: &Checkpoint,
+        seconds: f64,
+    ) -> Result<Segment, MeasureError> {
+        let (sent, received) = (self.folder.join("sent.json"), self.folder.join("received.json"));
+        let most = Duration::from_secs_f64(seconds * 2.0) + PATIENCE;
+        let blocks = settings.blocks(seconds).map_err(|problem| self.wrong(&sent, problem))?;
+        let (mut receiver, addresses) = self.receiver(settings, (IDLE, most), Some(&sent), &received)?;
+        let mut command = self.sender(settings, &addresses, (checkpoint.next_identifier(), blocks), &sent);
+        if checkpoint.segments.is_empty() {
+            settings.faults.iter().for_each(|fault| {
+                command.args(["--fault", fault]);
+            });
+        }
+        let mut sender = Program::start(command, "evforge drop send")?;
+        let status = sender.wait(most, self.stop)?;
+        sender.check(status)?;
+        let report = self.report(&mut receiver, most, &received)?;
+        let wrong = |problem| self.wrong(&received, problem);
+        let of_streams = streams(&report).map_err(wrong)?;
+        let seconds_sent = of_streams.iter().filter_map(|stream| stream["sent"]["seconds"].as_f64());
+        let segment = Segment {
+            asked_seconds: seconds,
+            seconds: seconds_sent.fold(0.0, f64::max),
+            streams: of_streams.iter().map(SegmentStream::read).collect::<Result<_, _>>().map_err(wrong)?,
+        };
+        segment.check(settings).map_err(wrong)?;
+        Ok(segment)
+    }
+
+    /// Streams are stopped, and others with other identifiers are started on the same receiver: does it report that?
+    fn jump(&self, settings: &SoakSettings) -> Result<ProvokedJump, MeasureError> {
+        let received = self.folder.join("jump.json");
+        let before = self.folder.join("before-the-jump.json");
+        let behind = self.folder.join("behind-the-jump.json");
+        let most = 2 * PATIENCE;
+        let (mut receiver, addresses) =
+            self.receiver(settings, (IDLE_OF_A_JUMP, 2 * most), None, &received)?;
+        for (first, path) in [(0, &before), (BEHIND_THE_JUMP, &behind)] {
+            let command = self.sender(settings, &addresses, (first, 1), path);
+            let mut sender = Program::start(command, "evforge drop send")?;
+            let status = sender.wait(most, self.stop)?;
+            sender.check(status)?;
+        }
+        let report = self.report(&mut receiver, most, &received)?;
+        let (before, behind) = (self.read(&before)?, self.read(&behind)?);
+        let seen = |(stream, (before, behind)): (&Value, (&Value, &Value))| {
+            let (before, behind) = (number(before, "/packets")?, number(behind, "/packets")?);
+            Ok(JumpSeen {
+                sent: before.saturating_add(behind),
+                received: number(stream, "/counters/packets_counted")?,
+                left_out: BEHIND_THE_JUMP.saturating_sub(before),
+                forward: number(stream, "/jumps/forward")?,
+                others: number(stream, "/jumps/zero")? + number(stream, "/jumps/negative")?,
+                reported: number(stream, "/jumps/lost")?,
+            })
+        };
+        let wrong = |problem| self.wrong(&received, problem);
+        let sent = streams(&before).map_err(wrong)?.iter().zip(streams(&behind).map_err(wrong)?);
+        let seen = streams(&report).map_err(wrong)?.iter().zip(sent).map(seen);
+        Ok(ProvokedJump { streams: seen.collect::<Result<_, String>>().map_err(wrong)? })
+    }
+
+    /// Starts the receiver of all streams: its addresses.
+    fn receiver(
+        &self,
+        settings: &SoakSettings,
+        (idle, most): (Duration, Duration),
+        sent: Option<&Path>,
+        received: &Path,
+    ) -> Result<(Program, Vec<SocketAddr>), MeasureError> {
+        // What is read in the end must not be of the segment before.
+        let _ = std::fs::remove_file(received);
+        let mut command = self.hosts.command(End::Receiver, &self.program);
+        // A key that is pressed to end all must not end it before the sender.
+        command.process_group(0);
+        command.args(["drop", "receive", "--overwrite", "--port", "0"]);
+        command.args(["--streams", &settings.streams.to_string()]);
+        command.args(["--address", &self.hosts.address(End::Receiver).to_string()]);
+        command.args(["--idle", &milliseconds(idle), "--for", &milliseconds(most)]);
+        command.args(["--buffer", &format!("{}B", settings.buffer)]);
+        command.args(["--cores", &self.receiver_core.to_string()]);
+        sent.into_iter().for_each(|sent| {
+            command.arg("--sent").arg(sent);
+        });
+        command.arg("--report").arg(received);
+        let mut receiver = Program::start(command, "evforge drop receive")?;
+        let addresses = (0..settings.streams).map(|_| receiver.address()).collect::<Result<_, _>>()?;
+        Ok((receiver, addresses))
+    }
+
+    fn sender(
+        &self,
+        settings: &SoakSettings,
+        to: &[SocketAddr],
+        (first, blocks): (u64, u64),
+        sent: &Path,
+    ) -> Command {
+        let mut command = self.hosts.command(End::Sender, &self.program);
+        command.process_group(0);
+        command.args(["drop", "send", "--overwrite", "--quiet"]);
+        to.iter().for_each(|to| {
+            command.args(["--to", &to.to_string()]);
+        });
+        command.args(["--rate", &settings.rate, "--packet", &format!("{}B", settings.packet_bytes)]);
+        command.args(["--block", &format!("{BLOCK}B"), "--blocks", &blocks.to_string()]);
+        command.args(["--first-identifier", &first.to_string(), "--cores", &self.sender_core.to_string()]);
+        command.arg("--report").arg(sent);
+        command
+    }
+
+    /// Waits for the receiver's end: its report. Its status is bad where something was lost, which the report says.
+    fn report(&self, receiver: &mut Program, most: Duration, path: &Path) -> Result<Value, MeasureError> {
+        let status = receiver.wait(most, self.stop)?;
+        if !path.exists() {
+            receiver.check(status)?;
+        }
+        self.read(path)
+    }
+
+    fn read(&self, path: &Path) -> Result<Value, MeasureError> {
+        let bytes =
+            std::fs::read(path).map_err(|error| self.wrong(path, format!("cannot be read: {error}")))?;
+        serde_json::from_slice(&bytes).map_err(|error| self.wrong(path, format!("is not JSON: {error}")))
+    }
+
+    fn wrong(&self, path: &Path, problem: String) -> MeasureError {
+        MeasureError::Report { path: path.to_owned(), problem }
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}
