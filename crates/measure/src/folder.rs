@@ -49,6 +49,16 @@ impl ResultFolder {
         Ok(Self { path: path.to_owned() })
     }
 
+    /// A folder in which a measurement that is resumed keeps files of its own; a result that is there is replaced.
+    ///
+    /// # Errors
+    /// If it cannot be written to.
+    pub fn to_be_resumed(path: &Path) -> Result<Self, MeasureError> {
+        let of_system = |error: std::io::Error| MeasureError::of_file(path, error);
+        StagedFile::create(&path.join(result_file::NAME)).map(drop).map_err(of_system)?;
+        Ok(Self { path: path.to_owned() })
+    }
+
     /// The report of a result in this folder.
     pub fn report(&self) -> PathBuf {
         self.path.join(REPORT)

@@ -27,6 +27,7 @@
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
+//! | hours to days without a lost packet, and the proofs of it | [`soak`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -64,6 +65,7 @@ pub mod rate;
 pub mod report;
 pub mod result_file;
 mod session;
+pub mod soak;
 pub mod sweep;
 pub mod table;
 pub mod text;

@@ -7,6 +7,7 @@ mod link;
 mod points;
 mod rate;
 mod result;
+mod soak;
 mod sweep;
 
 use crate::CommandError;
@@ -30,6 +31,8 @@ enum MeasureCommand {
     Rate(rate::RateArguments),
     /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
     Formation(formation::FormationArguments),
+    /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
+    Soak(soak::SoakArguments),
     /// Compare two results of the same measurement: what differs of the hosts, and which figures differ by more than noise
     Compare(compare::CompareArguments),
 }
@@ -41,6 +44,7 @@ impl MeasureArguments {
             MeasureCommand::Sweep(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Rate(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Link(_) | MeasureCommand::Compare(_) => false,
         }
     }
@@ -53,6 +57,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
+        MeasureCommand::Soak(arguments) => soak::soak(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),
     }
 }

@@ -6,7 +6,7 @@ use crate::exit_status::ExitStatus;
 use crate::output::{Ending, print};
 use clap::Args;
 use evforge_measure::{Measurement, ResultFolder, result_file, text};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a result goes: the same for all measurements.
 #[derive(Args)]
@@ -29,6 +29,16 @@ impl ResultArguments {
             Ok(ResultFolder::to_be_made(path, self.overwrite.overwrite)?)
         };
         self.output.as_ref().map(make).transpose()
+    }
+
+    /// The folder that was asked for.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
+    /// Whether a result that is there may be replaced.
+    pub(super) fn overwrites(&self) -> bool {
+        self.overwrite.overwrite
     }
 
     /// Prints the result, and writes it into its folder. Good if its verdict is.

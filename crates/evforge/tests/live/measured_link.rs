@@ -68,3 +68,63 @@ fn an_end_on_request_ends_the_programs_too() {
     let error = runner(&hosts, folder.path(), &stop).run(&point).expect_err("it is to end");
     assert!(matches!(error, MeasureError::Stopped), "{error}");
 }
+
+#[test]
+fn a_packet_that_a_soak_loses_and_a_bit_that_it_flips_are_in_its_verdict() {
+    for (fault, named) in [
+        ("lose:packet=1000", ["1 lost", "packets, stream 1", "identifiers"]),
+        ("flip:packet=1000,bit=77", ["0 lost", "two areas, stream 1", "spread, stream 1"]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let result = folder.path().join("soak");
+        let mut command = std::process::Command::new(PROGRAM);
+        command.args([
+            "measure",
+            "soak",
+            "--loopback",
+            "--streams",
+            "1",
+            "--rate",
+            "20Mbit/s",
+            "--for",
+            "2s",
+        ]);
+        command.args(["--segment", "1s", "--fault", fault, "--output"]).arg(&result);
+        let output = command.output().expect("it starts");
+        let found = evforge_measure::result_file::read(&result).expect("a result");
+        assert!(!output.status.success() && !found.verdict.is_good, "{:?}", found.verdict);
+        for name in named {
+            assert!(found.verdict.sentence.contains(name), "{name}: {:?}", found.verdict);
+        }
+        // The jumps are apart from the long part: they were seen as they were provoked.
+        assert!(!found.verdict.sentence.contains("jump at"), "{:?}", found.verdict);
+    }
+}
+
+#[test]
+fn a_soak_that_is_asked_to_end_says_what_it_has_shown_so_far() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let result = folder.path().join("soak");
+    let mut command = std::process::Command::new(PROGRAM);
+    command.args(["measure", "soak", "--loopback", "--streams", "1", "--rate", "20Mbit/s", "--for", "1h"]);
+    command.args(["--segment", "1s", "--output"]).arg(&result);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let end = std::time::Instant::now() + Duration::from_secs(120);
+    let segments = || {
+        let read = evforge_lab::soak::Checkpoint::read(&result.join(evforge_lab::soak::CHECKPOINT));
+        read.map_or(0, |checkpoint| checkpoint.segments.len())
+    };
+    while segments() < 2 {
+        assert!(std::time::Instant::now() < end, "no second segment");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    crate::common::send_signal(child.id(), "INT");
+    assert!(!child.wait().expect("it ends").success());
+    let found = evforge_measure::result_file::read(&result).expect("a result");
+    let said = &found.verdict.sentence;
+    assert!(
+        said.contains(" 0 lost: the loss ratio is below 1/N") && said.contains("Ended before its time"),
+        "{said}"
+    );
+}

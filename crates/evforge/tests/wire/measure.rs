@@ -115,3 +115,76 @@ fn formation_in_namespaces_is_a_row_for_each_detector_and_destination() {
     assert_eq!(state(), before);
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
 }
+
+/// The packets of all segments that a checkpoint has, and of all streams in them.
+fn packets(checkpoint: &serde_json::Value, what: &str) -> u64 {
+    let segments = checkpoint["segments"].as_array().expect("segments");
+    let streams = segments.iter().flat_map(|segment| segment["streams"].as_array().expect("streams"));
+    streams.map(|stream| stream[what].as_u64().expect("a count")).sum()
+}
+
+fn checkpoint(folder: &Path) -> Option<serde_json::Value> {
+    let bytes = std::fs::read(folder.join("soak-checkpoint.json")).ok()?;
+    Some(serde_json::from_slice(&bytes).expect("a checkpoint is always whole"))
+}
+
+#[test]
+fn a_soak_that_was_killed_goes_on_with_its_counts() {
+    if !is_possible("a_soak_that_was_killed_goes_on_with_its_counts") {
+        return;
+    }
+    let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+    let result = folder.path().join("soak");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["measure", "soak"]).args(arguments).arg(&result).env("TMPDIR", folder.path());
+        command
+    };
+    let settings = ["--streams", "2", "--rate", "20Mbit/s", "--for", "6s", "--segment", "2s", "--output"];
+    let mut killed = run(&settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    // A whole segment, and the next one under way.
+    let is_second = |checkpoint: serde_json::Value| {
+        checkpoint["is_under_way"] == true
+            && checkpoint["segments"].as_array().is_some_and(|all| all.len() == 1)
+    };
+    wait_until("the second segment", || checkpoint(&result).is_some_and(is_second));
+    send_signal(killed.id(), "KILL");
+    killed.wait().expect("it ends");
+    wait_until("nothing is left", || programs_of(folder.path()) == 0);
+    assert_eq!(state(), before);
+    let at_kill = checkpoint(&result).expect("a checkpoint");
+    assert!(result_file::read(&result).is_err(), "there is no result yet");
+    // What began is not begun again.
+    let refused = run(&settings).output().expect("it starts");
+    assert!(text(&refused.stderr).contains("--resume"), "{}", text(&refused.stderr));
+    let output = run(&["--resume"]).output().expect("it starts");
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let end = checkpoint(&result).expect("a checkpoint");
+    assert_eq!((&end["interrupted"], &end["is_under_way"]), (&1.into(), &false.into()));
+    // The segment from before the kill is there as it was, and the two others behind it.
+    assert_eq!(end["segments"][0], at_kill["segments"][0]);
+    assert_eq!(end["jump_at_start"], at_kill["jump_at_start"]);
+    assert_eq!(end["segments"].as_array().map(Vec::len), Some(3));
+    let found = result_file::read(&result).expect("a result");
+    assert!(found.verdict.is_good, "{:?}", found.verdict);
+    let sent = packets(&end, "sent");
+    assert_eq!(packets(&end, "received"), sent);
+    let grouped = evforge_core::quantity::grouped(sent);
+    assert!(
+        found.verdict.sentence.starts_with(&format!("{grouped} packets, 0.0017 hours, 0 lost")),
+        "{:?}",
+        found.verdict
+    );
+    assert!(
+        found.findings.iter().any(|said| said.starts_with("1 segments were interrupted")),
+        "{:?}",
+        found.findings
+    );
+    let proofs = found.table("proofs").expect("proofs");
+    assert_eq!(proofs.rows.len(), 2 + 2 * 5);
+    assert!(
+        proofs.rows.iter().all(|row| row[1] == evforge_measure::table::Cell::text("passed")),
+        "{proofs:?}"
+    );
+    assert_eq!(state(), before);
+}

@@ -62,7 +62,7 @@ impl Checkpoint {
 
     /// Seconds that finished segments were to take.
     pub fn done_seconds(&self) -> f64 {
-        self.segments.iter().map(|segment| segment.asked_seconds).sum()
+        self.segments.iter().map(|segment| segment.asked_seconds).fold(0.0, |sum, seconds| sum + seconds)
     }
 
     /// Seconds of the next segment; none if all has been sent.
@@ -153,7 +153,7 @@ mod tests {
     use crate::soak::{JumpSeen, SegmentStream, SoakTotal, WordArea};
     use proptest::prelude::*;
 
-    pub(crate) fn settings() -> SoakSettings {
+    fn settings() -> SoakSettings {
         SoakSettings {
             streams: 1,
             rate: "10Mbit/s".to_owned(),

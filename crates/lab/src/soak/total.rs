@@ -64,7 +64,11 @@ impl SoakTotal {
             (0..usize::from(checkpoint.settings.streams)).map(|stream| total(checkpoint, stream)).collect();
         let sum = |count: fn(&StreamTotal) -> u64| streams.iter().map(count).fold(0, u64::saturating_add);
         Self {
-            seconds: checkpoint.segments.iter().map(|segment| segment.seconds).sum(),
+            seconds: checkpoint
+                .segments
+                .iter()
+                .map(|segment| segment.seconds)
+                .fold(0.0, |sum, seconds| sum + seconds),
             sent: sum(|stream| stream.sent),
             received: sum(|stream| stream.received),
             lost: sum(|stream| stream.lost),

@@ -197,7 +197,7 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
                     buffer: receiver.buffer(),
                     by_worker: true,
                     state: end.state.clone(),
-                    host: host.clone(),
+                    host,
                     work: settings.work,
                     processor,
                 });
