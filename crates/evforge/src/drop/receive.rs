@@ -168,7 +168,6 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         shows_accounts: arguments.view.is_some(),
         idle: arguments.idle.map(TimeSpan::to_std),
         duration: arguments.ends_after.map(TimeSpan::to_std),
-        ..LinkReceiving::default()
     };
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     let stop = stop_on_signals()?;
