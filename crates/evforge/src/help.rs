@@ -126,6 +126,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "measure formation",
+        &[
+            "evforge measure formation --loopback --detector multigrid --into nothing --readouts 100000 --pulses 2 --rounds 1",
+            "evforge measure formation --config configs/freia.toml --input data/freia.pcapng --rounds 1 --output freia-2026",
+        ],
+    ),
+    (
         "measure compare",
         &["evforge measure link -o old && evforge measure link -o new && evforge measure compare old new"],
     ),

@@ -18,7 +18,23 @@ pub struct RatePoint {
     pub size: usize,
     /// What was found, a round each.
     pub rounds: Vec<LossFree>,
+    /// What was measured at twice the rate that was found, of the rounds in which the sender can send so fast; if it was asked for.
+    pub overloaded: Vec<Overload>,
 }
+
+/// A receiver under more load than it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overload {
+    /// Packets per second that it takes without loss.
+    pub loss_free: f64,
+    /// Packets per second sent.
+    pub sent: f64,
+    /// Packets per second received.
+    pub received: f64,
+}
+
+/// Of the loss-free rate at least this share must still arrive when twice as much is sent.
+const UNDER_OVERLOAD: f64 = 0.8;
 
 impl RatePoint {
     /// Loss-free packets per second, of the rounds that found any.
@@ -54,6 +70,7 @@ pub fn result(
     if !work.is_zero() {
         result.findings.extend(against_known_limits(points));
     }
+    result.findings.extend(under_overload(points));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     let mut plot = Plot::new(
         "loss-free",
@@ -94,6 +111,8 @@ fn table(points: &[RatePoint]) -> Table {
         Column::measured("limit", "Limited by", ""),
         Column::measured("known", "Receiver at most, by its processor time", "kpps").decimals(1),
         Column::measured("over_paper", "Over the paper's method", "").decimals(2),
+        Column::measured("overload_sent", "Overload: sent", "kpps").decimals(1),
+        Column::measured("overload_share", "Overload: received, over the rate without loss", "%").decimals(0),
     ];
     let mut table = Table::new("rates", "Highest rates without loss", columns);
     for point in points {
@@ -109,6 +128,9 @@ fn table(points: &[RatePoint]) -> Table {
         let thousands =
             |values: &[f64]| Cell::measured(&values.iter().map(|value| value / 1e3).collect::<Vec<_>>());
         let bits: Vec<f64> = rates.iter().map(|rate| rate * 8.0 * point.size as f64 / 1e9).collect();
+        let overload = |figure: fn(&Overload) -> f64| {
+            Cell::measured(&point.overloaded.iter().map(figure).collect::<Vec<f64>>())
+        };
         let is_senders = point.rounds.iter().all(|found| found.is_senders_limit);
         table.rows.push(vec![
             Cell::text(point.method.name()),
@@ -118,9 +140,25 @@ fn table(points: &[RatePoint]) -> Table {
             Cell::text(if is_senders { "sender" } else { "receiver" }),
             thousands(&point.known_limits()),
             Cell::measured(&over_paper),
+            overload(|overload| overload.sent / 1e3),
+            overload(|overload| 100.0 * overload.received / overload.loss_free),
         ]);
     }
     table
+}
+
+/// How much of the loss-free rate is left when twice as much is sent.
+fn under_overload(points: &[RatePoint]) -> Option<String> {
+    let shares =
+        || points.iter().flat_map(|point| &point.overloaded).map(|load| load.received / load.loss_free);
+    let least = shares().min_by(f64::total_cmp)?;
+    let below = shares().filter(|share| *share < UNDER_OVERLOAD).count();
+    Some(format!(
+        "Under twice the load that is received without loss, {:.0} % of it or more still arrived; {below} of {} measurements were below {:.0} %.",
+        100.0 * least,
+        shares().count(),
+        100.0 * UNDER_OVERLOAD
+    ))
 }
 
 /// How near to the limits that processor times tell.
@@ -161,8 +199,18 @@ mod tests {
     #[test]
     fn what_is_found_is_held_against_the_receivers_processor_time_and_the_papers_method() {
         let points = [
-            RatePoint { method: LinkMethod::Paper, size: 64, rounds: vec![found(Some(49e3), false); 2] },
-            RatePoint { method: LinkMethod::Batched, size: 64, rounds: vec![found(Some(98e3), false); 2] },
+            RatePoint {
+                method: LinkMethod::Paper,
+                size: 64,
+                rounds: vec![found(Some(49e3), false); 2],
+                overloaded: Vec::new(),
+            },
+            RatePoint {
+                method: LinkMethod::Batched,
+                size: 64,
+                rounds: vec![found(Some(98e3), false); 2],
+                overloaded: Vec::new(),
+            },
         ];
         let result = measured(&points);
         assert!(result.verdict.is_good);
@@ -177,9 +225,26 @@ mod tests {
 
     #[test]
     fn a_method_without_a_loss_free_rate_is_named() {
-        let point = RatePoint { method: LinkMethod::Xdp, size: 64, rounds: vec![found(None, false)] };
+        let point = RatePoint {
+            method: LinkMethod::Xdp,
+            size: 64,
+            rounds: vec![found(None, false)],
+            overloaded: Vec::new(),
+        };
         let result = measured(&[point]);
         assert!(!result.verdict.is_good);
         assert!(result.verdict.sentence.contains("xdp at 64 B"), "{}", result.verdict.sentence);
+    }
+
+    #[test]
+    fn what_arrives_under_overload_is_a_share_of_the_loss_free_rate() {
+        let overloaded = vec![Overload { loss_free: 50e3, sent: 100e3, received: 35e3 }];
+        let rounds = vec![found(Some(50e3), false)];
+        let result = measured(&[RatePoint { method: LinkMethod::Batched, size: 64, rounds, overloaded }]);
+        let table = result.table("rates").unwrap();
+        let share = table.rows[0][table.column("overload_share").unwrap()].value();
+        assert_eq!(share.map(f64::round), Some(70.0));
+        let said = result.findings.iter().find(|found| found.contains("twice the load"));
+        assert!(said.is_some_and(|said| said.contains("1 of 1 measurements were below 80 %")), "{said:?}");
     }
 }

@@ -7,7 +7,7 @@ use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;
 use evforge_lab::measured_link::{LinkPoint, LossFreeSearch, highest_loss_free};
-use evforge_measure::rate::{RatePoint, result};
+use evforge_measure::rate::{Overload, RatePoint, result};
 
 const TITLE: &str = "Highest rate without loss, by size of packets";
 const SIZES: [usize; 4] = [64, 512, 1472, 8972];
@@ -23,6 +23,9 @@ pub(super) struct RateArguments {
     /// How near the highest loss-free rate and the lowest one with losses have to be, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     tolerance: f64,
+    /// Measure what still arrives when twice the rate is sent that was found
+    #[arg(long)]
+    overload: bool,
     #[command(flatten)]
     pub(super) hosts: HostsArguments,
     #[command(flatten)]
@@ -44,7 +47,7 @@ pub(super) fn rate(arguments: &RateArguments) -> Result<ExitStatus, CommandError
     let mut points = Vec::new();
     for size in arguments.points.sizes(&SIZES) {
         for method in arguments.points.methods(&here) {
-            points.push(RatePoint { method, size, rounds: Vec::new() });
+            points.push(RatePoint { method, size, rounds: Vec::new(), overloaded: Vec::new() });
         }
     }
     let session = begin("rate", TITLE, &here)?
@@ -62,7 +65,13 @@ pub(super) fn rate(arguments: &RateArguments) -> Result<ExitStatus, CommandError
                 work,
                 ..LinkPoint::new(point.method, point.size)
             };
-            let found = highest_loss_free(&search, |rate| runner.run(&LinkPoint { rate, ..asked.clone() }))?;
+            let at = |rate| runner.run(&LinkPoint { rate, ..asked.clone() });
+            let found = highest_loss_free(&search, at)?;
+            if let Some(rate) = found.rate.filter(|_| arguments.overload && !found.is_senders_limit) {
+                let twice = at(Some((2.0 * rate) as u64))?;
+                let (sent, received) = (twice.sent_per_second, twice.received_per_second);
+                point.overloaded.push(Overload { loss_free: rate, sent, received });
+            }
             let rate = found.rate.map_or("none found".to_owned(), |rate| format!("{:.1} kpps", rate / 1e3));
             let limit = if found.is_senders_limit { ", as fast as the sender can" } else { "" };
             tell(&arguments.result, &format!("{:9} {:>5} B  {rate}{limit}", point.method.name(), point.size));
