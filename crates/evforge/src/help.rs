@@ -132,6 +132,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge measure formation --config configs/freia.toml --input data/freia.pcapng --rounds 1 --output freia-2026",
         ],
     ),
+    ("measure agent", &["evforge measure agent --listen 127.0.0.1:9700 --token-file token"]),
     (
         "measure compare",
         &["evforge measure link -o old && evforge measure link -o new && evforge measure compare old new"],

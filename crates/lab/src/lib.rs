@@ -19,6 +19,7 @@
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
+//! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
 
 #![forbid(unsafe_code)]
@@ -34,6 +35,7 @@ pub mod measured_link;
 pub mod overlay;
 pub mod paper_rates;
 pub mod plots;
+pub mod remote_host;
 pub mod scored_runs;
 pub mod shipped;
 pub mod simulated;

@@ -5,8 +5,12 @@ use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use crate::signals::stop_on_signals;
 use clap::Args;
-use evforge_lab::two_hosts::{TwoHosts, within};
+use evforge_control::token::Token;
+use evforge_core::endpoint::endpoint;
+use evforge_lab::two_hosts::{OtherHost, TwoHosts, within};
 use evforge_net::affinity::allowed_cores;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +23,7 @@ pub(super) struct HostsArguments {
     /// MTU of the link between the namespaces, in bytes
     #[arg(long, value_name = "BYTES", default_value = "9000", value_parser = bytes, help_heading = "Hosts")]
     pub(super) mtu: u32,
-    /// Core of the sender [default: the first that is allowed]
+    /// Core of the sender [default: the first that is allowed; of another host: 0]
     #[arg(long, value_name = "CORE", help_heading = "Hosts")]
     sender_core: Option<usize>,
     /// Core of the receiver [default: the last that is allowed]
@@ -28,6 +32,35 @@ pub(super) struct HostsArguments {
     /// How this command starts itself in there
     #[arg(long = "within-namespaces", hide = true)]
     is_within: bool,
+}
+
+/// Another host that sends.
+#[derive(Args)]
+pub(super) struct OtherHostArguments {
+    /// Send from another host, where `evforge measure agent` listens at this address
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, requires_all = ["token_file", "address"], conflicts_with = "loopback", help_heading = "Another host")]
+    sender: Option<SocketAddr>,
+    /// File with the token of the agent
+    #[arg(long, value_name = "FILE", help_heading = "Another host")]
+    token_file: Option<PathBuf>,
+    /// Address of this host that packets are sent to
+    #[arg(long, value_name = "ADDRESS", requires = "sender", help_heading = "Another host")]
+    address: Option<IpAddr>,
+    /// Network interface that they come in by: for the fingerprint, and for method xdp
+    #[arg(long, value_name = "NAME", requires = "sender", help_heading = "Another host")]
+    interface: Option<String>,
+}
+
+impl OtherHostArguments {
+    /// Whether another host sends.
+    pub(super) fn is_given(&self) -> bool {
+        self.sender.is_some()
+    }
+
+    fn host(&self) -> Option<OtherHost> {
+        let (agent, token_file, address) = (self.sender?, self.token_file.clone()?, self.address?);
+        Some(OtherHost { agent, token_file, address, interface: self.interface.clone() })
+    }
 }
 
 /// What to do.
@@ -50,6 +83,22 @@ impl HostsArguments {
     /// Whether the hosts are network namespaces.
     pub(super) fn has_namespaces(&self) -> bool {
         !self.loopback
+    }
+
+    /// As [`HostsArguments::prepare`], or with another host.
+    pub(super) fn prepare_with(&self, other: &OtherHostArguments) -> Result<Hosts, CommandError> {
+        match other.host() {
+            Some(other) => {
+                // A token that cannot be used is said before anything is measured.
+                Token::read(&other.token_file)?;
+                let mut hosts = self.here(TwoHosts::with_other(other), stop_on_signals()?)?;
+                if let Hosts::Here(here) = &mut hosts {
+                    here.sender_core = self.sender_core.unwrap_or(0);
+                }
+                Ok(hosts)
+            }
+            None => self.prepare(),
+        }
     }
 
     /// Prepares the hosts, or runs the command again in namespaces.

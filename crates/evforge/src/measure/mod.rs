@@ -1,5 +1,6 @@
 //! `evforge measure`: measurements to repeat, and what has changed between two of them. What is measured is in `evforge_measure`.
 
+mod agent;
 mod compare;
 mod formation;
 mod hosts;
@@ -33,6 +34,11 @@ enum MeasureCommand {
     Formation(formation::FormationArguments),
     /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
     Soak(soak::SoakArguments),
+    /// Let measurements of other hosts send packets from this one: what `--sender` of sweep and rate names
+    Agent(agent::AgentArguments),
+    /// Stand for a program on the host of an agent
+    #[command(hide = true)]
+    At(agent::AtArguments),
     /// Compare two results of the same measurement: what differs of the hosts, and which figures differ by more than noise
     Compare(compare::CompareArguments),
 }
@@ -41,11 +47,18 @@ impl MeasureArguments {
     /// Whether network namespaces are made, which needs what root may do. What only reads files does without.
     pub(crate) fn makes_namespaces(&self) -> bool {
         match &self.command {
-            MeasureCommand::Sweep(arguments) => arguments.hosts.has_namespaces(),
-            MeasureCommand::Rate(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Sweep(arguments) => {
+                arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
+            }
+            MeasureCommand::Rate(arguments) => {
+                arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
+            }
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
-            MeasureCommand::Link(_) | MeasureCommand::Compare(_) => false,
+            MeasureCommand::Link(_)
+            | MeasureCommand::Compare(_)
+            | MeasureCommand::Agent(_)
+            | MeasureCommand::At(_) => false,
         }
     }
 }
@@ -58,6 +71,8 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
+        MeasureCommand::Agent(arguments) => agent::agent(arguments),
+        MeasureCommand::At(arguments) => agent::at(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),
     }
 }

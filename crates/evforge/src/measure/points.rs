@@ -1,6 +1,6 @@
 //! What `sweep` and `rate` have in common: the points, and running them.
 
-use super::hosts::Here;
+use super::hosts::{Here, OtherHostArguments};
 use super::link::bytes;
 use super::result::{ResultArguments, command_line};
 use crate::CommandError;
@@ -35,6 +35,8 @@ pub(super) struct PointArguments {
     /// Time that the receiver spends on each packet, as an application that processes it would
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     pub(super) work: TimeSpan,
+    #[command(flatten)]
+    pub(super) other: OtherHostArguments,
 }
 
 impl PointArguments {
@@ -51,7 +53,10 @@ impl PointArguments {
         if !self.method.is_empty() {
             return self.method.clone();
         }
-        let is_possible = |method: &LinkMethod| here.hosts.has_namespaces() || *method != LinkMethod::Xdp;
+        let hosts = &here.hosts;
+        let has_interface =
+            hosts.has_namespaces() || hosts.other().is_some_and(|other| other.interface.is_some());
+        let is_possible = |method: &LinkMethod| has_interface || *method != LinkMethod::Xdp;
         LinkMethod::ALL.into_iter().filter(is_possible).collect()
     }
 }
@@ -72,12 +77,15 @@ pub(super) fn buffer(text: &str) -> Result<(String, u64), String> {
 pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
     let mut command = command_line();
     command.retain(|word| word != within::OPTION);
-    let interfaces = match here.hosts.has_namespaces() {
-        true => vec![here.hosts.interface(End::Receiver).to_owned()],
-        false => Vec::new(),
-    };
+    let interface = here.hosts.interface(End::Receiver);
+    let is_known = !interface.is_empty() && (here.hosts.has_namespaces() || here.hosts.other().is_some());
+    let interfaces: Vec<String> = is_known.then(|| interface.to_owned()).into_iter().collect();
     let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
-    let place = if here.hosts.has_namespaces() { "two network namespaces, veth" } else { "loopback" };
+    let place = match (here.hosts.has_namespaces(), here.hosts.other()) {
+        (true, _) => "two network namespaces, veth",
+        (false, Some(_)) => "this one and another, by an agent",
+        (false, None) => "loopback",
+    };
     Ok(session
         .setting("hosts", place)
         .setting("cores", format!("sender {}, receiver {}", here.sender_core, here.receiver_core)))

@@ -16,7 +16,7 @@ const SIZES: [usize; 4] = [64, 512, 1472, 8972];
 #[derive(Args)]
 pub(super) struct RateArguments {
     #[command(flatten)]
-    points: PointArguments,
+    pub(super) points: PointArguments,
     /// Receive buffer: a size, or `default` for what a program gets that asks for none
     #[arg(long, value_name = "SIZE", default_value = "12MB", value_parser = buffer)]
     buffer: (String, u64),
@@ -40,7 +40,7 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub(super) fn rate(arguments: &RateArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
-    let here = match arguments.hosts.prepare()? {
+    let here = match arguments.hosts.prepare_with(&arguments.points.other)? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
     };

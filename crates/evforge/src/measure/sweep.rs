@@ -17,7 +17,7 @@ const TITLE: &str = "Speed, packet error ratio and processor time by size of pac
 #[derive(Args)]
 pub(super) struct SweepArguments {
     #[command(flatten)]
-    points: PointArguments,
+    pub(super) points: PointArguments,
     /// Receive buffers, separated by commas: `default` is what a program gets that asks for none, 12MB that of the paper
     #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "default,12MB", value_parser = buffer)]
     buffer: Vec<(String, u64)>,
@@ -47,7 +47,7 @@ fn packets(text: &str) -> Result<u64, String> {
 pub(super) fn sweep(arguments: &SweepArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
     let link = Link::new(arguments.speed, arguments.hosts.mtu)?;
-    let here = match arguments.hosts.prepare()? {
+    let here = match arguments.hosts.prepare_with(&arguments.points.other)? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
     };

@@ -1,5 +1,6 @@
 //! Live runs of the real program, as a user starts and ends them: what it receives, records, sends, serves and says.
 
+mod agent;
 #[path = "../common/mod.rs"]
 mod common;
 mod demo_of_everything;

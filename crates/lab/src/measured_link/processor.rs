@@ -6,7 +6,7 @@ use std::path::Path;
 const STAT: &str = "/proc/stat";
 
 /// What a core did, in shares of the time: 0 to 1. The kernel counts in ticks of 10 ms: over a second, shares are known to 1 %.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CoreShares {
     /// Programs, outside the kernel.
     pub user: f64,

@@ -2,6 +2,7 @@
 
 use super::program::{PATIENCE, Program};
 use super::{LinkPoint, MeasureError, MeasuredPoint, ProcessorAccount, reports};
+use crate::remote_host::sender_host;
 use crate::two_hosts::{End, TwoHosts};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,8 +43,12 @@ impl PointRunner<'_> {
         sender.wait_good(most, self.stop)?;
         let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
         receiver.wait_good(most, self.stop)?;
+        let sender_core = match self.hosts.other() {
+            Some(_) => sender_host(&sent).core,
+            None => after.since(&before, self.sender_core),
+        };
         Ok(MeasuredPoint {
-            sender_core: after.since(&before, self.sender_core),
+            sender_core,
             receiver_core: after.since(&before, self.receiver_core),
             interrupts_per_second: after.interrupts_since(&before).map(|count| count as f64 / seconds),
             ..reports::read(&received)?

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | the same command again, in namespaces of its own | [`within`] |
 //! | the two hosts | [`TwoHosts`], [`End`] |
+//! | a sender on another host than this | [`OtherHost`] |
 
 mod error;
 mod link;
@@ -26,7 +27,8 @@ pub use error::TwoHostsError;
 
 use link::Link;
 use std::ffi::OsStr;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// One of the two hosts.
@@ -38,16 +40,40 @@ pub enum End {
     Receiver,
 }
 
+/// A sender's host that is another one, with an agent ([`remote_host`](crate::remote_host)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHost {
+    /// Address of the agent.
+    pub agent: SocketAddr,
+    /// File of its token.
+    pub token_file: PathBuf,
+    /// Address of this host that packets are sent to.
+    pub address: IpAddr,
+    /// The interface that they come in by; none if it is not named.
+    pub interface: Option<String>,
+}
+
 /// Two hosts; those in namespaces vanish with the process.
 pub struct TwoHosts {
-    /// None on loopback.
+    /// None on loopback, and with another host.
     link: Option<Link>,
+    other: Option<OtherHost>,
 }
 
 impl TwoHosts {
     /// Both ends are this host.
     pub const fn on_loopback() -> Self {
-        Self { link: None }
+        Self { link: None, other: None }
+    }
+
+    /// This host receives, and another one sends.
+    pub const fn with_other(other: OtherHost) -> Self {
+        Self { link: None, other: Some(other) }
+    }
+
+    /// The other host, if there is one.
+    pub const fn other(&self) -> Option<&OtherHost> {
+        self.other.as_ref()
     }
 
     /// Two namespaces, with interfaces that take packets of `mtu` bytes. The receiver's is that of this process, which must be in
@@ -57,14 +83,20 @@ impl TwoHosts {
     /// # Errors
     /// If `ip` or `ethtool` is missing or fails.
     pub fn in_namespaces(mtu: u32) -> Result<Self, TwoHostsError> {
-        Ok(Self { link: Some(Link::lay(mtu)?) })
+        Ok(Self { link: Some(Link::lay(mtu)?), other: None })
     }
 
     /// A program at one end: without input, and without what the environment says of options of evforge, which the measurement
     /// sets itself.
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
-        let mut command = match (&self.link, end) {
-            (Some(link), End::Sender) => {
+        let mut command = match (&self.link, &self.other, end) {
+            (_, Some(other), End::Sender) => {
+                let mut command = Command::new(program);
+                command.args(["measure", "at", &other.agent.to_string(), "--token-file"]);
+                command.arg(&other.token_file).arg("--");
+                command
+            }
+            (Some(link), None, End::Sender) => {
                 let mut command = Command::new("nsenter");
                 command.args(link.sender_namespaces()).arg("--").arg(program);
                 command
@@ -82,16 +114,24 @@ impl TwoHosts {
     /// The address of an end.
     pub fn address(&self, end: End) -> IpAddr {
         match (&self.link, end) {
-            (None, _) => Ipv4Addr::LOCALHOST.into(),
+            (None, end) => match (&self.other, end) {
+                (None, _) => Ipv4Addr::LOCALHOST.into(),
+                (Some(other), End::Sender) => other.agent.ip(),
+                (Some(other), End::Receiver) => other.address,
+            },
             (Some(_), End::Sender) => link::SENDER_ADDRESS.into(),
             (Some(_), End::Receiver) => link::RECEIVER_ADDRESS.into(),
         }
     }
 
-    /// The network interface of an end.
-    pub const fn interface(&self, end: End) -> &'static str {
+    /// The network interface of an end; empty if it is not known.
+    pub fn interface(&self, end: End) -> &str {
         match (&self.link, end) {
-            (None, _) => "lo",
+            (None, end) => match (&self.other, end) {
+                (None, _) => "lo",
+                (Some(other), End::Receiver) => other.interface.as_deref().unwrap_or_default(),
+                (Some(_), End::Sender) => "",
+            },
             (Some(_), End::Sender) => link::SENDER,
             (Some(_), End::Receiver) => link::RECEIVER,
         }
@@ -104,6 +144,13 @@ impl TwoHosts {
 
     /// What such hosts cannot show, a sentence each.
     pub fn cannot_show(&self) -> Vec<&'static str> {
+        if self.other.is_some() {
+            return vec![
+                "The fingerprint is that of the receiver's host. Keep a result of the sender's host with it: `evforge measure link --interface \
+                 NAME --output FOLDER` there.",
+                "Latencies are true only as far as both clocks agree.",
+            ];
+        }
         let mut sentences = vec![
             "There is no wire and no network card: neither limits the rate, loses a frame or makes an interrupt.",
             "The sender's core does the kernel's work of receiving (softirq) while it sends, so that its speed limits both, and an \
