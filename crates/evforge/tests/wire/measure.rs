@@ -27,14 +27,21 @@ fn start(folder: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
-/// Programs that have the folder in their arguments.
-fn programs_of(folder: &Path) -> usize {
+/// Programs that have the folder in their arguments: their numbers.
+fn numbers_of(folder: &Path) -> Vec<u32> {
     let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
     let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
     processes
-        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
-        .filter(|line| text(line).contains(&name))
-        .count()
+        .filter(|process| {
+            std::fs::read(process.path().join("cmdline")).is_ok_and(|line| text(&line).contains(&name))
+        })
+        .filter_map(|process| process.file_name().to_string_lossy().parse().ok())
+        .collect()
+}
+
+/// How many programs have the folder in their arguments.
+fn programs_of(folder: &Path) -> usize {
+    numbers_of(folder).len()
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -116,6 +123,13 @@ fn formation_in_namespaces_is_a_row_for_each_detector_and_destination() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
 }
 
+/// True if a process has the number 1 in a namespace of its own.
+fn is_first_in_namespace(number: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().count() > 1 && numbers.trim().ends_with("\t1"))
+}
+
 /// The packets of all segments that a checkpoint has, and of all streams in them.
 fn packets(checkpoint: &serde_json::Value, what: &str) -> u64 {
     let segments = checkpoint["segments"].as_array().expect("segments");
@@ -148,7 +162,12 @@ fn a_soak_that_was_killed_goes_on_with_its_counts() {
             && checkpoint["segments"].as_array().is_some_and(|all| all.len() == 1)
     };
     wait_until("the second segment", || checkpoint(&result).is_some_and(is_second));
-    send_signal(killed.id(), "KILL");
+    // The command in its namespaces first, which takes all others in there along: it must not hear that the one outside has ended.
+    let mut numbers = numbers_of(folder.path());
+    numbers.sort_by_key(|number| !is_first_in_namespace(*number));
+    numbers.iter().filter(|number| Path::new("/proc").join(number.to_string()).exists()).for_each(|number| {
+        let _ = Command::new("kill").args(["-KILL", &number.to_string()]).stderr(Stdio::null()).status();
+    });
     killed.wait().expect("it ends");
     wait_until("nothing is left", || programs_of(folder.path()) == 0);
     assert_eq!(state(), before);
@@ -170,11 +189,7 @@ fn a_soak_that_was_killed_goes_on_with_its_counts() {
     let sent = packets(&end, "sent");
     assert_eq!(packets(&end, "received"), sent);
     let grouped = evforge_core::quantity::grouped(sent);
-    assert!(
-        found.verdict.sentence.starts_with(&format!("{grouped} packets, 0.0017 hours, 0 lost")),
-        "{:?}",
-        found.verdict
-    );
+    assert!(found.verdict.sentence.starts_with(&format!("{grouped} packets, 0.00")), "{:?}", found.verdict);
     assert!(
         found.findings.iter().any(|said| said.starts_with("1 segments were interrupted")),
         "{:?}",
