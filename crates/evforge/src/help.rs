@@ -132,7 +132,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge measure formation --config configs/freia.toml --input data/freia.pcapng --rounds 1 --output freia-2026",
         ],
     ),
-    ("measure agent", &["evforge measure agent --listen 127.0.0.1:9700 --token-file token"]),
+    (
+        "measure soak",
+        &[
+            "evforge measure soak --loopback --streams 2 --rate 20Mbit/s --for 6s --segment 3s --output soak-2026",
+        ],
+    ),
+    (
+        "measure agent",
+        &[
+            "(umask 077; head -c 32 /dev/urandom | xxd -p -c 64 > token); evforge measure agent --token-file token",
+        ],
+    ),
     (
         "measure compare",
         &["evforge measure link -o old && evforge measure link -o new && evforge measure compare old new"],
@@ -250,6 +261,7 @@ mod tests {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             let inner: Vec<String> = sub
                 .get_subcommands()
+                .filter(|inner| !inner.is_hide_set())
                 .map(|inner| format!("{} {}", sub.get_name(), inner.get_name()))
                 .collect();
             for path in if inner.is_empty() { vec![sub.get_name().to_owned()] } else { inner } {

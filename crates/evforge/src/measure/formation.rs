@@ -37,7 +37,7 @@ pub(super) struct FormationArguments {
     /// Pulses that are simulated
     #[arg(long, value_name = "NUMBER", default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pulses: u64,
-    /// Readouts of each measurement, some: pulses are sent or simulated again and again until there are so many
+    /// Readouts of each measurement, some: pulses are sent or simulated again until there are enough
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     readouts: u64,
     /// How often each rate is searched

@@ -61,14 +61,14 @@ fn said(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
 
-/// Senders that go to a receiver of this test, by the folder in which their reports go.
+/// Senders that the agent has started, by the folder in which their reports go.
 fn senders(folder: &Path) -> usize {
     let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
     let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
     lines
         .map(|line| text(&line).replace('\0', " "))
-        .filter(|line| line.contains(&name) && line.contains(" send "))
+        .filter(|line| line.contains(&name) && line.contains("evforge-agent") && line.contains(" send "))
         .count()
 }
 

@@ -114,7 +114,7 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
         }
     }
     // What goes on until somebody ends it is ended by Ctrl-C.
-    let endless = ["--for", "--idle", "evforge demo", "evforge serve"];
+    let endless = ["--for", "--idle", "evforge demo", "evforge serve", "evforge measure agent"];
     // These end by themselves; `--for` is the time of each of their points.
     let ending = ["evforge ctl", "evforge measure"];
     let is_endless = endless.iter().any(|part| example.contains(part))

@@ -60,6 +60,13 @@ pub struct TwoHosts {
     other: Option<OtherHost>,
 }
 
+/// Outside of namespaces, which end with their first process, a program has to be told that it is to end with this one.
+fn ending_with_this(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+}
+
 impl TwoHosts {
     /// Both ends are this host.
     pub const fn on_loopback() -> Self {
@@ -91,7 +98,7 @@ impl TwoHosts {
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         let mut command = match (&self.link, &self.other, end) {
             (_, Some(other), End::Sender) => {
-                let mut command = Command::new(program);
+                let mut command = ending_with_this(program);
                 command.args(["measure", "at", &other.agent.to_string(), "--token-file"]);
                 command.arg(&other.token_file).arg("--");
                 command
@@ -101,7 +108,8 @@ impl TwoHosts {
                 command.args(link.sender_namespaces()).arg("--").arg(program);
                 command
             }
-            _ => Command::new(program),
+            (Some(_), _, _) => Command::new(program),
+            (None, _, _) => ending_with_this(program),
         };
         let options = std::env::vars_os().map(|(name, _)| name);
         for name in options.filter(|name| name.to_string_lossy().starts_with("EVFORGE_")) {
