@@ -129,7 +129,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "measure formation",
         &[
             "evforge measure formation --loopback --detector multigrid --into nothing --readouts 100000 --pulses 2 --rounds 1",
-            "evforge measure formation --config configs/freia.toml --input data/freia.pcapng --rounds 1 --output freia-2026",
+            "evforge measure formation --detector freia --into nexus --readouts 100000 --pulses 2 --rounds 1 -o freia-2026",
         ],
     ),
     (

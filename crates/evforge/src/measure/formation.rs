@@ -35,16 +35,16 @@ pub(super) struct FormationArguments {
     #[arg(long, value_name = "RATE", default_value = "200kHz", value_parser = crate::simulate::rate)]
     neutrons: Frequency,
     /// Pulses that are simulated
-    #[arg(long, value_name = "NUMBER", default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pulses: u64,
     /// Readouts of each measurement, some: pulses are sent or simulated again until there are enough
-    #[arg(long, value_name = "NUMBER", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     readouts: u64,
     /// How often each rate is searched
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
     /// Override a key of the configuration for the run; repeatable
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", hide_short_help = true)]
     keys: Vec<String>,
     #[command(flatten)]
     pub(super) hosts: HostsArguments,
