@@ -128,21 +128,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "measure formation",
         &[
-            "evforge measure formation --loopback --detector multigrid --into nothing --readouts 100000 --pulses 2 --rounds 1",
-            "evforge measure formation --detector freia --into nexus --readouts 100000 --pulses 2 --rounds 1 -o freia-2026",
+            "evforge measure formation --loopback --detector multigrid --readouts 100000 --rounds 1",
+            "evforge measure formation --detector freia --into nexus --readouts 1000000 --rounds 1",
         ],
     ),
-    (
-        "measure soak",
-        &[
-            "evforge measure soak --loopback --streams 2 --rate 20Mbit/s --for 6s --segment 3s --output soak-2026",
-        ],
-    ),
+    ("measure soak", &["evforge measure soak --loopback --rate 20Mbit/s --for 6s --segment 3s -o soak-2026"]),
     (
         "measure agent",
-        &[
-            "(umask 077; head -c 32 /dev/urandom | xxd -p -c 64 > token); evforge measure agent --token-file token",
-        ],
+        &["umask 077; xxd -l 32 -p -c 64 /dev/urandom token; evforge measure agent --token-file token"],
     ),
     (
         "measure compare",
