@@ -6,7 +6,7 @@
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
-use evforge_lab::measured_formation::{Destination, FormationPoint, LoadSource};
+use evforge_lab::measured_formation::{Destination, FormationPoint};
 use evforge_lab::measured_link::LossFree;
 use evforge_lab::two_hosts::TwoHosts;
 
@@ -38,8 +38,6 @@ pub const PAPER: [PaperRow; 4] = [
 pub struct FormationRates {
     /// Name of the configuration.
     pub name: String,
-    /// Where its packets come from.
-    pub source: LoadSource,
     /// Where its events go.
     pub into: Destination,
     /// A search each.
@@ -170,7 +168,6 @@ mod tests {
         let found = LossFree { rate, is_senders_limit: false, tried: Vec::new() };
         FormationRates {
             name: "multigrid".into(),
-            source: LoadSource::Capture("a.pcapng".into()),
             into: Destination::Nothing,
             rounds: vec![FormationRound { found, point: rate.map(|_| point) }],
         }

@@ -59,6 +59,7 @@ mod folder;
 pub mod formation;
 pub mod link;
 pub mod load;
+mod losses;
 mod measurement;
 pub mod plot;
 pub mod rate;

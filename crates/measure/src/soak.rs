@@ -3,12 +3,15 @@
 //! Segments and jumps are run by [`evforge_lab::soak`]; here they become a [`Measurement`].
 
 use crate::error::MeasureError;
+use crate::losses::lost_by_location;
 use crate::measurement::{Measurement, Verdict};
 use crate::plot::{Axis, Line, Look, Plot, Point};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
+use evforge_core::ledger::PacketLedger;
 use evforge_core::quantity::grouped;
 use evforge_lab::link::drop::Outcome;
+use evforge_lab::link::loss::next_packet_bound;
 use evforge_lab::soak::{Checkpoint, ProvokedJump, SoakTotal};
 use evforge_lab::two_hosts::TwoHosts;
 
@@ -53,10 +56,13 @@ fn verdict(checkpoint: &Checkpoint, total: &SoakTotal, is_complete: bool) -> Ver
     if total.sent == 0 {
         return Verdict::bad("ended before the first segment: nothing is shown");
     }
+    // Stated only where nothing was lost.
+    let packets =
+        PacketLedger { sent: Some(total.sent), received: total.received, ..PacketLedger::default() };
     let bounds = format!(
         "the loss ratio is below 1/N = {:.3e} if the next packet got lost, and below 3/N = {:.3e} with 95 % confidence",
-        1.0 / total.sent as f64,
-        3.0 / total.sent as f64
+        next_packet_bound(&packets).unwrap_or(1.0),
+        packets.loss_upper_bound().unwrap_or(1.0)
     );
     // What is complete has nothing unknown left.
     let is_failed = |outcome| outcome == Outcome::Failed || is_complete && outcome == Outcome::Unknown;
@@ -122,17 +128,8 @@ fn findings(checkpoint: &Checkpoint, total: &SoakTotal) -> Vec<String> {
         grouped(bytes),
         total.streams.len()
     ));
-    let mut locations = std::collections::BTreeMap::<&str, u64>::new();
     let streams = checkpoint.segments.iter().flat_map(|segment| &segment.streams);
-    for (location, packets) in streams.flat_map(|stream| &stream.locations) {
-        let known = locations.entry(location).or_default();
-        *known = known.saturating_add(*packets);
-    }
-    if !locations.is_empty() {
-        let each: Vec<String> =
-            locations.iter().map(|(location, packets)| format!("{} {location}", grouped(*packets))).collect();
-        findings.push(format!("Lost packets by location: {}.", each.join(", ")));
-    }
+    findings.extend(lost_by_location(streams.map(|stream| &stream.locations)));
     findings
 }
 

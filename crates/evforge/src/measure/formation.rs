@@ -82,12 +82,7 @@ pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, Co
         let mut of_load: Vec<FormationRates> = arguments
             .into
             .iter()
-            .map(|into| FormationRates {
-                name: load.name.clone(),
-                source: load.source.clone(),
-                into: *into,
-                rounds: Vec::new(),
-            })
+            .map(|into| FormationRates { name: load.name.clone(), into: *into, rounds: Vec::new() })
             .collect();
         for _ in 0..arguments.rounds {
             for rates in &mut of_load {

@@ -91,11 +91,7 @@ impl HostsArguments {
             Some(other) => {
                 // A token that cannot be used is said before anything is measured.
                 Token::read(&other.token_file)?;
-                let mut hosts = self.here(TwoHosts::with_other(other), stop_on_signals()?)?;
-                if let Hosts::Here(here) = &mut hosts {
-                    here.sender_core = self.sender_core.unwrap_or(0);
-                }
-                Ok(hosts)
+                self.here(TwoHosts::with_other(other), stop_on_signals()?)
             }
             None => self.prepare(),
         }
@@ -122,7 +118,9 @@ impl HostsArguments {
 
     fn here(&self, hosts: TwoHosts, stop: Arc<AtomicBool>) -> Result<Hosts, CommandError> {
         let cores = allowed_cores()?;
-        let (first, last) = (cores.first().copied().unwrap_or(0), cores.last().copied().unwrap_or(0));
+        // Which cores another host allows is not known here.
+        let of_sender = cores.first().filter(|_| hosts.other().is_none());
+        let (first, last) = (of_sender.copied().unwrap_or(0), cores.last().copied().unwrap_or(0));
         let (sender_core, receiver_core) =
             (self.sender_core.unwrap_or(first), self.receiver_core.unwrap_or(last));
         Ok(Hosts::Here(Here { hosts, stop, sender_core, receiver_core }))

@@ -9,7 +9,7 @@ use clap::Args;
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_host::LocalHost;
 use evforge_lab::measured_link::{LinkMethod, PointRunner};
-use evforge_lab::two_hosts::{End, within};
+use evforge_lab::two_hosts::within;
 use evforge_measure::Session;
 use std::path::Path;
 use tempfile::TempDir;
@@ -53,9 +53,7 @@ impl PointArguments {
         if !self.method.is_empty() {
             return self.method.clone();
         }
-        let hosts = &here.hosts;
-        let has_interface =
-            hosts.has_namespaces() || hosts.other().is_some_and(|other| other.interface.is_some());
+        let has_interface = here.hosts.interface().is_some();
         let is_possible = |method: &LinkMethod| has_interface || *method != LinkMethod::Xdp;
         LinkMethod::ALL.into_iter().filter(is_possible).collect()
     }
@@ -77,9 +75,7 @@ pub(super) fn buffer(text: &str) -> Result<(String, u64), String> {
 pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
     let mut command = command_line();
     command.retain(|word| word != within::OPTION);
-    let interface = here.hosts.interface(End::Receiver);
-    let is_known = !interface.is_empty() && (here.hosts.has_namespaces() || here.hosts.other().is_some());
-    let interfaces: Vec<String> = is_known.then(|| interface.to_owned()).into_iter().collect();
+    let interfaces: Vec<String> = here.hosts.interface().map(str::to_owned).into_iter().collect();
     let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
     let place = match (here.hosts.has_namespaces(), here.hosts.other()) {
         (true, _) => "two network namespaces, veth",

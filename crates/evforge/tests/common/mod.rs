@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_evforge");
@@ -46,6 +47,27 @@ pub(crate) fn evforge(arguments: &[&str]) -> Output {
 pub(crate) fn send_signal(process: u32, name: &str) {
     let status = Command::new("kill").args(["-s", name, &process.to_string()]).status();
     assert!(status.expect("kill").success(), "{name}");
+}
+
+/// Waits until something is so; a minute at most, as nothing here takes so long unless it hangs.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The command lines of all processes, with blanks between arguments, by their numbers.
+pub(crate) fn command_lines() -> Vec<(u32, String)> {
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let of = |process: std::fs::DirEntry| {
+        let number = process.file_name().to_string_lossy().parse().ok()?;
+        let line = std::fs::read(process.path().join("cmdline")).ok()?;
+        Some((number, text(&line).replace('\0', " ")))
+    };
+    processes.filter_map(of).collect()
 }
 
 /// The Python with the packages of `tests/python/requirements.txt`.

@@ -1,13 +1,13 @@
 //! Measurements whose sender is on another host: agent and measurement over loopback, and everything that can go wrong between them.
 
-use crate::common::{PROGRAM, send_signal, text};
+use crate::common::{PROGRAM, command_lines, send_signal, text, wait_until};
 use evforge_measure::result_file;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Nothing here takes so long unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,20 +64,9 @@ fn said(output: &Output) -> String {
 /// Senders that the agent has started, by the folder in which their reports go.
 fn senders(folder: &Path) -> usize {
     let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
-    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
-    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    lines
-        .map(|line| text(&line).replace('\0', " "))
-        .filter(|line| line.contains(&name) && line.contains("evforge-agent") && line.contains(" send "))
-        .count()
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let is_sender =
+        |line: &String| line.contains(&name) && line.contains("evforge-agent") && line.contains(" send ");
+    command_lines().iter().filter(|(_, line)| is_sender(line)).count()
 }
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";

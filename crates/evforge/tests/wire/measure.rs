@@ -1,15 +1,11 @@
 //! `evforge measure` in namespaces of its own: whatever ends it, nothing is left. Needs root.
 
-use crate::common::{PROGRAM, send_signal, text};
+use crate::common::{PROGRAM, command_lines, send_signal, text, wait_until};
 use evforge_measure::result_file;
 use evforge_testkit::veth::is_possible;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a measurement could leave: settings of the host, interfaces, and processes in other network namespaces.
 fn state() -> (Vec<String>, BTreeSet<String>) {
@@ -30,26 +26,13 @@ fn start(folder: &Path, arguments: &[&str]) -> Child {
 /// Programs that have the folder in their arguments: their numbers.
 fn numbers_of(folder: &Path) -> Vec<u32> {
     let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
-    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
-    processes
-        .filter(|process| {
-            std::fs::read(process.path().join("cmdline")).is_ok_and(|line| text(&line).contains(&name))
-        })
-        .filter_map(|process| process.file_name().to_string_lossy().parse().ok())
-        .collect()
+    let all = command_lines().into_iter();
+    all.filter(|(_, line)| line.contains(&name)).map(|(number, _)| number).collect()
 }
 
 /// How many programs have the folder in their arguments.
 fn programs_of(folder: &Path) -> usize {
     numbers_of(folder).len()
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

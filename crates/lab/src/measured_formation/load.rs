@@ -4,16 +4,16 @@ use crate::LabError;
 use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
 use crate::shipped;
+use crate::simulated_source::SimulatedSource;
 use crate::simulation::{settings, simulation_with};
+use crate::truth_files::TruthFiles;
+use crate::two_hosts::program_ending_with_this;
 use evforge_config::Config;
 use evforge_core::quantity::Frequency;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Pulses of the source a second.
-const PULSES_PER_SECOND: f64 = 14.0;
 /// A pulse takes the simulation no longer, whatever detector it is.
 const LONGEST_PULSE: Duration = Duration::from_secs(20);
 
@@ -65,10 +65,9 @@ impl FormationLoad {
         let config = folder.join(format!("{name}.toml"));
         std::fs::write(&config, text)?;
         let first = pass(&shipped::configuration(name, &[])?, neutrons, pulses)?;
-        let seconds = pulses as f64 / PULSES_PER_SECOND;
         let times = (readouts as f64 / first.readouts.max(1) as f64).ceil().max(1.0) as u64;
         if first.can_be_moved {
-            let natural_rate = Some(first.packets as f64 / seconds);
+            let natural_rate = Some(first.packets as f64 / first.seconds);
             let source = LoadSource::Repeated { pulses, times, neutrons };
             return Ok(Self { name: name.to_owned(), config, source, natural_rate });
         }
@@ -89,6 +88,8 @@ impl FormationLoad {
 struct Pass {
     packets: u64,
     readouts: u64,
+    /// How long it takes at the speed at which it is simulated.
+    seconds: f64,
     /// Its packets can be sent again, later.
     can_be_moved: bool,
 }
@@ -97,17 +98,19 @@ struct Pass {
 fn pass(config: &Config, neutrons: u64, pulses: u64) -> Result<Pass, LabError> {
     let mut settings = settings(config)?;
     settings.beam.neutrons = Frequency { millihertz: neutrons.saturating_mul(1000) };
-    let mut simulation = simulation_with(config, &settings)?;
-    let (mut readouts, mut packets) = (0, Vec::new());
-    for _ in 0..pulses {
-        let pulse = simulation.next_pulse();
-        readouts += pulse.readouts;
-        packets.extend(pulse.packets);
+    let nobody = TruthFiles::create(None, None)?;
+    let mut source = SimulatedSource::new(simulation_with(config, &settings)?, pulses, Box::new(nobody));
+    let mut packets = Vec::new();
+    while let Some(packet) = source.next_packet()? {
+        packets.push(packet);
     }
-    let count = packets.len() as u64;
-    // Any length will do to ask.
-    let can_be_moved = simulation.repeated(packets, 1_000_000_000).is_some();
-    Ok(Pass { packets: count, readouts, can_be_moved })
+    let (count, length_ns) = (packets.len() as u64, source.length_ns());
+    Ok(Pass {
+        packets: count,
+        readouts: source.simulated().simulated_readouts,
+        seconds: length_ns as f64 / 1e9,
+        can_be_moved: source.simulation().repeated(packets, length_ns).is_some(),
+    })
 }
 
 fn write_capture(
@@ -118,10 +121,9 @@ fn write_capture(
     capture: &Path,
     stop: &AtomicBool,
 ) -> Result<(), MeasureError> {
-    let mut command = Command::new(program);
+    let mut command = program_ending_with_this(program);
     command.args(["simulate", "--overwrite", "--start", "fixed", "--neutrons", &format!("{neutrons}Hz")]);
     command.args(["--pulses", &pulses.to_string(), "--config"]).arg(config).arg("--output").arg(capture);
-    command.stdin(Stdio::null());
     let most = PATIENCE + LONGEST_PULSE * u32::try_from(pulses).unwrap_or(u32::MAX);
     Program::start(command, "evforge simulate")?.wait_good(most, stop)
 }

@@ -1,5 +1,6 @@
 //! The reports of sender and run as a measured point.
 
+use crate::measured_link::reports::{count, json, number, wrong};
 use crate::measured_link::{MeasureError, MeasuredPoint};
 use serde_json::Value;
 use std::path::Path;
@@ -34,12 +35,6 @@ impl FormationPoint {
     }
 }
 
-fn read(path: &Path) -> Result<Value, MeasureError> {
-    let wrong = |problem: String| MeasureError::Report { path: path.to_owned(), problem };
-    let text = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    serde_json::from_slice(&text).map_err(|error| wrong(format!("is not JSON: {error}")))
-}
-
 /// Joins both; the run was at work for `behind` after the last packet was sent.
 pub(super) fn join(
     sent: &Path,
@@ -47,11 +42,9 @@ pub(super) fn join(
     behind: Duration,
     processor: Duration,
 ) -> Result<FormationPoint, MeasureError> {
-    let (sender, report) = (read(sent)?, read(run)?);
-    point(&sender, &report, behind, processor).map_err(|(is_senders, problem)| MeasureError::Report {
-        path: if is_senders { sent } else { run }.to_owned(),
-        problem,
-    })
+    let (sender, report) = (json(sent)?, json(run)?);
+    point(&sender, &report, behind, processor)
+        .map_err(|(is_senders, problem)| wrong(if is_senders { sent } else { run }, problem))
 }
 
 fn point(
@@ -60,12 +53,6 @@ fn point(
     behind: Duration,
     processor: Duration,
 ) -> Result<FormationPoint, (bool, String)> {
-    let number = |value: &Value, pointer: &str| {
-        value.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| format!("has no {pointer}"))
-    };
-    let count = |value: &Value, pointer: &str| {
-        value.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| format!("has no {pointer}"))
-    };
     let (of_sender, of_run) = (|problem| (true, problem), |problem| (false, problem));
     let sent = count(sender, "/packets").map_err(of_sender)?;
     let seconds = number(sender, "/elapsed_s").map_err(of_sender)?;

@@ -23,7 +23,7 @@ mod method;
 mod point;
 mod processor;
 pub(crate) mod program;
-mod reports;
+pub(crate) mod reports;
 mod runner;
 mod sweep;
 

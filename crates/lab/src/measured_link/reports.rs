@@ -5,35 +5,57 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Reads a report of evforge.
+pub(crate) fn json(path: &Path) -> Result<Value, MeasureError> {
+    let text = std::fs::read(path).map_err(|error| wrong(path, format!("cannot be read: {error}")))?;
+    serde_json::from_slice(&text).map_err(|error| wrong(path, format!("is not JSON: {error}")))
+}
+
+/// That a report cannot be used.
+pub(crate) fn wrong(path: &Path, problem: String) -> MeasureError {
+    MeasureError::Report { path: path.to_owned(), problem }
+}
+
+/// A count of a report.
+pub(crate) fn count(report: &Value, pointer: &str) -> Result<u64, String> {
+    report.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| missing(pointer))
+}
+
+/// A number of a report.
+pub(crate) fn number(report: &Value, pointer: &str) -> Result<f64, String> {
+    report.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| missing(pointer))
+}
+
+fn missing(pointer: &str) -> String {
+    format!("has no {pointer}")
+}
+
+/// Where packets were lost, of what has `packets` in it; what no counter explains is `unlocated`.
+pub(crate) fn locations(report: &Value) -> Result<BTreeMap<String, u64>, String> {
+    let mut locations: BTreeMap<String, u64> = BTreeMap::new();
+    for group in ["locations", "inferred_locations"] {
+        for (name, packets) in report["packets"][group].as_object().into_iter().flatten() {
+            *locations.entry(name.clone()).or_default() += packets.as_u64().unwrap_or(0);
+        }
+    }
+    locations.insert("unlocated".to_owned(), count(report, "/packets/unlocated")?);
+    locations.retain(|_, packets| *packets > 0);
+    Ok(locations)
+}
+
 /// Reads the receiver's report, which has the sender's in it.
 pub(super) fn read(path: &Path) -> Result<MeasuredPoint, MeasureError> {
-    let wrong = |problem: String| MeasureError::Report { path: path.to_owned(), problem };
-    let text = std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let report: Value =
-        serde_json::from_slice(&text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
-    point(&report).map_err(wrong)
+    point(&json(path)?).map_err(|problem| wrong(path, problem))
 }
 
 /// What is missing is named.
 fn point(report: &Value) -> Result<MeasuredPoint, String> {
-    let missing = |pointer: &str| format!("has no {pointer}");
-    let count =
-        |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| missing(pointer));
-    let rate =
-        |pointer: &str| report.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| missing(pointer));
+    let count = |pointer: &str| count(report, pointer);
+    let rate = |pointer: &str| number(report, pointer);
     let mismatches = report["mismatches"].as_array().ok_or_else(|| missing("/mismatches"))?;
     if let Some(mismatch) = mismatches.iter().find_map(Value::as_str) {
         return Err(format!("says: {mismatch}"));
     }
-    let mut locations: BTreeMap<String, u64> = BTreeMap::new();
-    for group in ["locations", "inferred_locations"] {
-        let named = report["packets"][group].as_object().into_iter().flatten();
-        for (name, packets) in named {
-            *locations.entry(name.clone()).or_default() += packets.as_u64().unwrap_or(0);
-        }
-    }
-    locations.insert("unlocated".to_owned(), count("/packets/unlocated")?);
-    locations.retain(|_, packets| *packets > 0);
     Ok(MeasuredPoint {
         sent: count("/packets/sent")?,
         received: count("/packets/received")?,
@@ -46,7 +68,7 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         error_ratio: report["packet_error_ratio"].as_f64(),
         error_ratio_bound: report["loss_upper_bound"].as_f64(),
         receiver_ns: report.pointer("/processor/ns_per_packet").and_then(Value::as_f64),
-        locations,
+        locations: locations(report)?,
         ..MeasuredPoint::default()
     })
 }

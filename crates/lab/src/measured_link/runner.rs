@@ -68,7 +68,7 @@ impl PointRunner<'_> {
         command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
         command.args(point.method.receiver_options());
         if point.method.names_interface() {
-            command.arg(self.hosts.interface(End::Receiver));
+            command.arg(self.hosts.interface().unwrap_or("lo"));
         }
         command.arg("--sent").arg(sent).arg("--report").arg(received);
         let mut receiver = Program::start(command, "evforge receive")?;

@@ -3,11 +3,11 @@
 use super::allowed;
 use super::protocol::{self, Answer, Ended, LONGEST_REQUEST, PROTOCOL, Request};
 use crate::measured_link::ProcessorAccount;
-use std::ffi::OsString;
+use crate::two_hosts::program_ending_with_this;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -145,15 +145,9 @@ impl<'a> Agent<'a> {
         let report = self.folder.join("sent.json");
         // Of a program before.
         let _ = std::fs::remove_file(&report);
-        // If the agent is killed, its sender is, too.
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--"]).arg(&self.program);
-        let options = std::env::vars_os().map(|(name, _)| name);
-        for name in options.filter(|name: &OsString| name.to_string_lossy().starts_with("EVFORGE_")) {
-            command.env_remove(name);
-        }
+        let mut command = program_ending_with_this(&self.program);
         command.args(arguments).args(["--quiet", "--overwrite", "--report"]).arg(&report);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         let (before, clock) = (ProcessorAccount::read(), Instant::now());
         let started = command.spawn().map_err(|error| {
             let advice =

@@ -1,6 +1,7 @@
 //! What the receiver of DROP streams has reported, as far as a soak keeps it.
 
 use super::settings::SoakSettings;
+use crate::measured_link::reports;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -121,11 +122,6 @@ impl ProvokedJump {
     }
 }
 
-/// A number of a report.
-pub(super) fn number(report: &Value, pointer: &str) -> Result<u64, String> {
-    report.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| format!("has no {pointer}"))
-}
-
 /// The streams of a receiver's report.
 pub(super) fn streams(report: &Value) -> Result<&Vec<Value>, String> {
     report["streams"].as_array().ok_or_else(|| "has no /streams".to_owned())
@@ -134,15 +130,7 @@ pub(super) fn streams(report: &Value) -> Result<&Vec<Value>, String> {
 impl SegmentStream {
     /// Of the receiver's report, which has that of the sender in it.
     pub(super) fn read(stream: &Value) -> Result<Self, String> {
-        let count = |pointer: &str| number(stream, pointer);
-        let mut locations: BTreeMap<String, u64> = BTreeMap::new();
-        for group in ["locations", "inferred_locations"] {
-            for (name, packets) in stream["packets"][group].as_object().into_iter().flatten() {
-                *locations.entry(name.clone()).or_default() += packets.as_u64().unwrap_or(0);
-            }
-        }
-        locations.insert("unlocated".to_owned(), count("/packets/unlocated")?);
-        locations.retain(|_, packets| *packets > 0);
+        let count = |pointer: &str| reports::count(stream, pointer);
         let areas = stream["words"]["areas"].as_array().ok_or("has no /words/areas")?;
         let areas = areas.iter().map(|area| serde_json::from_value(area.clone()));
         let areas = areas.collect::<Result<_, _>>().map_err(|error| format!("has areas with {error}"))?;
@@ -156,7 +144,7 @@ impl SegmentStream {
             bits_per_second: stream["bits_per_second"].as_f64().ok_or("has no /bits_per_second")?,
             area_count: count("/words/area_count")?,
             areas,
-            locations,
+            locations: reports::locations(stream)?,
             problems: problems(stream),
         })
     }

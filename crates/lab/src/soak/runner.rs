@@ -1,10 +1,11 @@
 //! Segments and jumps, run with the programs that users have.
 
-use super::figures::{JumpSeen, ProvokedJump, Segment, SegmentStream, number, streams};
+use super::figures::{JumpSeen, ProvokedJump, Segment, SegmentStream, streams};
 use super::settings::{BLOCK, SoakSettings};
 use super::{Checkpoint, CheckpointError};
 use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::reports::{count, json, wrong};
 use crate::two_hosts::{End, TwoHosts};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -109,7 +110,7 @@ impl SoakRunner<'_> {
     ) -> Result<Segment, MeasureError> {
         let (sent, received) = (self.folder.join("sent.json"), self.folder.join("received.json"));
         let most = Duration::from_secs_f64(seconds * 2.0) + PATIENCE;
-        let blocks = settings.blocks(seconds).map_err(|problem| self.wrong(&sent, problem))?;
+        let blocks = settings.blocks(seconds).map_err(|problem| wrong(&sent, problem))?;
         let (mut receiver, addresses) = self.receiver(settings, (IDLE, most), Some(&sent), &received)?;
         let mut command = self.sender(settings, &addresses, (checkpoint.next_identifier(), blocks), &sent);
         if checkpoint.segments.is_empty() {
@@ -117,19 +118,17 @@ impl SoakRunner<'_> {
                 command.args(["--fault", fault]);
             });
         }
-        let mut sender = Program::start(command, "evforge drop send")?;
-        let status = sender.wait(most, self.stop)?;
-        sender.check(status)?;
+        Program::start(command, "evforge drop send")?.wait_good(most, self.stop)?;
         let report = self.report(&mut receiver, most, &received)?;
-        let wrong = |problem| self.wrong(&received, problem);
-        let of_streams = streams(&report).map_err(wrong)?;
+        let useless = |problem| wrong(&received, problem);
+        let of_streams = streams(&report).map_err(useless)?;
         let seconds_sent = of_streams.iter().filter_map(|stream| stream["sent"]["seconds"].as_f64());
         let segment = Segment {
             asked_seconds: seconds,
             seconds: seconds_sent.fold(0.0, f64::max),
-            streams: of_streams.iter().map(SegmentStream::read).collect::<Result<_, _>>().map_err(wrong)?,
+            streams: of_streams.iter().map(SegmentStream::read).collect::<Result<_, _>>().map_err(useless)?,
         };
-        segment.check(settings).map_err(wrong)?;
+        segment.check(settings).map_err(useless)?;
         Ok(segment)
     }
 
@@ -143,27 +142,25 @@ impl SoakRunner<'_> {
             self.receiver(settings, (IDLE_OF_A_JUMP, 2 * most), None, &received)?;
         for (first, path) in [(0, &before), (BEHIND_THE_JUMP, &behind)] {
             let command = self.sender(settings, &addresses, (first, 1), path);
-            let mut sender = Program::start(command, "evforge drop send")?;
-            let status = sender.wait(most, self.stop)?;
-            sender.check(status)?;
+            Program::start(command, "evforge drop send")?.wait_good(most, self.stop)?;
         }
         let report = self.report(&mut receiver, most, &received)?;
-        let (before, behind) = (self.read(&before)?, self.read(&behind)?);
+        let (before, behind) = (json(&before)?, json(&behind)?);
         let seen = |(stream, (before, behind)): (&Value, (&Value, &Value))| {
-            let (before, behind) = (number(before, "/packets")?, number(behind, "/packets")?);
+            let (before, behind) = (count(before, "/packets")?, count(behind, "/packets")?);
             Ok(JumpSeen {
                 sent: before.saturating_add(behind),
-                received: number(stream, "/counters/packets_counted")?,
+                received: count(stream, "/counters/packets_counted")?,
                 left_out: BEHIND_THE_JUMP.saturating_sub(before),
-                forward: number(stream, "/jumps/forward")?,
-                others: number(stream, "/jumps/zero")? + number(stream, "/jumps/negative")?,
-                reported: number(stream, "/jumps/lost")?,
+                forward: count(stream, "/jumps/forward")?,
+                others: count(stream, "/jumps/zero")? + count(stream, "/jumps/negative")?,
+                reported: count(stream, "/jumps/lost")?,
             })
         };
-        let wrong = |problem| self.wrong(&received, problem);
-        let sent = streams(&before).map_err(wrong)?.iter().zip(streams(&behind).map_err(wrong)?);
-        let seen = streams(&report).map_err(wrong)?.iter().zip(sent).map(seen);
-        Ok(ProvokedJump { streams: seen.collect::<Result<_, String>>().map_err(wrong)? })
+        let useless = |problem| wrong(&received, problem);
+        let sent = streams(&before).map_err(useless)?.iter().zip(streams(&behind).map_err(useless)?);
+        let seen = streams(&report).map_err(useless)?.iter().zip(sent).map(seen);
+        Ok(ProvokedJump { streams: seen.collect::<Result<_, String>>().map_err(useless)? })
     }
 
     /// Starts the receiver of all streams: its addresses.
@@ -220,17 +217,7 @@ impl SoakRunner<'_> {
         if !path.exists() {
             receiver.check(status)?;
         }
-        self.read(path)
-    }
-
-    fn read(&self, path: &Path) -> Result<Value, MeasureError> {
-        let bytes =
-            std::fs::read(path).map_err(|error| self.wrong(path, format!("cannot be read: {error}")))?;
-        serde_json::from_slice(&bytes).map_err(|error| self.wrong(path, format!("is not JSON: {error}")))
-    }
-
-    fn wrong(&self, path: &Path, problem: String) -> MeasureError {
-        MeasureError::Report { path: path.to_owned(), problem }
+        json(path)
     }
 }
 

@@ -54,33 +54,51 @@ pub struct OtherHost {
 }
 
 /// Two hosts; those in namespaces vanish with the process.
-pub struct TwoHosts {
-    /// None on loopback, and with another host.
-    link: Option<Link>,
-    other: Option<OtherHost>,
+pub struct TwoHosts(Place);
+
+enum Place {
+    /// Both are this host.
+    Loopback,
+    /// Network namespaces with a link between them.
+    Namespaces(Link),
+    /// Another host sends.
+    Other(OtherHost),
 }
 
-/// Outside of namespaces, which end with their first process, a program has to be told that it is to end with this one.
-fn ending_with_this(program: impl AsRef<OsStr>) -> Command {
+/// A program that ends with this process, whatever ends it: without input, and without what the environment says of options of
+/// evforge, which the measurement sets itself.
+pub(crate) fn program_ending_with_this(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    without_surroundings(&mut command);
     command
+}
+
+fn without_surroundings(command: &mut Command) {
+    let options = std::env::vars_os().map(|(name, _)| name);
+    for name in options.filter(|name| name.to_string_lossy().starts_with("EVFORGE_")) {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
 }
 
 impl TwoHosts {
     /// Both ends are this host.
     pub const fn on_loopback() -> Self {
-        Self { link: None, other: None }
+        Self(Place::Loopback)
     }
 
     /// This host receives, and another one sends.
     pub const fn with_other(other: OtherHost) -> Self {
-        Self { link: None, other: Some(other) }
+        Self(Place::Other(other))
     }
 
     /// The other host, if there is one.
     pub const fn other(&self) -> Option<&OtherHost> {
-        self.other.as_ref()
+        match &self.0 {
+            Place::Other(other) => Some(other),
+            Place::Loopback | Place::Namespaces(_) => None,
+        }
     }
 
     /// Two namespaces, with interfaces that take packets of `mtu` bytes. The receiver's is that of this process, which must be in
@@ -90,69 +108,62 @@ impl TwoHosts {
     /// # Errors
     /// If `ip` or `ethtool` is missing or fails.
     pub fn in_namespaces(mtu: u32) -> Result<Self, TwoHostsError> {
-        Ok(Self { link: Some(Link::lay(mtu)?), other: None })
+        Ok(Self(Place::Namespaces(Link::lay(mtu)?)))
     }
 
     /// A program at one end: without input, and without what the environment says of options of evforge, which the measurement
     /// sets itself.
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
-        let mut command = match (&self.link, &self.other, end) {
-            (_, Some(other), End::Sender) => {
-                let mut command = ending_with_this(program);
+        match (&self.0, end) {
+            (Place::Namespaces(link), End::Sender) => {
+                let mut command = Command::new("nsenter");
+                command.args(link.sender_namespaces()).arg("--").arg(program);
+                without_surroundings(&mut command);
+                command
+            }
+            (Place::Namespaces(_), End::Receiver) => {
+                let mut command = Command::new(program);
+                without_surroundings(&mut command);
+                command
+            }
+            (Place::Other(other), End::Sender) => {
+                let mut command = program_ending_with_this(program);
                 command.args(["measure", "at", &other.agent.to_string(), "--token-file"]);
                 command.arg(&other.token_file).arg("--");
                 command
             }
-            (Some(link), None, End::Sender) => {
-                let mut command = Command::new("nsenter");
-                command.args(link.sender_namespaces()).arg("--").arg(program);
-                command
-            }
-            (Some(_), _, _) => Command::new(program),
-            (None, _, _) => ending_with_this(program),
-        };
-        let options = std::env::vars_os().map(|(name, _)| name);
-        for name in options.filter(|name| name.to_string_lossy().starts_with("EVFORGE_")) {
-            command.env_remove(name);
+            (Place::Loopback, _) | (Place::Other(_), End::Receiver) => program_ending_with_this(program),
         }
-        command.stdin(Stdio::null());
-        command
     }
 
     /// The address of an end.
     pub fn address(&self, end: End) -> IpAddr {
-        match (&self.link, end) {
-            (None, end) => match (&self.other, end) {
-                (None, _) => Ipv4Addr::LOCALHOST.into(),
-                (Some(other), End::Sender) => other.agent.ip(),
-                (Some(other), End::Receiver) => other.address,
-            },
-            (Some(_), End::Sender) => link::SENDER_ADDRESS.into(),
-            (Some(_), End::Receiver) => link::RECEIVER_ADDRESS.into(),
+        match (&self.0, end) {
+            (Place::Loopback, _) => Ipv4Addr::LOCALHOST.into(),
+            (Place::Namespaces(_), End::Sender) => link::SENDER_ADDRESS.into(),
+            (Place::Namespaces(_), End::Receiver) => link::RECEIVER_ADDRESS.into(),
+            (Place::Other(other), End::Sender) => other.agent.ip(),
+            (Place::Other(other), End::Receiver) => other.address,
         }
     }
 
-    /// The network interface of an end; empty if it is not known.
-    pub fn interface(&self, end: End) -> &str {
-        match (&self.link, end) {
-            (None, end) => match (&self.other, end) {
-                (None, _) => "lo",
-                (Some(other), End::Receiver) => other.interface.as_deref().unwrap_or_default(),
-                (Some(_), End::Sender) => "",
-            },
-            (Some(_), End::Sender) => link::SENDER,
-            (Some(_), End::Receiver) => link::RECEIVER,
+    /// The network interface that packets come in by, apart from loopback; none if that of this host is not named.
+    pub fn interface(&self) -> Option<&str> {
+        match &self.0 {
+            Place::Loopback => None,
+            Place::Namespaces(_) => Some(link::RECEIVER),
+            Place::Other(other) => other.interface.as_deref(),
         }
     }
 
     /// True if there are two network namespaces.
     pub const fn has_namespaces(&self) -> bool {
-        self.link.is_some()
+        matches!(self.0, Place::Namespaces(_))
     }
 
     /// What such hosts cannot show, a sentence each.
     pub fn cannot_show(&self) -> Vec<&'static str> {
-        if self.other.is_some() {
+        if self.other().is_some() {
             return vec![
                 "The fingerprint is that of the receiver's host. Keep a result of the sender's host with it: `evforge measure link --interface \
                  NAME --output FOLDER` there.",
@@ -165,7 +176,7 @@ impl TwoHosts {
              error ratio of 0 says little about the receiver.",
             "Both ends share processor caches, memory bandwidth and the clock.",
         ];
-        if self.link.is_none() {
+        if !self.has_namespaces() {
             sentences.push(
                 "Loopback hands packets on by itself, with an MTU of 65536: there is no fragmentation and no interface queue.",
             );

@@ -11,6 +11,7 @@ pub use paper::{PAPER_BYTES, PAPER_ERROR_RATIOS};
 
 use crate::error::MeasureError;
 use crate::link::Link;
+use crate::losses::lost_by_location;
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use evforge_core::quantity::grouped;
@@ -40,7 +41,8 @@ pub fn result(
         .setting("time for each point", format!("{:?}", sweep.time));
     let mut result = session.end(verdict(points));
     result.findings.extend(against_the_paper(sweep, points));
-    result.findings.extend(losses(points));
+    let rounds = points.iter().flat_map(|point| &point.rounds);
+    result.findings.extend(lost_by_location(rounds.map(|round| &round.locations)));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     result.limits.push(format!(
         "The paper sent 400 GB for each size; the share lost here is known to no better than 3/N of the N packets sent ({} \
@@ -98,19 +100,6 @@ fn against_the_paper(sweep: &Sweep, points: &[SweptPoint]) -> Vec<String> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Where packets were lost, all points together.
-fn losses(points: &[SweptPoint]) -> Option<String> {
-    let mut all = std::collections::BTreeMap::<&str, u64>::new();
-    for (location, packets) in
-        points.iter().flat_map(|point| &point.rounds).flat_map(|round| &round.locations)
-    {
-        *all.entry(location).or_default() += packets;
-    }
-    let each: Vec<String> =
-        all.iter().map(|(location, packets)| format!("{} {location}", grouped(*packets))).collect();
-    (!each.is_empty()).then(|| format!("Lost packets by location: {}.", each.join(", ")))
 }
 
 #[cfg(test)]

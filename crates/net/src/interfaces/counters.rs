@@ -1,5 +1,7 @@
 //! What network interfaces count.
 
+use evforge_core::counter::CounterSet;
+
 evforge_core::counters! {
     /// Counters of the network interfaces in use, together; all traffic of theirs is in them. A packet can be in
     /// several: drivers put the same loss into `missed`, `fifo_errors` and `over_errors`, and `dropped` holds what the
@@ -36,15 +38,7 @@ impl InterfaceCounters {
 
     /// Adds the counters of another interface.
     pub fn add(&mut self, other: &Self) {
-        self.received += other.received;
-        self.crc_errors += other.crc_errors;
-        self.frame_errors += other.frame_errors;
-        self.length_errors += other.length_errors;
-        self.missed += other.missed;
-        self.fifo_errors += other.fifo_errors;
-        self.over_errors += other.over_errors;
-        self.dropped += other.dropped;
-        self.no_handler += other.no_handler;
+        self.accumulate(other);
     }
 
     /// Frames that were lost on the wire.

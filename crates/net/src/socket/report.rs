@@ -1,5 +1,6 @@
 //! What receivers and senders tell about themselves.
 
+use evforge_core::counter::CounterSet;
 use std::time::Duration;
 
 evforge_core::counters! {
@@ -18,13 +19,7 @@ evforge_core::counters! {
 impl ReceiverCounters {
     /// Adds what another receiver has handed over.
     pub fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.cut += other.cut;
-        self.coalesced += other.coalesced;
-        self.pieces += other.pieces;
-        self.batches += other.batches;
-        self.waits += other.waits;
+        self.accumulate(other);
     }
 }
 

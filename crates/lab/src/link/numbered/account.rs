@@ -25,20 +25,6 @@ evforge_core::counters! {
     }
 }
 
-impl NumberedCounters {
-    /// Adds those of another account.
-    pub fn add(&mut self, other: &Self) {
-        self.packets_received += other.packets_received;
-        self.packets_counted += other.packets_counted;
-        self.bytes_received += other.bytes_received;
-        self.packets_too_short += other.packets_too_short;
-        self.packets_wrong_magic += other.packets_wrong_magic;
-        self.packets_wrong_version += other.packets_wrong_version;
-        self.packets_of_too_many_flows += other.packets_of_too_many_flows;
-        self.packets_from_the_future += other.packets_from_the_future;
-    }
-}
-
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct Flow {

@@ -2,6 +2,7 @@
 
 use super::account::{Account, NumberedCounters};
 use crate::link::receive::{Arrivals, LinkAccount, ProcessorUse, ReceivedLink};
+use evforge_core::counter::CounterSet;
 use evforge_net::host_counters::HostCounters;
 use evforge_net::lateness::Lateness;
 use evforge_net::session::ReceiveState;
@@ -70,7 +71,7 @@ impl ReceivedNumbers {
     /// The packets of all accounts.
     pub fn counters(&self) -> NumberedCounters {
         let mut all = NumberedCounters::default();
-        self.accounts.iter().for_each(|account| all.add(account.counters()));
+        self.accounts.iter().for_each(|account| all.accumulate(account.counters()));
         all
     }
 
@@ -90,12 +91,12 @@ impl ReceivedNumbers {
 
     /// UDP datagrams per second between the first packet and the last; 0 before the second.
     pub fn packets_per_second(&self) -> f64 {
-        self.per_second(self.counters().packets_received)
+        self.arrivals().per_second(self.counters().packets_received)
     }
 
     /// Bits of UDP payload per second; 0 before the second packet.
     pub fn bits_per_second(&self) -> f64 {
-        self.per_second(self.counters().bytes_received) * 8.0
+        self.arrivals().per_second(self.counters().bytes_received) * 8.0
     }
 
     /// The processor time of all threads.
@@ -105,10 +106,5 @@ impl ReceivedNumbers {
             of: all.of + thread.processor.of,
         };
         self.threads.iter().fold(ProcessorUse::default(), add)
-    }
-
-    fn per_second(&self, count: u64) -> f64 {
-        let seconds = self.arrivals().seconds();
-        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
     }
 }

@@ -89,6 +89,12 @@ impl Arrivals {
     pub fn seconds(&self) -> f64 {
         self.0.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9)
     }
+
+    /// Of `count` that came, how many per second between the first and the last; 0 before the second.
+    pub fn per_second(&self, count: u64) -> f64 {
+        let seconds = self.seconds();
+        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    }
 }
 
 /// How to receive, and how long.
@@ -205,17 +211,12 @@ pub struct ReceivedLink<A> {
 impl<A: LinkAccount> ReceivedLink<A> {
     /// UDP datagrams per second between the first packet and the last; 0 before the second.
     pub fn packets_per_second(&self) -> f64 {
-        self.per_second(self.account.packets())
+        self.account.arrivals().per_second(self.account.packets())
     }
 
     /// Bits of UDP payload per second; 0 before the second packet.
     pub fn bits_per_second(&self) -> f64 {
-        self.per_second(self.account.bytes()) * 8.0
-    }
-
-    fn per_second(&self, count: u64) -> f64 {
-        let seconds = self.account.arrivals().seconds();
-        if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+        self.account.arrivals().per_second(self.account.bytes()) * 8.0
     }
 }
 
