@@ -118,7 +118,8 @@ where
     H: PacketHandler + Send,
     E: Send,
 {
-    let over = AtomicBool::new(false);
+    // What is over already is so for every thread from its first look on, and not from when this one has got round to telling.
+    let over = AtomicBool::new(clock.is_over());
     let told: Vec<Told> = threads.iter().map(|_| Told::default()).collect();
     std::thread::scope(|scope| {
         // However this ends, also if `attend` panics: threads that have begun must not go on for ever.
