@@ -236,6 +236,7 @@ mod tests {
         let settings = SoakSettings {
             streams: 1,
             rate: "10Mbit/s".to_owned(),
+            burst_seconds: 0.0,
             packet_bytes: 2000,
             seconds: 4.0,
             segment_seconds: 4.0,

@@ -24,6 +24,9 @@ pub(super) struct SoakArguments {
     /// Rate of each stream: 100kpps, 800Mbit/s (UDP payload)
     #[arg(long, value_name = "RATE", default_value = "100Mbit/s", conflicts_with = "resume")]
     rate: String,
+    /// Send what falls due within this time together, and sleep in between: a long run then leaves the processor to others
+    #[arg(long, value_name = "TIME", default_value = "0ns", conflicts_with = "resume")]
+    burst: TimeSpan,
     /// Largest payload of a packet
     #[arg(long, value_name = "SIZE", default_value = "2000B", conflicts_with = "resume")]
     packet: ByteSize,
@@ -90,6 +93,7 @@ impl SoakArguments {
         let settings = SoakSettings {
             streams: self.streams,
             rate: self.rate.clone(),
+            burst_seconds: self.burst.to_std().as_secs_f64(),
             packet_bytes: self.packet.bytes,
             seconds: self.time.to_std().as_secs_f64(),
             segment_seconds: self.segment.to_std().as_secs_f64(),

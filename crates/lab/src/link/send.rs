@@ -63,7 +63,8 @@ impl Lanes {
     }
 }
 
-/// Sends in this thread, until the payload ends, the time is over or one of `stops` is set.
+/// Sends in this thread, until the payload ends, the time is over or one of `stops` is set. What falls due within `burst` leaves
+/// together, and the thread sleeps in between; with a burst of 0 each packet leaves when it is due, which takes spinning.
 ///
 /// # Errors
 /// If the kernel refuses a packet.
@@ -72,6 +73,7 @@ pub(super) fn send_payload(
     lanes: &mut Lanes,
     record: &mut SendRecord,
     duration: Option<Duration>,
+    burst: Duration,
     stops: &[&AtomicBool],
 ) -> Result<(), LinkSendError> {
     let start = Instant::now();
@@ -84,7 +86,12 @@ pub(super) fn send_payload(
         let now = nanoseconds(elapsed);
         if due > now {
             let end = duration.map_or(elapsed + PATIENCE, |most| most.min(elapsed + PATIENCE));
-            wait_until(start + Duration::from_nanos(due).min(end));
+            if burst.is_zero() {
+                wait_until(start + Duration::from_nanos(due).min(end));
+            } else {
+                let woken = Duration::from_nanos(due).max(elapsed + burst).min(end);
+                std::thread::sleep(woken.saturating_sub(elapsed));
+            }
             continue;
         }
         record.begin(due);

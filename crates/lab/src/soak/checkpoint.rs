@@ -157,6 +157,7 @@ mod tests {
         SoakSettings {
             streams: 1,
             rate: "10Mbit/s".to_owned(),
+            burst_seconds: 0.0,
             packet_bytes: 2000,
             seconds: 10.0,
             segment_seconds: 4.0,
@@ -218,6 +219,7 @@ mod tests {
             ("another format", |c| c.schema = 2),
             ("make segments longer", |c| c.settings.seconds = 3e7),
             ("the rate", |c| c.settings.rate = "fast".to_owned()),
+            ("a burst of", |c| c.settings.burst_seconds = 1.0),
         ] {
             let mut damaged = checkpoint(&[8]);
             damage(&mut damaged);

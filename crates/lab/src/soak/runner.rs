@@ -206,6 +206,7 @@ impl SoakRunner<'_> {
         });
         command.args(["--rate", &settings.rate, "--packet", &format!("{}B", settings.packet_bytes)]);
         command.args(["--block", &format!("{BLOCK}B"), "--blocks", &blocks.to_string()]);
+        command.args(["--burst", &format!("{}ns", (settings.burst_seconds * 1e9) as u64)]);
         command.args(["--first-identifier", &first.to_string(), "--cores", &self.sender_core.to_string()]);
         command.arg("--report").arg(sent);
         command

@@ -9,6 +9,8 @@ pub(super) const BLOCK: u64 = 1 << 20;
 pub(super) const MOST: u64 = 1 << 17;
 /// Most streams.
 const MOST_STREAMS: u16 = 64;
+/// Longest burst, in seconds: what the kernel's buffers hold.
+const LONGEST_BURST: f64 = 0.1;
 /// A year.
 const LONGEST: f64 = 366.0 * 86_400.0;
 
@@ -22,6 +24,9 @@ pub struct SoakSettings {
     pub rate: String,
     /// Largest payload of a packet, in bytes.
     pub packet_bytes: u64,
+    /// What falls due within so long leaves together, in seconds; 0 sends each packet when it is due.
+    #[serde(default)]
+    pub burst_seconds: f64,
     /// How long to send in all, in seconds.
     pub seconds: f64,
     /// How long a segment is, in seconds.
@@ -56,6 +61,9 @@ impl SoakSettings {
             if !(0.1..=LONGEST).contains(&seconds) {
                 return Err(format!("a {name} of {seconds} s: expected 0.1 s to a year"));
             }
+        }
+        if !(0.0..=LONGEST_BURST).contains(&self.burst_seconds) {
+            return Err(format!("a burst of {} s: expected 0 to {LONGEST_BURST} s", self.burst_seconds));
         }
         if self.segments() * f64::from(self.streams) > MOST as f64 {
             return Err(format!("more than {MOST} segments of all streams together: make segments longer"));

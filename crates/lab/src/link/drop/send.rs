@@ -37,6 +37,8 @@ pub struct SendSettings {
     pub xdp: Option<String>,
     /// Ends after so long; none goes on until all data generators have ended.
     pub duration: Option<Duration>,
+    /// What falls due within so long leaves together, so that threads sleep instead of spinning; 0 sends each packet when it is due.
+    pub burst: Duration,
 }
 
 /// Sends all streams until they have ended, the time is over or `stop` is set, and says what was sent.
@@ -64,7 +66,7 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Li
             .map(|(sender, stream, target)| {
                 let failed = &failed;
                 scope.spawn(move || {
-                    let outcome = send_one(sender, stream, target, settings.duration, &[stop, failed]);
+                    let outcome = send_one(sender, stream, target, settings, &[stop, failed]);
                     failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
                     outcome
                 })
@@ -85,7 +87,7 @@ fn send_one(
     sender: UdpSender,
     mut stream: SendStream,
     target: &SendTarget,
-    duration: Option<Duration>,
+    settings: &SendSettings,
     stops: &[&AtomicBool],
 ) -> Result<SentStream, LinkSendError> {
     if let Some(core) = target.core {
@@ -93,7 +95,7 @@ fn send_one(
     }
     let mut lanes = Lanes::new(vec![sender], &stream);
     let mut record = SendRecord::new(None, stream.is_scheduled());
-    send_payload(&mut stream, &mut lanes, &mut record, duration, stops)?;
+    send_payload(&mut stream, &mut lanes, &mut record, settings.duration, settings.burst, stops)?;
     Ok(sent(&lanes.senders[0], &stream, target, &record))
 }
 

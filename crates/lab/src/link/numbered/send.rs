@@ -70,7 +70,7 @@ pub fn send(
     let before = DepartureCounters::read(interface.as_deref());
     let schedule = traffic.settings().schedule;
     let mut record = SendRecord::new(schedule, schedule.is_some());
-    send_payload(&mut traffic, &mut lanes, &mut record, settings.duration, &[stop])?;
+    send_payload(&mut traffic, &mut lanes, &mut record, settings.duration, Duration::ZERO, &[stop])?;
     let counted = DepartureCounters::read(interface.as_deref()).since(&before);
     let losses = SentLosses::new(interface, &counted);
     Ok(report(&traffic, settings, &lanes.senders, &record, segment, losses))
