@@ -15,6 +15,7 @@ use evforge_core::packet::PacketSlab;
 use evforge_core::packet_source::{Fill, PacketSource};
 use evforge_core::run_state::REPORT_SCHEMA;
 use evforge_lab::electronics_sender::send_all;
+use evforge_lab::looped_capture::LoopedCapture;
 use evforge_net::capture::JoinedFiles;
 use evforge_net::pace::Pace;
 use evforge_net::socket::{SendReport, SenderOptions, UdpSender};
@@ -53,6 +54,12 @@ pub(crate) struct ReplayArguments {
     /// Send as fast as the system takes the packets instead
     #[arg(long)]
     unpaced: bool,
+    /// Send the capture N times, or for ever (0), from memory: later each time, with numbers that go on
+    #[arg(long = "loop", value_name = "NUMBER", help_heading = "Several captures", conflicts_with_all = ["merge", "pause"])]
+    times: Option<u64>,
+    /// End after this time (60, 90s, 168h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
+    ends_after: Option<TimeSpan>,
     /// Send only packets of the captures that were sent to this UDP port
     #[arg(long, short = 'p', value_name = "PORT", help_heading = "Sending")]
     port: Option<u16>,
@@ -86,7 +93,18 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<ExitStatus, CommandE
     files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let stop = stop_on_signals()?;
-    let source = open_all(&inputs, arguments, &stop)?;
+    if let Some(time) = arguments.ends_after.map(TimeSpan::to_std) {
+        let stop = Arc::clone(&stop);
+        // Nobody waits for it: it ends with the program.
+        std::thread::Builder::new().name("clock".into()).spawn(move || {
+            std::thread::sleep(time);
+            stop.store(true, Ordering::Relaxed);
+        })?;
+    }
+    let mut source = open_all(&inputs, arguments, &stop)?;
+    if let Some(times) = arguments.times {
+        source = Box::new(LoopedCapture::read(source, Some(times).filter(|times| *times > 0))?);
+    }
     let options = SenderOptions {
         pace,
         segment: arguments.segment,

@@ -16,6 +16,7 @@
 //! | whether the rates of the instruments of the EFU paper fit the shipped configurations | [`paper_rates`] |
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
+//! | a capture sent again and again, later each time | [`looped_capture`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
@@ -30,6 +31,7 @@ pub mod demands;
 pub mod demonstration;
 pub mod electronics_sender;
 pub mod link;
+pub mod looped_capture;
 pub mod measured_formation;
 pub mod measured_link;
 pub mod overlay;

@@ -79,7 +79,7 @@ pub fn result(
         Axis::logarithmic("Packets sent and received", "kpps"),
     )
     .captioned("Every packet received, and as fast as it was sent; what was found is measured again.");
-    for method in LinkMethod::ALL {
+    for method in LinkMethod::ALL.into_iter().filter(|method| method.can_lose()) {
         let chosen = |row: &[Cell]| row.first() == Some(&Cell::text(method.name()));
         if table.rows.iter().any(|row| chosen(row)) {
             plot = plot.with(Line::of_columns(method.name(), &table, ["size", "rate"], chosen)?);

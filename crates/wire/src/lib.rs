@@ -12,6 +12,8 @@
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
 //! | numbered packets of `evforge send` | [`numbered`] | none: they measure links and receivers |
 //!
+//! [`later`] moves packets that exist: numbers go on, times are later.
+//!
 //! [`recognise`] tells which of them a packet has, and names those of the ESS readout that are not decoded.
 //!
 //! A decoder borrows the bytes of one packet, checks the packet once, and then hands out readouts without
@@ -26,6 +28,7 @@ pub mod caen;
 pub mod cncs;
 pub mod drop;
 pub mod ess;
+pub mod later;
 pub mod mesytec;
 pub mod numbered;
 pub mod recognise;

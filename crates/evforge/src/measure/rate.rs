@@ -44,9 +44,16 @@ pub(super) fn rate(arguments: &RateArguments) -> Result<ExitStatus, CommandError
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
     };
+    let mut methods = arguments.points.methods(&here);
+    if arguments.points.method.iter().any(|method| !method.can_lose()) {
+        return Err("--method tcp: what a connection loses is sent again, so that it has no highest rate without loss; measure sweep \
+                    measures its speed"
+            .into());
+    }
+    methods.retain(|method| method.can_lose());
     let mut points = Vec::new();
     for size in arguments.points.sizes(&SIZES) {
-        for method in arguments.points.methods(&here) {
+        for &method in &methods {
             points.push(RatePoint { method, size, rounds: Vec::new(), overloaded: Vec::new() });
         }
     }

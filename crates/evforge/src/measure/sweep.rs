@@ -27,6 +27,9 @@ pub(super) struct SweepArguments {
     /// User data of each point at most; the paper: 400GB
     #[arg(long, value_name = "SIZE")]
     bytes: Option<ByteSize>,
+    /// Send the same back at the same time
+    #[arg(long, conflicts_with = "sender")]
+    both_directions: bool,
     /// Speed of the link whose theoretical line is shown
     #[arg(long, value_name = "SPEED", default_value = "10Gb/s", value_parser = super::link::speed)]
     speed: u64,
@@ -60,20 +63,24 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<ExitStatus, CommandErr
         bytes: arguments.bytes.map(|size| size.bytes),
         rate: arguments.rate,
         work: arguments.points.work.to_std(),
+        both_directions: arguments.both_directions,
     };
     let session = begin("sweep", TITLE, &here)?;
     let reports = folder_for_reports()?;
     let runner = runner(&here, reports.path())?;
     let points = sweep.run(
         |point| runner.run(point),
-        |done, all, swept| {
-            let Some(last) = swept.rounds.last() else { return };
+        |done, all, swept, outcome| {
+            let place =
+                format!("{done:5} of {all}  {:9} {:>5} B", swept.point.method.name(), swept.point.size);
+            let last = match outcome {
+                Ok(last) => last,
+                Err(failure) => return tell(&arguments.result, &format!("{place}  not measured: {failure}")),
+            };
             tell(
                 &arguments.result,
                 &format!(
-                    "{done:5} of {all}  {:9} {:>5} B  {:8}  {:8.1} kpps  lost {} of {}",
-                    swept.point.method.name(),
-                    swept.point.size,
+                    "{place}  {:8}  {:8.1} kpps  lost {} of {}",
                     swept.buffer,
                     last.received_per_second / 1e3,
                     last.lost,

@@ -2,6 +2,7 @@
 
 mod receive;
 mod send;
+mod tcp;
 mod text;
 
 pub(crate) use receive::{ReceiveArguments, receive};

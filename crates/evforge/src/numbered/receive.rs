@@ -1,6 +1,6 @@
 //! `evforge receive`: what happened to numbered packets.
 
-use super::text;
+use super::{tcp, text};
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -18,6 +18,9 @@ use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// What is asked for unless --buffer says otherwise.
+const DEFAULT_BUFFER: ByteSize = ByteSize { bytes: 16_000_000 };
+
 /// Arguments of `evforge receive`.
 #[derive(Args)]
 pub(crate) struct ReceiveArguments {
@@ -30,52 +33,55 @@ pub(crate) struct ReceiveArguments {
         value_delimiter = ',',
         default_value = "9000"
     )]
-    port: Vec<u16>,
+    pub(super) port: Vec<u16>,
     /// Where packets have their numbers: evforge (those of `send`), or udptx (the generator of the EFU)
     #[arg(long, value_name = "LAYOUT", default_value = "evforge")]
     layout: NumberedLayout,
     #[command(flatten)]
-    way: WayArguments,
+    pub(super) way: WayArguments,
     /// Let the kernel hand over several packets in one piece (UDP_GRO): faster, but the kernel counts what it drops in pieces
     #[arg(long, help_heading = "Receiving")]
     coalesce: bool,
     /// Take each packet by a call of the kernel that waits for it, as the paper's receiver does: for comparisons
     #[arg(long, conflicts_with_all = ["coalesce", "interface"], help_heading = "Receiving")]
     single_calls: bool,
+    /// Take one TCP connection instead, of `evforge send --tcp`, and read it to its end
+    #[arg(long, conflicts_with_all = ["layout", "interface", "receive", "coalesce", "single_calls", "sockets", "spin"], help_heading = "Receiving")]
+    tcp: bool,
     /// Sockets for each port, over which the kernel spreads senders; each has a thread
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Receiving")]
     sockets: u16,
-    /// Receive buffer to ask the kernel for, for each socket
-    #[arg(long, value_name = "SIZE", default_value = "16MB", help_heading = "Receiving")]
-    buffer: ByteSize,
+    /// Receive buffer to ask the kernel for, for each socket [default: 16MB; with --tcp, what the kernel thinks right]
+    #[arg(long, value_name = "SIZE", help_heading = "Receiving")]
+    pub(super) buffer: Option<ByteSize>,
     /// How long to spin for packets before sleeping; if longer than the time between packets, the core is never released
     #[arg(long, value_name = "TIME", default_value = "50us", help_heading = "Receiving")]
     spin: TimeSpan,
     /// Cores of the receiving threads, in turn, separated by commas
     #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Receiving")]
-    core: Vec<usize>,
+    pub(super) core: Vec<usize>,
     /// Spend this time on each packet, as an application that processes it would
     #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Receiving")]
-    work: TimeSpan,
+    pub(super) work: TimeSpan,
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
-    sent: Vec<PathBuf>,
+    pub(super) sent: Vec<PathBuf>,
     /// End when no packet has come for this time, once there were some
     #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    idle: Option<TimeSpan>,
+    pub(super) idle: Option<TimeSpan>,
     /// End after this time (60, 90s, 168h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
+    pub(super) ends_after: Option<TimeSpan>,
     /// Write the report as JSON
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
-    report: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
     #[command(flatten)]
     log: LogArguments,
     /// No lines while it runs and no report on the terminal
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Runs the command.
@@ -84,6 +90,9 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     files.output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
+    if arguments.tcp {
+        return tcp::receive(arguments);
+    }
     let receivers = open(arguments)?;
     for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
         tracing::warn!(target: group::INPUT, always = true, "{warning}");
@@ -102,7 +111,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()
     };
-    let mut lines = Lines { quiet: arguments.quiet, before: LinkProgress::default() };
+    let mut lines = Lines::new(arguments.quiet);
     let stop = stop_on_signals()?;
     let received = numbered::receive(receivers, arguments.layout, &settings, &stop, &mut |progress| {
         lines.show(progress);
@@ -140,7 +149,7 @@ fn open(arguments: &ReceiveArguments) -> Result<Vec<LiveReceiver>, CommandError>
         address: SocketAddr::new(arguments.way.address, first),
         ports: further.to_vec(),
         sockets: arguments.sockets.into(),
-        buffer: arguments.buffer,
+        buffer: arguments.buffer.unwrap_or(DEFAULT_BUFFER),
         coalesce: arguments.coalesce,
         spin: arguments.spin,
         ..ReceiveSettings::default()
@@ -167,13 +176,17 @@ fn open(arguments: &ReceiveArguments) -> Result<Vec<LiveReceiver>, CommandError>
 }
 
 /// One line a second.
-struct Lines {
+pub(super) struct Lines {
     quiet: bool,
     before: LinkProgress,
 }
 
 impl Lines {
-    fn show(&mut self, progress: &LinkProgress) {
+    pub(super) fn new(quiet: bool) -> Self {
+        Self { quiet, before: LinkProgress::default() }
+    }
+
+    pub(super) fn show(&mut self, progress: &LinkProgress) {
         let before = self.before;
         if self.quiet || progress.elapsed.as_secs() == before.elapsed.as_secs() {
             return;

@@ -1,6 +1,6 @@
 //! `evforge send`: numbered packets at a rate or in pulses.
 
-use super::text;
+use super::{tcp, text};
 use crate::CommandError;
 use crate::arguments::OverwriteArguments;
 use crate::exit_status::ExitStatus;
@@ -22,15 +22,15 @@ use std::path::PathBuf;
 pub(crate) struct SendArguments {
     /// Where to send to
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, default_value = "127.0.0.1:9000")]
-    to: SocketAddr,
+    pub(super) to: SocketAddr,
     /// Payload sizes of the packets: one, several in turn (64B,9kB), or a mixture (7x64B,1472B); at least 24B, with udptx 4B
     #[arg(long, value_name = "SIZES", default_value = "1472B")]
-    size: Sizes,
+    pub(super) size: Sizes,
     /// Where packets have their numbers: evforge, or udptx (the generator of the EFU)
     #[arg(long, value_name = "LAYOUT", default_value = "evforge")]
     layout: NumberedLayout,
     /// Mean rate of all flows together: 100kpps, 800Mbit/s (UDP payload)
-    #[arg(long, alias = "mean-rate", value_name = "RATE", required_unless_present = "unpaced")]
+    #[arg(long, alias = "mean-rate", value_name = "RATE", required_unless_present_any = ["unpaced", "tcp"])]
     rate: Option<Rate>,
     /// Send as fast as the system takes the packets
     #[arg(long, conflicts_with_all = ["rate", "pulses"])]
@@ -52,10 +52,10 @@ pub(crate) struct SendArguments {
     packets: Option<u64>,
     /// End with the packet that reaches this many payload bytes
     #[arg(long, value_name = "SIZE", help_heading = "End")]
-    bytes: Option<ByteSize>,
+    pub(super) bytes: Option<ByteSize>,
     /// End after this time (60, 90s, 168h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
-    ends_after: Option<TimeSpan>,
+    pub(super) ends_after: Option<TimeSpan>,
     /// Hand runs of equally long packets to the kernel in one piece (UDP_SEGMENT); auto: where there is a device behind the
     /// interface, which makes single packets of them
     #[arg(long, value_name = "CHOICE", default_value = "auto", help_heading = "Sending")]
@@ -67,24 +67,27 @@ pub(crate) struct SendArguments {
     /// Give each packet to the kernel by a call of its own, as the paper's generator does: for comparisons
     #[arg(long, conflicts_with_all = ["segment", "xdp"], help_heading = "Sending")]
     single_calls: bool,
+    /// Send over a TCP connection instead, as fast as it takes pieces of --size: what the same link carries by TCP
+    #[arg(long, conflicts_with_all = ["rate", "pulses", "layout", "packets", "source", "source_ports", "segment", "xdp", "single_calls", "faults"], help_heading = "Sending")]
+    pub(super) tcp: bool,
     /// Send buffer to ask the kernel for, for each flow
     #[arg(long, value_name = "SIZE", help_heading = "Sending")]
-    buffer: Option<ByteSize>,
+    pub(super) buffer: Option<ByteSize>,
     /// Core of the sending thread
     #[arg(long, value_name = "CORE", help_heading = "Sending")]
-    core: Option<usize>,
+    pub(super) core: Option<usize>,
     /// Inject a fault in each flow; may be given several times. lose:packet=1000, twice:packet=1000,
     /// late:packet=1000,by=3, jump:packet=1000,distance=5 (0 repeats a number, -3 goes back)
     #[arg(long = "fault", value_name = "FAULT", help_heading = "Faults")]
     faults: Vec<Fault>,
     /// Write what was sent as JSON: receive --sent takes it
     #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
-    report: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
     #[command(flatten)]
     overwrite: OverwriteArguments,
     /// No report on the terminal
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 }
 
 /// Where UDP_SEGMENT is used.
@@ -99,6 +102,9 @@ enum SegmentChoice {
 pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
     NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
+    if arguments.tcp {
+        return tcp::send(arguments);
+    }
     let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
     let traffic = Traffic::new(TrafficSettings {
         layout: arguments.layout,

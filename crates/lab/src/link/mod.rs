@@ -10,7 +10,9 @@
 //! | [`numbered`] packets at a rate or in pulses, of any size | what is lost, reordered, repeated, how late, at what cost |
 //! | [`drop`](mod@drop): streams of words in a pattern (XDP paper) | the same for every packet and every 16-bit word |
 //!
-//! Here is what both have in common: sending a [`LinkPayload`], receiving into [`LinkAccount`]s, the [`Schedule`], provoked
+//! What the same link carries by TCP is in [`tcp`].
+//!
+//! Here is what both payloads have in common: sending a [`LinkPayload`], receiving into [`LinkAccount`]s, the [`Schedule`], provoked
 //! [`Fault`]s, and what numbers and the sender's report say together ([`loss`]). Payloads and accounts know of no network, and
 //! are tested without one.
 
@@ -23,6 +25,7 @@ mod receive;
 mod schedule;
 mod send;
 mod sent;
+pub mod tcp;
 
 pub use error::{LinkReceiveError, LinkSendError};
 pub use fault::{Fault, FaultError};

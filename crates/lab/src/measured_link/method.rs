@@ -16,11 +16,14 @@ pub enum LinkMethod {
     Coalesced,
     /// Segments, received by AF_XDP.
     Xdp,
+    /// A TCP connection, in pieces of the same size: what is lost is sent again.
+    Tcp,
 }
 
 impl LinkMethod {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Paper, Self::Batched, Self::Segmented, Self::Coalesced, Self::Xdp];
+    pub const ALL: [Self; 6] =
+        [Self::Paper, Self::Batched, Self::Segmented, Self::Coalesced, Self::Xdp, Self::Tcp];
 
     /// Its name in options and tables.
     pub const fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl LinkMethod {
             Self::Segmented => "segmented",
             Self::Coalesced => "coalesced",
             Self::Xdp => "xdp",
+            Self::Tcp => "tcp",
         }
     }
 
@@ -43,6 +47,7 @@ impl LinkMethod {
             }
             Self::Coalesced => "sent in pieces, and received in pieces (UDP_GRO)",
             Self::Xdp => "sent in pieces, received by AF_XDP",
+            Self::Tcp => "a TCP connection, a call of the kernel for each piece at the sender",
         }
     }
 
@@ -52,6 +57,7 @@ impl LinkMethod {
             Self::Paper => &["--single-calls"],
             Self::Batched => &["--segment", "off"],
             Self::Segmented | Self::Coalesced | Self::Xdp => &["--segment", "on"],
+            Self::Tcp => &["--tcp"],
         }
     }
 
@@ -62,7 +68,13 @@ impl LinkMethod {
             Self::Batched | Self::Segmented => &["--receive", "socket"],
             Self::Coalesced => &["--receive", "socket", "--coalesce"],
             Self::Xdp => &["--receive", "xdp", "--interface"],
+            Self::Tcp => &["--tcp"],
         }
+    }
+
+    /// True if a packet that is lost stays so: there is a rate at which none is.
+    pub const fn can_lose(self) -> bool {
+        !matches!(self, Self::Tcp)
     }
 
     /// True if the network interface of the receiver is the last of its options.

@@ -33,4 +33,4 @@ pub use method::LinkMethod;
 pub use point::{LinkPoint, MeasuredPoint};
 pub use processor::{CoreShares, ProcessorAccount};
 pub use runner::PointRunner;
-pub use sweep::{PAPER_SIZES, Sweep, SweptPoint};
+pub use sweep::{GROWING, PAPER_SIZES, Sweep, SweptPoint};

@@ -21,6 +21,8 @@ pub struct LinkPoint {
     pub bytes: Option<u64>,
     /// Time that the receiver spends on each packet, as an application would.
     pub work: Duration,
+    /// The same back at the same time.
+    pub both_directions: bool,
 }
 
 impl LinkPoint {
@@ -34,6 +36,7 @@ impl LinkPoint {
             time: Duration::from_secs(1),
             bytes: None,
             work: Duration::ZERO,
+            both_directions: false,
         }
     }
 }
@@ -69,6 +72,10 @@ pub struct MeasuredPoint {
     pub receiver_core: Option<CoreShares>,
     /// Interrupts per second of the host meanwhile.
     pub interrupts_per_second: Option<f64>,
+    /// Segments of TCP that the sender's host sent again; none for packets of UDP, or if the kernel does not tell.
+    pub retransmitted: Option<u64>,
+    /// What was measured of the packets that went back at the same time; none if there were none to be sent.
+    pub back: Option<Box<MeasuredPoint>>,
     /// Where packets were lost, as far as counters tell; what no counter explains is `unlocated`.
     pub locations: BTreeMap<String, u64>,
 }

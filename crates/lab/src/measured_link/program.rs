@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(5);
 /// What a receiver says when it is ready.
-const READY: &str = "receiving at UDP ";
+const READY: &str = "receiving at ";
 /// What is kept of what a program says, in bytes.
 const MOST_SAID: u64 = 100_000;
 /// Ticks per second in /proc: the same on every Linux for programs.
@@ -117,7 +117,9 @@ impl Program {
     /// The next address at which it says that it receives.
     pub(crate) fn address(&mut self) -> Result<SocketAddr, MeasureError> {
         let line = self.wait_for(READY)?;
-        let address = line.split_once(READY).and_then(|(_, address)| address.trim().parse().ok());
+        // UDP or TCP, then the address.
+        let said = line.split_once(READY).and_then(|(_, said)| said.split_whitespace().nth(1));
+        let address = said.and_then(|address| address.parse().ok());
         address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
     }
 

@@ -68,6 +68,7 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         error_ratio: report["packet_error_ratio"].as_f64(),
         error_ratio_bound: report["loss_upper_bound"].as_f64(),
         receiver_ns: report.pointer("/processor/ns_per_packet").and_then(Value::as_f64),
+        retransmitted: report.pointer("/sent/0/retransmitted").and_then(Value::as_u64),
         locations: locations(report)?,
         ..MeasuredPoint::default()
     })

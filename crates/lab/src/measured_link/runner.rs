@@ -21,66 +21,117 @@ pub struct PointRunner<'a> {
     pub program: PathBuf,
     /// A folder for the reports.
     pub folder: PathBuf,
-    /// Core of the sender.
+    /// Core of the sender, and of what comes back.
     pub sender_core: usize,
-    /// Core of the receiver.
+    /// Core of the receiver, and of what is sent back.
     pub receiver_core: usize,
     /// Ends what is under way.
     pub stop: &'a AtomicBool,
 }
 
+/// Which way packets go.
+#[derive(Clone, Copy)]
+enum Way {
+    There,
+    Back,
+}
+
+/// A receiver that is ready.
+struct Listening {
+    way: Way,
+    receiver: Program,
+    address: SocketAddr,
+}
+
 impl PointRunner<'_> {
-    /// Sends and receives once.
+    /// Sends and receives once; at the same time back, if the point says so.
     ///
     /// # Errors
     /// If one of the programs fails or does not end, or its report lacks something; if `stop` is set.
     pub fn run(&self, point: &LinkPoint) -> Result<MeasuredPoint, MeasureError> {
-        let (sent, received) = (self.folder.join("sent.json"), self.folder.join("received.json"));
-        let (mut receiver, address) = self.start_receiver(point, &sent, &received)?;
+        let there = self.start_receiver(point, Way::There)?;
+        let back = match point.both_directions {
+            true => Some(self.start_receiver(point, Way::Back)?),
+            false => None,
+        };
         let most = point.time + PATIENCE;
         let (before, clock) = (ProcessorAccount::read(), Instant::now());
-        let mut sender = Program::start(self.sender(point, address, &sent), "evforge send")?;
-        sender.wait_good(most, self.stop)?;
+        let mut senders = vec![self.start_sender(point, &there)?];
+        if let Some(back) = &back {
+            senders.push(self.start_sender(point, back)?);
+        }
+        for mut sender in senders {
+            sender.wait_good(most, self.stop)?;
+        }
         let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
-        receiver.wait_good(most, self.stop)?;
+        let there = self.measured(there, most)?;
+        let back = back.map(|back| self.measured(back, most)).transpose()?;
         let sender_core = match self.hosts.other() {
-            Some(_) => sender_host(&sent).core,
+            Some(_) => sender_host(&self.file(Way::There, "sent")).core,
             None => after.since(&before, self.sender_core),
         };
+        let receiver_core = after.since(&before, self.receiver_core);
         Ok(MeasuredPoint {
             sender_core,
-            receiver_core: after.since(&before, self.receiver_core),
+            receiver_core,
             interrupts_per_second: after.interrupts_since(&before).map(|count| count as f64 / seconds),
-            ..reports::read(&received)?
+            // The ends have changed places.
+            back: back.map(|back| {
+                Box::new(MeasuredPoint { sender_core: receiver_core, receiver_core: sender_core, ..back })
+            }),
+            ..there
         })
     }
 
-    fn start_receiver(
-        &self,
-        point: &LinkPoint,
-        sent: &std::path::Path,
-        received: &std::path::Path,
-    ) -> Result<(Program, SocketAddr), MeasureError> {
-        let mut command = self.hosts.command(End::Receiver, &self.program);
-        command.args(["receive", "--overwrite", "--idle", IDLE, "--port", "0"]);
-        command.args(["--address", &self.hosts.address(End::Receiver).to_string()]);
-        command.args(["--buffer", &format!("{}B", point.buffer), "--core", &self.receiver_core.to_string()]);
-        command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
-        command.args(point.method.receiver_options());
-        if point.method.names_interface() {
-            command.arg(self.hosts.interface().unwrap_or("lo"));
-        }
-        command.arg("--sent").arg(sent).arg("--report").arg(received);
-        let mut receiver = Program::start(command, "evforge receive")?;
-        let address = receiver.address()?;
-        Ok((receiver, address))
+    fn measured(&self, mut listening: Listening, most: Duration) -> Result<MeasuredPoint, MeasureError> {
+        listening.receiver.wait_good(most, self.stop)?;
+        reports::read(&self.file(listening.way, "received"))
     }
 
-    fn sender(&self, point: &LinkPoint, to: SocketAddr, sent: &std::path::Path) -> Command {
-        let mut command = self.hosts.command(End::Sender, &self.program);
+    /// The report of one end.
+    fn file(&self, way: Way, name: &str) -> PathBuf {
+        let way = match way {
+            Way::There => "",
+            Way::Back => "-back",
+        };
+        self.folder.join(format!("{name}{way}.json"))
+    }
+
+    /// The receiver's end and its core, then those of the sender.
+    fn ends(&self, way: Way) -> [(End, usize); 2] {
+        let ends = [(End::Receiver, self.receiver_core), (End::Sender, self.sender_core)];
+        match way {
+            Way::There => ends,
+            Way::Back => [ends[1], ends[0]],
+        }
+    }
+
+    fn start_receiver(&self, point: &LinkPoint, way: Way) -> Result<Listening, MeasureError> {
+        let [(end, core), _] = self.ends(way);
+        let mut command = self.hosts.command(end, &self.program);
+        command.args(["receive", "--overwrite", "--idle", IDLE, "--port", "0"]);
+        command.args(["--address", &self.hosts.address(end).to_string(), "--core", &core.to_string()]);
+        command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
+        // The buffers of a connection grow, as long as nobody says how large they are to be.
+        if point.method.can_lose() {
+            command.args(["--buffer", &format!("{}B", point.buffer)]);
+        }
+        command.args(point.method.receiver_options());
+        if point.method.names_interface() {
+            command.arg(self.hosts.interface_of(end).unwrap_or("lo"));
+        }
+        command.arg("--sent").arg(self.file(way, "sent")).arg("--report").arg(self.file(way, "received"));
+        let mut receiver = Program::start(command, "evforge receive")?;
+        let address = receiver.address()?;
+        Ok(Listening { way, receiver, address })
+    }
+
+    fn start_sender(&self, point: &LinkPoint, to: &Listening) -> Result<Program, MeasureError> {
+        let [_, (end, core)] = self.ends(to.way);
+        let mut command: Command = self.hosts.command(end, &self.program);
         command.args(["send", "--overwrite", "--quiet", "--size", &format!("{}B", point.size)]);
-        command.args(["--to", &to.to_string()]);
-        command.args(["--core", &self.sender_core.to_string(), "--for", &nanoseconds(point.time)]);
+        command.args(["--to", &to.address.to_string()]);
+        command.args(["--core", &core.to_string(), "--for", &nanoseconds(point.time)]);
         match point.rate {
             Some(rate) => command.args(["--rate", &format!("{rate}pps")]),
             None => command.arg("--unpaced"),
@@ -88,8 +139,8 @@ impl PointRunner<'_> {
         if let Some(bytes) = point.bytes {
             command.args(["--bytes", &format!("{bytes}B")]);
         }
-        command.args(point.method.sender_options()).arg("--report").arg(sent);
-        command
+        command.args(point.method.sender_options()).arg("--report").arg(self.file(to.way, "sent"));
+        Program::start(command, "evforge send")
     }
 }
 

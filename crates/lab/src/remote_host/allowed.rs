@@ -14,7 +14,7 @@ const WITH_VALUE: [&str; 10] = [
     "--layout",
 ];
 /// Options without.
-const ALONE: [&str; 2] = ["--unpaced", "--single-calls"];
+const ALONE: [&str; 3] = ["--unpaced", "--single-calls", "--tcp"];
 /// Longest value, in bytes.
 const LONGEST_VALUE: usize = 1000;
 

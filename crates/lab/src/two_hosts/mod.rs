@@ -156,6 +156,15 @@ impl TwoHosts {
         }
     }
 
+    /// The network interface of an end, apart from loopback; none if that is not known here.
+    pub fn interface_of(&self, end: End) -> Option<&str> {
+        match (&self.0, end) {
+            (Place::Namespaces(_), End::Sender) => Some(link::SENDER),
+            (Place::Other(_), End::Sender) => None,
+            _ => self.interface(),
+        }
+    }
+
     /// True if there are two network namespaces.
     pub const fn has_namespaces(&self) -> bool {
         matches!(self.0, Place::Namespaces(_))

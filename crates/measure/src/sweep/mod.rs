@@ -41,14 +41,17 @@ pub fn result(
         .setting("time for each point", format!("{:?}", sweep.time));
     let mut result = session.end(verdict(points));
     result.findings.extend(against_the_paper(sweep, points));
-    let rounds = points.iter().flat_map(|point| &point.rounds);
+    let rounds = points.iter().flat_map(SweptPoint::measured);
     result.findings.extend(lost_by_location(rounds.map(|round| &round.locations)));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
+    let sent = |point: &SweptPoint| point.rounds.iter().map(|round| round.sent).sum::<u64>();
+    let most_sent = points.iter().map(sent).max().unwrap_or(0);
     result.limits.push(format!(
         "The paper sent 400 GB for each size; the share lost here is known to no better than 3/N of the N packets sent ({} \
          at most in one row).",
-        grouped(points.iter().map(|point| point.sent_and_lost().0).max().unwrap_or(0))
+        grouped(most_sent)
     ));
+    result.findings.extend(failures(points));
     let table = table::points(link, points)?;
     result.plots = plots::all(link, sweep, &table, points)?;
     result.tables = vec![table, table::ratios_of(sweep, points)];
@@ -61,7 +64,7 @@ fn explained(method: LinkMethod) -> String {
 
 /// Good if every packet is accounted for, and every lost one has a location.
 fn verdict(points: &[SweptPoint]) -> Verdict {
-    let rounds = || points.iter().flat_map(|point| &point.rounds);
+    let rounds = || points.iter().flat_map(SweptPoint::measured);
     let is_accounted = |round: &MeasuredPoint| {
         round.sent > 0
             && round.sent + round.duplicated == round.received + round.lost
@@ -73,6 +76,12 @@ fn verdict(points: &[SweptPoint]) -> Verdict {
     if unaccounted > 0 || measured == 0 {
         return Verdict::bad(format!(
             "{unaccounted} of {measured} measurements do not account for every packet: their figures are worth nothing"
+        ));
+    }
+    let failed: usize = points.iter().map(|point| point.failures.len()).sum();
+    if failed > 0 {
+        return Verdict::bad(format!(
+            "{failed} measurements could not be made; {measured} were, and account for every packet"
         ));
     }
     Verdict::good(format!(
@@ -97,6 +106,21 @@ fn against_the_paper(sweep: &Sweep, points: &[SweptPoint]) -> Vec<String> {
         .collect()
 }
 
+/// Why measurements are missing, each reason once.
+fn failures(points: &[SweptPoint]) -> Vec<String> {
+    let mut said = Vec::new();
+    for point in points {
+        for failure in &point.failures {
+            let sentence =
+                format!("{} at {} B could not be measured: {failure}", point.point.method, point.point.size);
+            if !said.contains(&sentence) {
+                said.push(sentence);
+            }
+        }
+    }
+    said
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
@@ -118,6 +142,7 @@ mod tests {
             bytes: None,
             rate: None,
             work: Duration::ZERO,
+            both_directions: false,
         }
     }
 
@@ -143,7 +168,7 @@ mod tests {
                         ..MeasuredPoint::default()
                     })
                 },
-                |_, _, _| {},
+                |_, _, _, _| {},
             )
             .unwrap();
         let session = Session::without_host("sweep", "Sweep", &["evforge".to_owned()]);

@@ -5,7 +5,7 @@ use crate::error::MeasureError;
 use crate::link::Link;
 use crate::plot::{Axis, Line, Look, Plot, Point};
 use crate::table::{Cell, Table};
-use evforge_lab::measured_link::{LinkMethod, Sweep, SweptPoint};
+use evforge_lab::measured_link::{GROWING, LinkMethod, Sweep, SweptPoint};
 
 const TICKS: [f64; 8] = [64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
@@ -24,7 +24,10 @@ pub(super) fn all(
     for (number, (buffer, _)) in sweep.buffers.iter().enumerate() {
         let line = |method: LinkMethod, column: &str| {
             let chosen = |row: &[Cell]| {
-                row.first() == Some(&Cell::text(method.name())) && row.get(1) == Some(&Cell::text(buffer))
+                let is_of_buffer = !method.can_lose() || row.get(1) == Some(&Cell::text(buffer));
+                row.first() == Some(&Cell::text(method.name()))
+                    && is_of_buffer
+                    && row.get(3) != Some(&Cell::text("both ways: back"))
             };
             Line::of_columns(method.name(), table, ["size", column], chosen)
         };
@@ -45,7 +48,9 @@ pub(super) fn all(
         .captioned("Bars with an arrow: nothing was lost; the ratio is below their upper end with 95 % confidence. Circles: Table 3.");
         for &method in &sweep.methods {
             speed = speed.with(line(method, "speed")?);
-            errors = errors.with(line(method, "error_ratio")?);
+            if method.can_lose() {
+                errors = errors.with(line(method, "error_ratio")?);
+            }
         }
         plots.push(speed.with(theory(link, sweep)?));
         plots.push(errors.with(published()));
@@ -79,7 +84,8 @@ fn published() -> Line {
 
 /// With the last buffer, which is the largest of a usual sweep.
 fn processor(method: LinkMethod, sweep: &Sweep, points: &[SweptPoint]) -> Plot {
-    let buffer = sweep.buffers.last().map_or("", |(name, _)| name.as_str());
+    let last = sweep.buffers.last().map_or("", |(name, _)| name.as_str());
+    let buffer = if method.can_lose() { last } else { GROWING };
     let mut plot = Plot::new(
         &format!("processor-{method}"),
         &format!("Processor time by size: {method}, receive buffer: {buffer} (Figure 3 c)"),

@@ -12,6 +12,7 @@ pub(super) fn points(link: &Link, points: &[SweptPoint]) -> Result<Table, Measur
         Column::key("method", "Method", ""),
         Column::key("buffer", "Receive buffer", ""),
         Column::key("size", "User data", "B").decimals(0),
+        Column::key("direction", "Direction", ""),
         Column::measured("speed", "Received", "Gb/s").decimals(3),
         Column::exact("theory", "Link at most", "Gb/s").decimals(3),
         Column::measured("sent_rate", "Sent", "kpps").decimals(1),
@@ -19,6 +20,7 @@ pub(super) fn points(link: &Link, points: &[SweptPoint]) -> Result<Table, Measur
         Column::measured("error_ratio", "Packet error ratio", ""),
         Column::measured("reordered", "Reordered", "").decimals(0),
         Column::measured("duplicated", "Duplicated", "").decimals(0),
+        Column::measured("retransmitted", "TCP segments sent again", "").decimals(0),
         Column::measured("receiver_ns", "Receiving thread", "ns/packet").decimals(0),
         share("sender_programs", "Sender's core: user and system"),
         share("sender_interrupts", "Sender's core: softirq and irq"),
@@ -27,25 +29,31 @@ pub(super) fn points(link: &Link, points: &[SweptPoint]) -> Result<Table, Measur
         Column::measured("interrupts", "Interrupts of the host", "1/s").decimals(0),
     ];
     let mut table = Table::new("points", "Speed, packet error ratio and processor time by size", columns);
-    for point in points {
+    let all = points.iter().flat_map(|point| {
+        point.directions().into_iter().map(move |(direction, rounds)| (point, direction, rounds))
+    });
+    for (point, direction, rounds) in all {
         let size = u32::try_from(point.point.size).unwrap_or(u32::MAX);
         let theory = link.packet(size)?.user_bits_per_second() / 1e9;
         let over_rounds = |figure: &dyn Fn(&MeasuredPoint) -> Option<f64>| {
-            Cell::measured(&point.rounds.iter().filter_map(figure).collect::<Vec<f64>>())
+            Cell::measured(&rounds.iter().copied().filter_map(figure).collect::<Vec<f64>>())
         };
         let total = |count: fn(&MeasuredPoint) -> u64| {
-            Cell::Number(point.rounds.iter().map(count).sum::<u64>() as f64)
+            Cell::Number(rounds.iter().copied().map(count).sum::<u64>() as f64)
         };
+        let retransmitted: Vec<u64> = rounds.iter().filter_map(|round| round.retransmitted).collect();
         let share = |core: fn(&MeasuredPoint) -> Option<CoreShares>, of: fn(&CoreShares) -> f64| {
             over_rounds(&|round| core(round).map(|shares| 100.0 * of(&shares)))
         };
-        let (sent, lost) = point.sent_and_lost();
+        let count = |of: fn(&MeasuredPoint) -> u64| rounds.iter().copied().map(of).sum::<u64>();
+        let (sent, lost) = (count(|round| round.sent), count(|round| round.lost));
         let programs = |shares: &CoreShares| shares.user + shares.system;
         let interrupts = |shares: &CoreShares| shares.interrupts;
         table.rows.push(vec![
             Cell::text(point.point.method.name()),
             Cell::text(&point.buffer),
             Cell::Number(f64::from(size)),
+            Cell::text(direction),
             over_rounds(&|round| Some(round.bits_per_second / 1e9)),
             Cell::Number(theory),
             over_rounds(&|round| Some(round.sent_per_second / 1e3)),
@@ -53,6 +61,10 @@ pub(super) fn points(link: &Link, points: &[SweptPoint]) -> Result<Table, Measur
             Cell::counted_share(lost, sent),
             total(|round| round.reordered),
             total(|round| round.duplicated),
+            match retransmitted.is_empty() {
+                true => Cell::Missing,
+                false => Cell::Number(retransmitted.iter().sum::<u64>() as f64),
+            },
             over_rounds(&|round| round.receiver_ns),
             share(|round| round.sender_core, programs),
             share(|round| round.sender_core, interrupts),

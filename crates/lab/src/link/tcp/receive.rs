@@ -1,0 +1,203 @@
+//! The receiver: one connection, read as fast as it delivers.
+
+use super::TcpError;
+use crate::link::LinkProgress;
+use crate::link::ProcessorUse;
+use crate::link::work_for;
+use evforge_net::affinity::pin_current_thread;
+use evforge_net::thread_time::processor_time;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a call of the kernel waits before anything else is looked at.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// Bytes that are read at once at most.
+const AT_ONCE: usize = 1 << 20;
+
+/// How to receive, and how long.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpReceiving {
+    /// Core of this thread; none leaves it to the system.
+    pub core: Option<usize>,
+    /// Time to spend on each read, to be as slow as an application.
+    pub work: Duration,
+    /// Ends when nothing has come for so long after the first byte; none does not.
+    pub idle: Option<Duration>,
+    /// Ends after so long; none does not.
+    pub duration: Option<Duration>,
+}
+
+/// Waits for a connection.
+#[derive(Debug)]
+pub struct TcpReceiver {
+    listener: TcpListener,
+    address: SocketAddr,
+    buffer_bytes: Option<u64>,
+}
+
+/// What came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpReceived {
+    /// Where.
+    pub address: SocketAddr,
+    /// From whom; none if nobody has connected.
+    pub source: Option<SocketAddr>,
+    /// The receive buffer that the kernel granted, as it counts it; it grows where none was asked for.
+    pub buffer_bytes: Option<u64>,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Reads that brought some.
+    pub reads: u64,
+    /// From the first byte to the last, in seconds.
+    pub seconds: f64,
+    /// True if the sender has closed the connection: all it sent has come.
+    pub is_closed: bool,
+    /// Processor time of this thread meanwhile.
+    pub processor: ProcessorUse,
+}
+
+/// Why receiving goes on no longer.
+struct Limits<'a> {
+    settings: &'a TcpReceiving,
+    stop: &'a AtomicBool,
+    start: Instant,
+}
+
+impl Limits<'_> {
+    fn is_over(&self, last: Option<Instant>) -> bool {
+        let is_longer =
+            |since: Instant, most: Option<Duration>| most.is_some_and(|most| since.elapsed() >= most);
+        self.stop.load(Ordering::Relaxed)
+            || is_longer(self.start, self.settings.duration)
+            || last.is_some_and(|last| is_longer(last, self.settings.idle))
+    }
+}
+
+impl TcpReceiver {
+    /// Listens at an address, where port 0 lets the kernel choose, with a receive buffer of so many bytes; none leaves it to the
+    /// kernel, which then makes it as large as it needs.
+    ///
+    /// # Errors
+    /// If the address is not to be had.
+    pub fn listen(address: SocketAddr, buffer: Option<usize>) -> Result<Self, TcpError> {
+        let failed = |source| TcpError::Listen { address, source };
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+        if let Some(bytes) = buffer {
+            // Before it listens: the window is agreed on when a connection begins.
+            socket.set_recv_buffer_size(bytes).map_err(failed)?;
+        }
+        socket.set_reuse_address(true).map_err(failed)?;
+        socket.bind(&address.into()).map_err(failed)?;
+        socket.listen(1).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let buffer_bytes = socket.recv_buffer_size().ok().map(|bytes| bytes as u64);
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, buffer_bytes })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes the first connection and reads it to its end, until the time is over, nothing has come for long enough or `stop` is
+    /// set. `watch` is called in this thread at most 50 times per second.
+    ///
+    /// # Errors
+    /// If the core cannot be had, or the connection breaks.
+    pub fn receive(
+        self,
+        settings: &TcpReceiving,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&LinkProgress),
+    ) -> Result<TcpReceived, TcpError> {
+        settings.core.map_or(Ok(()), pin_current_thread)?;
+        let limits = Limits { settings, stop, start: Instant::now() };
+        let mut received = TcpReceived {
+            address: self.address,
+            source: None,
+            buffer_bytes: self.buffer_bytes,
+            bytes: 0,
+            reads: 0,
+            seconds: 0.0,
+            is_closed: false,
+            processor: ProcessorUse::default(),
+        };
+        let Some((connection, source)) = self.accept(&limits)? else { return Ok(received) };
+        received.source = Some(source);
+        read(connection, source, &limits, &mut received, watch)?;
+        Ok(received)
+    }
+
+    fn accept(&self, limits: &Limits<'_>) -> Result<Option<(TcpStream, SocketAddr)>, TcpError> {
+        let failed = |source| TcpError::Listen { address: self.address, source };
+        while !limits.is_over(None) {
+            match self.listener.accept() {
+                Ok((connection, source)) => {
+                    connection.set_nonblocking(false).map_err(failed)?;
+                    connection.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                    return Ok(Some((connection, source)));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                // The other end has gone again before it was taken.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(source) => return Err(failed(source)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn read(
+    mut connection: TcpStream,
+    source: SocketAddr,
+    limits: &Limits<'_>,
+    received: &mut TcpReceived,
+    watch: &mut dyn FnMut(&LinkProgress),
+) -> Result<(), TcpError> {
+    let mut memory = vec![0; AT_ONCE];
+    let mut first: Option<(Instant, Duration)> = None;
+    let mut last = None;
+    let mut told = limits.start;
+    while !limits.is_over(last) {
+        match connection.read(&mut memory) {
+            Ok(0) => {
+                received.is_closed = true;
+                break;
+            }
+            Ok(bytes) => {
+                let now = Instant::now();
+                let (begun, processor) = *first.get_or_insert_with(|| (now, processor_time()));
+                last = Some(now);
+                received.bytes += bytes as u64;
+                received.reads += 1;
+                received.seconds = (now - begun).as_secs_f64();
+                work_for(limits.settings.work);
+                received.processor =
+                    ProcessorUse { used: processor_time().saturating_sub(processor), of: begun.elapsed() };
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => {
+                return Err(TcpError::Broken { address: source, bytes: received.bytes, source: error });
+            }
+        }
+        if told.elapsed() >= PATIENCE {
+            told = Instant::now();
+            watch(&LinkProgress {
+                elapsed: limits.start.elapsed(),
+                packets: received.reads,
+                bytes: received.bytes,
+                irregularities: 0,
+            });
+        }
+    }
+    Ok(())
+}
