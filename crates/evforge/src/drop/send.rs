@@ -116,10 +116,13 @@ pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     if let Some(path) = &arguments.report {
         ending.attempt(write_file("the report", path, report.json().as_bytes()));
     }
+    let is_taken = report.streams.iter().all(|stream| stream.refused == 0);
     if !arguments.quiet {
         ending.print(&text::sent(&report));
+    } else if !is_taken {
+        eprint!("{}", text::sent(&report));
     }
-    Ok(ExitStatus::of(report.streams.iter().all(|stream| stream.refused == 0) && ending.is_good()))
+    Ok(ExitStatus::of(is_taken && ending.is_good()))
 }
 
 impl SendArguments {

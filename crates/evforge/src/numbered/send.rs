@@ -137,6 +137,8 @@ pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     }
     if !arguments.quiet {
         ending.print(&text::sent(&report));
+    } else if report.refused > 0 {
+        eprint!("{}", text::sent(&report));
     }
     Ok(ExitStatus::of(report.refused == 0 && ending.is_good()))
 }

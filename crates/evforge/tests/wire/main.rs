@@ -1,5 +1,6 @@
 //! The real program between two network namespaces: by AF_XDP, and with the privileges that it is lent. Needs root.
 
+mod agents;
 #[path = "../common/mod.rs"]
 mod common;
 mod measure;

@@ -83,7 +83,7 @@ impl Sweep {
     /// in a round keeps why, and the others go on.
     ///
     /// # Errors
-    /// That of `measure` if the end was asked for, a program cannot be started, or three measurements in a row have failed.
+    /// That of `measure` if the end was asked for, a program cannot be started, or three measurements in a row, or all, have failed.
     pub fn run(
         &self,
         mut measure: impl FnMut(&LinkPoint) -> Result<MeasuredPoint, MeasureError>,
@@ -117,7 +117,10 @@ impl Sweep {
                 told(done, all, point, outcome);
             }
         }
-        Ok(points)
+        match failed.is_empty() || points.iter().any(|point| !point.rounds.is_empty()) {
+            true => Ok(points),
+            false => Err(failed.swap_remove(0)),
+        }
     }
 }
 

@@ -15,10 +15,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A segment has ended if nothing has come for so long.
-const IDLE: Duration = Duration::from_secs(1);
-/// The same where a second sender is to follow the first.
-const IDLE_OF_A_JUMP: Duration = Duration::from_secs(3);
+/// A segment, or a sender before a jump, has ended if nothing has come for so long. A host that is busy with other things holds a sender up
+/// for longer than one would think, and a receiver that has gone makes its packets refused ones.
+const IDLE: Duration = Duration::from_secs(3);
 /// The first identifier behind a jump.
 const BEHIND_THE_JUMP: u64 = 1_000_000_000;
 
@@ -138,8 +137,7 @@ impl SoakRunner<'_> {
         let before = self.folder.join("before-the-jump.json");
         let behind = self.folder.join("behind-the-jump.json");
         let most = 2 * PATIENCE;
-        let (mut receiver, addresses) =
-            self.receiver(settings, (IDLE_OF_A_JUMP, 2 * most), None, &received)?;
+        let (mut receiver, addresses) = self.receiver(settings, (IDLE, 2 * most), None, &received)?;
         for (first, path) in [(0, &before), (BEHIND_THE_JUMP, &behind)] {
             let command = self.sender(settings, &addresses, (first, 1), path);
             Program::start(command, "evforge drop send")?.wait_good(most, self.stop)?;
