@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Nothing comes any more if nothing has come for so long.
-const IDLE: &str = "300ms";
+const IDLE: &str = "600ms";
 
 /// Runs points.
 pub struct PointRunner<'a> {
