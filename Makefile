@@ -128,7 +128,7 @@ soak: test-tools ## Brokers that fail for a minute; the program, and the file wr
 	$(WITH_TOOLS) EVFORGE_SOAK=$(or $(MOMENTS),100) $(if $(SEED),EVFORGE_SEED=$(SEED)) $(CARGO) test --locked -p evforge --test kafka_write killed -- --nocapture
 
 .PHONY: bench
-bench: ## Event formation from memory, loads, receiving (as root); adds to docs/benchmarks (BENCHES="ess gdgem": only these)
+bench: ## Event formation from memory, loads; adds to docs/benchmarks (BENCHES="ess gdgem": only these). Receiving: evforge measure
 	@scripts/install-packages.sh "for the benchmarks" iproute2 ethtool
 	CARGO="$(CARGO)" scripts/bench.sh $(BENCHES)
 

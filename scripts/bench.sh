@@ -2,7 +2,7 @@
 # Runs the benchmarks, or those that are named, and lets them add their figures to docs/benchmarks/figures.csv: `make bench`.
 #
 #   scripts/bench.sh                all of them
-#   scripts/bench.sh ess receive    these two
+#   scripts/bench.sh ess gdgem      these two
 #
 # Figures belong to a commit: with changes that are not committed (outside docs/benchmarks) nothing is kept.
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 benches=("$@")
 if [ ${#benches[@]} -eq 0 ]; then
-  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages pulsed trace_groups receive)
+  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages pulsed trace_groups)
 fi
 if [ -z "$(git status --porcelain --untracked-files=no -- . ':!docs/benchmarks')" ]; then
   EVFORGE_BENCH_RUN="$(date --utc +%F) $(git rev-parse --short HEAD)"
@@ -20,8 +20,5 @@ else
 fi
 
 in_lab=()
-for bench in "${benches[@]}"; do
-  if [ "$bench" != receive ]; then in_lab+=(--bench "$bench"); fi
-done
-if [ ${#in_lab[@]} -gt 0 ]; then "${CARGO:-cargo}" bench --locked -p evforge-lab "${in_lab[@]}"; fi
-if [[ " ${benches[*]} " == *" receive "* ]]; then "${CARGO:-cargo}" bench --locked -p evforge-net --bench receive; fi
+for bench in "${benches[@]}"; do in_lab+=(--bench "$bench"); done
+"${CARGO:-cargo}" bench --locked -p evforge-lab "${in_lab[@]}"
