@@ -152,8 +152,13 @@ plots: ## The plots of the documents, from the figures in docs/pictures
 	EVFORGE_UPDATE=1 $(CARGO) test --locked -p evforge-lab --test verification plots
 
 .PHONY: measurements
-measurements: build ## The results in docs/measurements that depend on no host
-	./target/release/evforge measure link --without-host --overwrite --output docs/measurements/link
+measurements: build ## The results in docs/measurements that depend on no host, and the index of all
+	scripts/measurements.sh link
+
+.PHONY: measure-all
+measure-all: build ## Everything in docs/measurements anew, on this host when it is idle (needs root; half an hour; MEASURE="sweep rate": only these)
+	@scripts/install-packages.sh "for measurements" iproute2 ethtool util-linux
+	scripts/measurements.sh $(MEASURE)
 
 .PHONY: coverage
 coverage: ## Line coverage of the tests per file (installs cargo-tarpaulin if it is missing)

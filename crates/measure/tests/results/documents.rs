@@ -1,4 +1,4 @@
-//! The results in docs/measurements are those that this evforge calculates.
+//! The results in docs/measurements: what is calculated is what this evforge calculates, and of what was measured every file says the same.
 
 use evforge_measure::compare::{Comparison, Difference};
 use evforge_measure::link::{LinkSettings, measure, paper};
@@ -24,4 +24,32 @@ fn the_table_of_the_documents_is_that_of_this_program() {
         let drawn = evforge_measure::drawing::svg(plot).unwrap();
         assert_eq!(std::fs::read_to_string(folder.join(format!("{}.svg", plot.name))).unwrap(), drawn);
     }
+}
+
+/// Tables and plots of each result are those of its `result.json`, drawn by this program, and the index names it with its verdict.
+#[test]
+fn every_kept_result_is_whole_and_in_the_index() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measurements");
+    let index = std::fs::read_to_string(folder.join("README.md")).expect("docs/measurements/README.md");
+    let mut found = 0;
+    for entry in std::fs::read_dir(&folder).expect("results") {
+        let path = entry.expect("a result").path();
+        if !path.is_dir() {
+            continue;
+        }
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let kept = result_file::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for table in &kept.tables {
+            let file = std::fs::read_to_string(path.join(format!("{}.csv", table.name)));
+            assert_eq!(file.expect(&name), evforge_measure::csv::of(table), "{name}/{}", table.name);
+        }
+        for plot in &kept.plots {
+            let file = std::fs::read_to_string(path.join(format!("{}.svg", plot.name)));
+            assert_eq!(file.expect(&name), evforge_measure::drawing::svg(plot).expect(&name), "{name}/{}", plot.name);
+        }
+        assert!(index.contains(&format!("({name}/report.html)")), "{name} is not in the index: run `scripts/measurements-index.py`");
+        assert!(index.contains(&kept.verdict.sentence), "{name}: the index has another verdict");
+        found += 1;
+    }
+    assert!(found > 0, "docs/measurements has results");
 }
