@@ -81,7 +81,8 @@ impl Cell {
         Self::Text(text.into())
     }
 
-    /// The mean of repeated measurements, with the interval that Student's distribution gives: of fewer than two values there is none.
+    /// The mean of repeated measurements, with the interval that Student's distribution gives: of fewer than two values there is none. Of
+    /// what was never below 0, as a rate or a share, the interval ends there.
     pub fn measured(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -91,7 +92,8 @@ impl Cell {
             _ => {
                 let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
                 let half = student_95(values.len() - 1) * (square / count).sqrt();
-                Self::Measured { value: mean, low: mean - half, high: mean + half }
+                let floor = if values.iter().all(|value| *value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+                Self::Measured { value: mean, low: (mean - half).max(floor), high: mean + half }
             }
         }
     }

@@ -41,6 +41,32 @@ fn every_method_of_sockets_accounts_for_every_packet() {
 }
 
 #[test]
+fn both_directions_are_measured_at_the_same_time_by_udp_and_by_tcp() {
+    let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let runner = runner(&hosts, folder.path(), &stop);
+    for (method, rate) in [(LinkMethod::Batched, Some(10_000)), (LinkMethod::Tcp, None)] {
+        let time = Duration::from_millis(200);
+        let point = LinkPoint { rate, time, both_directions: true, ..LinkPoint::new(method, 1472) };
+        let there = runner.run(&point).unwrap_or_else(|error| panic!("{method}: {error}"));
+        let back = there.back.as_deref().expect("packets back");
+        for (way, measured) in [("there", &there), ("back", back)] {
+            assert!(measured.sent > 0 && measured.bits_per_second > 0.0, "{method} {way}: {measured:?}");
+            assert_eq!(
+                measured.sent + measured.duplicated,
+                measured.received + measured.lost,
+                "{method} {way}"
+            );
+        }
+        assert_eq!(there.sender_core, back.receiver_core, "the ends have changed places");
+        if method == LinkMethod::Tcp {
+            assert_eq!((there.lost, back.lost), (0, 0));
+            assert!(there.retransmitted.is_some());
+        }
+    }
+}
+
+#[test]
 fn no_more_than_the_known_limit_of_a_slow_receiver_is_found() {
     let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
     let folder = tempfile::tempdir().expect("a folder");

@@ -22,7 +22,11 @@ fn started(command: &mut Command, addresses: usize) -> (Receiver, Vec<String>) {
     let mut receiver = Receiver(command.stderr(Stdio::piped()).spawn().expect("the program starts"));
     let mut lines = BufReader::new(receiver.0.stderr.take().expect("piped")).lines();
     let ready = lines.by_ref().map_while(Result::ok);
-    let address = |line: String| line.strip_prefix("receiving at UDP ").map(str::to_owned);
+    let address = |line: String| {
+        ["UDP", "TCP"]
+            .iter()
+            .find_map(|way| line.strip_prefix(&format!("receiving at {way} ")).map(str::to_owned))
+    };
     let found: Vec<String> = ready.filter_map(address).take(addresses).collect();
     assert_eq!(found.len(), addresses, "the program says where it receives");
     // Somebody must go on reading, or the program could stop at a full pipe.
@@ -331,4 +335,35 @@ fn packets_of_udptx_are_received_with_nothing_unexplained() {
     assert_eq!((number(&received, "/packets/reordered"), number(&received, "/packets/duplicated")), (1, 0));
     assert_eq!((number(&received, "/unaccounted"), number(&received, "/counters/packets_counted")), (0, 199));
     assert_eq!(received["latency"], Value::Null, "such packets have no time");
+}
+
+#[test]
+fn a_tcp_connection_brings_every_byte_and_says_how_fast() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outcome = run(folder.path(), &["--tcp"], &["--tcp", "--size", "8972B", "--bytes", "50MB"]);
+    assert!(outcome.is_good, "{}", outcome.said);
+    let Outcome { sent, received, said, .. } = outcome;
+    assert_eq!(number(&sent, "/bytes"), number(&received, "/bytes"));
+    assert_eq!(number(&sent, "/packets"), 50_000_000_u64.div_ceil(8972));
+    assert_eq!(
+        (number(&received, "/packets/received"), number(&received, "/packets/lost")),
+        (number(&sent, "/packets"), 0)
+    );
+    assert!(
+        received["is_closed"] == true && received["bits_per_second"].as_f64().is_some_and(|rate| rate > 0.0)
+    );
+    assert!(said.contains("over TCP") && said.contains("lost          0 bytes"), "{said}");
+    for (arguments, reason) in [
+        (["send", "--tcp", "--size", "64B,128B", "--for", "1s"].as_slice(), "one size"),
+        (&["send", "--tcp", "--rate", "10kpps"], "--rate"),
+        (&["receive", "--tcp", "--port", "9000,9001"], "one --port"),
+        (&["send", "--tcp", "--to", "127.0.0.1:9", "--for", "1s"], "evforge receive --tcp"),
+    ] {
+        let refused = Command::new(PROGRAM).args(arguments).output().expect("it starts");
+        assert!(
+            !refused.status.success() && text(&refused.stderr).contains(reason),
+            "{arguments:?}: {}",
+            text(&refused.stderr)
+        );
+    }
 }

@@ -84,8 +84,11 @@ impl PointRunner<'_> {
     }
 
     fn measured(&self, mut listening: Listening, most: Duration) -> Result<MeasuredPoint, MeasureError> {
-        listening.receiver.wait_good(most, self.stop)?;
-        reports::read(&self.file(listening.way, "received"))
+        let status = listening.receiver.wait(most, self.stop)?;
+        // What is wrong with a report says more than the status.
+        let measured = reports::read(&self.file(listening.way, "received"))?;
+        listening.receiver.check(status)?;
+        Ok(measured)
     }
 
     /// The report of one end.
@@ -107,6 +110,10 @@ impl PointRunner<'_> {
     }
 
     fn start_receiver(&self, point: &LinkPoint, way: Way) -> Result<Listening, MeasureError> {
+        for name in ["sent", "received"] {
+            // What is read in the end must not be of the point before.
+            let _ = std::fs::remove_file(self.file(way, name));
+        }
         let [(end, core), _] = self.ends(way);
         let mut command = self.hosts.command(end, &self.program);
         command.args(["receive", "--overwrite", "--idle", IDLE, "--port", "0"]);
