@@ -22,3 +22,4 @@ pub use destination::Destination;
 pub use load::{FormationLoad, LoadSource};
 pub use reports::FormationPoint;
 pub use runner::FormationRunner;
+pub(crate) use runner::{ReadyRun, Watch, WatchedRun};

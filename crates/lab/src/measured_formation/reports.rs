@@ -35,16 +35,17 @@ impl FormationPoint {
     }
 }
 
-/// Joins both; the run was at work for `behind` after the last packet was sent.
+/// Joins both, and gives the run's report for whatever else is in it; the run was at work for `behind` after the last packet was sent.
 pub(super) fn join(
     sent: &Path,
     run: &Path,
     behind: Duration,
     processor: Duration,
-) -> Result<FormationPoint, MeasureError> {
+) -> Result<(FormationPoint, Value), MeasureError> {
     let (sender, report) = (json(sent)?, json(run)?);
-    point(&sender, &report, behind, processor)
-        .map_err(|(is_senders, problem)| wrong(if is_senders { sent } else { run }, problem))
+    let point = point(&sender, &report, behind, processor)
+        .map_err(|(is_senders, problem)| wrong(if is_senders { sent } else { run }, problem))?;
+    Ok((point, report))
 }
 
 fn point(

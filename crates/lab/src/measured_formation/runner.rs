@@ -2,9 +2,10 @@
 
 use super::reports;
 use super::{Destination, FormationLoad, FormationPoint, LoadSource};
-use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::{MeasureError, ThreadTimes};
 use crate::two_hosts::{End, TwoHosts};
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,6 +33,35 @@ pub struct FormationRunner<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// A run that is ready for packets; none has been sent.
+pub(crate) struct ReadyRun {
+    /// Where its live view is, if it has one.
+    pub(crate) page: Option<SocketAddr>,
+}
+
+/// Whatever looks at a run from when it is ready.
+pub(crate) trait Watch {
+    /// Everything has been sent: the run ends by itself soon, and answers nobody then.
+    fn all_sent(&self) {}
+}
+
+impl Watch for () {}
+
+/// A run that has ended, with what watched it.
+pub(crate) struct WatchedRun<W> {
+    pub(crate) point: FormationPoint,
+    /// What the run itself says.
+    pub(crate) report: Value,
+    /// File of the report, for errors.
+    pub(crate) file: PathBuf,
+    /// Processor time of all threads since the run was ready, to 10 ms.
+    pub(crate) processor: Duration,
+    /// The same of each thread, to 50 ms at its end.
+    pub(crate) threads: ThreadTimes,
+    /// What was begun when the run was ready.
+    pub(crate) watch: W,
+}
+
 impl FormationRunner<'_> {
     /// Sends the load once, at so many packets per second (none: as fast as possible), to a run that hands its events to `into`.
     ///
@@ -43,15 +73,45 @@ impl FormationRunner<'_> {
         into: Destination,
         rate: Option<u64>,
     ) -> Result<FormationPoint, MeasureError> {
+        self.run_watched(load, into, rate, &[], |_| Ok(())).map(|run| run.point)
+    }
+
+    /// The same, with further options of the run, and with `begin` called when it is ready.
+    ///
+    /// # Errors
+    /// As [`FormationRunner::run`], and those of `begin`.
+    pub(crate) fn run_watched<W: Watch>(
+        &self,
+        load: &FormationLoad,
+        into: Destination,
+        rate: Option<u64>,
+        options: &[String],
+        begin: impl FnOnce(&ReadyRun) -> Result<W, MeasureError>,
+    ) -> Result<WatchedRun<W>, MeasureError> {
         let (sent, report) = (self.folder.join("sent.json"), self.folder.join("run.json"));
-        let mut run = Program::start(self.receiver(load, into, &report), "evforge run")?;
+        let mut command = self.receiver(load, into, &report);
+        command.args(options);
+        let mut run = Program::start(command, "evforge run")?;
         let to = run.address()?;
+        let page = if into == Destination::View { Some(run.page()?) } else { None };
+        let (before, threads_before) = (run.processor_now().unwrap_or_default(), run.threads().clone());
+        let watch = begin(&ReadyRun { page })?;
         Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait_good(LONGEST, self.stop)?;
         let sent_all = Instant::now();
+        watch.all_sent();
         run.wait_good(PATIENCE, self.stop)?;
         // What is not received and formed while packets are sent waits in a queue: a run that keeps up has none left.
         let behind = sent_all.elapsed().saturating_sub(IDLE + TO_END);
-        reports::join(&sent, &report, behind, run.processor())
+        let processor = run.processor();
+        let (point, value) = reports::join(&sent, &report, behind, processor)?;
+        Ok(WatchedRun {
+            point,
+            report: value,
+            file: report,
+            processor: processor.saturating_sub(before),
+            threads: run.threads().since(&threads_before),
+            watch,
+        })
     }
 
     fn receiver(&self, load: &FormationLoad, into: Destination, report: &Path) -> Command {
