@@ -1,0 +1,65 @@
+//! What latencies tell, in sentences.
+
+use super::series::{LatencySeries, Stage};
+
+/// Of each configuration and destination, at its lowest and its highest load without loss: what part passes before the event is handed on.
+pub(super) fn kept_back(series: &[LatencySeries]) -> Vec<String> {
+    let mut findings = Vec::new();
+    let mut done: Vec<(&str, &str)> = Vec::new();
+    for one in series {
+        let of = (one.name.as_str(), one.into.name());
+        if done.contains(&of) {
+            continue;
+        }
+        done.push(of);
+        let mut same = series
+            .iter()
+            .filter(|other| (other.name.as_str(), other.into.name()) == of && other.is_loss_free());
+        let first = same.next();
+        findings.extend(first.into_iter().chain(same.next_back()).filter_map(sentence));
+    }
+    findings
+}
+
+fn sentence(series: &LatencySeries) -> Option<String> {
+    let event = 1e3 * series.half(Stage::Event)?;
+    let title = series.title();
+    let whole = Stage::ALL[1..].iter().rev().find_map(|stage| Some((stage, 1e3 * series.half(*stage)?)));
+    let Some((stage, whole)) = whole.filter(|(_, whole)| *whole > 0.0) else {
+        return Some(format!(
+            "{title}: half of the events are handed on within {event:.1} ms of the arrival of their packets. That is the time in the socket's \
+             buffer, what the detector keeps back to put hits in order, and the batch that events wait in, at most 100 ms."
+        ));
+    };
+    let what = match stage {
+        Stage::Browser => "the output and the interval between pictures",
+        _ => "the output",
+    };
+    Some(format!(
+        "{title}: before events are handed on, {event:.1} ms of {whole:.1} ms pass ({:.0} %; half of the events, until {}); the rest is {what}.",
+        100.0 * event / whole,
+        stage.name()
+    ))
+}
+
+/// Points with loss, which have no latency without loss.
+pub(super) fn lossy(series: &[LatencySeries]) -> Option<String> {
+    let some = series.iter().filter(|one| one.loss_free_rounds() < one.rounds.len());
+    let each: Vec<String> = some
+        .map(|one| {
+            let rounds = one.rounds.len();
+            format!("{} ({} of {rounds} rounds)", one.title(), rounds - one.loss_free_rounds())
+        })
+        .collect();
+    (!each.is_empty()).then(|| {
+        format!("Packets or events were lost, and these rounds are not in the figures of points that have others: {}.", each.join(", "))
+    })
+}
+
+/// Whether a browser was too slow for what was measured.
+pub(super) fn skipped(series: &[LatencySeries]) -> Option<String> {
+    let shown = || series.iter().flat_map(|one| &one.rounds).filter_map(|round| round.shown.as_ref());
+    let skipped: u64 = shown().map(|shown| shown.skipped).sum();
+    let updates: usize = shown().map(|shown| shown.updates.len()).sum();
+    (updates > 0).then(|| format!("The page showed {updates} updates and skipped {skipped}."))
+}
