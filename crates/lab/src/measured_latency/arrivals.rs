@@ -41,11 +41,8 @@ impl Arrivals {
 
     fn see(&mut self, at: Instant, packets: u64) {
         match &mut self.counts[..] {
-            // Nothing came since: the count holds up to here.
-            [.., (before, one), (last, two)] if *two == packets && *one == packets => {
-                *before = *last;
-                *last = at;
-            }
+            // Nothing came since: the count holds from when it was first seen up to here.
+            [.., (_, one), (last, two)] if *two == packets && *one == packets => *last = at,
             _ => self.counts.push((at, packets)),
         }
     }
