@@ -1,6 +1,7 @@
 //! `evforge measure formation`: rates from UDP to events, per detector and destination.
 
 use super::hosts::{Hosts, HostsArguments};
+use super::load::SEARCH;
 use super::points::{begin, folder_for_reports, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
@@ -10,7 +11,7 @@ use evforge_core::quantity::Frequency;
 use evforge_lab::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, LoadSource,
 };
-use evforge_lab::measured_link::{LossFreeSearch, MeasureError, highest_loss_free};
+use evforge_lab::measured_link::{MeasureError, highest_loss_free};
 use evforge_measure::formation::{FormationRates, FormationRound, PAPER, result};
 use std::path::{Path, PathBuf};
 
@@ -51,9 +52,6 @@ pub(super) struct FormationArguments {
     #[command(flatten)]
     result: ResultArguments,
 }
-
-/// Rates are found to 5 %, in at most so many measurements.
-const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.05, confirmations: 1, most: 14 };
 
 /// Runs the command.
 pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, CommandError> {
