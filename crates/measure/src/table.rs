@@ -172,7 +172,7 @@ impl Cell {
     }
 }
 
-/// Of so many values in their order, how many can be left out at each end so that the median is between the others with 95 %
+/// Of this many values in their order, how many can be left out at each end so that the median is between the others with 95 %
 /// confidence; none if it is not even between all of them. Each value is above the median with a probability of one half.
 fn values_outside(count: usize) -> Option<usize> {
     let mut exactly = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));

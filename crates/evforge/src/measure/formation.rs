@@ -1,6 +1,7 @@
 //! `evforge measure formation`: rates from UDP to events, per detector and destination.
 
 use super::hosts::{Hosts, HostsArguments};
+use super::kafka::KafkaArguments;
 use super::load::SEARCH;
 use super::points::{begin, folder_for_reports, tell};
 use super::result::ResultArguments;
@@ -29,7 +30,7 @@ pub(super) struct FormationArguments {
     /// Configuration of the capture
     #[arg(long, short = 'f', value_name = "FILE", requires = "input")]
     config: Option<PathBuf>,
-    /// Where events go, separated by commas: nothing, nexus, view
+    /// Where events go, separated by commas: nothing, nexus, view; kafka with --kafka
     #[arg(long, value_name = "DESTINATIONS", value_delimiter = ',', default_value = "nothing,nexus,view")]
     into: Vec<Destination>,
     /// Neutrons per second of the simulation; what is sent is as fast as the search asks for
@@ -48,6 +49,8 @@ pub(super) struct FormationArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", hide_short_help = true)]
     keys: Vec<String>,
     #[command(flatten)]
+    kafka: KafkaArguments,
+    #[command(flatten)]
     pub(super) hosts: HostsArguments,
     #[command(flatten)]
     result: ResultArguments,
@@ -56,6 +59,7 @@ pub(super) struct FormationArguments {
 /// Runs the command.
 pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
+    let kafka = arguments.kafka.topic("formation", &arguments.into, &arguments.hosts)?;
     let here = match arguments.hosts.prepare()? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
@@ -73,6 +77,7 @@ pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, Co
         program: program.clone(),
         folder: reports.path().to_owned(),
         keys: arguments.keys.clone(),
+        kafka,
         stop: &here.stop,
     };
     let mut all = Vec::new();

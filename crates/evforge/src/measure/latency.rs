@@ -1,6 +1,7 @@
 //! `evforge measure latency`: from the arrival of a packet to its event, to an output and to the page, against load.
 
 use super::hosts::{Here, Hosts, HostsArguments};
+use super::kafka::KafkaArguments;
 use super::load::{LoadArguments, packets, search};
 use super::points::{begin, folder_for_reports, tell};
 use super::result::ResultArguments;
@@ -19,7 +20,7 @@ pub(super) struct LatencyArguments {
     /// Detectors or shipped configurations, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "freia")]
     detector: Vec<String>,
-    /// Where events go, separated by commas: nothing, nexus, view
+    /// Where events go, separated by commas: nothing, nexus, view; kafka with --kafka
     #[arg(long, value_name = "DESTINATIONS", value_delimiter = ',', default_value = "nothing,nexus,view")]
     into: Vec<Destination>,
     /// Loads in percent of the highest rate without loss, which is searched first
@@ -28,11 +29,13 @@ pub(super) struct LatencyArguments {
     /// Loads in packets per second instead, separated by commas: 5kpps,20kpps
     #[arg(long, value_name = "RATES", value_delimiter = ',', conflicts_with = "load", value_parser = packets)]
     rate: Vec<u64>,
-    /// How often each point is measured; six and more give intervals
+    /// How often each point is measured; six give intervals
     #[arg(long, value_name = "NUMBER", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
     #[command(flatten)]
     what: LoadArguments,
+    #[command(flatten)]
+    kafka: KafkaArguments,
     #[command(flatten)]
     pub(super) hosts: HostsArguments,
     #[command(flatten)]
@@ -54,6 +57,7 @@ struct Point {
 /// Runs the command.
 pub(super) fn latency(arguments: &LatencyArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
+    let kafka = arguments.kafka.topic("latency", &arguments.into, &arguments.hosts)?;
     let here = match arguments.hosts.prepare()? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
@@ -68,6 +72,7 @@ pub(super) fn latency(arguments: &LatencyArguments) -> Result<ExitStatus, Comman
         program: std::env::current_exe()?,
         folder: reports.path().to_owned(),
         keys: arguments.what.keys.clone(),
+        kafka,
         stop: &here.stop,
     });
     let (searched, mut points) = points(arguments, &runner, &here, reports.path())?;
@@ -119,7 +124,7 @@ fn points(
 /// The latest round, until the last stage that it has.
 fn line(series: &LatencySeries) -> String {
     let Some(round) = series.rounds.last() else { return String::new() };
-    let title = format!("{:14} {:8} {:>9}", series.name, series.into, series.load);
+    let title = format!("{:14} {:8} {:>9}", series.name, series.into.name(), series.load);
     let lost = round.formation.packets.lost;
     let spreads = Stage::ALL.into_iter().filter_map(|stage| Some((stage, stage.of(round)?)));
     let latencies: Vec<String> = spreads

@@ -13,13 +13,13 @@ use std::path::Path;
 
 /// Readouts of a measurement of a search, at least: below, a buffer is measured and no rate.
 const SEARCHED_READOUTS: u64 = 5_000_000;
-/// Rates are found to 5 %, in at most so many measurements.
+/// Rates are found to 5 %, in at most this many measurements.
 pub(super) const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.05, confirmations: 1, most: 14 };
 
 /// What is sent.
 #[derive(Args)]
 pub(super) struct LoadArguments {
-    /// Neutrons per second of the simulation; packets are sent as fast as asked for
+    /// Neutrons per second of the simulation
     #[arg(long, value_name = "RATE", default_value = "200kHz", value_parser = crate::simulate::rate)]
     neutrons: Frequency,
     /// Pulses that are simulated, and sent again and again

@@ -4,6 +4,7 @@ mod agent;
 mod compare;
 mod formation;
 mod hosts;
+mod kafka;
 mod latency;
 mod link;
 mod load;

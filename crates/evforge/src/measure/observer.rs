@@ -58,6 +58,7 @@ pub(super) fn observer(arguments: &ObserverArguments) -> Result<ExitStatus, Comm
         program: std::env::current_exe()?,
         folder: reports.path().to_owned(),
         keys: arguments.what.keys.clone(),
+        kafka: None,
         stop: &here.stop,
     });
     let load = arguments.what.of(&arguments.detector, &here, reports.path())?;

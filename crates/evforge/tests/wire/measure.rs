@@ -151,14 +151,15 @@ fn latencies_in_namespaces_are_in_the_order_of_an_event_as_far_as_the_page() {
     assert_eq!(rows, expected[..rows.len()], "{said}");
     assert!(rows.len() == 6 || is_lossy, "{said}");
     for row in 0..rows.len() {
-        let of = |name: &str| cell(table, row, name).value().unwrap_or_else(|| panic!("{row} {name}: {said}"));
+        let of =
+            |name: &str| cell(table, row, name).value().unwrap_or_else(|| panic!("{row} {name}: {said}"));
         assert!(of("events") > 0.0, "row {row}: {said}");
         let figures = [of("p50"), of("p99"), of("p999"), of("largest")];
         assert!(figures[0] > 0.0 && figures.is_sorted(), "row {row}: {figures:?}");
     }
     // Nobody has an event before it is handed on.
-    let half = |row: usize| cell(table, row, "largest").value();
-    assert!(half(2) >= half(1), "{said}");
+    let largest = |row: usize| cell(table, row, "largest").value();
+    assert!(largest(2) >= largest(1), "{said}");
     assert_eq!(result.plots.len(), 2);
 }
 
@@ -186,7 +187,8 @@ fn observers_in_namespaces_are_a_row_each_and_every_packet_is_accounted_for() {
         let of = |name: &str| cell(table, row, name).value();
         assert_eq!(cell(table, row, "observer"), Cell::text(*name), "{said}");
         let [sent, received, lost] = ["sent", "received", "lost"].map(|name| of(name).expect("a count"));
-        assert!(sent > 0.0 && sent == received + lost, "{name}: {said}");
+        // An event that the view did not take is a loss, too, though its packet was received.
+        assert!(sent > 0.0 && received <= sent && sent <= received + lost, "{name}: {said}");
         let looks = of("looks").expect("a count") > 0.0;
         let is_outside = ["polled-counters", "metrics", "browsers-1", "browsers-2"].contains(name);
         assert_eq!(looks, is_outside, "{name}: {said}");

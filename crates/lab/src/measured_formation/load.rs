@@ -87,7 +87,7 @@ impl FormationLoad {
         Self { name, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
     }
 
-    /// The same for about `time` at so many packets per second, whole passes and at least one. A capture is sent once, whatever time
+    /// The same for about `time` at a rate of packets per second, whole passes and at least one. A capture is sent once, whatever time
     /// that takes.
     #[must_use]
     pub fn lasting(&self, time: Duration, rate: f64) -> Self {
@@ -98,7 +98,7 @@ impl FormationLoad {
         load
     }
 
-    /// How many times faster than simulated packets are sent at so many per second: by this factor everything that a detector does in
+    /// How many times faster than simulated packets are sent at this many per second: by this factor everything that a detector does in
     /// its own time is shorter. None of a capture.
     pub fn speed(&self, rate: f64) -> Option<f64> {
         self.natural_rate.map(|natural| rate / natural)

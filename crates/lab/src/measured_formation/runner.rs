@@ -19,6 +19,27 @@ const TO_END: Duration = Duration::from_millis(200);
 /// A load is sent within this time, however slowly.
 const LONGEST: Duration = Duration::from_secs(600);
 
+/// Where events go that go to Kafka.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KafkaTopic {
+    /// A broker that the run reaches: `127.0.0.1:9092`.
+    pub broker: SocketAddr,
+    /// The topic, which is made if it is not there, and its ledger with it.
+    pub topic: String,
+}
+
+impl KafkaTopic {
+    /// Keys of the configuration. Beam monitors stay away from the topic of the real instrument.
+    fn keys(&self) -> [String; 4] {
+        [
+            format!("outputs.kafka.brokers=\"{}\"", self.broker),
+            format!("outputs.kafka.topic=\"{}\"", self.topic),
+            "outputs.kafka.create_topics=true".to_owned(),
+            "outputs.kafka.monitors=\"none\"".to_owned(),
+        ]
+    }
+}
+
 /// Runs points.
 pub struct FormationRunner<'a> {
     /// Where.
@@ -29,6 +50,8 @@ pub struct FormationRunner<'a> {
     pub folder: PathBuf,
     /// Keys of the configuration that are set for the run, as `--set` takes them.
     pub keys: Vec<String>,
+    /// Where events go that go to Kafka; none if none do.
+    pub kafka: Option<KafkaTopic>,
     /// Ends what is under way.
     pub stop: &'a AtomicBool,
 }
@@ -89,7 +112,7 @@ impl FormationRunner<'_> {
         begin: impl FnOnce(&ReadyRun) -> Result<W, MeasureError>,
     ) -> Result<WatchedRun<W>, MeasureError> {
         let (sent, report) = (self.folder.join("sent.json"), self.folder.join("run.json"));
-        let mut command = self.receiver(load, into, &report);
+        let mut command = self.receiver(load, into, &report)?;
         command.args(options);
         let mut run = Program::start(command, "evforge run")?;
         let to = run.address()?;
@@ -114,21 +137,34 @@ impl FormationRunner<'_> {
         })
     }
 
-    fn receiver(&self, load: &FormationLoad, into: Destination, report: &Path) -> Command {
+    fn receiver(
+        &self,
+        load: &FormationLoad,
+        into: Destination,
+        report: &Path,
+    ) -> Result<Command, MeasureError> {
         let mut command = self.hosts.command(End::Receiver, &self.program);
         let address = SocketAddr::new(self.hosts.address(End::Receiver), 0);
         command.args(["run", "--overwrite", "--idle", &format!("{}ms", IDLE.as_millis())]);
         command.args(["--for", "15min", "--config"]).arg(&load.config);
         command.args(["--set", &format!("receive.address=\"{address}\"")]).arg("--report").arg(report);
-        for key in &self.keys {
-            command.args(["--set", key]);
-        }
         match into {
             Destination::Nothing => &mut command,
             Destination::Nexus => command.arg("--nexus").arg(self.folder.join("events.nxs")),
             Destination::View => command.args(["--view", "127.0.0.1:0"]),
+            Destination::Kafka => {
+                let topic = self.kafka.as_ref().ok_or_else(|| MeasureError::Failed {
+                    program: "a run into Kafka".to_owned(),
+                    said: "no broker is named: give --kafka HOST:PORT".to_owned(),
+                })?;
+                command.args(topic.keys().iter().flat_map(|key| ["--set", key]))
+            }
         };
-        command
+        // Last, so that they hold against those above.
+        for key in &self.keys {
+            command.args(["--set", key]);
+        }
+        Ok(command)
     }
 
     fn sender(&self, load: &FormationLoad, to: SocketAddr, rate: Option<u64>, report: &Path) -> Command {

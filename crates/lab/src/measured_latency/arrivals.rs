@@ -28,7 +28,7 @@ impl Arrivals {
         self.counts.last().map_or(0, |(_, packets)| *packets)
     }
 
-    /// When the packet with this number arrived, counted from 1; fractions are in between. None if there are not so many.
+    /// When the packet with this number arrived, counted from 1; fractions are in between. None if fewer came.
     pub fn when(&self, number: f64) -> Option<Instant> {
         let after = self.counts.partition_point(|(_, packets)| (*packets as f64) < number);
         let &(end, most) = self.counts.get(after)?;

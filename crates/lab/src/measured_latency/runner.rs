@@ -23,6 +23,8 @@ pub struct LatencyPoint {
     pub to_event: Option<LatencySpread>,
     /// Until the output had taken them, as the run says; none without an output.
     pub to_output: Option<LatencySpread>,
+    /// Until a broker of Kafka had acknowledged them, as the run says; none of another output.
+    pub to_broker: Option<LatencySpread>,
     /// Until a browser had a picture with them, by the clock of this process; none without a page, without an interface of the run's
     /// own (over loopback, where other packets are counted as well), and if packets were lost.
     pub to_browser: Option<LatencySpread>,
@@ -62,7 +64,7 @@ impl<'a> LatencyRunner<'a> {
         &self.formation
     }
 
-    /// Sends the load once, at so many packets per second, to a run that hands its events to `into`. A page has one browser.
+    /// Sends the load once, at this many packets per second, to a run that hands its events to `into`. A page has one browser.
     ///
     /// # Errors
     /// If one of the programs fails or does not end, or its report lacks something; if `stop` is set; if the page has not shown every
@@ -85,7 +87,7 @@ impl<'a> LatencyRunner<'a> {
 
 fn point(run: WatchedRun<PageWatch>) -> Result<LatencyPoint, MeasureError> {
     let of_report = |problem: String| wrong(&run.file, problem);
-    let (to_event, to_output) = spreads(&run.report).map_err(of_report)?;
+    let Spreads { to_event, to_output, to_broker } = spreads(&run.report).map_err(of_report)?;
     let shown = run.watch.browser.map(PageClient::finish).transpose()?;
     let arrivals = run.watch.arrivals.map(ArrivalWatch::finish).transpose()?;
     let is_whole = run.point.packets.is_whole();
@@ -93,19 +95,28 @@ fn point(run: WatchedRun<PageWatch>) -> Result<LatencyPoint, MeasureError> {
         Some((shown, arrivals)) => until_shown(shown, arrivals, run.point.events).map_err(of_report)?,
         None => None,
     };
-    Ok(LatencyPoint { formation: run.point, to_event, to_output, to_browser, shown })
+    Ok(LatencyPoint { formation: run.point, to_event, to_output, to_broker, to_browser, shown })
+}
+
+/// What a run says of its latencies.
+struct Spreads {
+    to_event: Option<LatencySpread>,
+    to_output: Option<LatencySpread>,
+    to_broker: Option<LatencySpread>,
 }
 
 /// To events, and to the output, of which there is one at most.
-fn spreads(report: &Value) -> Result<(Option<LatencySpread>, Option<LatencySpread>), String> {
+fn spreads(report: &Value) -> Result<Spreads, String> {
     let to_event = LatencySpread::of_report(&report["streams"][0]["latency"])?;
     let outputs = report["outputs"].as_array().ok_or("has no outputs")?;
-    let to_output = match &outputs[..] {
-        [] => None,
-        [output] => LatencySpread::of_report(&output["latency"])?,
+    let (to_output, to_broker) = match &outputs[..] {
+        [] => (None, None),
+        [output] => {
+            (LatencySpread::of_report(&output["latency"])?, LatencySpread::of_kafka(&output["counters"])?)
+        }
         several => return Err(format!("has {} outputs, expected one at most", several.len())),
     };
-    Ok((to_event, to_output))
+    Ok(Spreads { to_event, to_output, to_broker })
 }
 
 #[cfg(test)]
@@ -120,8 +131,8 @@ mod tests {
         let mut report =
             json!({"streams": [{"latency": latency(0.25)}], "outputs": [{"latency": latency(0.5)}]});
         let halves = |report: &Value| {
-            let (event, output) = spreads(report)?;
-            Ok::<_, String>((event.map(|spread| spread.p50), output.map(|spread| spread.p50)))
+            let Spreads { to_event, to_output, .. } = spreads(report)?;
+            Ok::<_, String>((to_event.map(|spread| spread.p50), to_output.map(|spread| spread.p50)))
         };
         assert_eq!(halves(&report), Ok((Some(0.25), Some(0.5))));
         report["outputs"] = json!([]);

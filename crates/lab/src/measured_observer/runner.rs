@@ -77,7 +77,7 @@ impl<'a> ObserverRunner<'a> {
         Ok(run.point.packets)
     }
 
-    /// Sends the load once at so many packets per second, to a run that is looked at like this.
+    /// Sends the load once at this many packets per second, to a run that is looked at like this.
     ///
     /// # Errors
     /// If one of the programs fails or does not end, or its report lacks something; if `stop` is set; if whoever looks does not see

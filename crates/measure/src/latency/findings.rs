@@ -31,15 +31,43 @@ fn sentence(series: &LatencySeries) -> Option<String> {
              buffer, what the detector keeps back to put hits in order, and the batch that events wait in, at most 100 ms."
         ));
     };
+    if matches!(stage, Stage::Output) {
+        return Some(format!(
+            "{title}: half of the events are handed on within {event:.1} ms of the arrival of their packets, and taken by the output within \
+             {whole:.1} ms. For an output all events of a batch count as its earliest one: the rest is its own time, and the time in which a \
+             batch fills."
+        ));
+    }
     let what = match stage {
+        Stage::Broker => "the output and the broker",
         Stage::Browser => "the output and the interval between pictures",
-        _ => "the output",
+        Stage::Event | Stage::Output => "the output",
     };
     Some(format!(
         "{title}: before events are handed on, {event:.1} ms of {whole:.1} ms pass ({:.0} %; half of the events, until {}); the rest is {what}.",
         100.0 * event / whole,
         stage.name()
     ))
+}
+
+/// Sixteen events of the last batch wait for the end of the run: they must be few among all that were looked at.
+const LAST_BATCH: f64 = 16.0;
+
+/// Points at which the end of the run is in the 99 %.
+pub(super) fn short(series: &[LatencySeries]) -> Option<String> {
+    let is_short = |one: &&LatencySeries| {
+        one.values(Stage::Event, |spread| Some(spread.events as f64))
+            .iter()
+            .any(|events| LAST_BATCH > 0.01 * events)
+    };
+    let each: Vec<String> = series.iter().filter(is_short).map(LatencySeries::title).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "The last batch of a run is handed on when nothing has come for half a second, and it is more than 1 % of the events that were \
+             looked at: the 99 % until events are handed on are those of the end of the run, not of the load. Measure longer (--for): {}.",
+            each.join(", ")
+        )
+    })
 }
 
 /// Points with loss, which have no latency without loss.

@@ -17,6 +17,7 @@ pub use series::{LatencySeries, SearchedRate, Stage};
 use crate::error::MeasureError;
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
+use evforge_lab::measured_formation::Destination;
 use evforge_lab::two_hosts::TwoHosts;
 
 /// The latencies as a result. `searched` are the rates that loads are shares of; none if rates were given.
@@ -32,6 +33,7 @@ pub fn result(
     let table = table::latencies(series);
     let mut result = session.end(verdict(searched, series));
     result.findings.extend(findings::kept_back(series));
+    result.findings.extend(findings::short(series));
     result.findings.extend(findings::lossy(series));
     result.findings.extend(findings::skipped(series));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
@@ -43,6 +45,9 @@ pub fn result(
     }
     Ok(result)
 }
+
+/// Up to here packets are sent as fast as they were simulated.
+const SIMULATED: f64 = 1.05;
 
 /// Latencies under loss are none of the verdict: what is lost has no latency.
 fn verdict(searched: &[SearchedRate], series: &[LatencySeries]) -> Verdict {
@@ -85,16 +90,19 @@ fn limits(hosts: &TwoHosts, series: &[LatencySeries]) -> Vec<String> {
         "Until an event is handed on and until an output has it is what the run says itself: sixteen events of each batch are looked at, and \
          for an output all events of a batch count as its earliest one. Arrival is the kernel's stamp."
             .to_owned(),
+        "The events that a detector holds when the last packet has come are handed on half a second later, at the end of the run: they are \
+         the largest latencies, and can be those of 99.9 %."
+            .to_owned(),
     ];
     let fastest = series.iter().filter_map(|one| one.speed).max_by(f64::total_cmp);
-    if let Some(fastest) = fastest {
+    if let Some(fastest) = fastest.filter(|fastest| *fastest > SIMULATED) {
         limits.push(format!(
             "Packets were sent up to {fastest:.1} times faster than they were simulated: what a detector keeps back in its own time, to put \
              hits in order or until a pulse is over, is shorter by this factor than with a real source of that rate. With --neutrons at the \
              rate of the source the factor is near 1."
         ));
     }
-    if series.iter().any(|one| !one.values(Stage::Browser, |spread| spread.p50).is_empty()) {
+    if series.iter().any(|one| !one.values(Stage::Browser, |spread| Some(spread.p50)).is_empty()) {
         limits.push(
             "Until the picture is in a browser is measured by a client on this host: neither a network nor the drawing is part of it. Which \
              packet an event is of is worked out from the share of the events up to it: that is wrong by as much as packets of one pulse \
@@ -102,9 +110,14 @@ fn limits(hosts: &TwoHosts, series: &[LatencySeries]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if !hosts.has_namespaces()
-        && series.iter().any(|one| one.into == evforge_lab::measured_formation::Destination::View)
-    {
+    if series.iter().any(|one| one.into == Destination::Kafka) {
+        limits.push(
+            "Until a broker has acknowledged events is what the output to Kafka counts itself, by message; a consumer has them later. The \
+             broker shares the processor with the run."
+                .to_owned(),
+        );
+    }
+    if !hosts.has_namespaces() && series.iter().any(|one| one.into == Destination::View) {
         limits.push(
             "Until the picture is in a browser is not measured over loopback, whose counter has the browser's own packets in it: between \
              namespaces it is."
@@ -119,7 +132,6 @@ mod tests {
     use super::series::tests::series;
     use super::*;
     use crate::table::Cell;
-    use evforge_lab::measured_formation::Destination;
     use evforge_lab::measured_link::LossFree;
 
     fn measured(searched: &[SearchedRate], all: &[LatencySeries]) -> Measurement {
@@ -144,7 +156,13 @@ mod tests {
         assert_eq!((of(2, "until"), of(2, "p50").value()), (Cell::text("taken by the output"), Some(25.0)));
         assert!(of(0, "p50").interval().is_some());
         let said = result.findings.iter().find(|said| said.contains("into nexus")).expect("a finding");
-        assert!(said.contains("10.0 ms of 25.0 ms") && said.contains("40 %"), "{said}");
+        assert!(said.contains("within 10.0 ms") && said.contains("within 25.0 ms"), "{said}");
+        assert!(
+            result
+                .findings
+                .iter()
+                .any(|said| said.contains("Measure longer (--for): freia into nothing at 50 %"))
+        );
     }
 
     #[test]

@@ -37,19 +37,22 @@ pub enum Stage {
     Event,
     /// The output has taken it.
     Output,
+    /// A broker of Kafka has acknowledged it.
+    Broker,
     /// A browser has a picture with it.
     Browser,
 }
 
 impl Stage {
     /// All of them, in the order of an event.
-    pub const ALL: [Self; 3] = [Self::Event, Self::Output, Self::Browser];
+    pub const ALL: [Self; 4] = [Self::Event, Self::Output, Self::Broker, Self::Browser];
 
     /// What has happened then, for tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Event => "event handed on",
             Self::Output => "taken by the output",
+            Self::Broker => "acknowledged by the broker",
             Self::Browser => "picture in a browser",
         }
     }
@@ -59,6 +62,7 @@ impl Stage {
         match self {
             Self::Event => point.to_event.as_ref(),
             Self::Output => point.to_output.as_ref(),
+            Self::Broker => point.to_broker.as_ref(),
             Self::Browser => point.to_browser.as_ref(),
         }
     }
@@ -82,19 +86,20 @@ impl LatencySeries {
     }
 
     /// A figure of a stage, of each round that has it.
-    pub(super) fn values(&self, stage: Stage, figure: impl Fn(&LatencySpread) -> f64) -> Vec<f64> {
-        self.counted().filter_map(|round| stage.of(round)).map(figure).collect()
+    pub(super) fn values(&self, stage: Stage, figure: impl Fn(&LatencySpread) -> Option<f64>) -> Vec<f64> {
+        self.counted().filter_map(|round| stage.of(round)).filter_map(figure).collect()
     }
 
     /// The median of half of the events at a stage, in seconds.
     pub(super) fn half(&self, stage: Stage) -> Option<f64> {
-        crate::table::Cell::median(&self.values(stage, |spread| spread.p50)).value()
+        crate::table::Cell::median(&self.values(stage, |spread| Some(spread.p50))).value()
     }
 
     /// Of the last stage that was measured, within which 99 % of the events were there, in seconds: the median over rounds.
     pub(super) fn last_p99(&self) -> Option<f64> {
-        let of =
-            |stage: &Stage| crate::table::Cell::median(&self.values(*stage, |spread| spread.p99)).value();
+        let of = |stage: &Stage| {
+            crate::table::Cell::median(&self.values(*stage, |spread| Some(spread.p99))).value()
+        };
         Stage::ALL.iter().rev().find_map(of)
     }
 
@@ -121,8 +126,8 @@ pub(super) mod tests {
             events: 100,
             p50,
             p99: 2.0 * p50,
-            p999: 3.0 * p50,
-            largest: 4.0 * p50,
+            p999: Some(3.0 * p50),
+            largest: Some(4.0 * p50),
         };
         let packets = MeasuredPoint {
             sent: 1000,
@@ -135,6 +140,7 @@ pub(super) mod tests {
             formation: FormationPoint { packets, ..FormationPoint::default() },
             to_event: Some(spread(event)),
             to_output: output.map(spread),
+            to_broker: None,
             to_browser: None,
             shown: None,
         };

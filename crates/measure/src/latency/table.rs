@@ -23,7 +23,7 @@ pub(super) fn latencies(series: &[LatencySeries]) -> Table {
         time("p99", "99 %"),
         time("p999", "99.9 %"),
         time("largest", "Largest"),
-        Column::measured("events", "Events looked at", "").decimals(0),
+        Column::measured("events", "Events (broker: messages) looked at", "").decimals(0),
         Column::measured("lost", "Packets lost", "").decimals(0),
         Column::measured("state", "Rounds", ""),
     ];
@@ -32,12 +32,12 @@ pub(super) fn latencies(series: &[LatencySeries]) -> Table {
     for one in series {
         let lost: u64 = one.rounds.iter().map(|round| round.formation.packets.lost).sum();
         for stage in Stage::ALL {
-            let events = one.values(stage, |spread| spread.events as f64);
+            let events = one.values(stage, |spread| Some(spread.events as f64));
             if events.is_empty() {
                 continue;
             }
-            let of = |figure: fn(&LatencySpread) -> f64| {
-                Cell::median(&one.values(stage, |spread| 1e3 * figure(spread)))
+            let of = |figure: fn(&LatencySpread) -> Option<f64>| {
+                Cell::median(&one.values(stage, |spread| figure(spread).map(|seconds| 1e3 * seconds)))
             };
             let rate = |point: &LatencyPoint| point.formation.packets.sent_per_second / 1e3;
             table.rows.push(vec![
@@ -47,8 +47,8 @@ pub(super) fn latencies(series: &[LatencySeries]) -> Table {
                 Cell::text(stage.name()),
                 Cell::median(&one.counted().map(rate).collect::<Vec<f64>>()),
                 one.speed.map_or(Cell::Missing, Cell::Number),
-                of(|spread| spread.p50),
-                of(|spread| spread.p99),
+                of(|spread| Some(spread.p50)),
+                of(|spread| Some(spread.p99)),
                 of(|spread| spread.p999),
                 of(|spread| spread.largest),
                 Cell::Number(events.iter().sum()),

@@ -45,7 +45,8 @@ pub fn result(
             .to_owned(),
     );
     result.limits.push(
-        "The ratios are those of one rate, one detector and this many views of the page; a page with more pixels costs more.".to_owned(),
+        "The ratios are those of one rate and one detector: pictures with more pixels cost more, and at a higher rate everything that is done once a \
+         second costs less of a packet.".to_owned(),
     );
     let keys: Vec<String> = observed
         .iter()
