@@ -26,7 +26,7 @@ pub(super) struct LoadArguments {
     #[arg(long, value_name = "NUMBER", hide_short_help = true, default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pulses: u64,
     /// How long to send at each point
-    #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = TimeSpan::in_seconds)]
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = TimeSpan::in_seconds)]
     pub(super) time: TimeSpan,
     /// Readouts of each measurement of the search for the highest rate, at least
     #[arg(long, value_name = "NUMBER", hide_short_help = true, default_value_t = SEARCHED_READOUTS, value_parser = clap::value_parser!(u64).range(1..))]

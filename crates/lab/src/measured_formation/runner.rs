@@ -144,6 +144,8 @@ impl FormationRunner<'_> {
         report: &Path,
     ) -> Result<Command, MeasureError> {
         let mut command = self.hosts.command(End::Receiver, &self.program);
+        // Whatever a run keeps for itself, such as the token of its page, goes with the reports.
+        command.env("TMPDIR", &self.folder).env_remove("XDG_RUNTIME_DIR");
         let address = SocketAddr::new(self.hosts.address(End::Receiver), 0);
         command.args(["run", "--overwrite", "--idle", &format!("{}ms", IDLE.as_millis())]);
         command.args(["--for", "15min", "--config"]).arg(&load.config);
