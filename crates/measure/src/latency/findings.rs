@@ -50,17 +50,9 @@ fn sentence(series: &LatencySeries) -> Option<String> {
     ))
 }
 
-/// Sixteen events of the last batch wait for the end of the run: they must be few among all that were looked at.
-const LAST_BATCH: f64 = 16.0;
-
 /// Points at which the end of the run is in the 99 %.
 pub(super) fn short(series: &[LatencySeries]) -> Option<String> {
-    let is_short = |one: &&LatencySeries| {
-        one.values(Stage::Event, |spread| Some(spread.events as f64))
-            .iter()
-            .any(|events| LAST_BATCH > 0.01 * events)
-    };
-    let each: Vec<String> = series.iter().filter(is_short).map(LatencySeries::title).collect();
+    let each: Vec<String> = series.iter().filter(|one| one.is_short()).map(LatencySeries::title).collect();
     (!each.is_empty()).then(|| {
         format!(
             "The last batch of a run is handed on when nothing has come for half a second, and it is more than 1 % of the events that were \

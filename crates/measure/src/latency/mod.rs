@@ -71,16 +71,26 @@ fn verdict(searched: &[SearchedRate], series: &[LatencySeries]) -> Verdict {
         }
     }
     let loss_free = series.iter().filter(|one| one.is_loss_free());
-    let longest = loss_free.clone().flat_map(LatencySeries::last_p99).max_by(f64::total_cmp);
+    let known: Vec<f64> = loss_free.clone().filter_map(LatencySeries::last_p99).collect();
+    let longest = known.iter().copied().max_by(f64::total_cmp);
+    let which = match loss_free.clone().count() {
+        all if all == known.len() => "each of them".to_owned(),
+        _ => format!("the {} of them that were long enough", known.len()),
+    };
     match longest.filter(|_| lossy.is_empty()) {
         Some(longest) => Verdict::good(format!(
-            "{} of {} points were measured without loss; at each of them 99 % of the events were where they go to within {:.1} ms of the \
+            "{} of {} points were measured without loss; at {which} 99 % of the events were where they go to within {:.1} ms of the \
              arrival of their packets, or less",
             loss_free.count(),
             series.len(),
             1e3 * longest
         )),
-        None if lossy.is_empty() => Verdict::bad("Nothing was measured".to_owned()),
+        None if series.is_empty() => Verdict::bad("Nothing was measured"),
+        None if lossy.is_empty() => Verdict::good(format!(
+            "{} of {} points were measured without loss, too short to know the 99 % of the events",
+            loss_free.count(),
+            series.len()
+        )),
         None => Verdict::bad(format!("There is no point without loss for {}", lossy.join(", "))),
     }
 }
@@ -163,6 +173,25 @@ mod tests {
                 .iter()
                 .any(|said| said.contains("Measure longer (--for): freia into nothing at 50 %"))
         );
+    }
+
+    #[test]
+    fn the_end_of_a_run_is_not_taken_for_the_latency_of_a_load() {
+        let mut one = series(Destination::Nothing, 0.010, None, 0);
+        let result = measured(&[], std::slice::from_ref(&one));
+        assert!(
+            result.verdict.is_good && result.verdict.sentence.contains("too short"),
+            "{:?}",
+            result.verdict
+        );
+        assert!(result.findings.iter().any(|said| said.contains("Measure longer")), "{:?}", result.findings);
+        one.rounds
+            .iter_mut()
+            .filter_map(|round| round.to_event.as_mut())
+            .for_each(|spread| spread.events = 5000);
+        let result = measured(&[], &[one]);
+        assert!(result.verdict.sentence.contains("20.0 ms"), "{:?}", result.verdict);
+        assert!(!result.findings.iter().any(|said| said.contains("Measure longer")), "{:?}", result.findings);
     }
 
     #[test]

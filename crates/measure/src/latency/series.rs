@@ -15,6 +15,10 @@ pub struct SearchedRate {
     pub found: LossFree,
 }
 
+/// Events of a batch that are looked at until they are handed on. Those of the last batch wait for the end of the run: they must be few
+/// among all.
+const LAST_BATCH: f64 = 16.0;
+
 /// A detector, a destination and a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencySeries {
@@ -95,12 +99,22 @@ impl LatencySeries {
         crate::table::Cell::median(&self.values(stage, |spread| Some(spread.p50))).value()
     }
 
-    /// Of the last stage that was measured, within which 99 % of the events were there, in seconds: the median over rounds.
+    /// True if the last batch, which waits for the end of the run, is in the 99 % of the events that were looked at until they were
+    /// handed on.
+    pub(super) fn is_short(&self) -> bool {
+        self.values(Stage::Event, |spread| Some(spread.events as f64))
+            .iter()
+            .any(|events| LAST_BATCH > 0.01 * events)
+    }
+
+    /// Of the last stage that was measured, within which 99 % of the events were there, in seconds: the median over rounds. None if
+    /// that is the end of the run and not the load.
     pub(super) fn last_p99(&self) -> Option<f64> {
+        let is_of_load = |stage: &&Stage| **stage != Stage::Event || !self.is_short();
         let of = |stage: &Stage| {
             crate::table::Cell::median(&self.values(*stage, |spread| Some(spread.p99))).value()
         };
-        Stage::ALL.iter().rev().find_map(of)
+        Stage::ALL.iter().rev().filter(is_of_load).find_map(of)
     }
 
     /// `freia into nexus at 50 %`.

@@ -61,7 +61,7 @@ pub fn result(
         Axis { from: None, ..Axis::linear("Ratio", "") },
     )
     .captioned(&format!(
-        "{}. Bars: the ratio is in them with 95 % confidence; one that has 1 in it shows no difference.",
+        "{}. Bars: the ratio is in them with 95 % confidence; one that has 1 in it shows no difference. Lines between them mean nothing.",
         keys.join(", ")
     ));
     for (name, column) in [("all threads", "ratio"), ("thread that receives and forms", "thread_ratio")] {
