@@ -1,6 +1,7 @@
 //! What latencies tell, in sentences.
 
 use super::series::{LatencySeries, Stage};
+use crate::losses::lost_by_location;
 
 /// Of each configuration and destination, at its lowest and its highest load without loss: what part passes before the event is handed on.
 pub(super) fn kept_back(series: &[LatencySeries]) -> Vec<String> {
@@ -74,6 +75,13 @@ pub(super) fn lossy(series: &[LatencySeries]) -> Option<String> {
     (!each.is_empty()).then(|| {
         format!("Packets or events were lost, and these rounds are not in the figures of points that have others: {}.", each.join(", "))
     })
+}
+
+/// Where packets were lost.
+pub(super) fn locations(series: &[LatencySeries]) -> Option<String> {
+    lost_by_location(
+        series.iter().flat_map(|one| &one.rounds).map(|round| &round.formation.packets.locations),
+    )
 }
 
 /// Whether a browser was too slow for what was measured.

@@ -35,6 +35,7 @@ pub fn result(
     result.findings.extend(findings::kept_back(series));
     result.findings.extend(findings::short(series));
     result.findings.extend(findings::lossy(series));
+    result.findings.extend(findings::locations(series));
     result.findings.extend(findings::skipped(series));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     result.limits.extend(limits(hosts, series));

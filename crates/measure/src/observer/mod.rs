@@ -13,6 +13,7 @@ mod table;
 pub use observed::{Difference, Observed};
 
 use crate::error::MeasureError;
+use crate::losses::lost_by_location;
 use crate::measurement::{Measurement, Verdict};
 use crate::plot::{Axis, Line, Plot};
 use crate::session::Session;
@@ -38,6 +39,9 @@ pub fn result(
         .end(verdict(observed));
     result.findings.extend(observed.iter().filter_map(|one| sentence(one, nothing, &thread)));
     result.findings.extend(lost(observed));
+    result.findings.extend(lost_by_location(
+        observed.iter().flat_map(|one| &one.rounds).map(|round| &round.packets.locations),
+    ));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     result.limits.push(
         "Processor time is that of the run's own threads, as the kernel counts it, to 10 ms of a run. What browsers, scrapers and other readers \
