@@ -25,7 +25,7 @@ pub enum Observer {
     Monitor,
 }
 
-/// Browsers at most: those of one address that the page serves, less one for its metrics.
+/// Browsers at most: the page serves 32, and a person may look, too.
 const MOST_BROWSERS: u16 = 31;
 
 impl Observer {
