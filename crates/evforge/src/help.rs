@@ -132,6 +132,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge measure formation --detector freia --into nexus --readouts 1000000 --rounds 1",
         ],
     ),
+    (
+        "measure latency",
+        &[
+            "evforge measure latency --loopback --rate 2kpps --into nothing,nexus --for 1s --rounds 1",
+            "evforge measure latency --into view --load 50 --readouts 1000000 --for 1s --rounds 1",
+        ],
+    ),
+    (
+        "measure observer",
+        &[
+            "evforge measure observer --loopback --rate 2kpps --by view,browsers-2 --for 1s --rounds 1",
+            "evforge measure observer --by metrics --readouts 1000000 --for 1s --rounds 1",
+        ],
+    ),
     ("measure soak", &["evforge measure soak --loopback --rate 20Mbit/s --for 6s --segment 3s -o soak-2026"]),
     (
         "measure agent",

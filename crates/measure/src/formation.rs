@@ -97,7 +97,7 @@ fn verdict(rates: &[FormationRates]) -> Verdict {
     Verdict::bad(format!("No loss-free rate was found for {}", without.join(", ")))
 }
 
-/// Only where nothing is done with events: the paper's were sent to Kafka, which is not measured here.
+/// The paper's events were sent to Kafka: of the destinations, that is the one to compare with.
 fn against_the_paper(rates: &FormationRates) -> Option<String> {
     let paper = PAPER.iter().find(|row| row.detector == rates.name)?;
     let readouts = rates.over_rounds(|point| point.per_second(point.readouts) / 1e6).value()?;

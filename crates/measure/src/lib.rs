@@ -27,6 +27,8 @@
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
+//! | from a packet to its event, into outputs and onto the page, against load | [`latency`] |
+//! | what looking at a run costs it | [`observer`] |
 //! | hours to days without a lost packet, and the proofs of it | [`soak`] |
 //!
 //! # To add a measurement
@@ -57,10 +59,12 @@ mod error;
 pub mod fingerprint;
 mod folder;
 pub mod formation;
+pub mod latency;
 pub mod link;
 pub mod load;
 mod losses;
 mod measurement;
+pub mod observer;
 pub mod plot;
 pub mod rate;
 pub mod report;

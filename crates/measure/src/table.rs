@@ -98,6 +98,38 @@ impl Cell {
         }
     }
 
+    /// The median of repeated measurements, with the interval that their order gives whatever their distribution: of fewer than six
+    /// values there is none of 95 %.
+    pub fn median(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        if count == 0 {
+            return Self::Missing;
+        }
+        let value = f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]);
+        match values_outside(count) {
+            Some(outside) => {
+                Self::Measured { value, low: sorted[outside], high: sorted[count - 1 - outside] }
+            }
+            None => Self::Number(value),
+        }
+    }
+
+    /// The ratio of pairs of measurements: the geometric mean, with Student's interval of the logarithms. Of fewer than two ratios
+    /// there is no interval; a ratio that is not above 0 is none.
+    pub fn ratio(ratios: &[f64]) -> Self {
+        let logarithms: Vec<f64> =
+            ratios.iter().filter(|ratio| **ratio > 0.0).map(|ratio| ratio.ln()).collect();
+        match Self::measured(&logarithms) {
+            Self::Number(value) => Self::Number(value.exp()),
+            Self::Measured { value, low, high } => {
+                Self::Measured { value: value.exp(), low: low.exp(), high: high.exp() }
+            }
+            other => other,
+        }
+    }
+
     /// The share of `part` in `whole` that were counted, with its interval: Wilson's; of none seen 0 up to 3/N, the limit that
     /// a Poisson distribution gives. Missing if `whole` is 0.
     pub fn counted_share(part: u64, whole: u64) -> Self {
@@ -140,6 +172,23 @@ impl Cell {
     pub fn is_upper_bound(&self) -> bool {
         matches!(self, Self::Measured { value, high, .. } if *value == 0.0 && *high > 0.0)
     }
+}
+
+/// Of this many values in their order, how many can be left out at each end so that the median is between the others with 95 %
+/// confidence; none if it is not even between all of them. Each value is above the median with a probability of one half.
+fn values_outside(count: usize) -> Option<usize> {
+    let mut exactly = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
+    let mut below = exactly;
+    let mut outside = None;
+    for left_out in 0..count {
+        if 2.0 * below > 0.05 {
+            break;
+        }
+        outside = Some(left_out);
+        exactly *= (count - left_out) as f64 / (left_out + 1) as f64;
+        below += exactly;
+    }
+    outside
 }
 
 /// The factor of Student's distribution for a two-sided interval of 95 %, within 0.1 % (Abramowitz and Stegun, 26.7.5), exact for up to 6 degrees.
@@ -296,6 +345,24 @@ mod tests {
         for (degrees, expected) in [(5, 2.5706), (10, 2.2281), (30, 2.0423), (100_000, 1.96)] {
             assert!(close(student_95(degrees), expected, 1e-3), "{degrees}: {}", student_95(degrees));
         }
+    }
+
+    #[test]
+    fn a_median_has_the_interval_of_the_order_and_none_of_fewer_than_six_values() {
+        let of =
+            |count: usize| Cell::median(&(1..=count).rev().map(|value| value as f64).collect::<Vec<f64>>());
+        assert_eq!((of(0), of(1), of(5)), (Cell::Missing, Cell::Number(1.0), Cell::Number(3.0)));
+        // Tables of the sign test: all of 6 to 8 values, all but one at each end of 9, all but five of 20 at each end.
+        assert_eq!(of(6), Cell::Measured { value: 3.5, low: 1.0, high: 6.0 });
+        assert_eq!(of(9), Cell::Measured { value: 5.0, low: 2.0, high: 8.0 });
+        assert_eq!(of(20), Cell::Measured { value: 10.5, low: 6.0, high: 15.0 });
+    }
+
+    #[test]
+    fn a_ratio_is_the_geometric_mean_of_its_pairs() {
+        let Cell::Measured { value, low, high } = Cell::ratio(&[0.5, 2.0]) else { panic!() };
+        assert!(close(value, 1.0, 1e-12) && close(low * high, 1.0, 1e-9) && low < 0.5 && high > 2.0);
+        assert_eq!(Cell::ratio(&[0.0]), Cell::Missing);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! `evforge measure formation`: rates from UDP to events, per detector and destination.
 
 use super::hosts::{Hosts, HostsArguments};
+use super::kafka::KafkaArguments;
+use super::load::SEARCH;
 use super::points::{begin, folder_for_reports, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
@@ -10,7 +12,7 @@ use evforge_core::quantity::Frequency;
 use evforge_lab::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, LoadSource,
 };
-use evforge_lab::measured_link::{LossFreeSearch, MeasureError, highest_loss_free};
+use evforge_lab::measured_link::{MeasureError, highest_loss_free};
 use evforge_measure::formation::{FormationRates, FormationRound, PAPER, result};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub(super) struct FormationArguments {
     /// Configuration of the capture
     #[arg(long, short = 'f', value_name = "FILE", requires = "input")]
     config: Option<PathBuf>,
-    /// Where events go, separated by commas: nothing, nexus, view
+    /// Where events go, separated by commas: nothing, nexus, view; kafka with --kafka
     #[arg(long, value_name = "DESTINATIONS", value_delimiter = ',', default_value = "nothing,nexus,view")]
     into: Vec<Destination>,
     /// Neutrons per second of the simulation; what is sent is as fast as the search asks for
@@ -47,17 +49,17 @@ pub(super) struct FormationArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", hide_short_help = true)]
     keys: Vec<String>,
     #[command(flatten)]
+    kafka: KafkaArguments,
+    #[command(flatten)]
     pub(super) hosts: HostsArguments,
     #[command(flatten)]
     result: ResultArguments,
 }
 
-/// Rates are found to 5 %, in at most so many measurements.
-const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.05, confirmations: 1, most: 14 };
-
 /// Runs the command.
 pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
+    let kafka = arguments.kafka.topic("formation", &arguments.into, &arguments.hosts)?;
     let here = match arguments.hosts.prepare()? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
@@ -75,6 +77,7 @@ pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, Co
         program: program.clone(),
         folder: reports.path().to_owned(),
         keys: arguments.keys.clone(),
+        kafka,
         stop: &here.stop,
     };
     let mut all = Vec::new();

@@ -4,7 +4,11 @@ mod agent;
 mod compare;
 mod formation;
 mod hosts;
+mod kafka;
+mod latency;
 mod link;
+mod load;
+mod observer;
 mod points;
 mod rate;
 mod result;
@@ -32,6 +36,10 @@ enum MeasureCommand {
     Rate(rate::RateArguments),
     /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
     Formation(formation::FormationArguments),
+    /// Measure how long it takes from a packet to its event, into a file and onto the page, against load
+    Latency(latency::LatencyArguments),
+    /// Measure what it costs a run to be looked at: counters read, metrics asked for, the page with browsers
+    Observer(observer::ObserverArguments),
     /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
     Soak(soak::SoakArguments),
     /// Let measurements of other hosts send packets from this one: what `--sender` of sweep and rate names
@@ -54,6 +62,8 @@ impl MeasureArguments {
                 arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
             }
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Latency(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Observer(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Link(_)
             | MeasureCommand::Compare(_)
@@ -70,6 +80,8 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
+        MeasureCommand::Latency(arguments) => latency::latency(arguments),
+        MeasureCommand::Observer(arguments) => observer::observer(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),
         MeasureCommand::At(arguments) => agent::at(arguments),

@@ -1,12 +1,13 @@
 //! `evforge measure sweep`: speed, packet error ratio and processor time by size, methods side by side.
 
 use super::hosts::{Hosts, HostsArguments};
+use super::load::packets;
 use super::points::{PointArguments, begin, buffer, folder_for_reports, runner, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;
-use evforge_config::{ByteSize, Rate};
+use evforge_config::ByteSize;
 use evforge_lab::measured_link::{PAPER_SIZES, Sweep};
 use evforge_measure::link::Link;
 use evforge_measure::sweep::result;
@@ -37,13 +38,6 @@ pub(super) struct SweepArguments {
     pub(super) hosts: HostsArguments,
     #[command(flatten)]
     result: ResultArguments,
-}
-
-fn packets(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(Rate::Packets(rate)) if rate > 0 => Ok(rate),
-        _ => Err(format!("found `{text}`, expected a rate of packets such as 100kpps")),
-    }
 }
 
 /// Runs the command.

@@ -16,7 +16,11 @@ use evforge_net::live_receiver::LiveReceiver;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_wire::numbered::NumberedLayout;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a sender's report is waited for when no packets come any more.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is asked for unless --buffer says otherwise.
 const DEFAULT_BUFFER: ByteSize = ByteSize { bytes: 16_000_000 };
@@ -117,6 +121,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         lines.show(progress);
     })?;
     // What was received is worth its report even if that of a sender cannot be read.
+    wait_for_reports(&arguments.sent, |path| SentReport::read(path).is_ok());
     let (mut sent, mut unreadable) = (Vec::new(), Vec::new());
     for path in &arguments.sent {
         match SentReport::read(path) {
@@ -139,6 +144,14 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     // That senders report packets of which none came is a mismatch as well, and no other fault than that none came.
     let is_right = report.mismatches.is_empty() || !came;
     Ok(of_use.and(ExitStatus::of(is_right && ending.is_good())))
+}
+
+/// A sender writes its report behind its last packet: that may take a moment longer than the packet.
+pub(super) fn wait_for_reports(paths: &[PathBuf], is_there: impl Fn(&Path) -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while paths.iter().any(|path| !is_there(path)) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn open(arguments: &ReceiveArguments) -> Result<Vec<LiveReceiver>, CommandError> {

@@ -1,6 +1,6 @@
 //! `evforge send --tcp` and `evforge receive --tcp`.
 
-use super::receive::{Lines, ReceiveArguments};
+use super::receive::{Lines, ReceiveArguments, wait_for_reports};
 use super::send::SendArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -13,11 +13,6 @@ use evforge_log::group;
 use evforge_pipeline::report::{grouped, scaled};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// How long the report of a sender that has closed the connection may take.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sends over a connection.
 pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
@@ -64,7 +59,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let stop = stop_on_signals()?;
     let received = receiver.receive(&settings, &stop, &mut |progress| lines.show(progress))?;
     if received.is_closed {
-        wait_for_report(&arguments.sent);
+        wait_for_reports(&arguments.sent, |path| TcpSent::read(path).is_ok());
     }
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.first().map(|path| TcpSent::read(path)) {
@@ -84,14 +79,6 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     }
     let of_use = if report.received.bytes > 0 { ExitStatus::Good } else { ExitStatus::NoUse };
     Ok(of_use.and(ExitStatus::of(report.mismatches.is_empty() && ending.is_good())))
-}
-
-/// The sender writes its report behind its last byte.
-fn wait_for_report(paths: &[PathBuf]) {
-    let end = Instant::now() + PATIENCE;
-    while paths.iter().any(|path| TcpSent::read(path).is_err()) && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn bytes(size: Option<ByteSize>) -> Result<Option<usize>, CommandError> {

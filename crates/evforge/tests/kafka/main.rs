@@ -6,4 +6,5 @@ mod commands;
 mod common;
 mod consumers;
 mod events;
+mod measured;
 mod packets;

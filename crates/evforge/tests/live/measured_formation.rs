@@ -19,13 +19,14 @@ fn a_slow_load_is_formed_whole_and_the_same_whatever_takes_the_events() {
         program: program.to_owned(),
         folder: folder.path().to_owned(),
         keys: Vec::new(),
+        kafka: None,
         stop: &stop,
     };
     for (name, is_repeated) in [("sonde-module", true), ("freia", true), ("multiblade", false)] {
         let load =
             FormationLoad::simulated(name, 50_000, 2, 40_000, program, folder.path(), &stop).expect(name);
         assert_eq!(matches!(load.source, LoadSource::Repeated { .. }), is_repeated, "{name}");
-        let points = Destination::ALL.map(|into| {
+        let points = Destination::LOCAL.map(|into| {
             runner.run(&load, into, Some(SLOW)).unwrap_or_else(|error| panic!("{name} into {into}: {error}"))
         });
         for point in &points {
@@ -46,9 +47,29 @@ fn what_cannot_be_had_is_said() {
     assert!(error.contains("freia"), "{error}");
     let hosts = TwoHosts::on_loopback();
     let (program, keys) = (PROGRAM.into(), Vec::new());
-    let runner =
-        FormationRunner { hosts: &hosts, program, folder: folder.path().to_owned(), keys, stop: &stop };
+    let runner = FormationRunner {
+        hosts: &hosts,
+        program,
+        folder: folder.path().to_owned(),
+        keys,
+        kafka: None,
+        stop: &stop,
+    };
     let missing = FormationLoad::capture(Path::new("no-such.toml"), Path::new("no-such.pcapng"));
     let error = runner.run(&missing, Destination::Nothing, None).expect_err("no configuration").to_string();
     assert!(error.contains("no-such.toml"), "{error}");
+}
+
+#[test]
+fn without_a_broker_that_can_be_reached_the_command_that_works_is_told() {
+    for (arguments, expected) in [
+        (&["latency", "--into", "kafka"][..], "make kafka"),
+        (&["formation", "--into", "kafka", "--kafka", "127.0.0.1:9093"], "--loopback --kafka 127.0.0.1:9093"),
+        (&["formation", "--into", "nexus", "--kafka", "127.0.0.1:9093"], "nothing goes to it"),
+    ] {
+        let output =
+            std::process::Command::new(PROGRAM).arg("measure").args(arguments).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
 }

@@ -1,7 +1,8 @@
 //! `evforge measure` in namespaces of its own: whatever ends it, nothing is left. Needs root.
 
 use crate::common::{PROGRAM, command_lines, send_signal, text, wait_until};
-use evforge_measure::result_file;
+use evforge_measure::table::{Cell, Table};
+use evforge_measure::{Measurement, result_file};
 use evforge_testkit::veth::is_possible;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -104,6 +105,99 @@ fn formation_in_namespaces_is_a_row_for_each_detector_and_destination() {
     }
     assert_eq!(state(), before);
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
+}
+
+/// A cell of a table, by the name of its column.
+fn cell(table: &Table, row: usize, name: &str) -> Cell {
+    table.rows[row][table.column(name).expect(name)].clone()
+}
+
+/// A measurement in namespaces, which must leave nothing but its result.
+fn measured(arguments: &[&str]) -> (Measurement, String) {
+    let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+    let mut command = Command::new(PROGRAM);
+    command.arg("measure").args(arguments).arg("--output").arg(folder.path().join("result"));
+    let output = command.env("TMPDIR", folder.path()).output().expect("it starts");
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    let result =
+        result_file::read(&folder.path().join("result")).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(result.verdict.is_good, output.status.success(), "{said}");
+    assert_eq!(state(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing but the result");
+    (result, said)
+}
+
+#[test]
+fn latencies_in_namespaces_are_in_the_order_of_an_event_as_far_as_the_page() {
+    if !is_possible("latencies_in_namespaces_are_in_the_order_of_an_event_as_far_as_the_page") {
+        return;
+    }
+    let rate = ["--rate", "2kpps", "--for", "1s", "--rounds", "2", "--pulses", "2"];
+    let (result, said) = measured(&[&["latency", "--into", "nothing,nexus,view"], &rate[..]].concat());
+    let table = result.table("latencies").expect("a table");
+    let rows: Vec<(Cell, Cell)> =
+        (0..table.rows.len()).map(|row| (cell(table, row, "into"), cell(table, row, "until"))).collect();
+    let expected = [
+        ("nothing", "event handed on"),
+        ("nexus", "event handed on"),
+        ("nexus", "taken by the output"),
+        ("view", "event handed on"),
+        ("view", "taken by the output"),
+        ("view", "picture in a browser"),
+    ];
+    // A point that lost packets has nothing to say of the browser; on a machine that is busy with other tests that may be.
+    let is_lossy = cell(table, 3, "state") != Cell::text("loss-free");
+    let expected = expected.map(|(into, until)| (Cell::text(into), Cell::text(until)));
+    assert_eq!(rows, expected[..rows.len()], "{said}");
+    assert!(rows.len() == 6 || is_lossy, "{said}");
+    for row in 0..rows.len() {
+        let of =
+            |name: &str| cell(table, row, name).value().unwrap_or_else(|| panic!("{row} {name}: {said}"));
+        assert!(of("events") > 0.0, "row {row}: {said}");
+        let figures = [of("p50"), of("p99"), of("p999"), of("largest")];
+        assert!(figures[0] > 0.0 && figures.is_sorted(), "row {row}: {figures:?}");
+    }
+    // Nobody has an event before it is handed on.
+    let largest = |row: usize| cell(table, row, "largest").value();
+    assert!(largest(2) >= largest(1), "{said}");
+    assert_eq!(result.plots.len(), 2);
+}
+
+#[test]
+fn observers_in_namespaces_are_a_row_each_and_every_packet_is_accounted_for() {
+    if !is_possible("observers_in_namespaces_are_a_row_each_and_every_packet_is_accounted_for") {
+        return;
+    }
+    let rate = ["--rate", "2kpps", "--for", "1s", "--rounds", "2", "--pulses", "2"];
+    let (result, said) = measured(&[&["observer", "--browsers", "2"], &rate[..]].concat());
+    let table = result.table("observers").expect("a table");
+    let names = [
+        "nothing",
+        "kernel-counters",
+        "host-counters",
+        "polled-counters",
+        "view",
+        "metrics",
+        "browsers-1",
+        "browsers-2",
+        "monitor",
+    ];
+    assert_eq!(table.rows.len(), names.len(), "{said}");
+    for (row, name) in names.iter().enumerate() {
+        let of = |name: &str| cell(table, row, name).value();
+        assert_eq!(cell(table, row, "observer"), Cell::text(*name), "{said}");
+        let [sent, received, lost] = ["sent", "received", "lost"].map(|name| of(name).expect("a count"));
+        // An event that the view did not take is a loss, too, though its packet was received.
+        assert!(sent > 0.0 && received <= sent && sent <= received + lost, "{name}: {said}");
+        let looks = of("looks").expect("a count") > 0.0;
+        let is_outside = ["polled-counters", "metrics", "browsers-1", "browsers-2"].contains(name);
+        assert_eq!(looks, is_outside, "{name}: {said}");
+        if lost == 0.0 {
+            assert!(of("time").is_some_and(|time| time > 0.0), "{name}: {said}");
+            assert!(of("thread_time").is_some_and(|time| Some(time) <= of("time")), "{name}: {said}");
+        }
+    }
+    assert_eq!(cell(table, 0, "ratio"), Cell::Missing);
 }
 
 /// True if a process has the number 1 in a namespace of its own.

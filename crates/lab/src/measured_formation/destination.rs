@@ -12,11 +12,15 @@ pub enum Destination {
     Nexus,
     /// To the live view, without a browser.
     View,
+    /// Onto a topic of Kafka: needs a broker.
+    Kafka,
 }
 
 impl Destination {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Nothing, Self::Nexus, Self::View];
+    pub const ALL: [Self; 4] = [Self::Nothing, Self::Nexus, Self::View, Self::Kafka];
+    /// Those that need nothing but this host.
+    pub const LOCAL: [Self; 3] = [Self::Nothing, Self::Nexus, Self::View];
 
     /// Its name in options and tables.
     pub const fn name(self) -> &'static str {
@@ -24,6 +28,7 @@ impl Destination {
             Self::Nothing => "nothing",
             Self::Nexus => "nexus",
             Self::View => "view",
+            Self::Kafka => "kafka",
         }
     }
 }
@@ -39,6 +44,8 @@ impl FromStr for Destination {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|destination| destination.name() == text);
-        found.ok_or_else(|| format!("`{text}` is no destination of events: expected nothing, nexus or view"))
+        found.ok_or_else(|| {
+            format!("`{text}` is no destination of events: expected nothing, nexus, view or kafka")
+        })
     }
 }

@@ -44,6 +44,8 @@ pub struct FormationLoad {
     pub source: LoadSource,
     /// Packets of one pass at the speed at which they were simulated, per second; none if rates are asked for in packets per second.
     pub natural_rate: Option<f64>,
+    /// Packets of one pass; none of a capture, which is sent once and as it is.
+    pub pass_packets: Option<u64>,
 }
 
 impl FormationLoad {
@@ -69,18 +71,37 @@ impl FormationLoad {
         if first.can_be_moved {
             let natural_rate = Some(first.packets as f64 / first.seconds);
             let source = LoadSource::Repeated { pulses, times, neutrons };
-            return Ok(Self { name: name.to_owned(), config, source, natural_rate });
+            let pass_packets = Some(first.packets);
+            return Ok(Self { name: name.to_owned(), config, source, natural_rate, pass_packets });
         }
         let capture = folder.join(format!("{name}.pcapng"));
         write_capture(program, &config, neutrons, pulses * times, &capture, stop)?;
-        Ok(Self { name: name.to_owned(), config, source: LoadSource::Capture(capture), natural_rate: None })
+        let source = LoadSource::Capture(capture);
+        Ok(Self { name: name.to_owned(), config, source, natural_rate: None, pass_packets: None })
     }
 
     /// A capture, and the configuration that reads it.
     pub fn capture(config: &Path, capture: &Path) -> Self {
         let name = config.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let source = LoadSource::Capture(capture.to_owned());
-        Self { name, config: config.to_owned(), source, natural_rate: None }
+        Self { name, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
+    }
+
+    /// The same for about `time` at a rate of packets per second, whole passes and at least one. A capture is sent once, whatever time
+    /// that takes.
+    #[must_use]
+    pub fn lasting(&self, time: Duration, rate: f64) -> Self {
+        let mut load = self.clone();
+        if let (LoadSource::Repeated { times, .. }, Some(pass)) = (&mut load.source, self.pass_packets) {
+            *times = (rate * time.as_secs_f64() / pass.max(1) as f64).ceil().max(1.0) as u64;
+        }
+        load
+    }
+
+    /// How many times faster than simulated packets are sent at this many per second: by this factor everything that a detector does in
+    /// its own time is shorter. None of a capture.
+    pub fn speed(&self, rate: f64) -> Option<f64> {
+        self.natural_rate.map(|natural| rate / natural)
     }
 }
 
@@ -126,4 +147,25 @@ fn write_capture(
     command.args(["--pulses", &pulses.to_string(), "--config"]).arg(config).arg("--output").arg(capture);
     let most = PATIENCE + LONGEST_PULSE * u32::try_from(pulses).unwrap_or(u32::MAX);
     Program::start(command, "evforge simulate")?.wait_good(most, stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_that_can_be_repeated_lasts_as_long_as_asked_for_and_a_capture_as_long_as_it_does() {
+        let source = LoadSource::Repeated { pulses: 14, times: 1, neutrons: 1000 };
+        let capture = FormationLoad::capture(Path::new("a.toml"), Path::new("a.pcapng"));
+        let load =
+            FormationLoad { source, natural_rate: Some(2000.0), pass_packets: Some(2000), ..capture.clone() };
+        let times = |load: &FormationLoad| match load.source {
+            LoadSource::Repeated { times, .. } => times,
+            LoadSource::Capture(_) => 0,
+        };
+        assert_eq!(times(&load.lasting(Duration::from_secs(3), 10_000.0)), 15);
+        assert_eq!(times(&load.lasting(Duration::from_secs(3), 1.0)), 1);
+        assert_eq!(capture.lasting(Duration::from_secs(3), 10_000.0), capture);
+        assert_eq!((load.speed(10_000.0), capture.speed(10_000.0)), (Some(5.0), None));
+    }
 }

@@ -4,13 +4,14 @@
 //! ```text
 //!  load ──► evforge simulate --repeat   (packets that can be moved in time go on as long as asked for)
 //!           evforge replay FILE         (others are a capture)
-//!              └──► UDP ──► evforge run ──► events ──► nothing, NeXus, live view
+//!              └──► UDP ──► evforge run ──► events ──► nothing, NeXus, live view, Kafka
 //! ```
 //!
 //! | you look for | it is in |
 //! |---|---|
 //! | what is sent | [`FormationLoad`], [`LoadSource`] |
 //! | where events go | [`Destination`] |
+//! | the topic of those that go to Kafka | [`KafkaTopic`] |
 //! | a point, and running it | [`FormationPoint`], [`FormationRunner`] |
 
 mod destination;
@@ -21,4 +22,5 @@ mod runner;
 pub use destination::Destination;
 pub use load::{FormationLoad, LoadSource};
 pub use reports::FormationPoint;
-pub use runner::FormationRunner;
+pub use runner::{FormationRunner, KafkaTopic};
+pub(crate) use runner::{ReadyRun, Watch, WatchedRun};

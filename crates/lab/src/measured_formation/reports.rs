@@ -1,8 +1,9 @@
 //! The reports of sender and run as a measured point.
 
-use crate::measured_link::reports::{count, json, number, wrong};
+use crate::measured_link::reports::{count, json, locations, number, wrong};
 use crate::measured_link::{MeasureError, MeasuredPoint};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -35,16 +36,17 @@ impl FormationPoint {
     }
 }
 
-/// Joins both; the run was at work for `behind` after the last packet was sent.
+/// Joins both, and gives the run's report for whatever else is in it; the run was at work for `behind` after the last packet was sent.
 pub(super) fn join(
     sent: &Path,
     run: &Path,
     behind: Duration,
     processor: Duration,
-) -> Result<FormationPoint, MeasureError> {
+) -> Result<(FormationPoint, Value), MeasureError> {
     let (sender, report) = (json(sent)?, json(run)?);
-    point(&sender, &report, behind, processor)
-        .map_err(|(is_senders, problem)| wrong(if is_senders { sent } else { run }, problem))
+    let point = point(&sender, &report, behind, processor)
+        .map_err(|(is_senders, problem)| wrong(if is_senders { sent } else { run }, problem))?;
+    Ok((point, report))
 }
 
 fn point(
@@ -67,6 +69,7 @@ fn point(
     let not_taken: u64 =
         outputs.map(|output| of_output(output, "dropped") + of_output(output, "missed")).sum();
     let came = received.min(sent);
+    let located = locations(&report["streams"][0]).map_err(of_run)?;
     let per_second = |count: u64, seconds: f64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     Ok(FormationPoint {
         packets: MeasuredPoint {
@@ -76,6 +79,7 @@ fn point(
             lost: (sent - came).max(u64::from(not_taken > 0)),
             sent_per_second: per_second(sent, seconds),
             received_per_second: per_second(came, seconds + behind.as_secs_f64()),
+            locations: all_located(located, sent - came, not_taken > 0),
             ..MeasuredPoint::default()
         },
         bytes,
@@ -86,6 +90,23 @@ fn point(
     })
 }
 
+/// Every lost packet with its location. Those that the run cannot know of, as no later number came, are `unlocated`, too; events that an
+/// output did not take are one packet of that output.
+fn all_located(
+    mut located: BTreeMap<String, u64>,
+    lost: u64,
+    is_output_lossy: bool,
+) -> BTreeMap<String, u64> {
+    let known: u64 = located.values().sum();
+    if lost > known {
+        *located.entry("unlocated".to_owned()).or_default() += lost - known;
+    }
+    if lost == 0 && is_output_lossy {
+        located.insert("output".to_owned(), 1);
+    }
+    located
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +115,7 @@ mod tests {
     fn made(received: u64, dropped: u64, unaccounted: u64) -> Result<FormationPoint, (bool, String)> {
         let sender = json!({"packets": 1000, "bytes": 9_000_000, "elapsed_s": 2.0});
         let report = json!({
-            "streams": [{"packets": {"received": received}, "readouts": 50_000, "events": 10_000, "unaccounted": unaccounted}],
+            "streams": [{"packets": {"received": received, "unlocated": 2, "locations": {"socket buffer": 3}}, "readouts": 50_000, "events": 10_000, "unaccounted": unaccounted}],
             "outputs": [{"events": {"dropped": dropped, "missed": 0}}],
         });
         point(&sender, &report, Duration::ZERO, Duration::from_secs(3))
@@ -112,7 +133,9 @@ mod tests {
 
     #[test]
     fn what_was_not_received_or_not_taken_is_a_loss_and_what_is_unaccounted_is_refused() {
-        assert_eq!(made(990, 0, 0).unwrap().packets.lost, 10);
+        let lost = made(990, 0, 0).unwrap().packets;
+        assert_eq!((lost.lost, lost.locations.values().sum()), (10, 10), "{lost:?}");
+        assert_eq!((lost.locations["socket buffer"], lost.locations["unlocated"]), (3, 7));
         assert!(!made(1000, 1, 0).unwrap().packets.is_whole());
         assert!(made(1000, 0, 2).unwrap_err().1.contains("2 unaccounted"));
     }
@@ -120,7 +143,7 @@ mod tests {
     #[test]
     fn a_run_that_needs_longer_than_sending_takes_does_not_keep_up() {
         let sender = json!({"packets": 1000, "bytes": 1, "elapsed_s": 2.0});
-        let report = json!({"streams": [{"packets": {"received": 1000}, "readouts": 1, "events": 1, "unaccounted": 0}]});
+        let report = json!({"streams": [{"packets": {"received": 1000, "unlocated": 0}, "readouts": 1, "events": 1, "unaccounted": 0}]});
         let late = point(&sender, &report, Duration::from_secs(1), Duration::ZERO).unwrap();
         assert!(late.packets.is_whole() && !late.packets.is_sustained());
     }

@@ -2,9 +2,10 @@
 
 use super::reports;
 use super::{Destination, FormationLoad, FormationPoint, LoadSource};
-use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::{MeasureError, ThreadTimes};
 use crate::two_hosts::{End, TwoHosts};
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,27 @@ const TO_END: Duration = Duration::from_millis(200);
 /// A load is sent within this time, however slowly.
 const LONGEST: Duration = Duration::from_secs(600);
 
+/// Where events go that go to Kafka.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KafkaTopic {
+    /// A broker that the run reaches: `127.0.0.1:9092`.
+    pub broker: SocketAddr,
+    /// The topic, which is made if it is not there, and its ledger with it.
+    pub topic: String,
+}
+
+impl KafkaTopic {
+    /// Keys of the configuration. Beam monitors stay away from the topic of the real instrument.
+    fn keys(&self) -> [String; 4] {
+        [
+            format!("outputs.kafka.brokers=\"{}\"", self.broker),
+            format!("outputs.kafka.topic=\"{}\"", self.topic),
+            "outputs.kafka.create_topics=true".to_owned(),
+            "outputs.kafka.monitors=\"none\"".to_owned(),
+        ]
+    }
+}
+
 /// Runs points.
 pub struct FormationRunner<'a> {
     /// Where.
@@ -28,8 +50,39 @@ pub struct FormationRunner<'a> {
     pub folder: PathBuf,
     /// Keys of the configuration that are set for the run, as `--set` takes them.
     pub keys: Vec<String>,
+    /// Where events go that go to Kafka; none if none do.
+    pub kafka: Option<KafkaTopic>,
     /// Ends what is under way.
     pub stop: &'a AtomicBool,
+}
+
+/// A run that is ready for packets; none has been sent.
+pub(crate) struct ReadyRun {
+    /// Where its live view is, if it has one.
+    pub(crate) page: Option<SocketAddr>,
+}
+
+/// Whatever looks at a run from when it is ready.
+pub(crate) trait Watch {
+    /// Everything has been sent: the run ends by itself soon, and answers nobody then.
+    fn all_sent(&self) {}
+}
+
+impl Watch for () {}
+
+/// A run that has ended, with what watched it.
+pub(crate) struct WatchedRun<W> {
+    pub(crate) point: FormationPoint,
+    /// What the run itself says.
+    pub(crate) report: Value,
+    /// File of the report, for errors.
+    pub(crate) file: PathBuf,
+    /// Processor time of all threads since the run was ready, to 10 ms.
+    pub(crate) processor: Duration,
+    /// The same of each thread, to 50 ms at its end.
+    pub(crate) threads: ThreadTimes,
+    /// What was begun when the run was ready.
+    pub(crate) watch: W,
 }
 
 impl FormationRunner<'_> {
@@ -43,32 +96,77 @@ impl FormationRunner<'_> {
         into: Destination,
         rate: Option<u64>,
     ) -> Result<FormationPoint, MeasureError> {
+        self.run_watched(load, into, rate, &[], |_| Ok(())).map(|run| run.point)
+    }
+
+    /// The same, with further options of the run, and with `begin` called when it is ready.
+    ///
+    /// # Errors
+    /// As [`FormationRunner::run`], and those of `begin`.
+    pub(crate) fn run_watched<W: Watch>(
+        &self,
+        load: &FormationLoad,
+        into: Destination,
+        rate: Option<u64>,
+        options: &[String],
+        begin: impl FnOnce(&ReadyRun) -> Result<W, MeasureError>,
+    ) -> Result<WatchedRun<W>, MeasureError> {
         let (sent, report) = (self.folder.join("sent.json"), self.folder.join("run.json"));
-        let mut run = Program::start(self.receiver(load, into, &report), "evforge run")?;
+        let mut command = self.receiver(load, into, &report)?;
+        command.args(options);
+        let mut run = Program::start(command, "evforge run")?;
         let to = run.address()?;
+        let page = if into == Destination::View { Some(run.page()?) } else { None };
+        let (before, threads_before) = (run.processor_now().unwrap_or_default(), run.threads().clone());
+        let watch = begin(&ReadyRun { page })?;
         Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait_good(LONGEST, self.stop)?;
         let sent_all = Instant::now();
+        watch.all_sent();
         run.wait_good(PATIENCE, self.stop)?;
         // What is not received and formed while packets are sent waits in a queue: a run that keeps up has none left.
         let behind = sent_all.elapsed().saturating_sub(IDLE + TO_END);
-        reports::join(&sent, &report, behind, run.processor())
+        let processor = run.processor();
+        let (point, value) = reports::join(&sent, &report, behind, processor)?;
+        Ok(WatchedRun {
+            point,
+            report: value,
+            file: report,
+            processor: processor.saturating_sub(before),
+            threads: run.threads().since(&threads_before),
+            watch,
+        })
     }
 
-    fn receiver(&self, load: &FormationLoad, into: Destination, report: &Path) -> Command {
+    fn receiver(
+        &self,
+        load: &FormationLoad,
+        into: Destination,
+        report: &Path,
+    ) -> Result<Command, MeasureError> {
         let mut command = self.hosts.command(End::Receiver, &self.program);
+        // Whatever a run keeps for itself, such as the token of its page, goes with the reports.
+        command.env("TMPDIR", &self.folder).env_remove("XDG_RUNTIME_DIR");
         let address = SocketAddr::new(self.hosts.address(End::Receiver), 0);
         command.args(["run", "--overwrite", "--idle", &format!("{}ms", IDLE.as_millis())]);
         command.args(["--for", "15min", "--config"]).arg(&load.config);
         command.args(["--set", &format!("receive.address=\"{address}\"")]).arg("--report").arg(report);
-        for key in &self.keys {
-            command.args(["--set", key]);
-        }
         match into {
             Destination::Nothing => &mut command,
             Destination::Nexus => command.arg("--nexus").arg(self.folder.join("events.nxs")),
             Destination::View => command.args(["--view", "127.0.0.1:0"]),
+            Destination::Kafka => {
+                let topic = self.kafka.as_ref().ok_or_else(|| MeasureError::Failed {
+                    program: "a run into Kafka".to_owned(),
+                    said: "no broker is named: give --kafka HOST:PORT".to_owned(),
+                })?;
+                command.args(topic.keys().iter().flat_map(|key| ["--set", key]))
+            }
         };
-        command
+        // Last, so that they hold against those above.
+        for key in &self.keys {
+            command.args(["--set", key]);
+        }
+        Ok(command)
     }
 
     fn sender(&self, load: &FormationLoad, to: SocketAddr, rate: Option<u64>, report: &Path) -> Command {

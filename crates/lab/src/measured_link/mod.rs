@@ -15,6 +15,7 @@
 //! | running a point | [`PointRunner`] |
 //! | sizes × methods × buffers, in rounds | [`Sweep`] |
 //! | what the cores did meanwhile | [`ProcessorAccount`], [`CoreShares`] |
+//! | what the threads of a program did meanwhile | [`ThreadTimes`] |
 //! | the highest rate without loss | [`highest_loss_free`] |
 
 mod error;
@@ -26,6 +27,7 @@ pub(crate) mod program;
 pub(crate) mod reports;
 mod runner;
 mod sweep;
+mod threads;
 
 pub use error::MeasureError;
 pub use loss_free::{LossFree, LossFreeSearch, highest_loss_free};
@@ -34,3 +36,4 @@ pub use point::{LinkPoint, MeasuredPoint};
 pub use processor::{CoreShares, ProcessorAccount};
 pub use runner::PointRunner;
 pub use sweep::{GROWING, PAPER_SIZES, Sweep, SweptPoint};
+pub use threads::ThreadTimes;

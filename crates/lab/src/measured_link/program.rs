@@ -1,6 +1,7 @@
 //! A program that takes part in a measurement.
 
 use super::MeasureError;
+use super::threads::{ThreadTimes, stat_time};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -12,12 +13,14 @@ use std::time::{Duration, Instant};
 /// How much longer than its packets a program may take to start, or to end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(5);
+/// Time between looks at its threads: looking costs a system call for each of them.
+const THREADS_POLL: Duration = Duration::from_millis(50);
 /// What a receiver says when it is ready.
 const READY: &str = "receiving at ";
+/// What a run says of its live view.
+const PAGE: &str = "live view at http://";
 /// What is kept of what a program says, in bytes.
 const MOST_SAID: u64 = 100_000;
-/// Ticks per second in /proc: the same on every Linux for programs.
-const TICKS: u64 = 100;
 
 /// A program under way, killed when dropped.
 pub(crate) struct Program {
@@ -25,7 +28,10 @@ pub(crate) struct Program {
     /// With its arguments.
     command: String,
     said: std::sync::mpsc::Receiver<String>,
+    /// Lines that were read while another one was waited for.
+    heard: Vec<String>,
     processor: Duration,
+    threads: ThreadTimes,
 }
 
 impl Program {
@@ -47,19 +53,31 @@ impl Program {
                 let _ = std::io::copy(&mut errors, &mut std::io::sink());
             });
         }
-        Ok(Self { child, command: format!("{name}: {}", line.join(" ")), said, processor: Duration::ZERO })
+        Ok(Self {
+            child,
+            command: format!("{name}: {}", line.join(" ")),
+            said,
+            heard: Vec::new(),
+            processor: Duration::ZERO,
+            threads: ThreadTimes::default(),
+        })
     }
 
-    /// Waits until it says a line with this in it.
+    /// Waits until it says a line with this in it, or takes one that it has said already.
     fn wait_for(&mut self, wanted: &str) -> Result<String, MeasureError> {
+        if let Some(place) = self.heard.iter().position(|line| line.contains(wanted)) {
+            return Ok(self.heard.remove(place));
+        }
         let end = Instant::now() + PATIENCE;
-        let mut last = String::new();
         loop {
             match self.said.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains(wanted) => return Ok(line),
-                Ok(line) => last = line,
+                Ok(line) => self.heard.push(line),
                 Err(RecvTimeoutError::Timeout) => return Err(self.failed("it is not ready")),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.failed(&last)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let last = self.heard.last().cloned().unwrap_or_default();
+                    return Err(self.failed(&last));
+                }
             }
         }
     }
@@ -70,7 +88,12 @@ impl Program {
     /// If it takes longer than `most`, or `stop` is set.
     pub(crate) fn wait(&mut self, most: Duration, stop: &AtomicBool) -> Result<ExitStatus, MeasureError> {
         let end = Instant::now() + most;
+        let mut looked: Option<Instant> = None;
         loop {
+            if looked.is_none_or(|looked| looked.elapsed() >= THREADS_POLL) {
+                self.threads.keep_latest(ThreadTimes::of(self.child.id()));
+                looked = Some(Instant::now());
+            }
             if let Some(used) = processor_time(self.child.id()) {
                 self.processor = used;
             }
@@ -104,12 +127,23 @@ impl Program {
         self.processor
     }
 
+    /// The processor time of each of its threads up to now, or up to where [`Program::wait`] has seen it last: to 10 ms.
+    pub(crate) fn threads(&mut self) -> &ThreadTimes {
+        self.threads.keep_latest(ThreadTimes::of(self.child.id()));
+        &self.threads
+    }
+
+    /// The processor time of all its threads up to now: to 10 ms. None if it has ended.
+    pub(crate) fn processor_now(&self) -> Option<Duration> {
+        processor_time(self.child.id())
+    }
+
     /// An error with what it said last, unless its status is good.
     pub(crate) fn check(&self, status: ExitStatus) -> Result<(), MeasureError> {
         if status.success() {
             return Ok(());
         }
-        let lines: Vec<String> = self.said.iter().collect();
+        let lines: Vec<String> = self.heard.iter().cloned().chain(self.said.iter()).collect();
         let tail = lines[lines.len().saturating_sub(3)..].join(" / ");
         Err(self.failed(&format!("{status}: {tail}")))
     }
@@ -121,6 +155,13 @@ impl Program {
         let said = line.split_once(READY).and_then(|(_, said)| said.split_whitespace().nth(1));
         let address = said.and_then(|address| address.parse().ok());
         address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
+    }
+
+    /// The address at which it says that its live view is.
+    pub(crate) fn page(&mut self) -> Result<SocketAddr, MeasureError> {
+        let line = self.wait_for(PAGE)?;
+        let address = line.split_once(PAGE).and_then(|(_, address)| address.trim().parse().ok());
+        address.ok_or_else(|| self.failed(&format!("no address of a page in `{line}`")))
     }
 
     pub(crate) fn failed(&self, said: &str) -> MeasureError {
@@ -142,12 +183,9 @@ fn processor_time(process: u32) -> Option<Duration> {
     of_stat(&text)
 }
 
-/// Fields 14 and 15, counted behind the name, which may have blanks and brackets in it.
+/// As [`stat_time`]; what has ended and was not waited for has no time of its own any more.
 fn of_stat(text: &str) -> Option<Duration> {
-    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let all = ticks()? + ticks()?;
-    (all > 0).then(|| Duration::from_millis(all * 1000 / TICKS))
+    stat_time(text).filter(|time| !time.is_zero())
 }
 
 #[cfg(test)]
@@ -159,7 +197,6 @@ mod tests {
         let text = "7 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0\n";
         assert_eq!(of_stat(text), Some(Duration::from_secs(2)));
         assert_eq!(of_stat("7 (a"), None);
-        // What has ended and was not waited for has no time of its own any more.
         assert_eq!(of_stat("7 (a) Z 1 2 3 4 5 6 7 8 9 10 0 0 0 0"), None);
     }
 }

@@ -1,0 +1,61 @@
+//! What a page is told over its WebSocket, as far as a client without a screen needs it.
+
+use serde::Deserialize;
+
+/// The version of what is said that is understood here.
+const PROTOCOL: u64 = 2;
+/// The beginning of a frame: `EVFV`, and the version of its format.
+const FRAME: &[u8] = b"EVFV\x02";
+
+/// A text.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(super) enum Told {
+    /// The greeting.
+    Hello { protocol: u64 },
+    /// An update.
+    Status { number: u64, frame: bool, skipped: u64, events: u64 },
+}
+
+/// Reads a text; a greeting of another version is refused.
+pub(super) fn told(text: &str) -> Result<Told, String> {
+    match serde_json::from_str(text).map_err(|error| format!("it says what is not understood: {error}"))? {
+        Told::Hello { protocol } if protocol != PROTOCOL => {
+            Err(format!("it speaks version {protocol} of the page's WebSocket, expected {PROTOCOL}"))
+        }
+        told => Ok(told),
+    }
+}
+
+/// Makes sure that these are pictures.
+pub(super) fn check_frame(bytes: &[u8]) -> Result<(), String> {
+    match bytes.starts_with(FRAME) {
+        true => Ok(()),
+        false => Err(format!(
+            "found {:02x?} at the beginning of a frame, expected {FRAME:02x?}",
+            &bytes[..bytes.len().min(5)]
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_page_is_told_is_read_with_whatever_else_is_in_it() {
+        let status =
+            r#"{"type":"status","number":7,"frame":true,"skipped":1,"points":[],"events":42,"alarms":["x"]}"#;
+        assert_eq!(told(status), Ok(Told::Status { number: 7, frame: true, skipped: 1, events: 42 }));
+        assert_eq!(told(r#"{"type":"hello","protocol":2,"title":"x"}"#), Ok(Told::Hello { protocol: 2 }));
+        assert!(told(r#"{"type":"hello","protocol":3}"#).unwrap_err().contains("version 3"));
+        assert!(told(r#"{"type":"status","number":7}"#).unwrap_err().contains("frame"));
+    }
+
+    #[test]
+    fn a_frame_of_another_version_is_refused() {
+        assert_eq!(check_frame(b"EVFV\x02\x01"), Ok(()));
+        assert!(check_frame(b"EVFV\x03\x01").is_err());
+        assert!(check_frame(b"").is_err());
+    }
+}
