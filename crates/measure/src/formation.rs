@@ -38,6 +38,8 @@ pub const PAPER: [PaperRow; 4] = [
 pub struct FormationRates {
     /// Name of the configuration.
     pub name: String,
+    /// What is sent: `simulated`, or the name of a capture.
+    pub input: String,
     /// Where its events go.
     pub into: Destination,
     /// A search each.
@@ -75,7 +77,7 @@ pub fn result(session: Session, hosts: &TwoHosts, rates: &[FormationRates]) -> M
             .to_owned(),
     );
     result.limits.push(
-        "The paper replayed captures of real detectors; here they are simulated unless --input was given, and a readout is not the same \
+        "The paper replayed captures of real detectors; what is called simulated here is none, and a readout is not the same \
          work in every capture."
             .to_owned(),
     );
@@ -103,14 +105,15 @@ fn against_the_paper(rates: &FormationRates) -> Option<String> {
     let readouts = rates.over_rounds(|point| point.per_second(point.readouts) / 1e6).value()?;
     let events = rates.over_rounds(|point| point.per_second(point.events) / 1e6).value()?;
     Some(format!(
-        "{} into {}: {readouts:.1} M readouts/s and {events:.2} M events/s; Table 4 has {} and {}.",
-        rates.name, rates.into, paper.readouts, paper.events
+        "{} ({}) into {}: {readouts:.1} M readouts/s and {events:.2} M events/s; Table 4 has {} and {}.",
+        rates.name, rates.input, rates.into, paper.readouts, paper.events
     ))
 }
 
 fn table(rates: &[FormationRates]) -> Table {
     let columns = vec![
         Column::key("configuration", "Configuration", ""),
+        Column::key("input", "Input", ""),
         Column::key("into", "Events go to", ""),
         Column::measured("packets", "Packets", "k/s").decimals(1),
         Column::measured("readouts", "Readouts", "M/s").decimals(2),
@@ -132,6 +135,7 @@ fn table(rates: &[FormationRates]) -> Table {
         let is_senders = rates.rounds.iter().all(|round| round.found.is_senders_limit);
         table.rows.push(vec![
             Cell::text(&rates.name),
+            Cell::text(&rates.input),
             Cell::text(rates.into.name()),
             rates.over_rounds(|point| point.packets.sent_per_second / 1e3),
             rates.over_rounds(|point| point.per_second(point.readouts) / 1e6),
@@ -168,6 +172,7 @@ mod tests {
         let found = LossFree { rate, is_senders_limit: false, tried: Vec::new() };
         FormationRates {
             name: "multigrid".into(),
+            input: "simulated".into(),
             into: Destination::Nothing,
             rounds: vec![FormationRound { found, point: rate.map(|_| point) }],
         }

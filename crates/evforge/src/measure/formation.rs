@@ -8,6 +8,7 @@ use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;
+use evforge_config::TimeSpan;
 use evforge_core::quantity::Frequency;
 use evforge_lab::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, LoadSource,
@@ -24,12 +25,15 @@ pub(super) struct FormationArguments {
     /// Detectors or shipped configurations, separated by commas [default: those of Table 4]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "input")]
     detector: Vec<String>,
-    /// Form events of this capture instead, with the configuration of --config
+    /// Form events of this capture instead, sent again and again, with the configuration of --config; repeatable
     #[arg(long, value_name = "FILE", requires = "config")]
-    input: Option<PathBuf>,
-    /// Configuration of the capture
+    input: Vec<PathBuf>,
+    /// Configuration of a capture, in the order of --input; repeatable
     #[arg(long, short = 'f', value_name = "FILE", requires = "input")]
-    config: Option<PathBuf>,
+    config: Vec<PathBuf>,
+    /// How long a capture is sent for each measurement
+    #[arg(long = "for", value_name = "TIME", default_value = "2s", value_parser = TimeSpan::in_seconds, hide_short_help = true)]
+    time: TimeSpan,
     /// Where events go, separated by commas: nothing, nexus, view; kafka with --kafka
     #[arg(long, value_name = "DESTINATIONS", value_delimiter = ',', default_value = "nothing,nexus,view")]
     into: Vec<Destination>,
@@ -59,6 +63,14 @@ pub(super) struct FormationArguments {
 /// Runs the command.
 pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
+    if arguments.input.len() != arguments.config.len() {
+        return Err(format!(
+            "{} times --input and {} times --config: give each capture its configuration",
+            arguments.input.len(),
+            arguments.config.len()
+        )
+        .into());
+    }
     let kafka = arguments.kafka.topic("formation", &arguments.into, &arguments.hosts)?;
     let here = match arguments.hosts.prepare()? {
         Hosts::Done(status) => return Ok(status),
@@ -85,7 +97,12 @@ pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, Co
         let mut of_load: Vec<FormationRates> = arguments
             .into
             .iter()
-            .map(|into| FormationRates { name: load.name.clone(), into: *into, rounds: Vec::new() })
+            .map(|into| FormationRates {
+                name: load.name.clone(),
+                input: load.input.clone(),
+                into: *into,
+                rounds: Vec::new(),
+            })
             .collect();
         for _ in 0..arguments.rounds {
             for rates in &mut of_load {
@@ -110,8 +127,10 @@ fn loads(
     folder: &Path,
     stop: &std::sync::atomic::AtomicBool,
 ) -> Result<Vec<FormationLoad>, CommandError> {
-    if let (Some(input), Some(config)) = (&arguments.input, &arguments.config) {
-        return Ok(vec![FormationLoad::capture(config, input)]);
+    if !arguments.input.is_empty() {
+        let captures = arguments.input.iter().zip(&arguments.config);
+        let time = arguments.time.to_std();
+        return Ok(captures.map(|(input, config)| FormationLoad::capture(config, input, time)).collect());
     }
     let names: Vec<&str> = match arguments.detector.is_empty() {
         true => PAPER.iter().map(|row| row.detector).collect(),

@@ -5,6 +5,7 @@ use evforge_lab::measured_formation::{Destination, FormationLoad, FormationRunne
 use evforge_lab::two_hosts::TwoHosts;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Packets per second that any machine takes.
 const SLOW: u64 = 2000;
@@ -55,7 +56,11 @@ fn what_cannot_be_had_is_said() {
         kafka: None,
         stop: &stop,
     };
-    let missing = FormationLoad::capture(Path::new("no-such.toml"), Path::new("no-such.pcapng"));
+    let missing = FormationLoad::capture(
+        Path::new("no-such.toml"),
+        Path::new("no-such.pcapng"),
+        Duration::from_secs(1),
+    );
     let error = runner.run(&missing, Destination::Nothing, None).expect_err("no configuration").to_string();
     assert!(error.contains("no-such.toml"), "{error}");
 }

@@ -10,12 +10,16 @@ use crate::truth_files::TruthFiles;
 use crate::two_hosts::program_ending_with_this;
 use evforge_config::Config;
 use evforge_core::quantity::Frequency;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A pulse takes the simulation no longer, whatever detector it is.
 const LONGEST_PULSE: Duration = Duration::from_secs(20);
+
+/// What an input is called that is no capture.
+const SIMULATED: &str = "simulated";
 
 /// Where packets come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +33,15 @@ pub enum LoadSource {
         /// Neutrons per second of the simulation.
         neutrons: u64,
     },
-    /// A capture.
+    /// A capture that has all packets of a measurement.
     Capture(PathBuf),
+    /// A capture that is sent again and again for so long, later each time.
+    Looped {
+        /// Its file.
+        path: PathBuf,
+        /// For how long.
+        time: Duration,
+    },
 }
 
 /// What is sent, and the configuration that forms events of it.
@@ -38,6 +49,8 @@ pub enum LoadSource {
 pub struct FormationLoad {
     /// Name of the detector or of the configuration.
     pub name: String,
+    /// What is sent: `simulated`, or the name of a capture.
+    pub input: String,
     /// The configuration, as a file.
     pub config: PathBuf,
     /// The packets.
@@ -72,28 +85,34 @@ impl FormationLoad {
             let natural_rate = Some(first.packets as f64 / first.seconds);
             let source = LoadSource::Repeated { pulses, times, neutrons };
             let pass_packets = Some(first.packets);
-            return Ok(Self { name: name.to_owned(), config, source, natural_rate, pass_packets });
+            let (name, input) = (name.to_owned(), SIMULATED.to_owned());
+            return Ok(Self { name, input, config, source, natural_rate, pass_packets });
         }
         let capture = folder.join(format!("{name}.pcapng"));
         write_capture(program, &config, neutrons, pulses * times, &capture, stop)?;
         let source = LoadSource::Capture(capture);
-        Ok(Self { name: name.to_owned(), config, source, natural_rate: None, pass_packets: None })
+        let (name, input) = (name.to_owned(), SIMULATED.to_owned());
+        Ok(Self { name, input, config, source, natural_rate: None, pass_packets: None })
     }
 
-    /// A capture, and the configuration that reads it.
-    pub fn capture(config: &Path, capture: &Path) -> Self {
-        let name = config.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let source = LoadSource::Capture(capture.to_owned());
-        Self { name, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
+    /// A capture, sent again and again for `time`, and the configuration that reads it.
+    pub fn capture(config: &Path, capture: &Path, time: Duration) -> Self {
+        let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let (name, input) = (text(config.file_stem()), text(capture.file_name()));
+        let source = LoadSource::Looped { path: capture.to_owned(), time };
+        Self { name, input, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
     }
 
-    /// The same for about `time` at a rate of packets per second, whole passes and at least one. A capture is sent once, whatever time
-    /// that takes.
+    /// The same for about `time` at a rate of packets per second; of a simulation whole passes, and at least one. A capture that has all
+    /// packets is sent once, whatever time that takes.
     #[must_use]
     pub fn lasting(&self, time: Duration, rate: f64) -> Self {
         let mut load = self.clone();
         if let (LoadSource::Repeated { times, .. }, Some(pass)) = (&mut load.source, self.pass_packets) {
             *times = (rate * time.as_secs_f64() / pass.max(1) as f64).ceil().max(1.0) as u64;
+        }
+        if let LoadSource::Looped { time: lasts, .. } = &mut load.source {
+            *lasts = time;
         }
         load
     }
@@ -156,12 +175,19 @@ mod tests {
     #[test]
     fn a_load_that_can_be_repeated_lasts_as_long_as_asked_for_and_a_capture_as_long_as_it_does() {
         let source = LoadSource::Repeated { pulses: 14, times: 1, neutrons: 1000 };
-        let capture = FormationLoad::capture(Path::new("a.toml"), Path::new("a.pcapng"));
+        let looped =
+            FormationLoad::capture(Path::new("a.toml"), Path::new("a.pcapng"), Duration::from_secs(1));
+        assert_eq!((looped.name.as_str(), looped.input.as_str()), ("a", "a.pcapng"));
+        let three = Duration::from_secs(3);
+        let lasts =
+            |load: &FormationLoad| matches!(load.source, LoadSource::Looped { time, .. } if time == three);
+        assert!(!lasts(&looped) && lasts(&looped.lasting(three, 1.0)));
+        let capture = FormationLoad { source: LoadSource::Capture("a.pcapng".into()), ..looped };
         let load =
             FormationLoad { source, natural_rate: Some(2000.0), pass_packets: Some(2000), ..capture.clone() };
         let times = |load: &FormationLoad| match load.source {
             LoadSource::Repeated { times, .. } => times,
-            LoadSource::Capture(_) => 0,
+            LoadSource::Capture(_) | LoadSource::Looped { .. } => 0,
         };
         assert_eq!(times(&load.lasting(Duration::from_secs(3), 10_000.0)), 15);
         assert_eq!(times(&load.lasting(Duration::from_secs(3), 1.0)), 1);

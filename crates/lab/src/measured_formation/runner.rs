@@ -172,8 +172,11 @@ impl FormationRunner<'_> {
     fn sender(&self, load: &FormationLoad, to: SocketAddr, rate: Option<u64>, report: &Path) -> Command {
         let mut command = self.hosts.command(End::Sender, &self.program);
         match &load.source {
-            LoadSource::Capture(path) => {
+            LoadSource::Capture(path) | LoadSource::Looped { path, .. } => {
                 command.arg("replay").arg(path);
+                if let LoadSource::Looped { time, .. } = &load.source {
+                    command.args(["--loop", "0", "--for", &format!("{}ms", time.as_millis())]);
+                }
                 match rate {
                     Some(rate) => command.args(["--rate", &format!("{rate}pps")]),
                     None => command.arg("--unpaced"),
