@@ -18,6 +18,7 @@
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
+//! | which thread and which interrupt on which core: topologies, assignments, rules | [`placement`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
@@ -34,6 +35,7 @@ pub mod measured_formation;
 pub mod measured_link;
 pub mod overlay;
 pub mod paper_rates;
+pub mod placement;
 pub mod plots;
 pub mod remote_host;
 pub mod scored_runs;
