@@ -17,6 +17,7 @@
 //! | how fast events are formed, against the reference | [`benchmark`] |
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
+//! | streams measured point by point: what comes of each, and which threads receive it | [`measured_streams`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | which thread and which interrupt on which core: topologies, assignments, rules | [`placement`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
@@ -33,6 +34,7 @@ pub mod electronics_sender;
 pub mod link;
 pub mod measured_formation;
 pub mod measured_link;
+pub mod measured_streams;
 pub mod overlay;
 pub mod paper_rates;
 pub mod placement;

@@ -11,6 +11,7 @@
 //! | who runs where | [`Assignment`] |
 //! | all assignments of some streams, under rules | [`Enumeration`] |
 //! | what may be a rule | [`Rule`] |
+//! | measuring them in turns | [`PlacementPlan`], [`OfferedRate`], [`MeasuredAssignment`] |
 //!
 //! # Why 16, and then 6
 //! The paper has a core complex of four positions: 0 is the logical core of the interrupt, 1 its sibling, 2 and 3 are the second core. For
@@ -31,10 +32,12 @@
 
 mod assignment;
 mod enumeration;
+mod plan;
 mod rule;
 mod topology;
 
 pub use assignment::Assignment;
 pub use enumeration::{Enumeration, EnumerationError};
+pub use plan::{MeasuredAssignment, OfferedRate, PlacementPlan, PlacementRound};
 pub use rule::Rule;
 pub use topology::{LogicalCore, Topology, TopologyError};

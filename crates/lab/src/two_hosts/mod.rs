@@ -21,10 +21,12 @@
 
 mod error;
 mod link;
+mod steering;
 pub mod within;
 
 pub use error::TwoHostsError;
 
+use evforge_host::LocalHost;
 use link::Link;
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -159,6 +161,18 @@ impl TwoHosts {
     /// True if there are two network namespaces.
     pub const fn has_namespaces(&self) -> bool {
         matches!(self.0, Place::Namespaces(_))
+    }
+
+    /// Has the kernel work on the packets that come in (softirq) on this core, by RPS, where an interrupt of a card would have it done. Between
+    /// namespaces only: the interface is of this measurement, and ends with it.
+    ///
+    /// # Errors
+    /// If there are no namespaces, or the system refuses.
+    pub fn steer_to(&self, core: usize) -> Result<(), TwoHostsError> {
+        match &self.0 {
+            Place::Namespaces(_) => steering::steer(&LocalHost::new(), core),
+            Place::Loopback | Place::Other(_) => Err(TwoHostsError::NoLink),
+        }
     }
 
     /// What such hosts cannot show, a sentence each.

@@ -1,0 +1,116 @@
+//! A point, run.
+
+use super::programs::{ReceiverSettings, StreamPrograms, streams};
+use super::{MeasuredStreams, StreamPoint, StreamThreads, reports};
+use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::reports::wrong;
+use crate::measured_link::{MeasureError, ProcessorAccount};
+use crate::remote_host::sender_host;
+use crate::two_hosts::TwoHosts;
+use evforge_core::quantity::Rate;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Nothing comes any more if nothing has come for so long.
+const IDLE: Duration = Duration::from_millis(300);
+/// Bytes of the smallest packet that a queue holds, with what is known of it: for the longest time that a worker may need at the end.
+const SMALLEST: u64 = 64;
+
+/// Runs points.
+pub struct StreamRunner<'a> {
+    /// Where.
+    pub hosts: &'a TwoHosts,
+    /// The program `evforge`.
+    pub program: PathBuf,
+    /// A folder for the reports.
+    pub folder: PathBuf,
+    /// Core of the sender, which sends all streams.
+    pub sender_core: usize,
+    /// Cores of this host that are watched.
+    pub watched: Vec<usize>,
+    /// Ends what is under way.
+    pub stop: &'a AtomicBool,
+}
+
+impl StreamRunner<'_> {
+    /// Sends and receives once.
+    ///
+    /// # Errors
+    /// If one of the programs fails or does not end, or a report lacks something or does not account for all packets; if `stop` is set.
+    pub fn run(&self, point: &StreamPoint) -> Result<MeasuredStreams, MeasureError> {
+        let (sent, received) = (self.folder.join("sent.json"), self.folder.join("received.json"));
+        // A report of the point before is none of this one.
+        let _ = std::fs::remove_file(&sent);
+        let programs = StreamPrograms { hosts: self.hosts, program: &self.program, stop: self.stop };
+        let most = point.time + PATIENCE;
+        let settings = ReceiverSettings {
+            streams: point.streams,
+            buffer: point.buffer,
+            idle: IDLE,
+            most,
+            sent: Some(&sent),
+            received: &received,
+        };
+        let (mut receiver, addresses) = programs.start_receiver(&settings, &receiver_options(point))?;
+        let before = ProcessorAccount::read();
+        let sender = self.sender(&programs, point, &addresses, &sent);
+        Program::start(sender, "evforge drop send")?.wait_good(most, self.stop)?;
+        let after = ProcessorAccount::read();
+        let report = programs.report(&mut receiver, most + at_the_end(point), &received)?;
+        let of = |report| streams(report)?.iter().map(reports::point).collect::<Result<Vec<_>, String>>();
+        let streams = of(&report).map_err(|problem| wrong(&received, problem))?;
+        let shares = |core: usize| Some((core, after.since(&before, core)?));
+        let sender_core = match self.hosts.other() {
+            Some(_) => sender_host(&sent).core,
+            None => after.since(&before, self.sender_core),
+        };
+        let cores = self.watched.iter().filter_map(|core| shares(*core)).collect();
+        Ok(MeasuredStreams { streams, cores, sender_core })
+    }
+
+    fn sender(
+        &self,
+        programs: &StreamPrograms<'_>,
+        point: &StreamPoint,
+        to: &[SocketAddr],
+        sent: &Path,
+    ) -> Command {
+        let mut command = programs.sender(to, point.data_bytes, self.sender_core, sent);
+        command.args(["--segment", "--for", &nanoseconds(point.time)]);
+        match point.rate {
+            Some(Rate::Packets(rate)) => command.args(["--rate", &format!("{rate}pps")]),
+            Some(Rate::Bits(rate)) => command.args(["--rate", &format!("{rate}bit/s")]),
+            None => &mut command,
+        };
+        command
+    }
+}
+
+fn receiver_options(point: &StreamPoint) -> Vec<String> {
+    let list = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let mut options = vec!["--work".to_owned(), nanoseconds(point.work), "--count".to_owned()];
+    options.push(if point.counts_words { "on" } else { "off" }.to_owned());
+    match &point.threads {
+        StreamThreads::Each(cores) if cores.is_empty() => {}
+        StreamThreads::Each(cores) => options.extend(["--cores".to_owned(), list(cores)]),
+        StreamThreads::Workers { receiver, workers } => {
+            options.extend(["--workers".to_owned(), "--cores".to_owned(), receiver.to_string()]);
+            options.extend(["--worker-cores".to_owned(), list(workers)]);
+            options.extend(["--queue".to_owned(), format!("{}B", point.queue)]);
+        }
+    }
+    options
+}
+
+/// How long what waits in the queues and buffers may take when all has been sent.
+fn at_the_end(point: &StreamPoint) -> Duration {
+    let waiting = (point.queue + point.buffer) / SMALLEST.max(point.data_bytes);
+    point.work.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX))
+}
+
+fn nanoseconds(time: Duration) -> String {
+    format!("{}ns", time.as_nanos())
+}
