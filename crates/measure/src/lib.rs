@@ -27,7 +27,9 @@
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
+//! | which thread on which core: rules from measured assignments | [`placement`] |
 //! | hours to days without a lost packet, and the proofs of it | [`soak`] |
+//! | packets that arrive at most of 1 to N streams: Figure 6 of the XDP paper | [`streams`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -61,12 +63,14 @@ pub mod link;
 pub mod load;
 mod losses;
 mod measurement;
+pub mod placement;
 pub mod plot;
 pub mod rate;
 pub mod report;
 pub mod result_file;
 mod session;
 pub mod soak;
+pub mod streams;
 pub mod sweep;
 pub mod table;
 pub mod text;

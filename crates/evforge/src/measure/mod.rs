@@ -5,10 +5,12 @@ mod compare;
 mod formation;
 mod hosts;
 mod link;
+mod placement;
 mod points;
 mod rate;
 mod result;
 mod soak;
+mod streams;
 mod sweep;
 
 use crate::CommandError;
@@ -32,9 +34,13 @@ enum MeasureCommand {
     Rate(rate::RateArguments),
     /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
     Formation(formation::FormationArguments),
+    /// Find out which thread and which interrupt belong on which core, by rules from measured assignments: the XDP paper
+    Placement(placement::PlacementArguments),
     /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
     Soak(soak::SoakArguments),
-    /// Let measurements of other hosts send packets from this one: what `--sender` of sweep and rate names
+    /// Measure how many packets arrive at most of one stream and of several, with and without decoding: Figure 6 of the XDP paper
+    Streams(streams::StreamsArguments),
+    /// Let measurements of other hosts send packets from this one: what their `--sender` names
     Agent(agent::AgentArguments),
     /// Stand for a program on the host of an agent
     #[command(hide = true)]
@@ -55,6 +61,10 @@ impl MeasureArguments {
             }
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Placement(arguments) => arguments.makes_namespaces(),
+            MeasureCommand::Streams(arguments) => {
+                arguments.hosts.has_namespaces() && !arguments.other.is_given()
+            }
             MeasureCommand::Link(_)
             | MeasureCommand::Compare(_)
             | MeasureCommand::Agent(_)
@@ -70,7 +80,9 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
+        MeasureCommand::Placement(arguments) => placement::placement(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
+        MeasureCommand::Streams(arguments) => streams::streams(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),
         MeasureCommand::At(arguments) => agent::at(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),

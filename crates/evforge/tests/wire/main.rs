@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod measure;
+mod placement;
 mod privileges;
 mod tune;
 mod xdp;

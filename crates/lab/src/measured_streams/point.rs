@@ -19,6 +19,19 @@ pub enum StreamThreads {
     },
 }
 
+impl StreamThreads {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        let list = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        match self {
+            Self::Each(cores) => format!("one for each stream, on cores {} in turn", list(cores)),
+            Self::Workers { receiver, workers } => {
+                format!("one for all on core {receiver}, workers on cores {} in turn", list(workers))
+            }
+        }
+    }
+}
+
 /// What is sent and received at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamPoint {
