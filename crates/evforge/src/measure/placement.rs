@@ -203,6 +203,9 @@ pub(super) fn placement(arguments: &PlacementArguments) -> Result<ExitStatus, Co
     let sender = here.hosts.other().is_none().then_some(here.sender_core);
     let is_steered = here.hosts.has_namespaces();
     let interrupts = arguments.interrupts(&topology, sender, is_steered)?;
+    if is_steered {
+        here.hosts.take_singly()?;
+    }
     let session = begin_without_cores("placement", TITLE, &here)?
         .setting("sender's core", here.sender_core.to_string())
         .setting("data of each packet", format!("{} B", arguments.packet.bytes))

@@ -25,7 +25,7 @@ fn the_papers_core_complex_has_16_assignments_of_1_stream_and_6_of_2() {
     let output = list(folder.path(), PAPER, &["--streams", "1,2", "--output", &result.to_string_lossy()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    assert!(said.contains("16 of 1 streams, 6 of 2 streams"), "{said}");
+    assert!(said.contains("16 of 1 stream, 6 of 2 streams"), "{said}");
     assert!(
         said.contains("6 assignments of 40 that are possible") && said.contains("worker-alone"),
         "{said}"

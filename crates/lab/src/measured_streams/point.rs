@@ -5,6 +5,9 @@ use evforge_core::quantity::Rate;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// Lost packets that no counter explains.
+const UNLOCATED: &str = "unlocated";
+
 /// Which threads receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamThreads {
@@ -67,6 +70,22 @@ pub struct MeasuredStreams {
 }
 
 impl MeasuredStreams {
+    /// Locates what the streams' reports could not, as far as a counter of the host explains it: `most` packets of all streams together, which
+    /// are used up in turn.
+    pub(super) fn locate(&mut self, location: &str, mut most: u64) {
+        for stream in &mut self.streams {
+            let unlocated = stream.locations.get(UNLOCATED).copied().unwrap_or(0);
+            let explained = unlocated.min(most);
+            if explained == 0 {
+                continue;
+            }
+            most -= explained;
+            *stream.locations.entry(location.to_owned()).or_default() += explained;
+            stream.locations.insert(UNLOCATED.to_owned(), unlocated - explained);
+            stream.locations.retain(|_, packets| *packets > 0);
+        }
+    }
+
     /// Sum of a count over the streams.
     pub fn sum(&self, count: fn(&MeasuredPoint) -> u64) -> u64 {
         self.streams.iter().map(count).fold(0, u64::saturating_add)
@@ -145,6 +164,23 @@ mod tests {
             locations,
             ..MeasuredPoint::default()
         }
+    }
+
+    #[test]
+    fn what_a_counter_of_the_host_explains_is_located_once() {
+        let unlocated = |lost| {
+            let locations = BTreeMap::from([(UNLOCATED.to_owned(), lost)]);
+            MeasuredPoint { locations, ..stream(100, lost, 100.0, 100.0) }
+        };
+        let streams = vec![unlocated(10), stream(100, 5, 100.0, 100.0), unlocated(10)];
+        let mut measured = MeasuredStreams { streams, ..MeasuredStreams::default() };
+        measured.locate("kernel backlog", 13);
+        let expected = [("kernel backlog", 13), ("own queue", 5), (UNLOCATED, 7)];
+        assert_eq!(measured.locations(), expected.map(|(name, count)| (name.to_owned(), count)).into());
+        let of_first = &measured.streams[0].locations;
+        assert_eq!((of_first.len(), of_first["kernel backlog"]), (1, 10));
+        measured.locate("kernel backlog", 0);
+        assert_eq!(measured.locations()[UNLOCATED], 7);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::measured_link::{MeasureError, ProcessorAccount};
 use crate::remote_host::sender_host;
 use crate::two_hosts::TwoHosts;
 use evforge_core::quantity::Rate;
+use evforge_net::kernel_counters::KernelCounters;
+use evforge_net::losses::LossLocation;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,10 +57,11 @@ impl StreamRunner<'_> {
             received: &received,
         };
         let (mut receiver, addresses) = programs.start_receiver(&settings, &receiver_options(point))?;
-        let before = ProcessorAccount::read();
+        let (before, backlog_before) = (ProcessorAccount::read(), backlog_drops());
         let sender = self.sender(&programs, point, &addresses, &sent);
         Program::start(sender, "evforge drop send")?.wait_good(most, self.stop)?;
         let after = ProcessorAccount::read();
+        let backlog = backlog_drops().saturating_sub(backlog_before);
         let report = programs.report(&mut receiver, most + at_the_end(point), &received)?;
         let of = |report| streams(report)?.iter().map(reports::point).collect::<Result<Vec<_>, String>>();
         let streams = of(&report).map_err(|problem| wrong(&received, problem))?;
@@ -68,7 +71,10 @@ impl StreamRunner<'_> {
             None => after.since(&before, self.sender_core),
         };
         let cores = self.watched.iter().filter_map(|core| shares(*core)).collect();
-        Ok(MeasuredStreams { streams, cores, sender_core })
+        let mut measured = MeasuredStreams { streams, cores, sender_core };
+        // Other packets of the host are counted there, too: never more than is missing.
+        measured.locate(LossLocation::KernelBacklog.name(), backlog);
+        Ok(measured)
     }
 
     fn sender(
@@ -109,6 +115,11 @@ fn receiver_options(point: &StreamPoint) -> Vec<String> {
 fn at_the_end(point: &StreamPoint) -> Duration {
     let waiting = (point.queue + point.buffer) / SMALLEST.max(point.data_bytes);
     point.work.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX))
+}
+
+/// Packets that found the queue of a core full, of the whole host; 0 if the kernel does not tell, and what is missing stays unlocated.
+fn backlog_drops() -> u64 {
+    KernelCounters::read().map_or(0, |counters| counters.backlog_drops)
 }
 
 fn nanoseconds(time: Duration) -> String {

@@ -1,5 +1,6 @@
 //! Measured assignments as a result.
 
+use super::counted::streams;
 use super::learned::RuleOutcome;
 use super::recommendation::{Recommendation, is_loss_free};
 use super::spread::Figure;
@@ -51,10 +52,13 @@ pub fn result(
     }
     result.findings.extend(study.stages().iter().map(chosen));
     let of_rules = |is_wanted: fn(&RuleOutcome) -> bool| {
-        let findings = study.stages().iter().flat_map(|stage| &stage.findings);
-        findings
-            .filter(move |finding| is_wanted(&finding.outcome))
-            .map(move |finding| finding.sentence(figure))
+        let with_stage = |stage: &'_ PlacementStage| {
+            let wanted = stage.findings.iter().filter(|finding| is_wanted(&finding.outcome));
+            let said =
+                wanted.map(|finding| format!("{}: {}", streams(stage.streams), finding.sentence(figure)));
+            said.collect::<Vec<_>>()
+        };
+        study.stages().iter().flat_map(with_stage).collect::<Vec<_>>()
     };
     result.findings.extend(of_rules(|outcome| *outcome == RuleOutcome::Found));
     result.findings.extend(of_rules(|outcome| *outcome == RuleOutcome::NotFound));
@@ -83,7 +87,7 @@ fn verdict(study: &PlacementStudy) -> Verdict {
         .stages()
         .iter()
         .map(|stage| {
-            format!("{} of {} assignments of {} streams", good(stage), stage.measured.len(), stage.streams)
+            format!("{} of {} assignments of {}", good(stage), stage.measured.len(), streams(stage.streams))
         })
         .collect();
     let sentence = format!("Without loss in every round: {}", counts.join(", "));
@@ -95,16 +99,17 @@ fn verdict(study: &PlacementStudy) -> Verdict {
 
 /// How many assignments were measured, and which rules left the others out.
 fn chosen(stage: &PlacementStage) -> String {
-    let PlacementStage { streams, possible, rules, measured, .. } = stage;
+    let PlacementStage { possible, rules, measured, .. } = stage;
+    let streams = streams(stage.streams);
     let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
     match (rules.as_slice(), measured.len()) {
-        ([], count) => format!("{streams} streams: all {count} assignments were measured."),
+        ([], count) => format!("{streams}: all {count} assignments were measured."),
         (_, 0) => format!(
-            "{streams} streams: none of {possible} assignments follows all rules ({}): they need more cores.",
+            "{streams}: none of {possible} assignments follows all rules ({}): they need more cores.",
             names.join(", ")
         ),
         (_, count) => format!(
-            "{streams} streams: {count} of {possible} assignments were measured, those that follow the rules {}.",
+            "{streams}: {count} of {possible} assignments were measured, those that follow the rules {}.",
             names.join(", ")
         ),
     }
@@ -157,11 +162,13 @@ fn against_the_work(study: &PlacementStudy, work: Duration) -> Vec<String> {
 }
 
 fn limits(hosts: &TwoHosts, setting: &PlacementSetting) -> Vec<String> {
-    let mut limits: Vec<String> = hosts.cannot_show().into_iter().map(str::to_owned).collect();
+    let general = if setting.is_steered { hosts.cannot_show_steered() } else { hosts.cannot_show() };
+    let mut limits: Vec<String> = general.into_iter().map(str::to_owned).collect();
     if setting.is_steered {
         limits.push(
             "A veth has no interrupts. In their place, the kernel's work on incoming packets was steered to a core (RPS): protocols and the socket \
-             are there, but taking packets from the link stays on the sender's core."
+             are there, but taking packets from the link stays on the sender's core. Packets are not joined (GRO off), so that each costs that core \
+             as much as one from a card that joins none."
                 .to_owned(),
         );
     }
@@ -223,7 +230,7 @@ mod tests {
             assert!(result.findings.iter().any(|said| said.contains(part)), "{part}: {:#?}", result.findings)
         };
         says("--cores 0 --worker-cores 1");
-        says("Rule: no worker is on the core of the interrupt");
+        says("1 stream: Rule: no worker is on the core of the interrupt");
         says("2 streams: none of 12 assignments follows all rules");
         says("hardware threads of one: worker-no-sibling-of-receiver, worker-no-sibling-of-interrupt");
         says("Lost packets by location: 2 940 000 own queue.");

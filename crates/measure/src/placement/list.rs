@@ -1,5 +1,6 @@
 //! Assignments that are listed, and not measured: those of another host, or those that a measurement would have.
 
+use super::counted::streams;
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
@@ -23,10 +24,10 @@ pub fn listed(session: Session, topology: &Topology, stages: &[ListedStage]) -> 
     let session = session.setting("topology", topology.sentence());
     let counts: Vec<String> = stages
         .iter()
-        .map(|stage| format!("{} of {} streams", stage.assignments.len(), stage.streams))
+        .map(|stage| format!("{} of {}", stage.assignments.len(), streams(stage.streams)))
         .collect();
     let mut result =
-        session.end(Verdict::good(format!("Listed, not measured: {} assignments", counts.join(", "))));
+        session.end(Verdict::good(format!("Listed, not measured: assignments: {}", counts.join(", "))));
     result.findings = stages.iter().map(sentence).collect();
     result.limits = vec![
         "Nothing was measured: a rule is that of the paper, or one that was given, and not of this host."
@@ -37,14 +38,15 @@ pub fn listed(session: Session, topology: &Topology, stages: &[ListedStage]) -> 
 }
 
 fn sentence(stage: &ListedStage) -> String {
-    let ListedStage { streams, possible, rules, assignments } = stage;
+    let ListedStage { possible, rules, assignments, .. } = stage;
+    let streams = streams(stage.streams);
     match rules.as_slice() {
-        [] => format!("{streams} streams: {} assignments, without any rule.", assignments.len()),
+        [] => format!("{streams}: {} assignments, without any rule.", assignments.len()),
         rules => {
             let rules: Vec<String> =
                 rules.iter().map(|rule| format!("{} ({rule})", rule.sentence())).collect();
             format!(
-                "{streams} streams: {} assignments of {possible} that are possible, as {}.",
+                "{streams}: {} assignments of {possible} that are possible, as {}.",
                 assignments.len(),
                 rules.join("; ")
             )

@@ -1,5 +1,6 @@
 //! Which assignment to use, or why none is named.
 
+use super::counted::streams;
 use super::spread::{Figure, Spread};
 use super::study::PlacementStage;
 use evforge_lab::placement::{Assignment, MeasuredAssignment};
@@ -49,10 +50,11 @@ impl Recommendation {
     }
 
     /// In a sentence; with the options of `evforge drop receive`, and the keys of `evforge run`.
-    pub fn sentence(&self, streams: usize, figure: Figure) -> String {
+    pub fn sentence(&self, count: usize, figure: Figure) -> String {
+        let streams = streams(count);
         match self {
             Self::Use(assignment) => format!(
-                "For {streams} streams use: evforge drop receive --streams {streams} {}. For evforge run: {}.",
+                "For {streams} use: evforge drop receive --streams {count} {}. For evforge run: {}.",
                 assignment.options(),
                 run_keys(assignment)
             ),
@@ -67,16 +69,16 @@ impl Recommendation {
                     Figure::Rate => "Measure more --rounds, or longer (--for), on a quiet host",
                 };
                 format!(
-                    "For {streams} streams none is recommended: {} assignments cannot be told apart, as their intervals overlap ({}{more}). {advice}.",
+                    "For {streams} none is recommended: {} assignments cannot be told apart, as their intervals overlap ({}{more}). {advice}.",
                     assignments.len(),
                     listed.join("; ")
                 )
             }
             Self::NoneLossFree => {
-                format!("For {streams} streams none is recommended: none was without loss in every round.")
+                format!("For {streams} none is recommended: none was without loss in every round.")
             }
             Self::MeasuredOnce => format!(
-                "For {streams} streams none is recommended: each was measured once, and nobody knows by how much figures vary. Give --rounds 3 or more."
+                "For {streams} none is recommended: each was measured once, and nobody knows by how much figures vary. Give --rounds 3 or more."
             ),
         }
     }

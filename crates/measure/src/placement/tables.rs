@@ -1,5 +1,6 @@
 //! The tables and the plot of measured assignments.
 
+use super::counted::streams;
 use super::learned::{RuleFinding, RuleOutcome, Side};
 use super::recommendation::is_loss_free;
 use super::spread::{Figure, Spread};
@@ -253,5 +254,5 @@ fn line(stage: &PlacementStage, figure: Figure) -> Line {
         Some(Point { x: place as f64 + 1.0, y: cell.value()?, low: Some(low), high: Some(high) })
     };
     let points = stage.measured.iter().enumerate().filter_map(point).collect();
-    Line::new(&format!("{} streams", stage.streams), Look::Measured, points)
+    Line::new(&streams(stage.streams), Look::Measured, points)
 }
