@@ -53,6 +53,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod counted;
 pub mod csv;
 pub mod drawing;
 mod error;

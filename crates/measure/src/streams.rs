@@ -4,6 +4,7 @@
 //! and this one offers as much as the sender can and says what arrives. Rows, columns and verdicts have nothing in common, and results
 //! of one kind are compared with each other.
 
+use crate::counted::streams;
 use crate::error::MeasureError;
 use crate::losses::lost_by_location;
 use crate::measurement::{Measurement, Verdict};
@@ -39,6 +40,11 @@ impl DecodedStreams {
         self.rounds.iter().map(sum).collect()
     }
 
+    /// True if nothing was lost in any round: the receiver may take more than the sender can send.
+    fn is_senders_limit(&self) -> bool {
+        self.sum(|stream| stream.lost) == 0
+    }
+
     fn mean_sum(&self) -> f64 {
         let sums = self.sums();
         sums.iter().sum::<f64>() / sums.len().max(1) as f64
@@ -67,10 +73,12 @@ pub fn result(
     let mut result = session.setting("data of each packet", format!("{data_bytes} B")).end(verdict(points));
     result.findings.extend([false, true].into_iter().filter_map(|decodes| scaling(points, decodes)));
     result.findings.extend(price_of_decoding(points));
+    result.findings.extend(limited_by_the_sender(points));
     let rounds = points.iter().flat_map(|point| &point.rounds);
     let lost: Vec<_> = rounds.map(MeasuredStreams::locations).collect();
     result.findings.extend(lost_by_location(&lost));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
+    result.limits.extend(hosts.of_pieces().map(str::to_owned));
     result.limits.extend(
         [
             "All streams are sent by threads on one core: with more streams each is offered less. What was sent is in the table.",
@@ -92,8 +100,9 @@ fn verdict(points: &[DecodedStreams]) -> Verdict {
     let silent = points.iter().filter(|point| {
         point.rounds.is_empty() || point.of_streams().any(|stream| stream.received_per_second <= 0.0)
     });
-    let silent: Vec<String> =
-        silent.map(|point| format!("{} streams, decode {}", point.streams, word(point.decodes))).collect();
+    let silent: Vec<String> = silent
+        .map(|point| format!("{}, decode {}", streams(point.streams.into()), word(point.decodes)))
+        .collect();
     let most = points.iter().map(DecodedStreams::mean_sum).fold(0.0, f64::max);
     match silent.is_empty() && !points.is_empty() {
         true => Verdict::good(format!(
@@ -121,6 +130,7 @@ fn sums(points: &[DecodedStreams]) -> Table {
         Column::measured("speed", "Data arrived", "Gb/s").decimals(3),
         Column::measured("sent", "Sent, all streams", "kpps").decimals(1),
         Column::measured("loss", "Lost", ""),
+        Column::measured("limit", "Limited by", ""),
         Column::exact("paper", "Figure 6: all streams", "kpps").decimals(0),
     ];
     let mut table =
@@ -138,6 +148,7 @@ fn sums(points: &[DecodedStreams]) -> Table {
             Cell::measured(&of_rounds(|stream| stream.bits_per_second / 1e9)),
             thousands(of_rounds(|stream| stream.sent_per_second)),
             Cell::counted_share(point.sum(|stream| stream.lost), point.sum(|stream| stream.sent)),
+            Cell::text(if point.is_senders_limit() { "sender" } else { "receiver" }),
             paper(point).map_or(Cell::Missing, Cell::Number),
         ]);
     }
@@ -199,7 +210,12 @@ fn scaling(points: &[DecodedStreams], decodes: bool) -> Option<String> {
     let each: Vec<String> = of_kind()
         .map(|point| {
             let sum = point.mean_sum();
-            format!("{} streams {:.1} kpps ({:.2} times one)", point.streams, sum / 1e3, sum / one.mean_sum())
+            format!(
+                "{} {:.1} kpps ({:.2} times one)",
+                streams(point.streams.into()),
+                sum / 1e3,
+                sum / one.mean_sum()
+            )
         })
         .collect();
     let (_, paper) = PAPER_PER_STREAM.iter().find(|(of, _)| *of == decodes)?;
@@ -222,6 +238,20 @@ fn price_of_decoding(points: &[DecodedStreams]) -> Option<String> {
         100.0 * (with / without - 1.0),
         100.0 * (PAPER_PER_STREAM[1].1 / PAPER_PER_STREAM[0].1 - 1.0)
     ))
+}
+
+/// Where nothing was lost, what arrived says how fast the sender is.
+fn limited_by_the_sender(points: &[DecodedStreams]) -> Option<String> {
+    let limited = points.iter().filter(|point| point.is_senders_limit());
+    let limited: Vec<String> = limited
+        .map(|point| format!("{} with decode {}", streams(point.streams.into()), word(point.decodes)))
+        .collect();
+    (!limited.is_empty()).then(|| {
+        format!(
+            "Nothing was lost of {}: the sender was the limit there, and the receiver may take more.",
+            limited.join(", ")
+        )
+    })
 }
 
 fn plot(
@@ -318,11 +348,35 @@ mod tests {
             "{:?}",
             result.findings
         );
+        assert!(
+            !result.findings.iter().any(|said| said.contains("the sender was the limit")),
+            "{:?}",
+            result.findings
+        );
         let lost = result.findings.last().unwrap();
         assert_eq!(lost, "Lost packets by location: 2 400 socket buffer.");
         let names: Vec<&str> = result.plots[1].lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["decode off", "decode on", "one stream, times their number"]);
         assert_eq!(result.plots[1].lines[2].points[1], Point::at(4.0, 4000.0));
+    }
+
+    #[test]
+    fn where_nothing_was_lost_the_sender_is_named_as_the_limit() {
+        let mut whole = point(1, false, 1e6);
+        for stream in whole.rounds.iter_mut().flat_map(|round| &mut round.streams) {
+            (stream.received, stream.lost, stream.locations) = (1000, 0, BTreeMap::new());
+        }
+        let result = measured(&[whole, point(2, false, 1e6)]);
+        let said = result.findings.iter().find(|said| said.contains("the sender was the limit"));
+        assert!(
+            said.is_some_and(|said| said.contains("of 1 stream with decode off:")),
+            "{:?}",
+            result.findings
+        );
+        let table = result.table("streams").unwrap();
+        let limits: Vec<&Cell> = table.rows.iter().map(|row| &row[table.column("limit").unwrap()]).collect();
+        assert_eq!(limits, [&Cell::text("sender"), &Cell::text("receiver")]);
+        assert!(result.limits.iter().any(|limit| limit.contains("loopback hands on uncut")));
     }
 
     #[test]

@@ -191,6 +191,13 @@ impl TwoHosts {
         }
     }
 
+    /// What such hosts cannot show of packets that are sent in pieces (UDP_SEGMENT), as streams are; nothing where pieces are cut.
+    pub fn of_pieces(&self) -> Option<&'static str> {
+        matches!(self.0, Place::Loopback).then_some(
+            "Packets are sent in pieces of up to 64 (UDP_SEGMENT), which loopback hands on uncut: rates are higher than those of any network.",
+        )
+    }
+
     /// As [`TwoHosts::cannot_show`], where the kernel's work was [steered](Self::steer_to) to a core.
     pub fn cannot_show_steered(&self) -> Vec<&'static str> {
         self.cannot_show().into_iter().filter(|sentence| *sentence != SENDER_RECEIVES).collect()

@@ -1,11 +1,11 @@
 //! Measured assignments as a result.
 
-use super::counted::streams;
 use super::learned::RuleOutcome;
 use super::recommendation::{Recommendation, is_loss_free};
 use super::spread::Figure;
 use super::study::{PlacementStage, PlacementStudy};
 use super::tables;
+use crate::counted::streams;
 use crate::losses::lost_by_location;
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
@@ -164,6 +164,7 @@ fn against_the_work(study: &PlacementStudy, work: Duration) -> Vec<String> {
 fn limits(hosts: &TwoHosts, setting: &PlacementSetting) -> Vec<String> {
     let general = if setting.is_steered { hosts.cannot_show_steered() } else { hosts.cannot_show() };
     let mut limits: Vec<String> = general.into_iter().map(str::to_owned).collect();
+    limits.extend(hosts.of_pieces().map(str::to_owned));
     if setting.is_steered {
         limits.push(
             "A veth has no interrupts. In their place, the kernel's work on incoming packets was steered to a core (RPS): protocols and the socket \

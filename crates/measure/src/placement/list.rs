@@ -1,6 +1,6 @@
 //! Assignments that are listed, and not measured: those of another host, or those that a measurement would have.
 
-use super::counted::streams;
+use crate::counted::streams;
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};

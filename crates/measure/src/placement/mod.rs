@@ -20,7 +20,6 @@
 //! assignments with the receiver on the interrupt's core are bad for another reason, their median is, too. Medians of both groups are in
 //! the table, for a person.
 
-mod counted;
 mod findings;
 mod learned;
 mod list;

@@ -1,8 +1,8 @@
 //! Which assignment to use, or why none is named.
 
-use super::counted::streams;
 use super::spread::{Figure, Spread};
 use super::study::PlacementStage;
+use crate::counted::streams;
 use evforge_lab::placement::{Assignment, MeasuredAssignment};
 
 /// Which assignment to use.

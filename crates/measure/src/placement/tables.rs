@@ -1,10 +1,10 @@
 //! The tables and the plot of measured assignments.
 
-use super::counted::streams;
 use super::learned::{RuleFinding, RuleOutcome, Side};
 use super::recommendation::is_loss_free;
 use super::spread::{Figure, Spread};
 use super::study::{PlacementStage, PlacementStudy};
+use crate::counted::streams;
 use crate::plot::{Axis, Line, Look, MOST_MEASURED, Plot, Point};
 use crate::table::{Cell, Column, Table};
 use evforge_core::quantity::grouped;

@@ -1,6 +1,6 @@
 //! Numbers of streams in sentences.
 
 /// `1 stream`, `2 streams`.
-pub(super) fn streams(count: usize) -> String {
+pub(crate) fn streams(count: usize) -> String {
     format!("{count} {}", if count == 1 { "stream" } else { "streams" })
 }
