@@ -98,7 +98,9 @@ impl Rule {
             Self::WorkerAlone => {
                 let others: BTreeSet<usize> =
                     interrupt.iter().chain(sender).chain([receiver]).copied().collect();
-                Some(distinct() && no_worker(&others))
+                let is_alone = distinct() && no_worker(&others);
+                // An interrupt that nobody knows the core of may be there, too.
+                (!is_alone || !interrupt.is_empty()).then_some(is_alone)
             }
             Self::WorkerOffReceiver => Some(!workers.contains(receiver)),
             Self::WorkerOffInterrupt => known_interrupt().map(no_worker),
@@ -199,6 +201,8 @@ mod tests {
             (Rule::WorkerAlone, of(&[0], None, 2, &[2]), Some(false)),
             (Rule::WorkerAlone, of(&[0], None, 1, &[2, 2]), Some(false)),
             (Rule::WorkerAlone, of(&[0], Some(3), 1, &[3]), Some(false)),
+            (Rule::WorkerAlone, of(&none, None, 1, &[3]), None),
+            (Rule::WorkerAlone, of(&none, None, 1, &[1]), Some(false)),
             (Rule::WorkerOffReceiver, of(&[0], None, 0, &[0]), Some(false)),
             (Rule::WorkerOffReceiver, of(&[0], None, 1, &[0]), Some(true)),
             (Rule::WorkerOffInterrupt, of(&[0, 1], None, 2, &[3, 1]), Some(false)),

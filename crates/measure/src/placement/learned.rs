@@ -55,7 +55,7 @@ impl RuleFinding {
             Side::of(chosen, figure)
         };
         let says_nothing =
-            measured.iter().all(|(measured, _)| rule.is_followed(&measured.assignment, topology).is_none());
+            measured.iter().any(|(measured, _)| rule.is_followed(&measured.assignment, topology).is_none());
         let has = |is_followed: bool| {
             measured
                 .iter()
@@ -64,7 +64,7 @@ impl RuleFinding {
         let (followers, breakers) = (side(true), side(false));
         let untested = |reason: &str| RuleOutcome::Untested(reason.to_owned());
         let outcome = match (&followers, &breakers) {
-            _ if says_nothing => untested(nothing_to_say(rule, topology)),
+            _ if says_nothing && !(has(true) && has(false)) => untested(nothing_to_say(rule, topology)),
             _ if !has(false) => untested("every assignment follows it"),
             _ if !has(true) => untested("every assignment breaks it"),
             (Some(followers), Some(breakers)) => {
@@ -129,9 +129,10 @@ fn nothing_to_say(rule: Rule, topology: &Topology) -> &'static str {
         }
         Rule::WorkersApart | Rule::WorkersNoSiblings => "there is one worker",
         Rule::WorkerOffSender | Rule::ReceiverOffSender => "the sender is not on this host",
-        Rule::WorkerOffInterrupt | Rule::ReceiverOffInterrupt | Rule::WorkerNoSiblingOfInterrupt => {
-            "the core of the interrupt is not known"
-        }
+        Rule::WorkerAlone
+        | Rule::WorkerOffInterrupt
+        | Rule::ReceiverOffInterrupt
+        | Rule::WorkerNoSiblingOfInterrupt => "the core of the interrupt is not known",
         Rule::OneCache => "which cores share a last-level cache is not known",
         Rule::NodeOfCard => "the NUMA node of the card is not known, or there is no card",
         Rule::WorkerAlone | Rule::WorkerOffReceiver | Rule::WorkerNoSiblingOfReceiver => {
@@ -234,6 +235,19 @@ mod tests {
         let calm = with_spreads(calm, Figure::Shortfall);
         let finding = RuleFinding::of(Rule::ReceiverOffInterrupt, &calm, &topology, Figure::Shortfall);
         assert_eq!(finding.outcome, RuleOutcome::NotFound);
+    }
+
+    #[test]
+    fn a_worker_is_not_called_alone_where_nobody_knows_the_interrupt() {
+        let unknown = |receiver, worker: usize, shares: &[f64]| {
+            let assignment = assignment(0, receiver, &[worker]);
+            lossy(Assignment { interrupt: Default::default(), ..assignment }, shares)
+        };
+        let all = vec![unknown(0, 1, &[0.0; 3]), unknown(1, 1, &[0.5; 3])];
+        let measured = with_spreads(all, Figure::Shortfall);
+        let RuleOutcome::Untested(reason) = outcome(Rule::WorkerAlone, &measured) else { panic!() };
+        assert!(reason.contains("interrupt is not known"), "{reason}");
+        assert_eq!(outcome(Rule::WorkerOffReceiver, &measured), RuleOutcome::Found);
     }
 
     #[test]

@@ -101,12 +101,19 @@ impl Spread {
     pub fn text(&self, figure: Figure) -> String {
         match figure {
             Figure::Shortfall if self.value <= 0.0 => format!("nothing (< {:.1e})", self.high),
-            Figure::Shortfall => format!("{:.1e} ({:.1e} to {:.1e})", self.value, self.low, self.high),
+            Figure::Shortfall => {
+                format!("{} ({} to {})", share(self.value), share(self.low), share(self.high))
+            }
             Figure::Rate => {
                 format!("{:.1} kpps ({:.1} to {:.1})", self.value / 1e3, self.low / 1e3, self.high / 1e3)
             }
         }
     }
+}
+
+/// In percent from a thousandth on.
+fn share(value: f64) -> String {
+    if value >= 1e-3 { format!("{:.1} %", 100.0 * value) } else { format!("{value:.1e}") }
 }
 
 /// The mean and Student's interval; none of fewer than two values.
