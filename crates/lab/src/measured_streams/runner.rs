@@ -3,7 +3,7 @@
 use super::programs::{ReceiverSettings, StreamPrograms, streams};
 use super::{MeasuredStreams, StreamPoint, StreamThreads, reports};
 use crate::measured_link::program::{PATIENCE, Program};
-use crate::measured_link::reports::wrong;
+use crate::measured_link::reports::{json, wrong};
 use crate::measured_link::{MeasureError, ProcessorAccount};
 use crate::remote_host::sender_host;
 use crate::two_hosts::TwoHosts;
@@ -16,8 +16,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Nothing comes any more if nothing has come for so long.
-const IDLE: Duration = Duration::from_millis(300);
+/// Nothing comes any more if nothing has come for so long. A sender may stand still for some tenths of a second where other programs want
+/// its core.
+const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the smallest packet that a queue holds, with what is known of it: for the longest time that a worker may need at the end.
 const SMALLEST: u64 = 64;
 
@@ -59,7 +60,14 @@ impl StreamRunner<'_> {
         let (mut receiver, addresses) = programs.start_receiver(&settings, &receiver_options(point))?;
         let (before, backlog_before) = (ProcessorAccount::read(), backlog_drops());
         let sender = self.sender(&programs, point, &addresses, &sent);
-        Program::start(sender, "evforge drop send")?.wait_good(most, self.stop)?;
+        let mut sender = Program::start(sender, "evforge drop send")?;
+        let status = sender.wait(most, self.stop)?;
+        if !status.success() && is_refused(&sent) {
+            return Err(sender.failed(&format!(
+                "the receiver had ended, as nothing had come for {IDLE:?}: the sender stood still. Something else keeps the cores busy"
+            )));
+        }
+        sender.check(status)?;
         let after = ProcessorAccount::read();
         let backlog = backlog_drops().saturating_sub(backlog_before);
         let report = programs.report(&mut receiver, most + at_the_end(point), &received)?;
@@ -117,6 +125,13 @@ fn at_the_end(point: &StreamPoint) -> Duration {
     point.work.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX))
 }
 
+/// True if a sender reports that nobody listened.
+fn is_refused(sent: &Path) -> bool {
+    let report = json(sent).unwrap_or_default();
+    let streams = report["streams"].as_array();
+    streams.is_some_and(|streams| streams.iter().any(|stream| stream["refused"].as_u64() > Some(0)))
+}
+
 /// Packets that found the queue of a core full, of the whole host; 0 if the kernel does not tell, and what is missing stays unlocated.
 fn backlog_drops() -> u64 {
     KernelCounters::read().map_or(0, |counters| counters.backlog_drops)
@@ -124,4 +139,20 @@ fn backlog_drops() -> u64 {
 
 fn nanoseconds(time: Duration) -> String {
     format!("{}ns", time.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_that_nobody_listened_to_is_told_from_one_that_failed_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sent.json");
+        assert!(!is_refused(&path), "there is no report");
+        std::fs::write(&path, r#"{"streams": [{"refused": 0}, {"refused": 0}]}"#).unwrap();
+        assert!(!is_refused(&path));
+        std::fs::write(&path, r#"{"streams": [{"refused": 0}, {"refused": 3}]}"#).unwrap();
+        assert!(is_refused(&path));
+    }
 }

@@ -148,11 +148,14 @@ fn against_the_work(study: &PlacementStudy, work: Duration) -> Vec<String> {
             continue;
         }
         let share = shares.iter().sum::<f64>() / shares.len() as f64;
-        let is_near = (share - 100.0).abs() <= NEAR;
+        let rounds = measured.rounds.len();
+        let is_near = shares.len() == rounds && (share - 100.0).abs() <= NEAR;
         sentences.push(format!(
-            "{}: the worker has its core alone, and spends {work:?} on each packet. Found {:.1} kpps, {:+.1} % of the {:.1} kpps that this allows: {} {NEAR} %.",
+            "{}: the worker has its core alone, and spends {work:?} on each packet. Found {:.1} kpps in {} of {rounds} rounds, {:+.1} % of the {:.1} kpps that \
+             this allows: {} {NEAR} %.",
             measured.assignment,
             share / 100.0 / work.as_secs_f64() / 1e3,
+            shares.len(),
             share - 100.0,
             1e-3 / work.as_secs_f64(),
             if is_near { "within" } else { "NOT within" }
@@ -261,13 +264,21 @@ mod tests {
             result.findings.iter().filter(|said| said.contains("on each packet")).collect();
         assert_eq!(of_work.len(), 1, "only where the worker is alone: {of_work:?}");
         assert!(
-            of_work[0].contains("Found 98.0 kpps, -2.0 % of the 100.0 kpps")
+            of_work[0].contains("Found 98.0 kpps in 3 of 3 rounds, -2.0 % of the 100.0 kpps")
                 && of_work[0].contains(": within 5 %"),
             "{of_work:?}"
         );
         let mut study = self::study(OfferedRate::Search(LossFreeSearch::default()));
         study.add(1, 1, vec![found(assignment(0, 0, &[1]), &[Some(80e3), Some(81e3)])]);
         assert!(measured(&study).findings.iter().any(|said| said.contains("NOT within 5 %")));
+        // A round without a rate is not left out.
+        let mut study = self::study(OfferedRate::Search(LossFreeSearch::default()));
+        study.add(1, 1, vec![found(assignment(0, 0, &[1]), &[Some(99e3), None])]);
+        let said = measured(&study).findings;
+        assert!(
+            said.iter().any(|said| said.contains("in 1 of 2 rounds") && said.contains("NOT within 5 %")),
+            "{said:?}"
+        );
     }
 
     use crate::table::Cell;

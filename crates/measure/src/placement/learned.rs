@@ -127,17 +127,19 @@ fn nothing_to_say(rule: Rule, topology: &Topology) -> &'static str {
         {
             "no two of these logical cores are hardware threads of one"
         }
-        Rule::WorkersApart | Rule::WorkersNoSiblings => "there is one worker",
+        Rule::WorkersApart => "there is one worker",
+        Rule::WorkersNoSiblings => "there is one worker, or all share a logical core",
         Rule::WorkerOffSender | Rule::ReceiverOffSender => "the sender is not on this host",
-        Rule::WorkerAlone
-        | Rule::WorkerOffInterrupt
-        | Rule::ReceiverOffInterrupt
-        | Rule::WorkerNoSiblingOfInterrupt => "the core of the interrupt is not known",
+        Rule::WorkerAlone | Rule::WorkerOffInterrupt | Rule::ReceiverOffInterrupt => {
+            "the core of the interrupt is not known"
+        }
+        Rule::WorkerNoSiblingOfInterrupt => {
+            "the core of the interrupt is not known, or every worker is on it"
+        }
         Rule::OneCache => "which cores share a last-level cache is not known",
         Rule::NodeOfCard => "the NUMA node of the card is not known, or there is no card",
-        Rule::WorkerAlone | Rule::WorkerOffReceiver | Rule::WorkerNoSiblingOfReceiver => {
-            "nothing was measured"
-        }
+        Rule::WorkerNoSiblingOfReceiver => "every worker shares the logical core of the receiving thread",
+        Rule::WorkerOffReceiver => "nothing was measured",
     }
 }
 
