@@ -4,9 +4,9 @@ use crate::measured_link::MeasuredPoint;
 use crate::measured_link::reports::{count, locations, number};
 use serde_json::Value;
 
-/// What a worker may need behind the last packet, in seconds, before it is said to be slower than its stream: a piece of its queue, and a
-/// tick of the scheduler.
-const TO_END: f64 = 0.010;
+/// What a worker may need behind the last packet, in seconds, before it is said to be slower than its stream: the thread that receives hands
+/// the last piece over when it has waited 20 ms for more, and then there is that piece, and a tick of the scheduler.
+const TO_END: f64 = 0.030;
 
 /// A stream, with the sender's report in it. What is missing is named.
 pub(super) fn point(stream: &Value) -> Result<MeasuredPoint, String> {
