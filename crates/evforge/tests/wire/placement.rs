@@ -116,7 +116,7 @@ fn no_more_than_the_known_limit_of_a_slow_worker_is_found() {
             "--streams",
             "1",
             "--for",
-            "300ms",
+            "1s",
             "--rounds",
             "1",
             "--cores",
@@ -131,7 +131,8 @@ fn no_more_than_the_known_limit_of_a_slow_worker_is_found() {
     );
     let table = result.table("assignments").expect("a table");
     assert_eq!(table.rows.len(), 1, "{said}");
-    // 200 us for each packet: never more than 5000 packets per second, however long its queue is. Other tests may make it less.
+    // 200 us for each packet: never more than 5000 packets per second, however long its queue is, and 4 % for the 30 ms and the 1 % that it may
+    // be behind. Other tests may make it less.
     let share = of(table, &table.rows[0], "of_limit").value();
     assert!(share.is_none_or(|share| share > 0.0 && share < 105.0), "{share:?}: {said}");
     assert_eq!(share.is_some(), result.verdict.is_good, "{said}");
