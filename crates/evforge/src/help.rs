@@ -146,7 +146,21 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge measure observer --by metrics --readouts 1000000 --for 1s --rounds 1",
         ],
     ),
+    (
+        "measure placement",
+        &[
+            "evforge measure placement --list --streams 1,2",
+            "evforge measure placement --loopback --streams 1 --rate 1kpps --for 200ms --rounds 2",
+        ],
+    ),
     ("measure soak", &["evforge measure soak --loopback --rate 20Mbit/s --for 6s --segment 3s -o soak-2026"]),
+    (
+        "measure streams",
+        &[
+            "evforge measure streams --loopback --streams 1,2 --for 200ms --rounds 2",
+            "evforge measure streams --streams 1,2,4 --for 200ms --rounds 2 --output streams-2026",
+        ],
+    ),
     (
         "measure agent",
         &["umask 077; xxd -l 32 -p -c 64 /dev/urandom token; evforge measure agent --token-file token"],

@@ -50,9 +50,8 @@ impl LocalHost {
         Self { root: PathBuf::from("/") }
     }
 
-    /// For tests: its files in a folder.
-    #[cfg(test)]
-    pub(crate) fn below(root: &Path) -> Self {
+    /// A host whose files are in a folder: what tests make up, or a copy of another host's.
+    pub fn below(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 

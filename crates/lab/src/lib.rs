@@ -18,10 +18,12 @@
 //! | tests of links: numbered packets, and streams whose every 16-bit word is accounted for (DROP) | [`link`] |
 //! | a capture sent again and again, later each time | [`looped_capture`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
+//! | streams measured point by point: what comes of each, and which threads receive it | [`measured_streams`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | how long it takes from a packet to its event, to an output and to the page | [`measured_latency`] |
 //! | what looking at a run costs it | [`measured_observer`] |
 //! | a client of the live page without a screen | [`page_client`] |
+//! | which thread and which interrupt on which core: topologies, assignments, rules | [`placement`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
@@ -39,9 +41,11 @@ pub mod measured_formation;
 pub mod measured_latency;
 pub mod measured_link;
 pub mod measured_observer;
+pub mod measured_streams;
 pub mod overlay;
 pub mod page_client;
 pub mod paper_rates;
+pub mod placement;
 pub mod plots;
 pub mod remote_host;
 pub mod scored_runs;

@@ -29,7 +29,9 @@
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
 //! | from a packet to its event, into outputs and onto the page, against load | [`latency`] |
 //! | what looking at a run costs it | [`observer`] |
+//! | which thread on which core: rules from measured assignments | [`placement`] |
 //! | hours to days without a lost packet, and the proofs of it | [`soak`] |
+//! | packets that arrive at most of 1 to N streams: Figure 6 of the XDP paper | [`streams`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -53,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod counted;
 pub mod csv;
 pub mod drawing;
 mod error;
@@ -65,12 +68,14 @@ pub mod load;
 mod losses;
 mod measurement;
 pub mod observer;
+pub mod placement;
 pub mod plot;
 pub mod rate;
 pub mod report;
 pub mod result_file;
 mod session;
 pub mod soak;
+pub mod streams;
 pub mod sweep;
 pub mod table;
 pub mod text;

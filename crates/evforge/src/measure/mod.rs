@@ -9,10 +9,12 @@ mod latency;
 mod link;
 mod load;
 mod observer;
+mod placement;
 mod points;
 mod rate;
 mod result;
 mod soak;
+mod streams;
 mod sweep;
 
 use crate::CommandError;
@@ -40,9 +42,13 @@ enum MeasureCommand {
     Latency(latency::LatencyArguments),
     /// Measure what it costs a run to be looked at: counters read, metrics asked for, the page with browsers
     Observer(observer::ObserverArguments),
+    /// Find out which thread and which interrupt belong on which core, by rules from measured assignments: the XDP paper
+    Placement(placement::PlacementArguments),
     /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
     Soak(soak::SoakArguments),
-    /// Let measurements of other hosts send packets from this one: what `--sender` of sweep and rate names
+    /// Measure how many packets arrive at most of one stream and of several, with and without decoding: Figure 6 of the XDP paper
+    Streams(streams::StreamsArguments),
+    /// Let measurements of other hosts send packets from this one: what their `--sender` names
     Agent(agent::AgentArguments),
     /// Stand for a program on the host of an agent
     #[command(hide = true)]
@@ -65,6 +71,10 @@ impl MeasureArguments {
             MeasureCommand::Latency(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Observer(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
+            MeasureCommand::Placement(arguments) => arguments.makes_namespaces(),
+            MeasureCommand::Streams(arguments) => {
+                arguments.hosts.has_namespaces() && !arguments.other.is_given()
+            }
             MeasureCommand::Link(_)
             | MeasureCommand::Compare(_)
             | MeasureCommand::Agent(_)
@@ -82,7 +92,9 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
         MeasureCommand::Latency(arguments) => latency::latency(arguments),
         MeasureCommand::Observer(arguments) => observer::observer(arguments),
+        MeasureCommand::Placement(arguments) => placement::placement(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
+        MeasureCommand::Streams(arguments) => streams::streams(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),
         MeasureCommand::At(arguments) => agent::at(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),

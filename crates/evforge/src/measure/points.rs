@@ -71,8 +71,14 @@ pub(super) fn buffer(text: &str) -> Result<(String, u64), String> {
     Ok((text.to_owned(), bytes))
 }
 
-/// Begins a measurement here.
+/// Begins a measurement here, with a core for each end.
 pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
+    let cores = format!("sender {}, receiver {}", here.sender_core, here.receiver_core);
+    Ok(begin_without_cores(kind, title, here)?.setting("cores", cores))
+}
+
+/// Begins a measurement here, of which only it knows who is on which core.
+pub(super) fn begin_without_cores(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
     let mut command = command_line();
     command.retain(|word| word != within::OPTION);
     let interfaces: Vec<String> = here.hosts.interface().map(str::to_owned).into_iter().collect();
@@ -82,9 +88,7 @@ pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, Com
         (false, Some(_)) => "this one and another, by an agent",
         (false, None) => "loopback",
     };
-    Ok(session
-        .setting("hosts", place)
-        .setting("cores", format!("sender {}, receiver {}", here.sender_core, here.receiver_core)))
+    Ok(session.setting("hosts", place))
 }
 
 /// Runs points here, with this program; reports go into `folder`.

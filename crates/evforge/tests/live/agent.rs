@@ -2,6 +2,7 @@
 
 use crate::common::{PROGRAM, command_lines, send_signal, text, wait_until};
 use evforge_measure::result_file;
+use evforge_measure::table::Cell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -96,6 +97,30 @@ fn a_sender_on_another_host_measures_as_one_on_this() {
         .map(|file| file.expect("a file").file_name())
         .collect();
     assert_eq!(left.len(), 2, "result and token: {left:?}");
+}
+
+#[test]
+fn an_agent_sends_streams_of_numbered_packets_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = token(folder.path(), "token", TOKEN);
+    let agent = start(folder.path(), &token);
+    let mut command = Command::new(PROGRAM);
+    command.args(["measure", "placement", "--sender", &agent.address, "--address", "127.0.0.1"]);
+    command.args(["--streams", "1", "--rate", "5kpps", "--rounds", "1", "--for", "200ms", "--token-file"]);
+    command.arg(&token).arg("--output").arg(folder.path().join("result")).env("TMPDIR", folder.path());
+    let output = command.output().expect("it starts");
+    let result = result_file::read(&folder.path().join("result"));
+    let result = result.unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
+    let table = result.table("assignments").expect("a table");
+    let all = |name: &str| -> Vec<_> {
+        let column = table.column(name).expect(name);
+        table.rows.iter().map(|row| row[column].clone()).collect()
+    };
+    assert!(all("sent_rate").iter().all(|cell| cell.value().is_some_and(|rate| rate > 1.0)), "{table:?}");
+    // The sender is not here, and no interface was named.
+    assert!(all("interrupt").iter().all(|cell| *cell == Cell::text("unknown")), "{table:?}");
+    let is_untested = |part: &str| result.findings.iter().any(|found| found.starts_with(part));
+    assert!(is_untested("Untested, as the sender is not on this host"), "{:?}", result.findings);
 }
 
 #[test]

@@ -198,6 +198,7 @@ fn workers_report_the_same_of_the_same_packets() {
     assert_eq!((alone.len(), workers.len()), (4, 4));
     for (alone, worker) in alone.iter().zip(&workers) {
         assert_eq!((&alone["by_worker"], &worker["by_worker"]), (&false.into(), &true.into()));
+        assert!(alone["worker"].is_null() && worker["worker"]["seconds"].is_number(), "{worker:#}");
         for what in ["layout", "counters", "unaccounted", "jumps", "packets", "words", "mismatches", "passed"]
         {
             assert_eq!(alone[what], worker[what], "{what}");
@@ -223,6 +224,9 @@ fn what_a_slow_worker_leaves_is_dropped_by_name_and_the_balance_holds() {
         // The buffer of the socket has held all others, and the queue has dropped the rest: 4 MB of 2000 bytes and the last ones.
         assert_eq!(of("/counters/packets_received"), of("/sent/packets"), "{stream:#}");
         assert_eq!(of("/counters/packets_counted") + dropped, of("/sent/packets"));
+        // What its worker was busy with is known by its own time, and not by when packets came.
+        let seconds = stream.pointer("/worker/seconds").and_then(serde_json::Value::as_f64).unwrap();
+        assert!(seconds >= 0.002 * of("/counters/packets_counted") as f64, "{stream:#}");
         assert_eq!((of("/packets/lost"), of("/packets/locations/own queue")), (dropped, dropped));
         assert_eq!((of("/packets/unlocated"), of("/unaccounted"), of("/socket/dropped")), (0, 0, 0));
     }

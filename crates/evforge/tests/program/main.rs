@@ -29,6 +29,7 @@ mod overlay;
 mod own_data;
 mod packet_numbers;
 mod pictures;
+mod placement_list;
 mod plugins;
 mod readme;
 mod reduction;

@@ -4,6 +4,7 @@ mod agents;
 #[path = "../common/mod.rs"]
 mod common;
 mod measure;
+mod placement;
 mod privileges;
 mod tune;
 mod xdp;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// What a measurement could leave: settings of the host, interfaces, and processes in other network namespaces.
-fn state() -> (Vec<String>, BTreeSet<String>) {
+pub(crate) fn state() -> (Vec<String>, BTreeSet<String>) {
     let settings = ["rmem_max", "rmem_default", "wmem_max", "netdev_max_backlog"]
         .map(|name| std::fs::read_to_string(Path::new("/proc/sys/net/core").join(name)).expect("a setting"));
     let links = std::fs::read_dir("/sys/class/net").expect("interfaces");

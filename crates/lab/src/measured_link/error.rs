@@ -1,5 +1,6 @@
 //! Why a point could not be measured.
 
+use crate::two_hosts::TwoHostsError;
 use std::io;
 use std::path::PathBuf;
 
@@ -25,6 +26,9 @@ pub enum MeasureError {
         /// What it said last.
         said: String,
     },
+    /// Two hosts could not be had as they were asked for.
+    #[error(transparent)]
+    Hosts(#[from] TwoHostsError),
     /// A report could not be read.
     #[error("the report {} {problem}", path.display())]
     Report {

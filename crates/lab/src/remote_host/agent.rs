@@ -185,7 +185,7 @@ impl<'a> Agent<'a> {
             }
         };
         let (after, seconds) = (ProcessorAccount::read(), clock.elapsed().as_secs_f64());
-        let core = allowed::value(arguments, "--core").and_then(|core| core.parse().ok());
+        let core = allowed::core(arguments);
         let text = std::fs::read(&report).ok();
         Ok(Ended {
             status: status.code(),

@@ -1,36 +1,66 @@
-//! What an agent starts: `evforge send` with options that name no file.
+//! What an agent starts: `evforge send` and `evforge drop send` with options that name no file.
 
-/// Options with a value.
-const WITH_VALUE: [&str; 10] = [
-    "--size",
-    "--to",
-    "--core",
-    "--for",
-    "--rate",
-    "--bytes",
-    "--segment",
-    "--buffer",
-    "--source-ports",
-    "--layout",
+/// A command that is started.
+struct Allowed {
+    /// As it is typed.
+    command: &'static [&'static str],
+    /// Options with a value.
+    with_value: &'static [&'static str],
+    /// Options without.
+    alone: &'static [&'static str],
+}
+
+const ALLOWED: [Allowed; 2] = [
+    Allowed {
+        command: &["send"],
+        with_value: &[
+            "--size",
+            "--to",
+            "--core",
+            "--for",
+            "--rate",
+            "--bytes",
+            "--segment",
+            "--buffer",
+            "--source-ports",
+            "--layout",
+        ],
+        alone: &["--unpaced", "--single-calls", "--tcp"],
+    },
+    Allowed {
+        command: &["drop", "send"],
+        with_value: &["--packet", "--to", "--cores", "--for", "--rate", "--bytes", "--layout"],
+        alone: &["--segment"],
+    },
 ];
-/// Options without.
-const ALONE: [&str; 3] = ["--unpaced", "--single-calls", "--tcp"];
+/// Options that name the core of a sender.
+const CORE: [&str; 2] = ["--core", "--cores"];
 /// Longest value, in bytes.
 const LONGEST_VALUE: usize = 1000;
 
 /// Why these arguments are not started; none if they are.
 pub fn problem(arguments: &[String]) -> Option<String> {
-    let [command, options @ ..] = arguments else { return Some("no command was given".to_owned()) };
-    if command != "send" {
-        return Some(format!("an agent starts `evforge send` and nothing else, not `{}`", shown(command)));
+    if arguments.is_empty() {
+        return Some("no command was given".to_owned());
     }
-    let mut options = options.iter();
+    let is_asked_for = |allowed: &&Allowed| {
+        arguments.len() >= allowed.command.len()
+            && allowed.command.iter().zip(arguments).all(|(one, other)| one == other)
+    };
+    let Some(allowed) = ALLOWED.iter().find(is_asked_for) else {
+        let command = arguments.iter().take_while(|word| !word.starts_with('-')).take(2);
+        let command = command.map(|word| shown(word)).collect::<Vec<_>>().join(" ");
+        return Some(format!(
+            "an agent starts `evforge send` and `evforge drop send`, and nothing else, not `{command}`"
+        ));
+    };
+    let mut options = arguments.iter().skip(allowed.command.len());
     let mut ends = false;
     while let Some(option) = options.next() {
-        if ALONE.contains(&option.as_str()) {
+        if allowed.alone.contains(&option.as_str()) {
             continue;
         }
-        if !WITH_VALUE.contains(&option.as_str()) {
+        if !allowed.with_value.contains(&option.as_str()) {
             return Some(format!("an agent does not take the option `{}`", shown(option)));
         }
         let Some(value) =
@@ -46,6 +76,11 @@ pub fn problem(arguments: &[String]) -> Option<String> {
 /// What somebody sent, for a message.
 fn shown(text: &str) -> String {
     text.chars().take(60).map(|character| if character.is_control() { '?' } else { character }).collect()
+}
+
+/// The core of the sender; none if it is not said.
+pub(super) fn core(arguments: &[String]) -> Option<usize> {
+    CORE.iter().find_map(|option| value(arguments, option))?.parse().ok()
 }
 
 /// The value of an option.
@@ -65,8 +100,15 @@ mod tests {
     #[test]
     fn a_sender_that_ends_is_started_and_nothing_else() {
         assert_eq!(of("send --to 10.0.0.1:9000 --unpaced --for 1s --size 64B --core 1"), None);
+        assert_eq!(of("drop send --to 10.0.0.1:9000 --packet 64B --cores 1 --segment --for 1s"), None);
         for (line, reason) in [
             ("run --config a", "nothing else, not `run`"),
+            ("drop receive --for 1s", "nothing else, not `drop receive`"),
+            ("drop", "nothing else, not `drop`"),
+            ("drop send --cores 1", "--for is missing"),
+            ("drop send --for 1s --xdp eth0", "`--xdp`"),
+            ("drop send --for 1s --report /etc/passwd", "`--report`"),
+            ("drop send --for 1s --unpaced", "`--unpaced`"),
             ("send --unpaced", "--for is missing"),
             ("send --for 1s --report /etc/passwd", "`--report`"),
             ("send --for 1s --fault lose:packet=1", "`--fault`"),
@@ -78,6 +120,11 @@ mod tests {
             assert!(said.contains(reason), "{line}: {said}");
         }
         assert!(problem(&[]).is_some());
+        let core_of = |line: &str| core(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(
+            (core_of("send --core 3"), core_of("drop send --cores 2"), core_of("send")),
+            (Some(3), Some(2), None)
+        );
         assert!(
             of(&format!("send --for {}", "9".repeat(2000))).is_some_and(|said| said.contains("too long"))
         );

@@ -1,4 +1,4 @@
-//! The sender of a measurement on another host: an agent there starts `evforge send` for whoever knows its token.
+//! The sender of a measurement on another host: an agent there starts `evforge send` or `evforge drop send` for whoever knows its token.
 //!
 //! ```text
 //!  receiver's host                                     sender's host

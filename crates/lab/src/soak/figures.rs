@@ -122,11 +122,6 @@ impl ProvokedJump {
     }
 }
 
-/// The streams of a receiver's report.
-pub(super) fn streams(report: &Value) -> Result<&Vec<Value>, String> {
-    report["streams"].as_array().ok_or_else(|| "has no /streams".to_owned())
-}
-
 impl SegmentStream {
     /// Of the receiver's report, which has that of the sender in it.
     pub(super) fn read(stream: &Value) -> Result<Self, String> {

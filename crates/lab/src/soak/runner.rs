@@ -1,15 +1,15 @@
 //! Segments and jumps, run with the programs that users have.
 
-use super::figures::{JumpSeen, ProvokedJump, Segment, SegmentStream, streams};
+use super::figures::{JumpSeen, ProvokedJump, Segment, SegmentStream};
 use super::settings::{BLOCK, SoakSettings};
 use super::{Checkpoint, CheckpointError};
 use crate::measured_link::MeasureError;
 use crate::measured_link::program::{PATIENCE, Program};
 use crate::measured_link::reports::{count, json, wrong};
-use crate::two_hosts::{End, TwoHosts};
+use crate::measured_streams::programs::{ReceiverSettings, StreamPrograms, streams};
+use crate::two_hosts::TwoHosts;
 use serde_json::Value;
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,7 +118,7 @@ impl SoakRunner<'_> {
             });
         }
         Program::start(command, "evforge drop send")?.wait_good(most, self.stop)?;
-        let report = self.report(&mut receiver, most, &received)?;
+        let report = self.programs().report(&mut receiver, most, &received)?;
         let useless = |problem| wrong(&received, problem);
         let of_streams = streams(&report).map_err(useless)?;
         let seconds_sent = of_streams.iter().filter_map(|stream| stream["sent"]["seconds"].as_f64());
@@ -142,7 +142,7 @@ impl SoakRunner<'_> {
             let command = self.sender(settings, &addresses, (first, 1), path);
             Program::start(command, "evforge drop send")?.wait_good(most, self.stop)?;
         }
-        let report = self.report(&mut receiver, most, &received)?;
+        let report = self.programs().report(&mut receiver, most, &received)?;
         let (before, behind) = (json(&before)?, json(&behind)?);
         let seen = |(stream, (before, behind)): (&Value, (&Value, &Value))| {
             let (before, behind) = (count(before, "/packets")?, count(behind, "/packets")?);
@@ -169,24 +169,9 @@ impl SoakRunner<'_> {
         sent: Option<&Path>,
         received: &Path,
     ) -> Result<(Program, Vec<SocketAddr>), MeasureError> {
-        // What is read in the end must not be of the segment before.
-        let _ = std::fs::remove_file(received);
-        let mut command = self.hosts.command(End::Receiver, &self.program);
-        // A key that is pressed to end all must not end it before the sender.
-        command.process_group(0);
-        command.args(["drop", "receive", "--overwrite", "--port", "0"]);
-        command.args(["--streams", &settings.streams.to_string()]);
-        command.args(["--address", &self.hosts.address(End::Receiver).to_string()]);
-        command.args(["--idle", &milliseconds(idle), "--for", &milliseconds(most)]);
-        command.args(["--buffer", &format!("{}B", settings.buffer)]);
-        command.args(["--cores", &self.receiver_core.to_string()]);
-        sent.into_iter().for_each(|sent| {
-            command.arg("--sent").arg(sent);
-        });
-        command.arg("--report").arg(received);
-        let mut receiver = Program::start(command, "evforge drop receive")?;
-        let addresses = (0..settings.streams).map(|_| receiver.address()).collect::<Result<_, _>>()?;
-        Ok((receiver, addresses))
+        let (streams, buffer) = (settings.streams, settings.buffer);
+        let settings = ReceiverSettings { streams, buffer, idle, most, sent, received };
+        self.programs().start_receiver(&settings, &["--cores".to_owned(), self.receiver_core.to_string()])
     }
 
     fn sender(
@@ -196,30 +181,14 @@ impl SoakRunner<'_> {
         (first, blocks): (u64, u64),
         sent: &Path,
     ) -> Command {
-        let mut command = self.hosts.command(End::Sender, &self.program);
-        command.process_group(0);
-        command.args(["drop", "send", "--overwrite", "--quiet"]);
-        to.iter().for_each(|to| {
-            command.args(["--to", &to.to_string()]);
-        });
-        command.args(["--rate", &settings.rate, "--packet", &format!("{}B", settings.packet_bytes)]);
-        command.args(["--block", &format!("{BLOCK}B"), "--blocks", &blocks.to_string()]);
+        let mut command = self.programs().sender(to, settings.packet_bytes, self.sender_core, sent);
+        command.args(["--rate", &settings.rate, "--block", &format!("{BLOCK}B")]);
         command.args(["--burst", &format!("{}ns", (settings.burst_seconds * 1e9) as u64)]);
-        command.args(["--first-identifier", &first.to_string(), "--cores", &self.sender_core.to_string()]);
-        command.arg("--report").arg(sent);
+        command.args(["--blocks", &blocks.to_string(), "--first-identifier", &first.to_string()]);
         command
     }
 
-    /// Waits for the receiver's end: its report. Its status is bad where something was lost, which the report says.
-    fn report(&self, receiver: &mut Program, most: Duration, path: &Path) -> Result<Value, MeasureError> {
-        let status = receiver.wait(most, self.stop)?;
-        if !path.exists() {
-            receiver.check(status)?;
-        }
-        json(path)
+    fn programs(&self) -> StreamPrograms<'_> {
+        StreamPrograms { hosts: self.hosts, program: &self.program, stop: self.stop }
     }
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{}ms", time.as_millis())
 }

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use std::io;
+use std::path::PathBuf;
 
 /// Why two hosts cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,24 @@ pub enum TwoHostsError {
         /// What it wrote on standard error.
         said: String,
     },
+    /// Packets cannot be steered to a core.
+    #[error(
+        "packets cannot be steered to core {core} (RPS): {}: {source}. Root may do it: run this with sudo, or leave them with the sender: \
+         --interrupt sender", path.display()
+    )]
+    Steering {
+        /// The setting.
+        path: PathBuf,
+        /// The core.
+        core: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is no interface of our own whose packets could be steered.
+    #[error(
+        "packets are steered to a core (RPS) between two network namespaces only: no setting of this host is changed"
+    )]
+    NoLink,
     /// A process of ours.
     #[error("{what}: {source}")]
     Process {

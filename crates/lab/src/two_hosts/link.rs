@@ -45,6 +45,11 @@ impl Link {
         Ok(link)
     }
 
+    /// Packets come in one by one, and are not joined on the sender's core (GRO) before the kernel's work on them is handed to another one.
+    pub(super) fn take_singly(&self) -> Result<(), TwoHostsError> {
+        run("ethtool", &["-K", RECEIVER, "gro", "off", "rx-udp-gro-forwarding", "off"])
+    }
+
     /// For `nsenter`: of the network and of mounts.
     pub(super) fn sender_namespaces(&self) -> [String; 2] {
         [("net", "net"), ("mount", "mnt")]

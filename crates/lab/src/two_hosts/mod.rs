@@ -21,10 +21,12 @@
 
 mod error;
 mod link;
+mod steering;
 pub mod within;
 
 pub use error::TwoHostsError;
 
+use evforge_host::LocalHost;
 use link::Link;
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -52,6 +54,10 @@ pub struct OtherHost {
     /// The interface that they come in by; none if it is not named.
     pub interface: Option<String>,
 }
+
+/// What a host that sends and receives cannot show unless packets are steered.
+const SENDER_RECEIVES: &str = "The sender's core does the kernel's work of receiving (softirq) while it sends, so that its speed limits both, and an \
+                               error ratio of 0 says little about the receiver.";
 
 /// Two hosts; those in namespaces vanish with the process.
 pub struct TwoHosts(Place);
@@ -170,6 +176,42 @@ impl TwoHosts {
         matches!(self.0, Place::Namespaces(_))
     }
 
+    /// Has packets come in one by one between namespaces. Else the sender's core joins them (GRO) before they are [steered](Self::steer_to), and the
+    /// core that they are steered to has next to nothing to do, unlike that of a card's interrupt.
+    ///
+    /// # Errors
+    /// If there are no namespaces, or `ethtool` is missing or fails.
+    pub fn take_singly(&self) -> Result<(), TwoHostsError> {
+        match &self.0 {
+            Place::Namespaces(link) => link.take_singly(),
+            Place::Loopback | Place::Other(_) => Err(TwoHostsError::NoLink),
+        }
+    }
+
+    /// Has the kernel work on the packets that come in (softirq) on this core, by RPS, where an interrupt of a card would have it done. Between
+    /// namespaces only: the interface is of this measurement, and ends with it.
+    ///
+    /// # Errors
+    /// If there are no namespaces, or the system refuses.
+    pub fn steer_to(&self, core: usize) -> Result<(), TwoHostsError> {
+        match &self.0 {
+            Place::Namespaces(_) => steering::steer(&LocalHost::new(), core),
+            Place::Loopback | Place::Other(_) => Err(TwoHostsError::NoLink),
+        }
+    }
+
+    /// What such hosts cannot show of packets that are sent in pieces (UDP_SEGMENT), as streams are; nothing where pieces are cut.
+    pub fn of_pieces(&self) -> Option<&'static str> {
+        matches!(self.0, Place::Loopback).then_some(
+            "Packets are sent in pieces of up to 64 (UDP_SEGMENT), which loopback hands on uncut: rates are higher than those of any network.",
+        )
+    }
+
+    /// As [`TwoHosts::cannot_show`], where the kernel's work was [steered](Self::steer_to) to a core.
+    pub fn cannot_show_steered(&self) -> Vec<&'static str> {
+        self.cannot_show().into_iter().filter(|sentence| *sentence != SENDER_RECEIVES).collect()
+    }
+
     /// What such hosts cannot show, a sentence each.
     pub fn cannot_show(&self) -> Vec<&'static str> {
         if self.other().is_some() {
@@ -181,8 +223,7 @@ impl TwoHosts {
         }
         let mut sentences = vec![
             "There is no wire and no network card: neither limits the rate, loses a frame or makes an interrupt.",
-            "The sender's core does the kernel's work of receiving (softirq) while it sends, so that its speed limits both, and an \
-             error ratio of 0 says little about the receiver.",
+            SENDER_RECEIVES,
             "Both ends share processor caches, memory bandwidth and the clock.",
         ];
         if !self.has_namespaces() {

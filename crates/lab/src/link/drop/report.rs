@@ -177,7 +177,8 @@ impl StreamReport {
     }
 
     fn json(&self) -> Value {
-        let ReceivedLink { address, way, account, losses, buffer, by_worker, state, .. } = &self.received;
+        let ReceivedLink { address, way, account, losses, buffer, by_worker, worked, state, .. } =
+            &self.received;
         let (words, verification) = (account.histogram(), &self.verification);
         let (jumps, packets) = (account.jumps(), self.packets());
         let mut packets_with_losses = json!(packets);
@@ -197,6 +198,7 @@ impl StreamReport {
             "port": address.port(),
             "received_by": way,
             "by_worker": by_worker,
+            "worker": worked.map(|worked| json!({"seconds": worked.as_secs_f64()})),
             "passed": self.passed(),
             "layout": account.layout().to_string(),
             "counters": counters,
@@ -286,6 +288,7 @@ mod tests {
             losses,
             buffer: None,
             by_worker: false,
+            worked: None,
             state: ReceiveState::default(),
             host: HostCounters::default(),
             work: Duration::ZERO,

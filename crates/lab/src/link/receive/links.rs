@@ -99,6 +99,7 @@ pub(crate) fn receive_links<A: LinkAccount>(
             losses,
             buffer: receiver.buffer(),
             by_worker: false,
+            worked: None,
             state: state.clone(),
             host: host.now(),
             work: settings.work,

@@ -198,6 +198,9 @@ pub struct ReceivedLink<A> {
     pub buffer: Option<ReceiveBuffer>,
     /// True if a worker of its own looked at the packets.
     pub by_worker: bool,
+    /// From the moment when its worker began with the first packet to that when it had dealt with the last one; none without a worker, or
+    /// if nothing came.
+    pub worked: Option<Duration>,
     /// What its receiver has counted, with other links where they share it.
     pub state: ReceiveState,
     /// What this host and its interfaces counted meanwhile; other traffic is in it as well.

@@ -25,7 +25,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A link, as the thread that receives it sees it.
 struct Inlet<'a, A> {
@@ -79,19 +79,32 @@ impl<A: LinkAccount> PacketHandler for Spreader<'_, A> {
     }
 }
 
+/// What a worker has done.
+struct Worked<A> {
+    account: A,
+    /// From its first packet to the end of its last one.
+    time: Option<Duration>,
+}
+
 /// Looks at the packets of one link until its queue ends.
-fn work<A: LinkAccount>(filled: &Filled, mut account: A, time: Duration, told: &Told<A>) -> A {
+fn work<A: LinkAccount>(filled: &Filled, mut account: A, time: Duration, told: &Told<A>) -> Worked<A> {
+    let (mut begun, mut worked) = (None, None);
     loop {
         let next = filled.take_next(PATIENCE, |slab| {
+            let begun = *begun.get_or_insert_with(Instant::now);
             for packet in slab.batch().iter() {
                 account.take(&packet);
                 work_for(time);
+            }
+            // Once for many packets. The last piece may be empty, and comes when all has long been over.
+            if !slab.is_empty() {
+                worked = Some(begun.elapsed());
             }
             told.tell(&account);
         });
         told.show_if_asked(&account);
         if next == Next::Ended {
-            return account;
+            return Worked { account, time: worked };
         }
     }
 }
@@ -102,7 +115,7 @@ fn start_workers<'scope, 'a: 'scope, A: LinkAccount + 'a>(
     queues: Vec<(Filled, A, &'a Told<A>)>,
     settings: &'a LinkReceiving,
     cores: &'a [usize],
-) -> Result<Vec<ScopedJoinHandle<'scope, Option<A>>>, LinkReceiveError> {
+) -> Result<Vec<ScopedJoinHandle<'scope, Option<Worked<A>>>>, LinkReceiveError> {
     let (placed, are_placed) = channel();
     let mut running = Vec::new();
     for (number, (filled, account, told)) in queues.into_iter().enumerate() {
@@ -184,9 +197,9 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
             handler.inlets.into_iter().for_each(|inlet| inlet.queue.finish());
             let workers = known.into_iter().zip(dropped).zip(running.by_ref());
             for (((address, receiver, losses), dropped), worker) in workers {
-                let account = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+                let worked = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
                 // There is one: all have been placed.
-                let Some(mut account) = account else { continue };
+                let Some(Worked { mut account, time: worked }) = worked else { continue };
                 account.add_dropped(&dropped);
                 links.push(ReceivedLink {
                     thread: 0,
@@ -196,6 +209,7 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
                     losses,
                     buffer: receiver.buffer(),
                     by_worker: true,
+                    worked,
                     state: end.state.clone(),
                     host,
                     work: settings.work,
