@@ -19,6 +19,7 @@
 //! | a capture sent again and again, later each time | [`looped_capture`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
+//! | the highest peak of pulses that a receive buffer keeps, with the programs that users have | [`measured_pulses`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
@@ -34,6 +35,7 @@ pub mod link;
 pub mod looped_capture;
 pub mod measured_formation;
 pub mod measured_link;
+pub mod measured_pulses;
 pub mod overlay;
 pub mod paper_rates;
 pub mod plots;

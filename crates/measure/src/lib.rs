@@ -26,6 +26,7 @@
 //! | what a link can carry at most: Table 1 of the UDP paper | [`link`] |
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
+//! | the highest peak of pulses that a receive buffer keeps | [`pulses`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
 //! | hours to days without a lost packet, and the proofs of it | [`soak`] |
 //!
@@ -62,6 +63,7 @@ pub mod load;
 mod losses;
 mod measurement;
 pub mod plot;
+pub mod pulses;
 pub mod rate;
 pub mod report;
 pub mod result_file;

@@ -10,7 +10,7 @@ use evforge_core::quantity::Frequency;
 use evforge_lab::measured_formation::{
     Destination, FormationLoad, FormationPoint, FormationRunner, LoadSource,
 };
-use evforge_lab::measured_link::{LossFreeSearch, MeasureError, highest_loss_free};
+use evforge_lab::measured_link::{LossFreeCriterion, LossFreeSearch, MeasureError, highest_loss_free};
 use evforge_measure::formation::{FormationRates, FormationRound, PAPER, result};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,8 @@ pub(super) struct FormationArguments {
 }
 
 /// Rates are found to 5 %, in at most so many measurements.
-const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.05, confirmations: 1, most: 14 };
+const SEARCH: LossFreeSearch =
+    LossFreeSearch { criterion: LossFreeCriterion::Sustained, tolerance: 0.05, confirmations: 1, most: 14 };
 
 /// Runs the command.
 pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, CommandError> {

@@ -6,6 +6,7 @@ mod formation;
 mod hosts;
 mod link;
 mod points;
+mod pulses;
 mod rate;
 mod result;
 mod soak;
@@ -30,6 +31,8 @@ enum MeasureCommand {
     Sweep(sweep::SweepArguments),
     /// Search the highest rate without loss, by size and method
     Rate(rate::RateArguments),
+    /// Search the highest peak at which pulses are received whole, by buffer, and hold it against what the buffer can keep
+    Pulses(pulses::PulsesArguments),
     /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
     Formation(formation::FormationArguments),
     /// Send streams for hours to days and verify every packet and word: the long run of the XDP paper; goes on after a kill
@@ -53,6 +56,7 @@ impl MeasureArguments {
             MeasureCommand::Rate(arguments) => {
                 arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
             }
+            MeasureCommand::Pulses(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Soak(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Link(_)
@@ -69,6 +73,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Link(arguments) => link::link(arguments),
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
+        MeasureCommand::Pulses(arguments) => pulses::pulses(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),

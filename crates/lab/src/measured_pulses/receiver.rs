@@ -1,0 +1,138 @@
+//! What a receiver makes of packets, apart from pulses: how many it serves, and how much of its buffer each takes.
+
+use super::PulseRunner;
+use crate::measured_link::program::{PATIENCE, Program};
+use crate::measured_link::{LinkMethod, LinkPoint, MeasureError, MeasuredPoint};
+use crate::two_hosts::End;
+use evforge_core::packet::PacketSlab;
+use evforge_net::socket::{ReceiverOptions, UdpReceiver};
+use std::time::{Duration, Instant};
+
+/// Packets that are left in a buffer to see how much they take.
+const KEPT: usize = 8;
+/// The buffer they are left in: large enough for them, and what any system gives.
+const KEPT_IN: usize = 200_000;
+/// Packets that were sent have come if the buffer is as it was so long ago.
+const SETTLED: Duration = Duration::from_millis(50);
+/// The buffer, how long, and how often a receiver is overloaded.
+const OVERLOADED_BUFFER: u64 = 4_000_000;
+const OVERLOADED: Duration = Duration::from_millis(300);
+const OVERLOADS: usize = 3;
+/// The largest payload of which runs are given to the kernel in one piece, and cut before the wire, as a card does it. Jumbo packets
+/// are not: out of a piece they take less of the buffer than by themselves, and a pulse has both.
+const LARGEST_IN_PIECES: usize = 1472;
+
+/// A receiver of packets of one size, with some work on each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PulseReceiver {
+    /// Packets per second that it serves, by its processor time for each while it is never without any; none if the sender is not
+    /// fast enough for that.
+    pub served: Option<f64>,
+    /// Bytes of the receive buffer that a packet takes (`truesize`).
+    pub truesize: f64,
+}
+
+/// How packets of this size are sent: as a network card hands them over.
+pub(super) const fn method(size: usize) -> LinkMethod {
+    if size <= LARGEST_IN_PIECES { LinkMethod::Segmented } else { LinkMethod::Batched }
+}
+
+impl PulseRunner<'_> {
+    /// Bytes of the receive buffer that a packet of this size takes: packets are sent to a socket of this process, which is in the
+    /// receiver's namespace, and nobody reads them.
+    ///
+    /// # Errors
+    /// If packets cannot be sent, do not all come, or the kernel does not tell.
+    pub fn truesize(&self, size: usize) -> Result<f64, MeasureError> {
+        let mut receiver = UdpReceiver::open(&self.options(KEPT_IN))?;
+        let mut command = self.points.hosts.command(End::Sender, &self.points.program);
+        command.args(["send", "--quiet", "--unpaced", "--packets", &KEPT.to_string()]);
+        command.args(["--to", &receiver.local_address().to_string(), "--size", &format!("{size}B")]);
+        command.args(method(size).sender_options());
+        Program::start(command, "evforge send")?.wait_good(PATIENCE, self.points.stop)?;
+        let mut used = receiver.buffer_used()?;
+        loop {
+            // The sender's kernel puts them there before its program ends; if it is interrupted, a little later.
+            std::thread::sleep(SETTLED);
+            let now = receiver.buffer_used()?;
+            if now == used {
+                break;
+            }
+            used = now;
+        }
+        let mut slab = PacketSlab::new(2 * KEPT, 2 * KEPT << 16);
+        while receiver.receive(&mut slab, Instant::now())? > 0 {}
+        let found = slab.len();
+        match found == KEPT {
+            true => Ok(used as f64 / KEPT as f64),
+            false => Err(MeasureError::Kept { found, sent: KEPT, size, buffer: receiver.buffer().granted }),
+        }
+    }
+
+    /// Packets per second that a receiver serves which is never without any: the median of some measurements, in which the sender
+    /// was as fast as it can be. None if fewer than half of them had a packet too many.
+    ///
+    /// # Errors
+    /// As [`PointRunner::run`](crate::measured_link::PointRunner::run).
+    pub fn served(&self, size: usize, work: Duration) -> Result<Option<f64>, MeasureError> {
+        let point = LinkPoint {
+            buffer: OVERLOADED_BUFFER,
+            time: OVERLOADED,
+            work,
+            batch: Some(super::runner::BATCH),
+            ..LinkPoint::new(method(size), size)
+        };
+        let measured = (0..OVERLOADS).map(|_| self.points.run(&point));
+        Ok(served_by(&measured.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// Makes sure that the kernel gives a buffer as large as this.
+    ///
+    /// # Errors
+    /// If it does not, with what helps.
+    pub fn check_buffer(&self, bytes: u64) -> Result<(), MeasureError> {
+        let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let granted = UdpReceiver::open(&self.options(asked))?.buffer().granted;
+        match granted >= asked {
+            true => Ok(()),
+            false => Err(MeasureError::Buffer { asked: bytes, granted }),
+        }
+    }
+
+    fn options(&self, buffer: usize) -> ReceiverOptions {
+        ReceiverOptions {
+            receive_buffer: buffer,
+            coalesce: false,
+            ..ReceiverOptions::new((self.points.hosts.address(End::Receiver), 0).into())
+        }
+    }
+}
+
+/// The median of what overloaded receivers serve.
+fn served_by(measured: &[MeasuredPoint]) -> Option<f64> {
+    let overloaded = measured.iter().filter(|point| point.lost > 0);
+    let mut times: Vec<f64> =
+        overloaded.filter_map(|point| point.receiver_ns).filter(|time| *time > 0.0).collect();
+    times.sort_by(f64::total_cmp);
+    let median = times.get(times.len() / 2).filter(|_| 2 * times.len() >= measured.len());
+    median.map(|time| 1e9 / time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(lost: u64, receiver_ns: f64) -> MeasuredPoint {
+        MeasuredPoint { lost, receiver_ns: Some(receiver_ns), ..MeasuredPoint::default() }
+    }
+
+    #[test]
+    fn what_a_receiver_serves_is_the_median_of_those_that_were_overloaded() {
+        let [slow, usual, quick] = [40_000.0, 20_000.0, 10_000.0].map(|time| measured(1, time));
+        assert_eq!(served_by(&[slow.clone(), quick, usual.clone()]), Some(50_000.0));
+        // One that lost nothing may have waited for packets: its time is that of spinning as well.
+        let idle = measured(0, 1_000.0);
+        assert_eq!(served_by(&[idle.clone(), usual, slow]), Some(25_000.0));
+        assert_eq!(served_by(&[idle.clone(), idle, measured(1, 10_000.0)]), None);
+    }
+}
