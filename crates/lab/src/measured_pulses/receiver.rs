@@ -121,6 +121,9 @@ fn served_by(measured: &[MeasuredPoint]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measured_link::{LossFreeSearch, PointRunner};
+    use crate::two_hosts::TwoHosts;
+    use std::sync::atomic::AtomicBool;
 
     fn measured(lost: u64, receiver_ns: f64) -> MeasuredPoint {
         MeasuredPoint { lost, receiver_ns: Some(receiver_ns), ..MeasuredPoint::default() }
@@ -134,5 +137,24 @@ mod tests {
         let idle = measured(0, 1_000.0);
         assert_eq!(served_by(&[idle.clone(), usual, slow]), Some(25_000.0));
         assert_eq!(served_by(&[idle.clone(), idle, measured(1, 10_000.0)]), None);
+    }
+
+    #[test]
+    fn a_buffer_that_the_kernel_does_not_give_is_refused_before_anything_is_measured() {
+        let (hosts, stop) = (TwoHosts::on_loopback(), AtomicBool::new(false));
+        let points = PointRunner {
+            hosts: &hosts,
+            program: "evforge".into(),
+            folder: std::env::temp_dir(),
+            sender_core: 0,
+            receiver_core: 0,
+            stop: &stop,
+        };
+        let runner = PulseRunner { points, search: LossFreeSearch::default() };
+        runner.check_buffer(100_000).expect("what any system gives");
+        // More than the kernel can count, whoever asks.
+        assert!(runner.check_buffer(4_000_000_000).is_err());
+        let short = MeasureError::Buffer { asked: 400_000, granted: 212_992 }.to_string();
+        assert!(short.contains("sudo sysctl -w net.core.rmem_max=400000"), "{short}");
     }
 }

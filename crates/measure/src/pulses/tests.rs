@@ -79,7 +79,7 @@ fn peaks_are_held_against_the_relation_and_lie_below_its_line() {
         assert!(of(row, "over_relation").value().is_some_and(|share| (share - 0.9).abs() < 1e-9), "{row}");
         assert_eq!((of(row, "limit"), of(row, "whole_below")), (Cell::text("buffer"), Cell::text("1 of 1")));
     }
-    // 20 kpps of 48 are no more than what the receiver serves: (0.9 (48 + 12.15) - 48) / 12.15.
+    // (0.9 (48 + 12.15) - 48) / 12.15, in thousand packets per second: twice 100 kB hold 12.15 of 2304 bytes in 1/140 s.
     assert!(
         of(2, "filled").value().is_some_and(|share| (share - 0.505).abs() < 0.01),
         "{:?}",
