@@ -2,6 +2,7 @@
 //!
 //! Peaks are searched by [`evforge_lab::measured_pulses`], which has the relation as well; here they become a [`Measurement`].
 
+mod filling;
 mod plots;
 mod table;
 
@@ -11,8 +12,9 @@ use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use evforge_core::quantity::grouped;
 use evforge_lab::measured_link::MeasuredPoint;
-use evforge_lab::measured_pulses::{FoundPeak, PulsePlan, PulseRelation, SearchedPulses};
+use evforge_lab::measured_pulses::{PulsePlan, SearchedPulses};
 use evforge_lab::two_hosts::TwoHosts;
+use filling::fillings;
 
 /// Where a receiver serves more than this share of the peak, an error of that counts more than the buffer.
 const MOST_SERVED: f64 = 0.8;
@@ -87,18 +89,6 @@ fn verdict(points: &[SearchedPulses]) -> Verdict {
             grouped(measured().map(|point| point.sent).sum())
         )),
     }
-}
-
-/// Whether the sender could not make higher peaks in a round.
-fn is_of_sender(round: &FoundPeak) -> bool {
-    round.found.is_senders_limit
-}
-
-/// The shares of the buffer that were filled, of all rounds of a point in which the buffer was the limit.
-fn fillings(point: &SearchedPulses) -> Vec<f64> {
-    let Some(served) = point.receiver.served else { return Vec::new() };
-    let peaks = point.rounds.iter().filter(|round| !is_of_sender(round)).filter_map(|round| round.found.rate);
-    peaks.map(|peak| PulseRelation::filling(&point.point, served, point.receiver.truesize, peak)).collect()
 }
 
 /// How much of the buffers the peaks filled.

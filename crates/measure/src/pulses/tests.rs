@@ -4,7 +4,7 @@ use super::*;
 use crate::table::Cell;
 use evforge_core::quantity::Frequency;
 use evforge_lab::measured_link::LossFree;
-use evforge_lab::measured_pulses::PulseReceiver;
+use evforge_lab::measured_pulses::{FoundPeak, PulsePoint, PulseReceiver};
 use std::time::Duration;
 
 fn plan() -> PulsePlan {
@@ -45,7 +45,7 @@ fn round(at_most: f64, share: f64) -> FoundPeak {
 /// Receivers that serve 48 000 packets per second, and keep 90 % of what the relation says.
 fn searched() -> Vec<SearchedPulses> {
     let truesize = |size| if size == 64 { 896.0 } else { 2304.0 };
-    let of = |point: evforge_lab::measured_pulses::PulsePoint| {
+    let of = |point: PulsePoint| {
         let receiver = PulseReceiver { served: Some(48_000.0), truesize: truesize(point.size) };
         let mut one = SearchedPulses { point, receiver, rounds: Vec::new() };
         let relation = one.relation().expect("what is served is known");
