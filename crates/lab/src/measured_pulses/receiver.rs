@@ -87,7 +87,7 @@ pub(super) fn served(
         ..LinkPoint::new(method(size), size)
     };
     let measured = (0..OVERLOADS).map(|_| points.run(&point));
-    Ok(served_by(&measured.collect::<Result<Vec<_>, _>>()?))
+    Ok(served_by(&measured.collect::<Result<Vec<_>, _>>()?, work))
 }
 
 /// Makes sure that the kernel gives a buffer as large as this.
@@ -111,14 +111,16 @@ fn options(points: &PointRunner<'_>, buffer: usize) -> ReceiverOptions {
     }
 }
 
-/// The median of what overloaded receivers serve.
-fn served_by(measured: &[MeasuredPoint]) -> Option<f64> {
+/// The median of what overloaded receivers serve. Work is a time on the clock: of a receiver whose core others take meanwhile, the
+/// processor time is less than that, and it serves no more for it.
+fn served_by(measured: &[MeasuredPoint], work: Duration) -> Option<f64> {
+    let work_ns = work.as_nanos() as f64;
     let overloaded = measured.iter().filter(|point| point.lost > 0);
     let mut times: Vec<f64> =
         overloaded.filter_map(|point| point.receiver_ns).filter(|time| *time > 0.0).collect();
     times.sort_by(f64::total_cmp);
     let median = times.get(times.len() / 2).filter(|_| 2 * times.len() >= measured.len());
-    median.map(|time| 1e9 / time)
+    median.map(|time| 1e9 / time.max(work_ns))
 }
 
 #[cfg(test)]
@@ -134,11 +136,14 @@ mod tests {
     #[test]
     fn what_a_receiver_serves_is_the_median_of_those_that_were_overloaded() {
         let [slow, usual, quick] = [40_000.0, 20_000.0, 10_000.0].map(|time| measured(1, time));
-        assert_eq!(served_by(&[slow.clone(), quick, usual.clone()]), Some(50_000.0));
+        let work = Duration::from_micros(5);
+        assert_eq!(served_by(&[slow.clone(), quick.clone(), usual.clone()], work), Some(50_000.0));
         // One that lost nothing may have waited for packets: its time is that of spinning as well.
         let idle = measured(0, 1_000.0);
-        assert_eq!(served_by(&[idle.clone(), usual, slow]), Some(25_000.0));
-        assert_eq!(served_by(&[idle.clone(), idle, measured(1, 10_000.0)]), None);
+        assert_eq!(served_by(&[idle.clone(), usual, slow], work), Some(25_000.0));
+        assert_eq!(served_by(&[idle.clone(), idle, quick.clone()], work), None);
+        // 20 us of work are never more than 50 000 packets in a second.
+        assert_eq!(served_by(&[quick], Duration::from_micros(20)), Some(50_000.0));
     }
 
     #[test]

@@ -84,8 +84,8 @@ fn verdict(points: &[SearchedPulses]) -> Verdict {
             "The mean rate limits all of these pulses, and not the buffer: give smaller buffers or larger peak factors",
         ),
         searched => Verdict::good(format!(
-            "For each of {searched} receivers and buffers a peak was found up to which pulses are received whole; {} packets, every \
-             one accounted for",
+            "Pulses are received whole up to the peaks found, one for each receiver and buffer that was searched ({searched}); {} \
+             packets, every one accounted for",
             grouped(measured().map(|point| point.sent).sum())
         )),
     }
@@ -101,8 +101,8 @@ fn filled(points: &[SearchedPulses]) -> Option<String> {
     shares.sort_by(f64::total_cmp);
     let (least, most) = (shares.first()?, shares.last()?);
     Some(format!(
-        "At the peaks found, {least:.2} to {most:.2} of twice the buffer was filled, in the middle {:.2} ({} peaks, where what is \
-         served is less than {:.0} % of the peak: elsewhere an error of it counts more than the buffer).",
+        "Of twice the buffer, {least:.2} to {most:.2} was filled at the peaks found, {:.2} in the middle (peaks: {}, where what is served \
+         is less than {:.0} % of the peak; elsewhere an error of it counts more than the buffer).",
         shares[shares.len() / 2],
         shares.len(),
         100.0 * MOST_SERVED
