@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 benches=("$@")
 if [ ${#benches[@]} -eq 0 ]; then
-  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages pulsed trace_groups)
+  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages trace_groups)
 fi
 if [ -z "$(git status --porcelain --untracked-files=no -- . ':!docs/benchmarks')" ]; then
   EVFORGE_BENCH_RUN="$(date --utc +%F) $(git rev-parse --short HEAD)"

@@ -126,6 +126,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "measure pulses",
+        &[
+            "evforge measure pulses --work 100us --buffer 100kB --peak-factor 10",
+            "evforge measure pulses --size 1472 --work 20us --buffer 100kB --peak-factor 50 -o pulses-2026",
+        ],
+    ),
+    (
         "measure formation",
         &[
             "evforge measure formation --loopback --detector multigrid --readouts 100000 --rounds 1",

@@ -24,6 +24,7 @@
 //! | what looking at a run costs it | [`measured_observer`] |
 //! | a client of the live page without a screen | [`page_client`] |
 //! | which thread and which interrupt on which core: topologies, assignments, rules | [`placement`] |
+//! | the highest peak of pulses that a receive buffer keeps, with the programs that users have | [`measured_pulses`] |
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
@@ -41,6 +42,7 @@ pub mod measured_formation;
 pub mod measured_latency;
 pub mod measured_link;
 pub mod measured_observer;
+pub mod measured_pulses;
 pub mod measured_streams;
 pub mod overlay;
 pub mod page_client;

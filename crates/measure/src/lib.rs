@@ -26,6 +26,7 @@
 //! | what a link can carry at most: Table 1 of the UDP paper | [`link`] |
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
 //! | the highest rate without loss | [`rate`] |
+//! | the highest peak of pulses that a receive buffer keeps | [`pulses`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
 //! | from a packet to its event, into outputs and onto the page, against load | [`latency`] |
 //! | what looking at a run costs it | [`observer`] |
@@ -70,6 +71,7 @@ mod measurement;
 pub mod observer;
 pub mod placement;
 pub mod plot;
+pub mod pulses;
 pub mod rate;
 pub mod report;
 pub mod result_file;

@@ -8,13 +8,14 @@ use clap::Args;
 use evforge_config::{Rate, TimeSpan};
 use evforge_core::quantity::Frequency;
 use evforge_lab::measured_formation::{Destination, FormationLoad, FormationRunner};
-use evforge_lab::measured_link::{LossFree, LossFreeSearch, highest_loss_free};
+use evforge_lab::measured_link::{LossFree, LossFreeCriterion, LossFreeSearch, highest_loss_free};
 use std::path::Path;
 
 /// Readouts of a measurement of a search, at least: below, a buffer is measured and no rate.
 const SEARCHED_READOUTS: u64 = 5_000_000;
 /// Rates are found to 5 %, in at most this many measurements.
-pub(super) const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.05, confirmations: 1, most: 14 };
+pub(super) const SEARCH: LossFreeSearch =
+    LossFreeSearch { criterion: LossFreeCriterion::Sustained, tolerance: 0.05, confirmations: 1, most: 14 };
 
 /// What is sent.
 #[derive(Args)]

@@ -11,6 +11,7 @@ mod load;
 mod observer;
 mod placement;
 mod points;
+mod pulses;
 mod rate;
 mod result;
 mod soak;
@@ -36,6 +37,8 @@ enum MeasureCommand {
     Sweep(sweep::SweepArguments),
     /// Search the highest rate without loss, by size and method
     Rate(rate::RateArguments),
+    /// Search the highest peak at which pulses are received whole, by buffer, and hold it against what the buffer can keep
+    Pulses(pulses::PulsesArguments),
     /// Search the highest rate from UDP to events, per detector and destination of the events: Table 4 of the EFU paper
     Formation(formation::FormationArguments),
     /// Measure how long it takes from a packet to its event, into a file and onto the page, against load
@@ -67,6 +70,7 @@ impl MeasureArguments {
             MeasureCommand::Rate(arguments) => {
                 arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
             }
+            MeasureCommand::Pulses(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Latency(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Observer(arguments) => arguments.hosts.has_namespaces(),
@@ -89,6 +93,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Link(arguments) => link::link(arguments),
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
+        MeasureCommand::Pulses(arguments) => pulses::pulses(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),
         MeasureCommand::Latency(arguments) => latency::latency(arguments),
         MeasureCommand::Observer(arguments) => observer::observer(arguments),

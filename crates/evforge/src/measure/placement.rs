@@ -8,7 +8,7 @@ use crate::exit_status::ExitStatus;
 use clap::Args;
 use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_host::LocalHost;
-use evforge_lab::measured_link::{LossFreeSearch, MeasureError};
+use evforge_lab::measured_link::{LossFreeCriterion, LossFreeSearch, MeasureError};
 use evforge_lab::measured_streams::{StreamPoint, StreamRunner, StreamThreads};
 use evforge_lab::placement::{
     Assignment, Enumeration, MeasuredAssignment, OfferedRate, PlacementPlan, Rule, Topology,
@@ -22,7 +22,8 @@ use std::str::FromStr;
 
 const TITLE: &str = "Threads assigned to logical cores";
 /// Rates are found to 3 %, in at most 14 measurements.
-const SEARCH: LossFreeSearch = LossFreeSearch { tolerance: 0.03, confirmations: 1, most: 14 };
+const SEARCH: LossFreeSearch =
+    LossFreeSearch { criterion: LossFreeCriterion::Sustained, tolerance: 0.03, confirmations: 1, most: 14 };
 
 /// Arguments of `evforge measure placement`.
 #[derive(Args)]

@@ -67,6 +67,9 @@ pub(crate) struct ReceiveArguments {
     /// Spend this time on each packet, as an application that processes it would
     #[arg(long, value_name = "TIME", default_value = "0ns", help_heading = "Receiving")]
     pub(super) work: TimeSpan,
+    /// Packets to fetch at once at most: they wait in memory of this program then, besides the kernel's buffer
+    #[arg(long, value_name = "NUMBER", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536), conflicts_with_all = ["tcp", "single_calls"], help_heading = "Receiving")]
+    batch: u32,
     /// The report of the sender, read at the end: how many packets there were; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(super) sent: Vec<PathBuf>,
@@ -111,6 +114,7 @@ pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let settings = LinkReceiving {
         cores: arguments.core.clone(),
         work: arguments.work.to_std(),
+        batch: usize::try_from(arguments.batch)?,
         idle: arguments.idle.map(TimeSpan::to_std),
         duration: arguments.ends_after.map(TimeSpan::to_std),
         ..LinkReceiving::default()

@@ -4,6 +4,7 @@ mod agents;
 #[path = "../common/mod.rs"]
 mod common;
 mod measure;
+mod measure_pulses;
 mod placement;
 mod privileges;
 mod tune;

@@ -1,6 +1,7 @@
 //! When packets are due: at an even rate, or in pulses.
 
 use evforge_core::quantity::{Frequency, Rate};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Pulses: all packets of a period are due in its first part, evenly.
@@ -10,6 +11,20 @@ pub struct Pulses {
     pub frequency: Frequency,
     /// The rate in a pulse over the mean rate, 1 or more: the pulse takes 1 / `peak_factor` of the period.
     pub peak_factor: f64,
+}
+
+impl Pulses {
+    /// The time from one pulse to the next; the longest there is for a frequency of 0.
+    pub fn period(&self) -> Duration {
+        1_000_000_000_000_u64
+            .checked_div(self.frequency.millihertz)
+            .map_or(Duration::MAX, Duration::from_nanos)
+    }
+
+    /// How long a pulse lasts, in seconds.
+    pub fn pulse_seconds(&self) -> f64 {
+        1e3 / self.frequency.millihertz as f64 / self.peak_factor
+    }
 }
 
 /// When each packet is due, in nanoseconds after the start.

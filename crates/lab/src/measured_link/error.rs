@@ -29,6 +29,37 @@ pub enum MeasureError {
     /// Two hosts could not be had as they were asked for.
     #[error(transparent)]
     Hosts(#[from] TwoHostsError),
+    /// Pulses were to be sent, and the sender's report has none.
+    #[error("the sender's report has no pulses in it: please report this as a fault of evforge")]
+    NoPulses,
+    /// A socket of this process.
+    #[error("a receive buffer cannot be looked at: {0}")]
+    Socket(#[from] evforge_net::socket::ReceiveError),
+    /// Packets that nobody reads are not all in the buffer.
+    #[error(
+        "{found} of {sent} packets of {size} B are in a receive buffer of {buffer} B that has room for them"
+    )]
+    Kept {
+        /// Packets that are there.
+        found: usize,
+        /// Packets that were sent.
+        sent: usize,
+        /// Their payload.
+        size: usize,
+        /// The buffer that the kernel gave, before it is doubled.
+        buffer: usize,
+    },
+    /// The kernel gives a smaller buffer than the one that is to be measured.
+    #[error(
+        "a receive buffer of {asked} B was asked for, and the kernel gives {granted} B: run this as root, leave larger ones than \
+         that out of --buffer, or allow them: sudo sysctl -w net.core.rmem_max={asked}"
+    )]
+    Buffer {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes given.
+        granted: usize,
+    },
     /// A report could not be read.
     #[error("the report {} {problem}", path.display())]
     Report {

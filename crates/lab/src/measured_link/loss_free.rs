@@ -2,9 +2,30 @@
 
 use super::{MeasureError, MeasuredPoint};
 
+/// When a rate is loss-free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossFreeCriterion {
+    /// Every packet came, and as fast as it was sent: what a receiver takes for as long as one likes
+    /// ([`MeasuredPoint::is_sustained`]).
+    Sustained,
+    /// Every packet came, however late: what a receiver takes with the help of its buffer ([`MeasuredPoint::is_whole`]).
+    Whole,
+}
+
+impl LossFreeCriterion {
+    fn is_met_by(self, point: &MeasuredPoint) -> bool {
+        match self {
+            Self::Sustained => point.is_sustained(),
+            Self::Whole => point.is_whole(),
+        }
+    }
+}
+
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossFreeSearch {
+    /// When a rate is loss-free.
+    pub criterion: LossFreeCriterion,
     /// Ends when the highest loss-free rate and the lowest lossy one are so close, as a share of the latter (0 to 1).
     pub tolerance: f64,
     /// How often the rate that was found must be loss-free again.
@@ -15,7 +36,7 @@ pub struct LossFreeSearch {
 
 impl Default for LossFreeSearch {
     fn default() -> Self {
-        Self { tolerance: 0.03, confirmations: 2, most: 20 }
+        Self { criterion: LossFreeCriterion::Sustained, tolerance: 0.03, confirmations: 2, most: 20 }
     }
 }
 
@@ -31,8 +52,8 @@ pub struct LossFree {
 }
 
 /// Searches: first as fast as the sender can; if packets are lost, between nothing and 1.3 times what arrived. What is found is measured
-/// again, and given up for a lower rate if packets are lost then: one good moment is no rate. Loss-free is what is
-/// [sustained](MeasuredPoint::is_sustained).
+/// again, and given up for a lower rate if packets are lost then: one good moment is no rate. What is loss-free, the search's
+/// [criterion](LossFreeCriterion) says.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -41,12 +62,13 @@ pub fn highest_loss_free(
     mut measure: impl FnMut(Option<u64>) -> Result<MeasuredPoint, MeasureError>,
 ) -> Result<LossFree, MeasureError> {
     let mut found = LossFree { rate: None, is_senders_limit: false, tried: Vec::new() };
+    let is_good = |point: &MeasuredPoint| search.criterion.is_met_by(point);
     let unpaced = measure(None)?;
     found.tried.push((None, unpaced.clone()));
-    let mut confirmed = usize::from(unpaced.is_sustained());
+    let mut confirmed = usize::from(is_good(&unpaced));
     while confirmed > 0 && confirmed <= search.confirmations {
         let again = measure(None)?;
-        confirmed = if again.is_sustained() { confirmed + 1 } else { 0 };
+        confirmed = if is_good(&again) { confirmed + 1 } else { 0 };
         found.tried.push((None, again));
     }
     if confirmed > 0 {
@@ -66,7 +88,7 @@ pub fn highest_loss_free(
         let asked = Some(rate as u64);
         let point = measure(asked)?;
         found.tried.push((asked, point.clone()));
-        match (point.is_sustained(), is_narrow) {
+        match (is_good(&point), is_narrow) {
             (true, true) => good.push(point),
             (true, false) => (low, good) = (rate, vec![point]),
             (false, true) => {
@@ -116,6 +138,24 @@ mod tests {
             let confirmed = found.tried.iter().filter(|(asked, _)| *asked == Some(rate as u64)).count();
             assert!(confirmed > 2, "measured {confirmed} times");
         }
+    }
+
+    #[test]
+    fn what_a_buffer_keeps_is_whole_and_not_sustained() {
+        // Everything comes up to 50 000 packets/s, but half as fast as it was sent.
+        let kept = || {
+            let mut truth = system(5e4, 1e6);
+            move |asked| {
+                let point = truth(asked)?;
+                let received_per_second = 0.5 * point.received_per_second;
+                Ok(MeasuredPoint { received_per_second, ..point })
+            }
+        };
+        let search = LossFreeSearch { criterion: LossFreeCriterion::Whole, ..LossFreeSearch::default() };
+        let whole = highest_loss_free(&search, kept()).expect("figures");
+        assert!(whole.rate.is_some_and(|rate| rate <= 5e4), "{whole:?}");
+        let sustained = highest_loss_free(&LossFreeSearch::default(), kept()).expect("figures");
+        assert_eq!(sustained.rate, None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl LinkMethod {
     }
 
     /// Options of `evforge send`.
-    pub(super) const fn sender_options(self) -> &'static [&'static str] {
+    pub(crate) const fn sender_options(self) -> &'static [&'static str] {
         match self {
             Self::Paper => &["--single-calls"],
             Self::Batched => &["--segment", "off"],

@@ -16,7 +16,7 @@
 //! | sizes × methods × buffers, in rounds | [`Sweep`] |
 //! | what the cores did meanwhile | [`ProcessorAccount`], [`CoreShares`] |
 //! | what the threads of a program did meanwhile | [`ThreadTimes`] |
-//! | the highest rate without loss | [`highest_loss_free`] |
+//! | the highest rate without loss, and what counts as that | [`highest_loss_free`], [`LossFreeCriterion`] |
 
 mod error;
 mod loss_free;
@@ -30,7 +30,7 @@ mod sweep;
 mod threads;
 
 pub use error::MeasureError;
-pub use loss_free::{LossFree, LossFreeSearch, highest_loss_free};
+pub use loss_free::{LossFree, LossFreeCriterion, LossFreeSearch, highest_loss_free};
 pub use method::LinkMethod;
 pub use point::{LinkPoint, MeasuredPoint};
 pub use processor::{CoreShares, ProcessorAccount};

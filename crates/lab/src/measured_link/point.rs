@@ -1,6 +1,7 @@
 //! A point, and what it measured.
 
 use super::{CoreShares, LinkMethod};
+use crate::link::Pulses;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,14 +14,20 @@ pub struct LinkPoint {
     pub size: usize,
     /// Receive buffer to ask the kernel for, in bytes.
     pub buffer: u64,
-    /// Packets per second; none: as fast as the system takes them.
+    /// Packets per second, of pulses on average; none: as fast as the system takes them.
     pub rate: Option<u64>,
+    /// The packets come in pulses, which needs a rate; none: evenly.
+    pub pulses: Option<Pulses>,
     /// How long to send.
     pub time: Duration,
+    /// Packets to send at most; none: no limit.
+    pub packets: Option<u64>,
     /// UDP payload to send at most, in bytes; none: no limit.
     pub bytes: Option<u64>,
     /// Time that the receiver spends on each packet, as an application would.
     pub work: Duration,
+    /// Packets that the receiver fetches at once at most; none: as many as its program thinks right.
+    pub batch: Option<u32>,
     /// The same back at the same time.
     pub both_directions: bool,
 }
@@ -33,9 +40,12 @@ impl LinkPoint {
             size,
             buffer: 16_000_000,
             rate: None,
+            pulses: None,
             time: Duration::from_secs(1),
+            packets: None,
             bytes: None,
             work: Duration::ZERO,
+            batch: None,
             both_directions: false,
         }
     }
@@ -56,6 +66,8 @@ pub struct MeasuredPoint {
     pub duplicated: u64,
     /// Packets sent per second.
     pub sent_per_second: f64,
+    /// Packets sent per second while a pulse lasted, on average of the pulses; none if there were no pulses.
+    pub peak_per_second: Option<f64>,
     /// Packets received per second, between the first and the last.
     pub received_per_second: f64,
     /// Bits received per second, between the first and the last.
@@ -84,6 +96,13 @@ pub struct MeasuredPoint {
 const KEEPS_UP: f64 = 0.99;
 
 impl MeasuredPoint {
+    /// The same with the rates that packets had in pulses, of those that came as of those sent; none if there were no pulses.
+    pub fn in_pulses(self) -> Option<Self> {
+        let peak = self.peak_per_second?;
+        let received_per_second = peak * self.received as f64 / self.sent.max(1) as f64;
+        Some(Self { sent_per_second: peak, received_per_second, ..self })
+    }
+
     /// True if every packet came, and they came as fast as they were sent. Without the second, what is found is how many packets
     /// fit into a buffer, and longer measurements find less.
     pub fn is_sustained(&self) -> bool {

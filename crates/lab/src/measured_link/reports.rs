@@ -63,6 +63,7 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         reordered: count("/packets/reordered")?,
         duplicated: count("/packets/duplicated")?,
         sent_per_second: rate("/sent/0/packets_per_second")?,
+        peak_per_second: report.pointer("/sent/0/pulses/peak_packets_per_second").and_then(Value::as_f64),
         received_per_second: rate("/packets_per_second")?,
         bits_per_second: rate("/bits_per_second")?,
         error_ratio: report["packet_error_ratio"].as_f64(),

@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Nothing comes any more if nothing has come for so long.
-const IDLE: &str = "600ms";
+/// Nothing comes any more if nothing has come for so long, apart from the time between pulses.
+const IDLE: Duration = Duration::from_millis(600);
 
 /// Runs points.
 pub struct PointRunner<'a> {
@@ -116,12 +116,17 @@ impl PointRunner<'_> {
         }
         let [(end, core), _] = self.ends(way);
         let mut command = self.hosts.command(end, &self.program);
-        command.args(["receive", "--overwrite", "--idle", IDLE, "--port", "0"]);
+        let between = point.pulses.map_or(Duration::ZERO, |pulses| pulses.period());
+        let idle = IDLE.saturating_add(between);
+        command.args(["receive", "--overwrite", "--idle", &nanoseconds(idle), "--port", "0"]);
         command.args(["--address", &self.hosts.address(end).to_string(), "--core", &core.to_string()]);
         command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
         // The buffers of a connection grow, as long as nobody says how large they are to be.
         if point.method.can_lose() {
             command.args(["--buffer", &format!("{}B", point.buffer)]);
+        }
+        if let Some(batch) = point.batch {
+            command.args(["--batch", &batch.to_string()]);
         }
         command.args(point.method.receiver_options());
         if point.method.names_interface() {
@@ -143,6 +148,13 @@ impl PointRunner<'_> {
             Some(rate) => command.args(["--rate", &format!("{rate}pps")]),
             None => command.arg("--unpaced"),
         };
+        if let Some(pulses) = point.pulses {
+            command.args(["--pulses", &format!("{}mHz", pulses.frequency.millihertz)]);
+            command.args(["--peak-factor", &pulses.peak_factor.to_string()]);
+        }
+        if let Some(packets) = point.packets {
+            command.args(["--packets", &packets.to_string()]);
+        }
         if let Some(bytes) = point.bytes {
             command.args(["--bytes", &format!("{bytes}B")]);
         }

@@ -74,12 +74,6 @@ impl Axis {
         Self { label: label.into(), from, to, ticks: ticks.collect(), fine: fine.collect() }
     }
 
-    /// A logarithmic axis with ticks at these values.
-    pub fn logarithmic(label: impl Into<String>, from: f64, to: f64, ticks: &[f64]) -> Self {
-        let ticks = ticks.iter().map(|tick| (tick.log10(), number_text(*tick, 0))).collect();
-        Self { label: label.into(), from: from.log10(), to: to.log10(), ticks, fine: Vec::new() }
-    }
-
     /// An axis with these ticks, in its own unit: logarithms on a logarithmic one.
     pub fn with_ticks(label: impl Into<String>, from: f64, to: f64, mut ticks: Vec<(f64, String)>) -> Self {
         ticks.retain(|(at, _)| (from..=to).contains(at));

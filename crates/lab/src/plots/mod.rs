@@ -5,9 +5,8 @@
 //! | the figures that a plot of accuracy shows, and their file | [`figures`] |
 //! | efficiency and ghosts against the rate, and residuals | [`accuracy`] |
 //! | axes, marks and keys, which the plots of `evforge measure` have as well | [`chart`] |
-//! | the highest loss-free peaks against the buffer | [`pulsed`] |
 //!
-//! `make plots` draws the plots of `docs/pictures` again; `make accuracy` and the bench of pulses make their figures. Keys are
+//! `make plots` draws the plots of `docs/pictures` again; `make accuracy` makes their figures. Keys are
 //! above the data, never on them; every axis says what it shows and in which unit. Colours are those of Okabe and Ito,
 //! which the colour-blind can tell apart, and no two curves of a panel differ by colour alone.
 
@@ -15,6 +14,5 @@ pub mod accuracy;
 pub mod chart;
 pub mod figures;
 mod ghosts;
-pub mod pulsed;
 mod rates;
 mod residuals;

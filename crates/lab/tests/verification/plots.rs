@@ -2,8 +2,8 @@
 //!
 //! With EVFORGE_UPDATE=1 the plots in docs/pictures are drawn again, which `make pictures` does.
 
+use evforge_lab::plots::accuracy;
 use evforge_lab::plots::figures::{Curve, Figures, RatePoint};
-use evforge_lab::plots::{accuracy, pulsed};
 use std::path::{Path, PathBuf};
 
 fn pictures() -> PathBuf {
@@ -16,16 +16,9 @@ fn drawn() -> Vec<(PathBuf, String)> {
     for entry in std::fs::read_dir(pictures()).expect("docs/pictures") {
         let path = entry.expect("a picture").path();
         let plot = path.with_extension("svg");
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => {
-                let figures = Figures::read(&path).expect("figures of a plot");
-                all.push((plot, accuracy::svg(&figures).expect("a plot")));
-            }
-            Some("csv") => {
-                let table = std::fs::read_to_string(&path).expect("the table of pulses");
-                all.push((plot, pulsed::svg(&table).expect("a plot")));
-            }
-            _ => {}
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let figures = Figures::read(&path).expect("figures of a plot");
+            all.push((plot, accuracy::svg(&figures).expect("a plot")));
         }
     }
     all.sort();
@@ -35,7 +28,7 @@ fn drawn() -> Vec<(PathBuf, String)> {
 #[test]
 fn plots_are_those_of_their_figures() {
     let all = drawn();
-    assert!(all.len() >= 14, "{} plots: figures are missing in docs/pictures", all.len());
+    assert!(all.len() >= 13, "{} plots: figures are missing in docs/pictures", all.len());
     for (path, plot) in all {
         if std::env::var_os("EVFORGE_UPDATE").is_some_and(|value| value == "1") {
             std::fs::write(&path, &plot).expect("docs/pictures can be written");
@@ -210,7 +203,6 @@ fn plots_are_legible() {
     for (path, plot) in drawn() {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
         let panels = match name {
-            "pulsed" => 1,
             "accuracy-overlay" => 2,
             _ => 4,
         };
