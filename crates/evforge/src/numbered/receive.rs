@@ -1,6 +1,6 @@
 //! `evforge receive`: what happened to numbered packets.
 
-use super::{tcp, text};
+use super::text;
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -51,7 +51,7 @@ pub(crate) struct ReceiveArguments {
     single_calls: bool,
     /// Take one TCP connection instead, of `evforge send --tcp`, and read it to its end
     #[arg(long, conflicts_with_all = ["layout", "interface", "receive", "coalesce", "single_calls", "sockets", "spin"], help_heading = "Receiving")]
-    tcp: bool,
+    pub(super) tcp: bool,
     /// Sockets for each port, over which the kernel spreads senders; each has a thread
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Receiving")]
     sockets: u16,
@@ -91,15 +91,22 @@ pub(crate) struct ReceiveArguments {
     pub(super) quiet: bool,
 }
 
-/// Runs the command.
-pub(crate) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
-    let files = NamedFiles::default().input("--sent", &arguments.sent);
-    files.output("--report", &arguments.report).check(arguments.overwrite)?;
-    check_writable("the report", &arguments.report)?;
-    arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
-    if arguments.tcp {
-        return tcp::receive(arguments);
+impl ReceiveArguments {
+    /// Makes sure that no file is two things, and that the report can be written.
+    pub(super) fn check_files(&self) -> Result<(), CommandError> {
+        let files = NamedFiles::default().input("--sent", &self.sent);
+        files.output("--report", &self.report).check(self.overwrite)?;
+        check_writable("the report", &self.report)
     }
+
+    /// From here on what is said goes where it is to go.
+    pub(super) fn set_up_log(&self) -> Result<(), CommandError> {
+        self.log.set_up(&LogSettings::default(), "", self.quiet)
+    }
+}
+
+/// Receives packets.
+pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let receivers = open(arguments)?;
     for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
         tracing::warn!(target: group::INPUT, always = true, "{warning}");

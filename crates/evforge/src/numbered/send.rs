@@ -1,6 +1,6 @@
 //! `evforge send`: numbered packets at a rate or in pulses.
 
-use super::{tcp, text};
+use super::text;
 use crate::CommandError;
 use crate::arguments::OverwriteArguments;
 use crate::exit_status::ExitStatus;
@@ -98,13 +98,16 @@ enum SegmentChoice {
     Off,
 }
 
-/// Runs the command.
-pub(crate) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
-    NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
-    check_writable("the report", &arguments.report)?;
-    if arguments.tcp {
-        return tcp::send(arguments);
+impl SendArguments {
+    /// Makes sure that the report can be written.
+    pub(super) fn check_files(&self) -> Result<(), CommandError> {
+        NamedFiles::default().output("--report", &self.report).check(self.overwrite)?;
+        check_writable("the report", &self.report)
     }
+}
+
+/// Sends packets.
+pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError> {
     let pulses = arguments.pulses.map(|frequency| Pulses { frequency, peak_factor: arguments.peak_factor });
     let traffic = Traffic::new(TrafficSettings {
         layout: arguments.layout,

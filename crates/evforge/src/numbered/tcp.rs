@@ -39,7 +39,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     Ok(ExitStatus::of(ending.is_good()))
 }
 
-/// Receives a connection. Logging is set up already.
+/// Receives a connection.
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     let (&[port], [] | [_], [] | [_]) =
         (arguments.port.as_slice(), arguments.sent.as_slice(), arguments.core.as_slice())

@@ -1,6 +1,6 @@
 //! CAEN digitisers: records of 2018 and jadaq.
 
-use super::{Step, change_u32_le, change_u64_le};
+use super::step::{Step, change_u32_le, change_u64_le};
 use crate::caen::{ElementType, JadaqPacket, JadaqVersion, RecordPacket};
 
 /// Bytes of a record, and its time in it.

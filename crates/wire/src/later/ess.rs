@@ -1,6 +1,6 @@
 //! ESS readout with VMM3a records.
 
-use super::{Step, change_u32_le};
+use super::step::{Step, change_u32_le};
 use crate::ess::{EssTime, RECORD, TICKS_PER_SECOND};
 use crate::recognise::{EssRecords, look_at_ess};
 

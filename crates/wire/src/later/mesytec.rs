@@ -1,6 +1,6 @@
 //! Mesytec VMMR behind an SIS3153.
 
-use super::{Step, change_u32_le};
+use super::step::{Step, change_u32_le};
 use crate::mesytec::{Datagram, HEADER, LOW_TIME_BITS, Word};
 
 /// Bytes of a word.

@@ -1,6 +1,6 @@
 //! Trigger times of a SoNDe.
 
-use super::{Step, change_u16_be, change_u32_be};
+use super::step::{Step, change_u16_be, change_u32_be};
 use crate::sonde::{Content, SondePacket};
 
 /// In a packet: the number in the lower 14 bits of two bytes, the time of the header; then triggers of five bytes.

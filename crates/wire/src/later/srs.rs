@@ -1,6 +1,6 @@
 //! SRS with VMM2, VMM3 and VMM3a.
 
-use super::{Step, change_u32_be};
+use super::step::{Step, change_u32_be};
 use crate::srs_vmm::{MARKER_BITS, Vmm2Content, Vmm2Packet, Vmm3Packet, Vmm3Variant, Word};
 
 /// Places in a packet: number, trigger stamp (VMM2) or send stamp (VMM3); words of VMM3 behind the header.
