@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-program=${EVFORGE:-./target/release/evforge}
+program=$(realpath "${EVFORGE:-./target/release/evforge}")
 folder=docs/measurements
 
 measure() { # name, then the command of `evforge measure` with its options
@@ -17,6 +17,24 @@ measure() { # name, then the command of `evforge measure` with its options
   echo "== $name: evforge measure $*" >&2
   # A bad verdict is a result, too.
   "$program" measure "$@" --overwrite --output "$folder/$name" || echo "$name: status $?" >&2
+}
+
+# Recorded packets of the four detectors of the EFU paper, from the folder of reference data; they are not part of this repository.
+captures() {
+  local shared work
+  shared=$(realpath "${EVFORGE_SHARED:-../shared}")
+  work=$(mktemp --directory)
+  # The result has the command in it: no path of this host.
+  ln -s "$shared/captures" "$PWD/configs" "$PWD/docs" "$work/"
+  (
+    cd "$work"
+    measure captures formation --rounds 3 --into nothing,nexus \
+      --input captures/gdgem/vmm3a_srs.pcapng --config configs/gdgem-srs.toml \
+      --input captures/multigrid/recorded_ws1to4.pkts --config configs/multigrid.toml \
+      --input captures/multiblade/recorded_2018.pkts --config configs/multiblade.toml \
+      --input captures/sonde/generated_255.pkts --config configs/sonde-module.toml
+  )
+  rm -r "$work"
 }
 
 one() {
@@ -30,6 +48,7 @@ one() {
     placement) measure placement placement ;;
     pulses) measure pulses pulses ;;
     formation) measure formation formation --rounds 3 --readouts 5000000 ;;
+    captures) captures ;;
     latency) measure latency latency --rounds 3 ;;
     observer) measure observer observer ;;
     soak) measure soak soak --streams 4 --rate 50Mbit/s --burst 2ms --for 1h ;;
@@ -43,7 +62,7 @@ one() {
 
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
-  names=(link sweep rate overload sizes streams placement pulses formation latency observer)
+  names=(link sweep rate overload sizes streams placement pulses formation captures latency observer)
 fi
 for name in "${names[@]}"; do one "$name"; done
 scripts/measurements-index.py
