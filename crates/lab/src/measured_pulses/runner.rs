@@ -1,12 +1,10 @@
 //! Running a plan.
 
-use super::receiver::method;
+use super::receiver::{BATCH, check_buffer, method, served, truesize};
 use super::{FoundPeak, PulsePlan, PulsePoint, PulseReceiver, PulseRelation, highest_whole_peak};
 use crate::measured_link::{LinkPoint, LossFreeSearch, MeasureError, MeasuredPoint, PointRunner};
 use std::time::Duration;
 
-/// Packets that the receiver fetches at once, and so takes out of the buffer: few, so that they do not count.
-pub(super) const BATCH: u32 = 16;
 /// A sender that cannot make the peaks may take this much longer for its pulses.
 const LONGER: u32 = 2;
 
@@ -60,13 +58,16 @@ impl PulseRunner<'_> {
         mut told: impl FnMut(usize, usize, &SearchedPulses),
     ) -> Result<Vec<SearchedPulses>, MeasureError> {
         for &buffer in &plan.buffers {
-            self.check_buffer(buffer)?;
+            check_buffer(&self.points, buffer)?;
         }
         let mut receivers = Vec::new();
         for &size in &plan.sizes {
-            let truesize = self.truesize(size)?;
+            let truesize = truesize(&self.points, size)?;
             for &work in &plan.works {
-                receivers.push(((size, work), PulseReceiver { served: self.served(size, work)?, truesize }));
+                receivers.push((
+                    (size, work),
+                    PulseReceiver { served: served(&self.points, size, work)?, truesize },
+                ));
             }
         }
         let searched = |point: PulsePoint| {

@@ -2,6 +2,7 @@
 //!
 //! Peaks are searched by [`evforge_lab::measured_pulses`], which has the relation as well; here they become a [`Measurement`].
 
+mod filling;
 mod plots;
 mod table;
 
@@ -11,8 +12,9 @@ use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use evforge_core::quantity::grouped;
 use evforge_lab::measured_link::MeasuredPoint;
-use evforge_lab::measured_pulses::{FoundPeak, PulsePlan, PulseRelation, SearchedPulses};
+use evforge_lab::measured_pulses::{PulsePlan, SearchedPulses};
 use evforge_lab::two_hosts::TwoHosts;
+use filling::fillings;
 
 /// Where a receiver serves more than this share of the peak, an error of that counts more than the buffer.
 const MOST_SERVED: f64 = 0.8;
@@ -82,23 +84,11 @@ fn verdict(points: &[SearchedPulses]) -> Verdict {
             "The mean rate limits all of these pulses, and not the buffer: give smaller buffers or larger peak factors",
         ),
         searched => Verdict::good(format!(
-            "For each of {searched} receivers and buffers a peak was found up to which pulses are received whole; {} packets, every \
-             one accounted for",
+            "Pulses are received whole up to the peaks found, one for each receiver and buffer that was searched ({searched}); {} \
+             packets, every one accounted for",
             grouped(measured().map(|point| point.sent).sum())
         )),
     }
-}
-
-/// Whether the sender could not make higher peaks in a round.
-fn is_of_sender(round: &FoundPeak) -> bool {
-    round.found.is_senders_limit
-}
-
-/// The shares of the buffer that were filled, of all rounds of a point in which the buffer was the limit.
-fn fillings(point: &SearchedPulses) -> Vec<f64> {
-    let Some(served) = point.receiver.served else { return Vec::new() };
-    let peaks = point.rounds.iter().filter(|round| !is_of_sender(round)).filter_map(|round| round.found.rate);
-    peaks.map(|peak| PulseRelation::filling(&point.point, served, point.receiver.truesize, peak)).collect()
 }
 
 /// How much of the buffers the peaks filled.
@@ -111,8 +101,8 @@ fn filled(points: &[SearchedPulses]) -> Option<String> {
     shares.sort_by(f64::total_cmp);
     let (least, most) = (shares.first()?, shares.last()?);
     Some(format!(
-        "At the peaks found, {least:.2} to {most:.2} of twice the buffer was filled, in the middle {:.2} ({} peaks, where what is \
-         served is less than {:.0} % of the peak: elsewhere an error of it counts more than the buffer).",
+        "Of twice the buffer, {least:.2} to {most:.2} was filled at the peaks found, {:.2} in the middle (peaks: {}, where what is served \
+         is less than {:.0} % of the peak; elsewhere an error of it counts more than the buffer).",
         shares[shares.len() / 2],
         shares.len(),
         100.0 * MOST_SERVED

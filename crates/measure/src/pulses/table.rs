@@ -1,6 +1,6 @@
 //! The table of peaks.
 
-use super::{fillings, is_of_sender};
+use super::filling::{fillings, is_of_sender};
 use crate::table::{Cell, Column, Table};
 use evforge_lab::measured_pulses::SearchedPulses;
 
