@@ -91,7 +91,7 @@ fn line(searched: &SearchedPulses) -> String {
     match round.found.rate {
         None => format!("{place}  no peak received whole in {tried} measurements"),
         Some(peak) => {
-            let limit = if round.found.is_senders_limit { ", the sender's limit" } else { "" };
+            let limit = if round.is_of_sender() { ", the sender's limit" } else { "" };
             format!(
                 "{place}  {:8.1} kpps, relation {:.1}  ({tried} measurements{limit})",
                 peak / 1e3,

@@ -60,7 +60,7 @@ pub(super) fn truesize(points: &PointRunner<'_>, size: usize) -> Result<f64, Mea
         }
         used = now;
     }
-    let mut slab = PacketSlab::new(2 * KEPT, 2 * KEPT << 16);
+    let mut slab = PacketSlab::new(2 * KEPT, (2 * KEPT) << 16);
     while receiver.receive(&mut slab, Instant::now())? > 0 {}
     let found = slab.len();
     match found == KEPT {

@@ -18,6 +18,18 @@ pub struct FoundPeak {
     pub below: Option<MeasuredPoint>,
 }
 
+impl FoundPeak {
+    /// True if the sender and not the buffer limits what was found: it cannot make higher peaks, or did not get to the one that was asked
+    /// for.
+    pub fn is_of_sender(&self) -> bool {
+        let is_found = |point: &MeasuredPoint| Some(point.sent_per_second) == self.found.rate;
+        let missed = self.found.tried.iter().any(|(asked, point)| {
+            is_found(point) && asked.is_some_and(|asked| point.sent_per_second < REACHED * asked as f64)
+        });
+        self.found.is_senders_limit || missed
+    }
+}
+
 /// Searches the highest peak, in packets per second, at which every packet of all pulses comes. `measure` sends pulses with a peak
 /// rate, `expected` is where packets are thought to be lost.
 ///
@@ -80,7 +92,7 @@ mod tests {
             let found = highest_whole_peak(&SEARCH, expected, system(1e5, 2e6)).expect("figures");
             let peak = found.found.rate.unwrap_or_else(|| panic!("{expected}: none"));
             assert!(peak <= 1e5 && peak > 0.95e5, "{expected}: {peak}");
-            assert!(!found.found.is_senders_limit);
+            assert!(!found.is_of_sender());
             assert!(found.below.is_some_and(|below| below.is_whole()), "{expected}");
         }
     }
@@ -89,6 +101,14 @@ mod tests {
     fn a_sender_that_cannot_make_the_peak_is_named_as_the_limit() {
         let found = highest_whole_peak(&SEARCH, 100e3, system(5e5, 120e3)).expect("figures");
         assert_eq!((found.found.rate, found.found.is_senders_limit), (Some(120e3), true));
+    }
+
+    #[test]
+    fn a_peak_that_the_sender_did_not_get_to_is_its_own() {
+        let mut truth = system(1e5, 2e6);
+        let found = highest_whole_peak(&SEARCH, 100e3, |peak| truth(0.8 * peak)).expect("figures");
+        assert!(found.found.rate.is_some_and(|rate| rate <= 1e5), "{found:?}");
+        assert!(found.is_of_sender() && !found.found.is_senders_limit);
     }
 
     #[test]

@@ -1,15 +1,11 @@
 //! How much of the buffer was filled at the peaks that were found.
 
-use evforge_lab::measured_pulses::{FoundPeak, PulseRelation, SearchedPulses};
-
-/// Whether the sender could not make higher peaks in a round.
-pub(super) fn is_of_sender(round: &FoundPeak) -> bool {
-    round.found.is_senders_limit
-}
+use evforge_lab::measured_pulses::{PulseRelation, SearchedPulses};
 
 /// The shares of the buffer that were filled, of all rounds of a point in which the buffer was the limit.
 pub(super) fn fillings(point: &SearchedPulses) -> Vec<f64> {
     let Some(served) = point.receiver.served else { return Vec::new() };
-    let peaks = point.rounds.iter().filter(|round| !is_of_sender(round)).filter_map(|round| round.found.rate);
+    let peaks =
+        point.rounds.iter().filter(|round| !round.is_of_sender()).filter_map(|round| round.found.rate);
     peaks.map(|peak| PulseRelation::filling(&point.point, served, point.receiver.truesize, peak)).collect()
 }

@@ -1,8 +1,8 @@
 //! The table of peaks.
 
-use super::filling::{fillings, is_of_sender};
+use super::filling::fillings;
 use crate::table::{Cell, Column, Table};
-use evforge_lab::measured_pulses::SearchedPulses;
+use evforge_lab::measured_pulses::{FoundPeak, SearchedPulses};
 
 /// A row for each point.
 pub(super) fn points(points: &[SearchedPulses]) -> Table {
@@ -54,7 +54,7 @@ fn limit(searched: &SearchedPulses) -> &'static str {
     match searched.relation() {
         None => "not known",
         Some(relation) if !relation.is_of_buffer => "mean rate",
-        Some(_) if searched.rounds.iter().all(is_of_sender) => "sender",
+        Some(_) if searched.rounds.iter().all(FoundPeak::is_of_sender) => "sender",
         Some(_) => "buffer",
     }
 }
