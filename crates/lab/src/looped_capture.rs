@@ -129,7 +129,9 @@ impl LoopedCapture {
             // Bunch crossings of the ESS are two ticks.
             ticks: match movable {
                 Movable::Ess => {
-                    pass_of_pulses(&packets, times_seen.longest()).unwrap_or(later(times_seen.longest())) & !1
+                    let longest = times_seen.longest();
+                    let ticks = pass_of_pulses(&packets, longest).unwrap_or_else(|| later(longest));
+                    ticks - ticks % 2
                 }
                 _ => later(times_seen.longest()),
             },

@@ -26,7 +26,7 @@ pub(super) struct SweepArguments {
     #[arg(long, value_name = "RATE", value_parser = packets)]
     rate: Option<u64>,
     /// User data of each point at most; the paper: 400GB
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
     bytes: Option<ByteSize>,
     /// Send the same back at the same time
     #[arg(long, conflicts_with = "sender")]

@@ -31,7 +31,8 @@ fn a_peak_is_found_and_held_against_what_the_buffer_keeps() {
     let waiting = 2.0 * 100_000.0 / number("truesize") * 140.0 / 1e3;
     let at_most = number("served") + waiting;
     assert!((number("at_most") / at_most - 1.0).abs() < 1e-9, "{said}");
-    assert_eq!(of("limit"), Cell::text("buffer"), "{said}");
+    // The mean rate is far from being the limit; a sender that others hold up does not get to its peak, which is said.
+    assert!([Cell::text("buffer"), Cell::text("sender")].contains(&of("limit")), "{said}");
     // On a machine that is busy with other tests no peak may be whole twice: then that is what is said.
     assert_eq!(result.verdict.is_good, output.status.success(), "{said}");
     match of("found").value() {
