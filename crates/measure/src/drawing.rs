@@ -96,6 +96,8 @@ fn draw(
     let across = axis(&plot.across, points().map(|point| point.x), None);
     let ends = points().flat_map(|point| [Some(point.y), point.low, point.high].into_iter().flatten());
     let none = has_bounds(plot).then(|| none_places(&plot.up, ends.clone()));
+    // An interval that reaches what a logarithmic axis does not have ends where the axis does.
+    let bottom = none.map_or_else(|| range(&plot.up, ends.clone()).0, |(_, begins)| begins);
     let up = axis(&plot.up, ends, none);
     let panel = Panel::new(root, (0, TITLE_HEIGHT), (WIDTH, height), keys, [&across, &up])?;
     let place = |x: f64, y: f64| (on(&plot.across, x), on(&plot.up, y));
@@ -128,8 +130,7 @@ fn draw(
                     continue;
                 }
                 if let (Some(low), Some(high)) = (point.low, point.high) {
-                    let low = if plot.up.scale == Scale::Logarithmic { low.max(point.y * 1e-3) } else { low };
-                    panel.bar(x, [on(&plot.up, low), on(&plot.up, high)], mark.colour())?;
+                    panel.bar(x, [on(&plot.up, low).max(bottom), on(&plot.up, high)], mark.colour())?;
                 }
                 panel.mark(place(point.x, point.y), *mark)?;
             }
