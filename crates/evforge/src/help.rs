@@ -135,8 +135,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "measure formation",
         &[
-            "evforge measure formation --loopback --detector multigrid --readouts 100000 --rounds 1",
-            "evforge measure formation --detector freia --into nexus --readouts 1000000 --rounds 1",
+            "evforge measure formation --loopback --detector multigrid --pulses 2 --for 300ms --rounds 1",
+            "evforge measure formation --detector freia --into nexus --pulses 2 --for 300ms --rounds 1",
         ],
     ),
     (

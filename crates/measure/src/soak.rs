@@ -41,7 +41,7 @@ pub fn result(
     result.findings.extend(findings(checkpoint, &total));
     result.limits = hosts.cannot_show().into_iter().map(str::to_owned).collect();
     result.limits.push(
-        "Between segments both programs end and start again: for some two seconds nothing is sent, and nothing is shown."
+        "Between segments both programs end and start again: for some four seconds nothing is sent, and nothing is shown."
             .to_owned(),
     );
     result.tables = vec![proofs(checkpoint, &total), segments(checkpoint), streams(&total)];

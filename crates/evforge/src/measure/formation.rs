@@ -16,6 +16,7 @@ use evforge_lab::measured_formation::{
 use evforge_lab::measured_link::{MeasureError, highest_loss_free};
 use evforge_measure::formation::{FormationRates, FormationRound, PAPER, result};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const TITLE: &str = "Events formed over the wire";
 
@@ -31,7 +32,7 @@ pub(super) struct FormationArguments {
     /// Configuration of a capture, in the order of --input; repeatable
     #[arg(long, short = 'f', value_name = "FILE", requires = "input")]
     config: Vec<PathBuf>,
-    /// How long a capture is sent for each measurement
+    /// How long to send for each measurement
     #[arg(long = "for", value_name = "TIME", default_value = "2s", value_parser = TimeSpan::in_seconds, hide_short_help = true)]
     time: TimeSpan,
     /// Where events go, separated by commas: nothing, nexus, view; kafka with --kafka
@@ -106,13 +107,13 @@ pub(super) fn formation(arguments: &FormationArguments) -> Result<ExitStatus, Co
             .collect();
         for _ in 0..arguments.rounds {
             for rates in &mut of_load {
-                let round = search(&runner, &load, rates.into)?;
+                let round = search(&runner, &load, rates.into, arguments.time.to_std())?;
                 tell(&arguments.result, &line(rates, &round));
                 rates.rounds.push(round);
             }
         }
         all.extend(of_load);
-        if let LoadSource::Capture(path) = load.source
+        if let LoadSource::Looped { path, .. } = load.source
             && path.starts_with(reports.path())
         {
             std::fs::remove_file(path)?;
@@ -148,10 +149,17 @@ fn search(
     runner: &FormationRunner<'_>,
     load: &FormationLoad,
     into: Destination,
+    time: Duration,
 ) -> Result<FormationRound, MeasureError> {
     let mut sustained: Vec<FormationPoint> = Vec::new();
+    let mut fastest = None;
     let found = highest_loss_free(&SEARCH, |rate| {
-        let point = runner.run(load, into, rate)?;
+        // How fast the sender can be is not known before the first time; what waits in queues at the end of a moment is no rate.
+        if rate.is_none() && fastest.is_none() {
+            fastest = Some(runner.run(load, into, None)?.packets.sent_per_second);
+        }
+        let expected = rate.map_or(fastest.unwrap_or(0.0), |rate| rate as f64);
+        let point = runner.run(&load.lasting(time, expected), into, rate)?;
         let packets = point.packets.clone();
         if packets.is_sustained() {
             sustained.push(point);

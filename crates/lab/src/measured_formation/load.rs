@@ -18,6 +18,8 @@ use std::time::Duration;
 /// A pulse takes the simulation no longer, whatever detector it is.
 const LONGEST_PULSE: Duration = Duration::from_secs(20);
 
+/// How long a capture of a simulation is sent unless somebody says so.
+const LOOPED: Duration = Duration::from_secs(2);
 /// What an input is called that is no capture.
 const SIMULATED: &str = "simulated";
 
@@ -33,8 +35,6 @@ pub enum LoadSource {
         /// Neutrons per second of the simulation.
         neutrons: u64,
     },
-    /// A capture that has all packets of a measurement.
-    Capture(PathBuf),
     /// A capture that is sent again and again for so long, later each time.
     Looped {
         /// Its file.
@@ -62,8 +62,8 @@ pub struct FormationLoad {
 }
 
 impl FormationLoad {
-    /// Of a shipped configuration, simulated at `neutrons` per second for `pulses` pulses and, if its packets can be moved in
-    /// time, sent again until there are some `readouts`; else a capture in `folder` has them all.
+    /// Of a shipped configuration, simulated at `neutrons` per second for `pulses` pulses and sent again and again, later each time: until
+    /// there are some `readouts`, or, where a simulation cannot be repeated, as a capture in `folder` that is sent in a loop.
     ///
     /// # Errors
     /// If there is no such configuration, or it cannot be simulated.
@@ -88,9 +88,9 @@ impl FormationLoad {
             let (name, input) = (name.to_owned(), SIMULATED.to_owned());
             return Ok(Self { name, input, config, source, natural_rate, pass_packets });
         }
-        let capture = folder.join(format!("{name}.pcapng"));
-        write_capture(program, &config, neutrons, pulses * times, &capture, stop)?;
-        let source = LoadSource::Capture(capture);
+        let path = folder.join(format!("{name}.pcapng"));
+        write_capture(program, &config, neutrons, pulses, &path, stop)?;
+        let source = LoadSource::Looped { path, time: LOOPED };
         let (name, input) = (name.to_owned(), SIMULATED.to_owned());
         Ok(Self { name, input, config, source, natural_rate: None, pass_packets: None })
     }
@@ -103,8 +103,7 @@ impl FormationLoad {
         Self { name, input, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
     }
 
-    /// The same for about `time` at a rate of packets per second; of a simulation whole passes, and at least one. A capture that has all
-    /// packets is sent once, whatever time that takes.
+    /// The same for about `time` at a rate of packets per second; of a simulation that is repeated whole passes, and at least one.
     #[must_use]
     pub fn lasting(&self, time: Duration, rate: f64) -> Self {
         let mut load = self.clone();
@@ -182,16 +181,15 @@ mod tests {
         let lasts =
             |load: &FormationLoad| matches!(load.source, LoadSource::Looped { time, .. } if time == three);
         assert!(!lasts(&looped) && lasts(&looped.lasting(three, 1.0)));
-        let capture = FormationLoad { source: LoadSource::Capture("a.pcapng".into()), ..looped };
+        let capture = looped;
         let load =
             FormationLoad { source, natural_rate: Some(2000.0), pass_packets: Some(2000), ..capture.clone() };
         let times = |load: &FormationLoad| match load.source {
             LoadSource::Repeated { times, .. } => times,
-            LoadSource::Capture(_) | LoadSource::Looped { .. } => 0,
+            LoadSource::Looped { .. } => 0,
         };
         assert_eq!(times(&load.lasting(Duration::from_secs(3), 10_000.0)), 15);
         assert_eq!(times(&load.lasting(Duration::from_secs(3), 1.0)), 1);
-        assert_eq!(capture.lasting(Duration::from_secs(3), 10_000.0), capture);
         assert_eq!((load.speed(10_000.0), capture.speed(10_000.0)), (Some(5.0), None));
     }
 }

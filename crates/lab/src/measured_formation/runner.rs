@@ -112,6 +112,8 @@ impl FormationRunner<'_> {
         begin: impl FnOnce(&ReadyRun) -> Result<W, MeasureError>,
     ) -> Result<WatchedRun<W>, MeasureError> {
         let (sent, report) = (self.folder.join("sent.json"), self.folder.join("run.json"));
+        // What is read in the end must not be of the measurement before.
+        let _ = std::fs::remove_file(&report);
         let mut command = self.receiver(load, into, &report)?;
         command.args(options);
         let mut run = Program::start(command, "evforge run")?;
@@ -122,11 +124,18 @@ impl FormationRunner<'_> {
         Program::start(self.sender(load, to, rate, &sent), "the sender")?.wait_good(LONGEST, self.stop)?;
         let sent_all = Instant::now();
         watch.all_sent();
-        run.wait_good(PATIENCE, self.stop)?;
+        let status = run.wait(PATIENCE, self.stop)?;
         // What is not received and formed while packets are sent waits in a queue: a run that keeps up has none left.
         let behind = sent_all.elapsed().saturating_sub(IDLE + TO_END);
         let processor = run.processor();
+        if !report.exists() {
+            run.check(status)?;
+        }
         let (point, value) = reports::join(&sent, &report, behind, processor)?;
+        // A run ends badly as well where an output was too slow: that is a loss like others, and one of them is what is searched.
+        if point.packets.lost == 0 {
+            run.check(status)?;
+        }
         Ok(WatchedRun {
             point,
             report: value,
@@ -172,11 +181,9 @@ impl FormationRunner<'_> {
     fn sender(&self, load: &FormationLoad, to: SocketAddr, rate: Option<u64>, report: &Path) -> Command {
         let mut command = self.hosts.command(End::Sender, &self.program);
         match &load.source {
-            LoadSource::Capture(path) | LoadSource::Looped { path, .. } => {
+            LoadSource::Looped { path, time } => {
                 command.arg("replay").arg(path);
-                if let LoadSource::Looped { time, .. } = &load.source {
-                    command.args(["--loop", "0", "--for", &format!("{}ms", time.as_millis())]);
-                }
+                command.args(["--loop", "0", "--for", &format!("{}ms", time.as_millis())]);
                 match rate {
                     Some(rate) => command.args(["--rate", &format!("{rate}pps")]),
                     None => command.arg("--unpaced"),
