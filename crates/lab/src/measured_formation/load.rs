@@ -99,7 +99,9 @@ impl FormationLoad {
     pub fn capture(config: &Path, capture: &Path, time: Duration) -> Self {
         let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
         let (name, input) = (text(config.file_stem()), text(capture.file_name()));
-        let source = LoadSource::Looped { path: capture.to_owned(), time };
+        // The sender is in a mount namespace of its own, in which its folder is another one.
+        let path = std::path::absolute(capture).unwrap_or_else(|_| capture.to_owned());
+        let source = LoadSource::Looped { path, time };
         Self { name, input, config: config.to_owned(), source, natural_rate: None, pass_packets: None }
     }
 
