@@ -122,3 +122,31 @@ fn a_real_capture_of_milliseconds_lasts_as_long_as_wanted() {
     // Readouts before the first marker of their chip have one from the second pass on.
     assert!(all.len() >= 19 * once.len(), "{} of {}", all.len(), once.len());
 }
+
+/// Recordings of the other three detectors: whatever their times are, a pass is behind the one before, and has its events.
+#[test]
+fn recordings_of_the_other_detectors_have_their_events_in_each_pass() {
+    for (name, capture) in [
+        ("multigrid", "captures/multigrid/recorded_ws1to4.pkts"),
+        ("multiblade", "captures/multiblade/recorded_2018.pkts"),
+        ("sonde-module", "captures/sonde/generated_255.pkts"),
+    ] {
+        if shared_file("recordings_of_the_other_detectors_have_their_events_in_each_pass", capture).is_none()
+        {
+            return;
+        }
+        let path = shared_folder().join(capture);
+        let config = shipped::configuration(name, &[]).expect("a shipped configuration");
+        let (once, ledger) = formed(&config, looped(&path, 1).expect(name));
+        let packets = ledger.packets().received;
+        let (all, ledger) = formed(&config, looped(&path, 5).expect(name));
+        assert_eq!((ledger.packets().received, ledger.unaccounted()), (5 * packets, 0), "{name}");
+        let expected = 5 * once.len();
+        assert!(
+            all.len().abs_diff(expected) <= expected / 50 + 10,
+            "{name}: {} of {expected}: {:?}",
+            all.len(),
+            ledger.counters
+        );
+    }
+}

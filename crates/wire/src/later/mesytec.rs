@@ -46,12 +46,22 @@ fn blocks(bytes: &mut [u8]) -> impl Iterator<Item = &mut [[u8; WORD]]> {
 
 pub(super) fn visit_times(bytes: &[u8], visit: &mut dyn FnMut(u32, u64)) {
     let mut copy = bytes.to_vec();
+    // The upper part holds until the next one; what comes before the first of a datagram cannot be told.
+    let (mut upper, mut lower) = (None, Vec::new());
     for block in blocks(&mut copy) {
         for word in &block[2..block.len() - 2] {
-            if let Word::EndOfEvent(low) = Word::decode(u32::from_le_bytes(*word)) {
-                visit(0, low.into());
+            match Word::decode(u32::from_le_bytes(*word)) {
+                Word::HighTime(high) => upper = Some(u64::from(high) << LOW_TIME_BITS),
+                Word::EndOfEvent(low) => match upper {
+                    Some(upper) => visit(0, upper | u64::from(low)),
+                    None => lower.push(low),
+                },
+                _ => {}
             }
         }
+    }
+    if upper.is_none() {
+        lower.into_iter().for_each(|low| visit(0, low.into()));
     }
 }
 

@@ -70,7 +70,7 @@ impl Movable {
             // 32 bits of seconds.
             Self::Ess => 58,
             Self::SrsVmm3 => crate::srs_vmm::MARKER_BITS,
-            Self::Mesytec => crate::mesytec::LOW_TIME_BITS,
+            Self::Mesytec => crate::mesytec::LOW_TIME_BITS + crate::mesytec::HIGH_TIME_BITS,
             Self::SrsVmm2 | Self::CaenRecords | Self::JadaqOfJune2018 | Self::Jadaq1_3 | Self::Sonde => 32,
         }
     }

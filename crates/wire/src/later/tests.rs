@@ -102,7 +102,7 @@ fn triggers_of_a_mesytec_carry_into_their_upper_time() {
     encoder.begin(0, 0);
     assert!(encoder.push(41, &words));
     let bytes = encoder.packet().to_vec();
-    assert_eq!(times(Movable::Mesytec, &bytes), [(0, u64::from(low))]);
+    assert_eq!(times(Movable::Mesytec, &bytes), [(0, 7 << 30 | u64::from(low))]);
     let moved = moved_by(Movable::Mesytec, &bytes, Step { ticks: 2, nanoseconds: 0, count: 5 });
     assert_eq!(
         (numbers(Movable::Mesytec, &bytes), numbers(Movable::Mesytec, &moved)),
