@@ -156,7 +156,7 @@ measurements: build ## The results in docs/measurements that depend on no host, 
 	scripts/measurements.sh link
 
 .PHONY: measure-all
-measure-all: build ## Everything in docs/measurements anew, on this host when it is idle (needs root; half an hour; MEASURE="sweep rate": only these)
+measure-all: build ## Everything in docs/measurements again, on this host when it is idle (needs root; half an hour; MEASURE="sweep rate": only these)
 	@scripts/install-packages.sh "for measurements" iproute2 ethtool util-linux
 	scripts/measurements.sh $(MEASURE)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures everything anew into docs/measurements, on this host between two network namespaces (root), and makes the index.
+# Measures everything again into docs/measurements, on this host between two network namespaces (root), and makes the index.
 # The host should be idle: half an hour. Names as arguments: only these.
 #
 #   scripts/measurements.sh                   all of them but soak, which takes an hour
