@@ -5,7 +5,7 @@
 //! |---|---|
 //! | one point, which threads receive it, and what it measured | [`StreamPoint`], [`StreamThreads`], [`MeasuredStreams`] |
 //! | running a point | [`StreamRunner`] |
-//! | both programs, for whoever runs them otherwise | [`programs`] |
+//! | both programs, for whoever runs them otherwise | `programs` |
 
 mod point;
 pub(crate) mod programs;
