@@ -17,6 +17,7 @@ const FIGURES: &[(&str, &str, &[&str])] = &[
     ("1.6 to 9 times", "docs/performance.md", &["| 1.6 to 2.1 |", "| 9.1 | 9 |", "2026-11-23"]),
     ("0.5 to 3.6 times", "docs/performance.md", &["| 1/35 | 0.45 |", "| 0.86 | 3.6 |"]),
     ("6.6 times the packets", "docs/performance.md", &["| 1472 | 165 s |", "1096 s; **6.63**"]),
+    ("2026-11-25", "docs/measurements/README.md", &["| [rate](rate/report.html) | 2026-11-25 |"]),
     ("at 1472 bytes", "docs/performance.md", &["| 1472 |"]),
     ("on two cores", "docs/performance.md", &["a virtual machine with two cores"]),
     (
