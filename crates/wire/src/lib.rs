@@ -10,6 +10,7 @@
 //! | readout of the ESS, in use since 2021: VMM3a and beam monitors | [`ess`] | Gd-GEM, Multi-Grid, Multi-Blade, beam monitors |
 //! | CAEN V1740D digitisers: records of 2018, jadaq | [`caen`] | Multi-Blade |
 //! | DROP of Wuppertal: numbered packets of any payload | [`drop`](mod@drop) | none: it measures a link |
+//! | trains of the European XFEL: images cut into packets | [`train`] | LPD, AGIPD, DSSC |
 //! | numbered packets of `evforge send` | [`numbered`] | none: they measure links and receivers |
 //!
 //! [`later`] moves packets that exist: numbers go on, times are later.
@@ -34,3 +35,4 @@ pub mod numbered;
 pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
+pub mod train;
