@@ -6,8 +6,7 @@
 use crate::measurement::{Measurement, Verdict};
 use crate::session::Session;
 use crate::table::{Cell, Column, Table};
-use evforge_lab::measured_formation::{Destination, FormationPoint};
-use evforge_lab::measured_link::LossFree;
+use evforge_lab::measured_formation::{Destination, FormationPoint, HighestRate};
 use evforge_lab::two_hosts::TwoHosts;
 
 /// A row of Table 4 of the EFU paper: real captures as fast as possible, rates as Grafana showed them.
@@ -43,16 +42,7 @@ pub struct FormationRates {
     /// Where its events go.
     pub into: Destination,
     /// A search each.
-    pub rounds: Vec<FormationRound>,
-}
-
-/// A search for the highest rate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FormationRound {
-    /// What was found.
-    pub found: LossFree,
-    /// The last loss-free point at the rate that was found; none if there was none.
-    pub point: Option<FormationPoint>,
+    pub rounds: Vec<HighestRate>,
 }
 
 impl FormationRates {
@@ -155,6 +145,7 @@ fn table(rates: &[FormationRates]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evforge_lab::measured_link::LossFree;
     use evforge_lab::measured_link::MeasuredPoint;
     use std::time::Duration;
 
@@ -174,7 +165,7 @@ mod tests {
             name: "multigrid".into(),
             input: "simulated".into(),
             into: Destination::Nothing,
-            rounds: vec![FormationRound { found, point: rate.map(|_| point) }],
+            rounds: vec![HighestRate { found, point: rate.map(|_| point) }],
         }
     }
 

@@ -102,7 +102,8 @@ fn points(
         if rates.is_empty() {
             let mut lowest = f64::INFINITY;
             for &into in &arguments.into {
-                let found = search(runner.formation(), &load, into, &arguments.result)?;
+                let found =
+                    search(runner.formation(), &load, into, arguments.what.time, &arguments.result)?.found;
                 lowest = lowest.min(found.rate.unwrap_or(0.0));
                 searched.push(SearchedRate { name: load.name.clone(), into, found });
             }

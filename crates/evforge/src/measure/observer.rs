@@ -1,14 +1,13 @@
 //! `evforge measure observer`: what looking at a run costs it.
 
 use super::hosts::{Hosts, HostsArguments};
-use super::load::{LoadArguments, SEARCH, packets};
+use super::load::{LoadArguments, line, packets};
 use super::points::{begin, folder_for_reports, tell};
 use super::result::ResultArguments;
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
 use clap::Args;
-use evforge_lab::measured_formation::{FormationLoad, FormationRunner};
-use evforge_lab::measured_link::highest_loss_free;
+use evforge_lab::measured_formation::{FormationLoad, FormationRunner, highest_rate};
 use evforge_lab::measured_observer::{Observer, ObserverRunner, order_of_round};
 use evforge_measure::observer::{Observed, result};
 
@@ -105,14 +104,15 @@ fn half_of_highest(
     runner: &ObserverRunner<'_>,
     load: &FormationLoad,
 ) -> Result<u64, CommandError> {
-    let found = highest_loss_free(&SEARCH, |rate| runner.unobserved(load, rate))?;
-    let rate = found.rate.ok_or_else(|| {
+    let time = arguments.what.time.to_std();
+    let highest = highest_rate(load, time, |load, rate| runner.unobserved(load, rate))?;
+    tell(&arguments.result, &format!("highest rate without loss: {}", line(&highest)));
+    let rate = highest.found.rate.ok_or_else(|| {
+        let tried = highest.found.tried.len();
         format!(
-            "no loss-free rate of {} was found in {} measurements; give one: --rate 5kpps",
-            load.name,
-            found.tried.len()
+            "no loss-free rate of {} was found in {tried} measurements; give one: --rate 5kpps",
+            load.name
         )
     })?;
-    tell(&arguments.result, &format!("highest rate without loss: {:.2} kpps", rate / 1e3));
     Ok((rate / 2.0) as u64)
 }

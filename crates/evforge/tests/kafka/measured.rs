@@ -42,7 +42,7 @@ fn latencies_into_kafka_go_as_far_as_the_acknowledgement_and_formation_has_a_row
     assert_eq!(stages, expected.map(Cell::text), "{said}");
     assert!(cell(table, 2, "p50").value() >= cell(table, 0, "p50").value(), "{said}");
     let load =
-        ["formation", "--detector", "sonde-module", "--readouts", "100000", "--rounds", "1", "--pulses", "2"];
+        ["formation", "--detector", "sonde-module", "--for", "300ms", "--rounds", "1", "--pulses", "2"];
     let (result, said) = measured(&broker, &load);
     let table = result.table("formation").expect("a table");
     assert_eq!((table.rows.len(), cell(table, 0, "into")), (1, Cell::text("kafka")), "{said}");

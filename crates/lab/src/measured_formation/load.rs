@@ -62,8 +62,8 @@ pub struct FormationLoad {
 }
 
 impl FormationLoad {
-    /// Of a shipped configuration, simulated at `neutrons` per second for `pulses` pulses and sent again and again, later each time: until
-    /// there are some `readouts`, or, where a simulation cannot be repeated, as a capture in `folder` that is sent in a loop.
+    /// Of a shipped configuration, simulated at `neutrons` per second for `pulses` pulses and sent once, or as often as [`FormationLoad::lasting`]
+    /// says, later each time; where a simulation cannot be repeated, as a capture in `folder` that is sent in a loop.
     ///
     /// # Errors
     /// If there is no such configuration, or it cannot be simulated.
@@ -71,7 +71,6 @@ impl FormationLoad {
         name: &str,
         neutrons: u64,
         pulses: u64,
-        readouts: u64,
         program: &Path,
         folder: &Path,
         stop: &AtomicBool,
@@ -80,10 +79,9 @@ impl FormationLoad {
         let config = folder.join(format!("{name}.toml"));
         std::fs::write(&config, text)?;
         let first = pass(&shipped::configuration(name, &[])?, neutrons, pulses)?;
-        let times = (readouts as f64 / first.readouts.max(1) as f64).ceil().max(1.0) as u64;
         if first.can_be_moved {
             let natural_rate = Some(first.packets as f64 / first.seconds);
-            let source = LoadSource::Repeated { pulses, times, neutrons };
+            let source = LoadSource::Repeated { pulses, times: 1, neutrons };
             let pass_packets = Some(first.packets);
             let (name, input) = (name.to_owned(), SIMULATED.to_owned());
             return Ok(Self { name, input, config, source, natural_rate, pass_packets });
@@ -128,7 +126,6 @@ impl FormationLoad {
 /// What a pass has in it.
 struct Pass {
     packets: u64,
-    readouts: u64,
     /// How long it takes at the speed at which it is simulated.
     seconds: f64,
     /// Its packets can be sent again, later.
@@ -148,7 +145,6 @@ fn pass(config: &Config, neutrons: u64, pulses: u64) -> Result<Pass, LabError> {
     let (count, length_ns) = (packets.len() as u64, source.length_ns());
     Ok(Pass {
         packets: count,
-        readouts: source.simulated().simulated_readouts,
         seconds: length_ns as f64 / 1e9,
         can_be_moved: source.simulation().repeated(packets, length_ns).is_some(),
     })

@@ -12,14 +12,17 @@
 //! | what is sent | [`FormationLoad`], [`LoadSource`] |
 //! | where events go | [`Destination`] |
 //! | the topic of those that go to Kafka | [`KafkaTopic`] |
+//! | the highest rate without loss | [`highest_rate`], [`HighestRate`] |
 //! | a point, and running it | [`FormationPoint`], [`FormationRunner`] |
 
 mod destination;
+mod highest;
 mod load;
 mod reports;
 mod runner;
 
 pub use destination::Destination;
+pub use highest::{HighestRate, highest_rate};
 pub use load::{FormationLoad, LoadSource};
 pub use reports::FormationPoint;
 pub use runner::{FormationRunner, KafkaTopic};

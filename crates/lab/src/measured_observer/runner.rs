@@ -2,7 +2,9 @@
 
 use super::Observer;
 use super::polling::Polling;
-use crate::measured_formation::{Destination, FormationLoad, FormationRunner, ReadyRun, Watch};
+use crate::measured_formation::{
+    Destination, FormationLoad, FormationPoint, FormationRunner, ReadyRun, Watch,
+};
 use crate::measured_link::{MeasureError, MeasuredPoint, ThreadTimes};
 use crate::page_client::PageClient;
 use std::time::Duration;
@@ -71,10 +73,14 @@ impl<'a> ObserverRunner<'a> {
     ///
     /// # Errors
     /// As [`ObserverRunner::run`].
-    pub fn unobserved(&self, load: &FormationLoad, rate: Option<u64>) -> Result<MeasuredPoint, MeasureError> {
+    pub fn unobserved(
+        &self,
+        load: &FormationLoad,
+        rate: Option<u64>,
+    ) -> Result<FormationPoint, MeasureError> {
         let options = self.options(Observer::Nothing);
         let run = self.0.run_watched(load, Destination::Nothing, rate, &options, |_| Ok(()))?;
-        Ok(run.point.packets)
+        Ok(run.point)
     }
 
     /// Sends the load once at this many packets per second, to a run that is looked at like this.
