@@ -11,6 +11,7 @@
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
+//! | [`train`](train::train) | trains and their packets | every block lies in the train; encoding again gives the same bytes |
 //! | [`messages`](messages::messages) | FlatBuffers messages | the same at any alignment; encoding again gives the same message |
 //! | [`numbered`](numbered::numbered) | numbered packets | encoding again gives the same bytes |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |
@@ -59,6 +60,7 @@ pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
 pub mod structure;
+pub mod train;
 pub mod vmm_files;
 
 use corpus::Seed;
@@ -86,12 +88,13 @@ macro_rules! targets {
 }
 
 /// All exercises.
-pub const TARGETS: [Target; 26] = targets! {
+pub const TARGETS: [Target; 27] = targets! {
     srs_vmm::srs_vmm, srs_vmm::seeds;
     recognise::recognise, recognise::seeds;
     mesytec::mesytec, mesytec::seeds;
     cncs::cncs, cncs::seeds;
     drop::drop, drop::seeds;
+    train::train, train::seeds;
     messages::messages, messages::seeds;
     numbered::numbered, numbered::seeds;
     caen::caen, caen::seeds;

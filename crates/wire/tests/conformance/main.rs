@@ -10,3 +10,4 @@ mod mesytec;
 mod numbered;
 mod sonde;
 mod srs_vmm;
+mod train;

@@ -8,3 +8,4 @@ mod mesytec;
 mod recognise;
 mod sonde;
 mod srs_vmm;
+mod train;

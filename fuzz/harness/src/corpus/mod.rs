@@ -21,6 +21,7 @@ mod packets;
 pub mod recognise;
 pub mod sonde;
 pub mod srs_vmm;
+pub mod train;
 
 use std::path::{Path, PathBuf};
 

@@ -10,9 +10,11 @@ use evforge_fuzz_harness::numbered::numbered;
 use evforge_fuzz_harness::recognise::recognise;
 use evforge_fuzz_harness::sonde::sonde;
 use evforge_fuzz_harness::srs_vmm::srs_vmm;
+use evforge_fuzz_harness::train::{IMAGE_BYTES, packet as train_packet, train};
 use evforge_wire::adc_readout::{AdcEncoder, Header, RawTime};
 use evforge_wire::caen::{JadaqPacket, JadaqVersion};
 use evforge_wire::drop::{ByteOrder, DropLayout, IdentifierWidth};
+use evforge_wire::train::{Train, TrainHeader, TrainLayout};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -139,6 +141,36 @@ proptest! {
     fn drop_packets(layout in layout(), bytes in bytes(100), good_start: bool) {
         let start: &[u8] = if good_start { &[0xD7, 0x09, 1] } else { &[] };
         drop_packet(&layout, &with(bytes, 0, start));
+    }
+
+    #[test]
+    fn train_packets(bytes in bytes(40)) {
+        train_packet(&bytes);
+    }
+
+    /// Bytes by chance, most of which begin and end as trains do and have the size that they announce.
+    #[test]
+    fn trains(
+        choice in 0..4_u8, mut bytes in bytes(500), good: [bool; 3], images in 0..6_u8, own in 0..70_u8,
+    ) {
+        if good[0] {
+            bytes.resize(bytes.len().max(64), 0);
+            bytes = with(bytes, 0, b"\xCE\xFA\xEF\xBEFDTX");
+            bytes = with(bytes, 40, &[images, 0, 0, 0, 0, 0, 0, 0, own, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        let small = [0, 8].get(usize::from(choice));
+        if let (true, Some(header), Some(&image_bytes)) = (good[1], bytes.first_chunk(), small) {
+            let layout = TrainLayout::new(&TrainHeader::read(header).1, image_bytes);
+            if let Some(total) = layout.map(|layout| layout.total()).filter(|&total| total < 1000) {
+                bytes.resize(total, 0xAA);
+            }
+        }
+        let at = bytes.len().saturating_sub(8);
+        let bytes = if good[2] { with(bytes, at, b"\xCD\xAB\xAD\xDEFDTX") } else { bytes };
+        train(&[&[choice], &bytes[..]].concat());
+        if good == [true; 3] && small.is_some() {
+            prop_assert!(Train::parse(&bytes, IMAGE_BYTES[usize::from(choice)]).is_ok());
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod replays_its_corpus {
     use super::replay;
 
     replays!(
-        srs_vmm mesytec cncs drop messages numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
+        srs_vmm mesytec cncs drop train messages numbered caen adc_readout adc_readout_stream ess_header_vmm3a ess_beam_monitor
         ess_stream multiblade sonde sonde_stream multigrid gdgem gdgem_panels helper vmm_files capture configuration
         recognise structure kernel_texts commands
     );

@@ -9,6 +9,7 @@ mod decode;
 mod ess_and_srs;
 mod fields;
 mod page;
+mod trains;
 
 use decode::decode;
 use page::{Example, examples};
