@@ -30,7 +30,7 @@ captures() {
   ln -s "$PWD/configs" "$PWD/docs" "$work/"
   (
     cd "$work"
-    measure captures formation --rounds 2 --into nothing \
+    measure captures formation --rounds 4 --into nothing \
       --input vmm3a_srs.pcapng --config configs/gdgem-srs.toml \
       --input generated_jumbo.pkts --config configs/multigrid.toml \
       --input recorded_2018.pkts --config configs/multiblade.toml \
@@ -49,12 +49,12 @@ one() {
     streams) measure streams streams --streams 1,2,4 --for 500ms --rounds 3 ;;
     placement) measure placement placement --streams 1 --rate unpaced --rounds 5 --for 300ms ;;
     pulses) measure pulses pulses --buffer 200kB,400kB --work 20us ;;
-    formation) measure formation formation --rounds 2 --into nothing ;;
+    formation) measure formation formation --rounds 2 --into nothing,nexus,view --for 1s ;;
     captures) captures ;;
-    latency) measure latency latency --into nothing,nexus,view --load 10,30,50 --rounds 3 --for 2s ;;
+    latency) measure latency latency --into nothing,nexus,view --load 10,50,80 --rounds 3 --for 2s ;;
     observer) measure observer observer --by host-counters,polled-counters,view,metrics,browsers-8 --rounds 8 --for 1s ;;
     slow-sweep) measure slow-sweep sweep --size 64,1472 --method batched,coalesced,xdp --buffer 12MB --work 20us --for 500ms --rounds 3 ;;
-    slow-rate) measure slow-rate rate --size 64 --method batched,xdp --work 20us --for 1s --rounds 2 ;;
+    slow-rate) measure slow-rate rate --size 64 --method batched,xdp --work 20us --for 1s --rounds 6 ;;
     known-limit) measure known-limit placement --streams 1 --work 20us --interrupt sender --rule worker-alone --for 2s --rounds 2 ;;
     soak) measure soak soak --streams 4 --rate 50Mbit/s --burst 2ms --for 1h ;;
     index) ;;

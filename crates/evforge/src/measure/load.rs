@@ -59,7 +59,7 @@ pub(super) fn search(
     result: &ResultArguments,
 ) -> Result<HighestRate, CommandError> {
     let highest = highest_rate(load, time.to_std(), |load, rate| runner.run(load, into, rate))?;
-    tell(result, &format!("{:14} {into:8} {}", load.name, line(&highest)));
+    tell(result, &format!("{:14} {:8} {}", load.name, into.name(), line(&highest)));
     Ok(highest)
 }
 
