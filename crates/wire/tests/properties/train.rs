@@ -35,7 +35,7 @@ fn train(
     trailer: &TrainTrailer,
     seed: u8,
 ) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..layout.total()).map(|place| (place * 31 >> 3) as u8 ^ seed).collect();
+    let mut bytes: Vec<u8> = (0..layout.total()).map(|place| ((place * 31) >> 3) as u8 ^ seed).collect();
     layout.write_ends(header, descriptors, trailer, &mut bytes);
     bytes
 }

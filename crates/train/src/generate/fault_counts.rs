@@ -1,0 +1,29 @@
+//! What was sent, and which faults were made.
+
+use evforge_core::counters;
+
+counters! {
+    /// Counters of a sender of trains. A fault is counted when it is made, as what it is: one that cannot be made (a packet displaced
+    /// behind its end, a train late behind the last one) is in none of them.
+    pub struct SentCounters: "trains sent" {
+        packets_made: Enters(Packets), Packets, "Packets of all trains begun.";
+        packets_repeated: Enters(Packets), Packets, "Packets sent a second time.";
+        datagrams: Leaves(Packets), Packets, "Datagrams handed out to be sent.";
+        packets_lost: Discarded(Packets), Packets, "Packets not sent, those of trains without first or last packet included.";
+        packets_waiting: Held(Packets), Packets, "Packets made and not handed out at this moment: the next one, and displaced ones.";
+        datagram_bytes: Information, Bytes, "UDP payload of the datagrams.";
+        packets_displaced: Information, Packets, "Packets sent behind one of their train with a higher number.";
+        packets_truncated: Information, Packets, "Packets whose datagram was cut at its end.";
+        packets_shortened: Information, Packets, "Packets whose data were cut before their trailer.";
+        trains_begun: Information, Times, "Trains begun.";
+        trains_ended: Information, Times, "Trains whose last datagram has been handed out.";
+        trains_undamaged: Information, Times, "Trains ended of which every packet was sent as it had been made; some may be late, interleaved, displaced or repeated.";
+        trains_without_first: Information, Times, "Trains whose first packet was not sent, on purpose.";
+        trains_without_last: Information, Times, "Trains whose last packet was not sent, on purpose.";
+        trains_wrong_begin: Information, Times, "Trains with a wrong magic number at the beginning.";
+        trains_wrong_end: Information, Times, "Trains with a wrong magic number at the end.";
+        trains_wrong_number: Information, Times, "Trains with another number in their header.";
+        trains_late: Information, Times, "Trains sent behind the next one.";
+        trains_interleaved: Information, Times, "Trains whose packets took turns with those of the next one.";
+    }
+}
