@@ -26,6 +26,8 @@
 //! * events: formed = handed out + discarded by reason + held (where whole events are put into order)
 //! * outputs: offered = committed + discarded by reason + held (of each output)
 //! * messages: read = written + discarded by reason + held (of the file writer)
+//! * trains: opened = handed on + discarded by reason + open (of the assembly)
+//! * images: in = kept + discarded by reason (of the steps over a train)
 //!
 //! No counter is computed as the remainder of others, so an imbalance means that a stage has lost
 //! something without saying so.
@@ -47,6 +49,10 @@ pub enum Unit {
     Events,
     /// Messages of Kafka.
     Messages,
+    /// Trains of images.
+    Trains,
+    /// Images of a train.
+    Images,
     /// Occurrences of what the help text says.
     Times,
     /// A duration, as it is at the moment of the snapshot. Not cumulative.
@@ -64,6 +70,8 @@ impl Unit {
             Unit::Clusters => "clusters",
             Unit::Events => "events",
             Unit::Messages => "messages",
+            Unit::Trains => "trains",
+            Unit::Images => "images",
             Unit::Times => "times",
             Unit::Microseconds => "µs",
         }
@@ -85,12 +93,24 @@ pub enum Law {
     Outputs,
     /// read = written + discarded by reason + held; of the file writer
     Messages,
+    /// opened = handed on + discarded by reason + open; of the assembly of trains
+    Trains,
+    /// in = kept + discarded by reason; of the steps over a train
+    Images,
 }
 
 impl Law {
     /// All laws.
-    pub const ALL: [Law; 6] =
-        [Law::Packets, Law::Readouts, Law::Hits, Law::Events, Law::Outputs, Law::Messages];
+    pub const ALL: [Law; 8] = [
+        Law::Packets,
+        Law::Readouts,
+        Law::Hits,
+        Law::Events,
+        Law::Outputs,
+        Law::Messages,
+        Law::Trains,
+        Law::Images,
+    ];
 
     /// The law as it is printed.
     pub fn name(self) -> &'static str {
@@ -101,6 +121,8 @@ impl Law {
             Law::Events => "events",
             Law::Outputs => "outputs",
             Law::Messages => "messages",
+            Law::Trains => "trains",
+            Law::Images => "images",
         }
     }
 }

@@ -1,10 +1,21 @@
-//! Trains of the European XFEL: made, assembled from packets, processed, filed and passed on. No socket is in here.
+//! Trains of the European XFEL: made, assembled from packets, processed, filed and passed on.
 //!
 //! ```text
-//!  datagrams ──► assembly ──► train, whole or not ──► processing ──► files, next node
+//!  datagrams ──► assembly ──► train, whole or not ──► sinks: files, content check, …
 //!               in place, out of order               images in = kept + rejected
 //! ```
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what a train builder sends | [`generate`] |
+//! | datagrams to trains | [`assembly`] |
+//! | files that EXtra-data opens | [`file`] |
+//! | a node that receives, and gives trains to sinks | [`node`], [`sinks`] |
+//!
+//! Bytes on the wire and in a train are in [`evforge_wire::train`].
 
 #![forbid(unsafe_code)]
 
+pub mod assembly;
+pub mod file;
 pub mod generate;

@@ -1,0 +1,7 @@
+//! The assembly of trains: every fault by itself, and all of them together.
+
+mod common;
+mod faults;
+mod holes;
+mod properties;
+mod sources;
