@@ -47,7 +47,7 @@ test: test-tools ## Everything, on a fresh machine too
 	$(WITH_TOOLS) EVFORGE_PYTHON="$(CURDIR)/.venv/bin/python" scripts/run-tests.sh
 
 .PHONY: test-tools
-test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .venv-beamlime/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@scripts/install-packages.sh "to build evforge" $(BUILD_PACKAGES)
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	@scripts/kafka.sh fetch
@@ -65,8 +65,8 @@ test-tools: .venv/installed .venv-messages/installed .venv-consumers/installed .
 	scripts/install-isis-python.sh
 	touch $@
 
-# Consumers of Kafka's topics, which need packages of different times.
-.venv-consumers/installed .venv-beamlime/installed: .venv-%/installed: tests/python/requirements-%.txt
+# Consumers of Kafka's topics, which need packages of different times; readers of trains.
+.venv-consumers/installed .venv-beamlime/installed .venv-extra-data/installed: .venv-%/installed: tests/python/requirements-%.txt
 	@scripts/install-packages.sh "for the tests of evforge" $(TEST_PACKAGES)
 	python3 -m venv .venv-$*
 	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements-$*.txt

@@ -19,13 +19,25 @@ const NO_FILTERS: u32 = 0b11;
 /// # Errors
 /// If HDF5 refuses, or the dataset has more axes than any of ours.
 pub fn write_chunk(dataset: &Dataset, first: usize, chunk: &Chunk, has_filters: bool) -> Result<()> {
+    let mask = if chunk.is_plain && has_filters { NO_FILTERS } else { 0 };
+    write_bytes(dataset, first, &chunk.bytes, mask)
+}
+
+/// Writes a chunk of values as they are, without a copy of them, into a dataset without filters; else as [`write_chunk`].
+///
+/// # Errors
+/// As [`write_chunk`].
+pub fn write_values(dataset: &Dataset, first: usize, values: &[u8]) -> Result<()> {
+    write_bytes(dataset, first, values, 0)
+}
+
+fn write_bytes(dataset: &Dataset, first: usize, bytes: &[u8], mask: u32) -> Result<()> {
     let mut offset = [0_u64; MOST_AXES];
     if dataset.ndim() > MOST_AXES {
         return Err(hdf5_metno::Error::from(format!("{} has more than {MOST_AXES} axes", dataset.name())));
     }
     offset[0] = first as u64;
-    let mask = if chunk.is_plain && has_filters { NO_FILTERS } else { 0 };
-    let (bytes, length) = (chunk.bytes.as_ptr().cast::<c_void>(), chunk.bytes.len());
+    let (bytes, length) = (bytes.as_ptr().cast::<c_void>(), bytes.len());
     hdf5_metno::sync::sync(|| {
         // SAFETY: the id is open for as long as `dataset` lives, the lock of the library is held, `offset` has a number for
         // each dimension that there is (checked above), and `bytes` is `length` bytes long.

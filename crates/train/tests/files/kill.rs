@@ -1,0 +1,132 @@
+//! Writers that are killed: what is in the file then, and what a repair makes of it.
+//!
+//! The writers are child processes: this test program again, told by the environment to be one.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::common::{ARRIVAL, offer, options, read_back, reader};
+use evforge_train::file::{TrainFiles, default_source, repair_run};
+use evforge_wire::train::TrainDetector;
+use hdf5_metno::{File, OpenMode};
+use serde_json::{Value, json};
+
+const LPD: TrainDetector = TrainDetector::Lpd;
+/// What a child is to do: the folder, and `deflate` or `plain`.
+const TASK: &str = "EVFORGE_TEST_TRAIN_WRITER";
+/// Trains in a file of a child.
+const TRAINS_PER_FILE: u64 = 40;
+
+/// Images of a train.
+fn images_of(number: u64) -> u32 {
+    (number % 3) as u32
+}
+
+/// The child: writes trains without end, and prints how many are committed.
+#[test]
+fn child_writer() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let (folder, form) = task.rsplit_once('|').unwrap();
+    let mut options = options(Path::new(folder), LPD);
+    options.flush_interval = Duration::from_millis(2);
+    options.trains_per_file = TRAINS_PER_FILE;
+    if form == "deflate" {
+        (options.deflate, options.threads) = (Some(1), 1);
+    }
+    let mut files = TrainFiles::create(options).unwrap();
+    let mut committed = 0;
+    for number in 1.. {
+        if let Err(error) = offer(&mut files, LPD, (0, number, images_of(number)), &[]) {
+            println!("\nfailed: {error}");
+            // As it is, and not closed.
+            std::process::exit(3);
+        }
+        if files.counters().trains_committed != committed {
+            committed = files.counters().trains_committed;
+            println!("\ncommitted {committed}");
+        }
+    }
+}
+
+/// A child below `shell`, a script that ends by starting its arguments.
+pub(crate) fn start(folder: &Path, form: &str, shell: &str) -> Child {
+    Command::new("sh")
+        .args(["-c", shell, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::child_writer", "--nocapture", "--test-threads=1"])
+        .env(TASK, format!("{}|{form}", folder.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Number after the last complete line that begins with `committed `.
+pub(crate) fn last_committed(output: &str) -> u64 {
+    let complete = output.rfind('\n').map_or("", |end| &output[..end]);
+    let last = complete.lines().filter_map(|line| line.strip_prefix("committed ")).next_back();
+    last.map_or(0, |number| number.parse().unwrap())
+}
+
+/// What the reader is to find: trains 1 to `trains` of module 0.
+pub(crate) fn spec(trains: u64) -> Value {
+    let train = |number: u64| {
+        let images: Vec<_> = (0..images_of(number)).map(|image| json!([image, 0])).collect();
+        json!([number, ARRIVAL + number * 100_000_000, images])
+    };
+    json!({"detector": "LPD", "source": default_source(LPD), "files": trains.div_ceil(TRAINS_PER_FILE),
+        "components": true, "modules": {"0": (1..=trains).map(train).collect::<Vec<_>>()}})
+}
+
+/// Kills a writer after so many commits, repairs, and has every value read.
+fn kill_after(commits: usize, form: &str, test: &str) {
+    let Some(reader) = reader(test, "test_train_readback.py") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start(folder.path(), form, "exec \"$@\"");
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while said.matches("committed ").count() < commits {
+        assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    child.kill().unwrap();
+    output.read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    let committed = last_committed(&said);
+    assert!(committed > 0, "{said}");
+    let run = folder.path().join("r0001");
+
+    // As it was left it can be read by whoever follows.
+    let mut unfinished: Vec<_> =
+        std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path()).collect();
+    unfinished.retain(|path| path.extension().is_some_and(|extension| extension == "writing"));
+    let mut repaired_trains = 0;
+    for path in &unfinished {
+        assert!(File::open(path).is_err(), "{} opens as if it were whole", path.display());
+        let file = File::open_as(path, OpenMode::ReadSWMR).unwrap();
+        let rows: Vec<u64> = file.dataset("evforge/committed").unwrap().read_raw().unwrap();
+        assert!(file.dataset("INDEX/trainId").unwrap().size() as u64 >= rows[0]);
+        repaired_trains = rows[0];
+    }
+    let repaired = repair_run(&run).unwrap();
+    assert_eq!(repaired.len(), unfinished.len());
+    assert_eq!(repaired.iter().map(|file| file.trains).sum::<u64>(), repaired_trains);
+    // One more commit may have been made than was said.
+    let numbers = |run: &Path| -> u64 {
+        let files = std::fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
+        files.map(|path| File::open(path).unwrap().dataset("INDEX/trainId").unwrap().size() as u64).sum()
+    };
+    let found = numbers(&run);
+    assert!(found >= committed, "{found} of {committed} trains: {said}");
+    read_back(reader, &run, &spec(found));
+}
+
+#[test]
+fn a_killed_writer_leaves_all_that_was_committed() {
+    // In the middle of the first file, of later ones, and somewhere about their ends.
+    for (commits, form) in [(1, "plain"), (3, "plain"), (60, "plain"), (151, "plain"), (30, "deflate")] {
+        kill_after(commits, form, "a_killed_writer_leaves_all_that_was_committed");
+    }
+}
