@@ -35,6 +35,10 @@ use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::NexusCounters;
+use evforge_train::assembly::AssemblyCounters;
+use evforge_train::file::TrainFileCounters;
+use evforge_train::node::NodeCounters;
+use evforge_train::sinks::ContentCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
@@ -76,6 +80,10 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<SimulationCounters>("Simulating a detector", NONE),
         stage::<DropCounters>("Packets of a DROP stream", NONE),
         stage::<NumberedCounters>("Numbered packets", NONE),
+        stage::<AssemblyCounters>("Putting trains together", NONE),
+        stage::<NodeCounters>("Trains of a node", NONE),
+        stage::<ContentCounters>("The content of trains", NONE),
+        stage::<TrainFileCounters>("Files of trains", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Events", &["demo", "run", "serve", "ctl", "write"]),
     ("Captures", &["inspect", "record", "replay", "dump", "masks", "windows"]),
     ("Truth", &["simulate", "score", "accuracy", "overlay"]),
-    ("Links", &["send", "receive", "drop", "measure"]),
+    ("Links", &["send", "receive", "drop", "train", "measure"]),
     ("Kafka", &["kafka"]),
     ("This host", &["doctor", "tune", "selftest", "bench", "completion"]),
 ];

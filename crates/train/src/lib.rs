@@ -19,3 +19,5 @@
 pub mod assembly;
 pub mod file;
 pub mod generate;
+pub mod node;
+pub mod sinks;

@@ -1,0 +1,360 @@
+//! `evforge train receive`: a node of the PC layer.
+
+use super::received::{Received, text};
+use crate::CommandError;
+use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
+use crate::exit_status::ExitStatus;
+use crate::output::{Ending, check_writable};
+use crate::same_file::NamedFiles;
+use crate::signals::stop_on_signals;
+use clap::{Args, ValueEnum};
+use evforge_config::{ByteSize, TimeSpan};
+use evforge_log::{LogSettings, console, group};
+use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
+use evforge_net::socket::ReceiverOptions;
+use evforge_net::xdp::XdpOptions;
+use evforge_pipeline::report::{grouped, scaled};
+use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
+use evforge_train::file::{IncompleteImages, TrainFileOptions, TrainFiles};
+use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
+use evforge_train::sinks::{ContentSink, FileSink};
+use evforge_wire::train::{TrainDetector, TrainLayout};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Arguments of `evforge train receive`.
+#[derive(Args)]
+pub(super) struct ReceiveArguments {
+    /// Receive a module at this UDP port; repeatable: the first is module 0
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9300")]
+    port: Vec<u16>,
+    /// Number of the first module; the others follow
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=99))]
+    first_module: u8,
+    /// The detector: what an image looks like
+    #[arg(long, value_name = "NAME", default_value = "lpd")]
+    detector: Detector,
+    /// Images of a train at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    images: u32,
+    #[command(flatten)]
+    way: WayArguments,
+    /// Bytes of a train in each packet, behind which its trailer of 8 bytes is
+    #[arg(long, value_name = "SIZE", default_value = "8184B", help_heading = "Trains")]
+    data: ByteSize,
+    /// Trains of a test of the link: whole after this many packets, their content is anything
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["files", "check"], help_heading = "Trains")]
+    packets_per_train: Option<u32>,
+    /// Step from the number of a train to that of the next one here: the number of nodes that trains are dealt to; 0 checks no numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
+    stride: u64,
+    /// Senders that take turns at a port: tell their trains apart by address and port, up to so many at a time
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Trains")]
+    senders: Option<u16>,
+    /// Trains that may be open at a time, of each module or sender
+    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Trains")]
+    open: u16,
+    /// Further trains there is memory for, of each module or sender, while others are written
+    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=1024), help_heading = "Trains")]
+    waiting: u16,
+    /// Memory for trains at most
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", help_heading = "Trains")]
+    memory: ByteSize,
+    /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms]
+    #[arg(long, value_name = "TIME", help_heading = "Trains")]
+    time_out: Option<TimeSpan>,
+    /// What becomes of an incomplete train: drop it, mark its images, or zero what is missing
+    #[arg(long, value_name = "POLICY", default_value = "drop", help_heading = "Trains")]
+    incomplete: Incomplete,
+    /// Check every byte of the images: `evforge train send` makes such
+    #[arg(long, help_heading = "Trains")]
+    check: bool,
+    /// Write files that EXtra-data opens: the folder of the run is made in this one
+    #[arg(long, value_name = "FOLDER", help_heading = "Files")]
+    files: Option<PathBuf>,
+    /// Number of the run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "files", help_heading = "Files")]
+    run: u32,
+    /// Number of the proposal
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "files", help_heading = "Files")]
+    proposal: u32,
+    /// Detector and instrument that sources are named after [default: that of the detector, as FXE_DET_LPD1M-1]
+    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Files")]
+    source_name: Option<String>,
+    /// Trains of a module in each file
+    #[arg(long, value_name = "NUMBER", default_value_t = TrainFileOptions::TRAINS_PER_FILE, requires = "files", help_heading = "Files")]
+    trains_per_file: u64,
+    /// Compress images: the level, 1 to 9. Nothing is lost by it
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9), requires = "files", help_heading = "Files")]
+    deflate: Option<u32>,
+    /// End after so many good trains, of all modules together
+    #[arg(long, value_name = "NUMBER")]
+    trains: Option<u64>,
+    /// End when no packet has come for this time, once there were some
+    #[arg(long, value_name = "TIME", value_parser = TimeSpan::in_seconds)]
+    idle: Option<TimeSpan>,
+    /// End after this time (60, 90s, 168h)
+    #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
+    ends_after: Option<TimeSpan>,
+    /// Receive buffer to ask the kernel for, for each module
+    #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
+    buffer: ByteSize,
+    /// Cores of the receiving threads, in turn
+    #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Receiving")]
+    cores: Vec<usize>,
+    /// Core of the thread that checks and writes trains
+    #[arg(long, value_name = "CORE", help_heading = "Receiving")]
+    worker_core: Option<usize>,
+    /// Do not measure where the time of the receiving threads goes
+    #[arg(long, help_heading = "Receiving")]
+    no_profile: bool,
+    /// Write the report as JSON
+    #[arg(long, env = "EVFORGE_REPORT", value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteArguments,
+    #[command(flatten)]
+    log: LogArguments,
+    /// No progress and no report on the terminal
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Detectors, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Detector {
+    /// 256 × 256 pixels
+    Lpd,
+    /// 512 × 128 pixels, amplitude and gain
+    Agipd,
+    /// 128 × 512 pixels
+    Dssc,
+}
+
+impl Detector {
+    /// As the wire has it.
+    pub(super) const fn on_the_wire(self) -> TrainDetector {
+        match self {
+            Self::Lpd => TrainDetector::Lpd,
+            Self::Agipd => TrainDetector::Agipd,
+            Self::Dssc => TrainDetector::Dssc,
+        }
+    }
+}
+
+/// What becomes of incomplete trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Incomplete {
+    /// They are reported, and go nowhere
+    Drop,
+    /// They go on; images with holes are left out of files
+    Mark,
+    /// They go on; images with holes are in files, with zeros, and with a status that says so
+    Zero,
+}
+
+/// Runs the command.
+pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
+    NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
+    check_writable("the report", &arguments.report)?;
+    let settings = arguments.node()?;
+    settings.assembly.check()?;
+    arguments.check_memory(&settings)?;
+    arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
+    let stop = stop_on_signals()?;
+    let receivers = LiveReceiver::open(&arguments.plan()?)?;
+    for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
+        tracing::warn!(target: group::INPUT, always = true, "{warning}");
+    }
+    // Port 0 is one that the kernel has chosen: what modules have is known now.
+    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    let settings = NodeSettings { modules: arguments.modules(&addresses)?, ..settings };
+    for (module, address) in settings.modules.iter().zip(&addresses) {
+        tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
+    }
+    let files = arguments.files()?;
+    let folder = files.as_ref().map(|files| files.folder().to_owned());
+    let files = files.map(FileSink::new);
+    let content = arguments.check.then(ContentSink::default);
+    let (file_counters, found) =
+        (files.as_ref().map(FileSink::counters), content.as_ref().map(ContentSink::found));
+    let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
+    sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    let mut line = ProgressLine::new(arguments.quiet);
+    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| line.show(progress))?;
+    line.finish();
+    drop(sinks);
+    let received =
+        Received::new(trains, settings.modules.clone(), found.as_ref(), file_counters.as_ref(), folder);
+    let mut ending = Ending::alongside_file(arguments.report.as_deref());
+    ending.write_json("the report", arguments.report.as_deref(), &received.json());
+    if !arguments.quiet {
+        ending.print(&text(&received));
+    } else if !received.passed() {
+        eprint!("{}", text(&received));
+    }
+    Ok(ExitStatus::of(received.passed() && ending.is_good()))
+}
+
+impl ReceiveArguments {
+    /// What the node is to do; its modules have the ports that were given.
+    fn node(&self) -> Result<NodeSettings, CommandError> {
+        let detector = self.detector.on_the_wire();
+        let mut assembly = AssemblySettings::new(detector, self.images);
+        assembly.data_bytes = usize::try_from(self.data.bytes)?;
+        // A receiver is of one port, or of all of them by AF_XDP.
+        let ports = if self.way.interface.is_some() { self.port.len() } else { 1 };
+        let sources = self.senders.map_or(ports, usize::from);
+        let (open, waiting) = (usize::from(self.open), usize::from(self.waiting));
+        assembly.sources = sources;
+        assembly.open_trains_of_source = open;
+        assembly.open_trains = open * sources;
+        assembly.buffers = (open + waiting) * sources;
+        assembly.time_out = self.time_out.map_or(2 * TRAIN_PERIOD, TimeSpan::to_std);
+        assembly.incomplete = match self.incomplete {
+            Incomplete::Drop => IncompletePolicy::Drop,
+            Incomplete::Mark => IncompletePolicy::Mark,
+            Incomplete::Zero => IncompletePolicy::Zero,
+        };
+        match (self.packets_per_train, &mut assembly.content) {
+            (Some(packets), content) => {
+                *content = TrainContent::Packets(packets);
+                assembly.largest_train = packets as usize * assembly.data_bytes;
+            }
+            (None, TrainContent::Images(images)) => {
+                images.stride = Some(self.stride).filter(|stride| *stride > 0);
+                assembly.largest_train = TrainLayout::of(detector, self.images).total();
+            }
+            (None, TrainContent::Packets(_)) => {}
+        }
+        let given: Vec<SocketAddr> =
+            self.port.iter().map(|port| SocketAddr::new(self.way.address, *port)).collect();
+        Ok(NodeSettings {
+            sources_by: if self.senders.is_some() { SourcesBy::Sender } else { SourcesBy::Module },
+            cores: self.cores.clone(),
+            worker_core: self.worker_core,
+            has_profile: !self.no_profile,
+            idle: self.idle.map(TimeSpan::to_std),
+            duration: self.ends_after.map(TimeSpan::to_std),
+            trains: self.trains,
+            ..NodeSettings::new(assembly, self.modules(&given)?)
+        })
+    }
+
+    /// The modules, at these addresses.
+    fn modules(&self, addresses: &[SocketAddr]) -> Result<Vec<ModulePort>, CommandError> {
+        let ports = addresses.iter().map(SocketAddr::port);
+        let modules =
+            ports.zip(u32::from(self.first_module)..).map(|(port, module)| match u8::try_from(module) {
+                Ok(module) if module < 100 => Ok(ModulePort { port, module }),
+                _ => Err(format!(
+                    "the modules go beyond 99: begin with a lower --first-module than {}",
+                    self.first_module
+                )
+                .into()),
+            });
+        modules.collect()
+    }
+
+    /// Refuses more memory than is allowed, before it is taken.
+    fn check_memory(&self, settings: &NodeSettings) -> Result<(), CommandError> {
+        let threads = if self.way.interface.is_some() { 1 } else { self.port.len() };
+        let needed = settings.assembly.memory().saturating_mul(threads);
+        if needed as u64 > self.memory.bytes {
+            return Err(format!(
+                "trains of up to {} bytes take {} bytes of memory ({} buffers in {threads} threads), and --memory allows {}: lower \
+                 --images, --open or --waiting, or raise --memory",
+                settings.assembly.largest_train, needed, settings.assembly.buffers, self.memory.bytes
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    fn plan(&self) -> Result<ReceivePlan, CommandError> {
+        let (&first, others) = self.port.split_first().ok_or("no --port")?;
+        let (address, receive_buffer) =
+            (SocketAddr::new(self.way.address, first), usize::try_from(self.buffer.bytes)?);
+        let xdp = self
+            .way
+            .interface
+            .as_ref()
+            .map(|interface| XdpOptions { receive_buffer, ..XdpOptions::new(interface, address) });
+        Ok(ReceivePlan {
+            method: self.way.receive.setting(),
+            // Any datagram fits.
+            socket: ReceiverOptions {
+                receive_buffer,
+                coalesce: true,
+                slot: 65_536,
+                ..ReceiverOptions::new(address)
+            },
+            xdp,
+            ports: others.to_vec(),
+            sockets_per_port: 1,
+        })
+    }
+
+    fn files(&self) -> Result<Option<TrainFiles>, CommandError> {
+        let Some(folder) = &self.files else { return Ok(None) };
+        let detector = self.detector.on_the_wire();
+        let mut options = TrainFileOptions::new(folder, detector, self.run);
+        options.proposal = self.proposal;
+        options.modules =
+            self.first_module.saturating_add(u8::try_from(self.port.len()).unwrap_or(u8::MAX)).min(100);
+        options.trains_per_file = self.trains_per_file;
+        options.deflate = self.deflate.and_then(|level| u8::try_from(level).ok());
+        options.incomplete_images = match self.incomplete {
+            Incomplete::Zero => IncompleteImages::Mark,
+            Incomplete::Drop | Incomplete::Mark => IncompleteImages::LeaveOut,
+        };
+        if let Some(name) = &self.source_name {
+            options.source.clone_from(name);
+        }
+        Ok(Some(TrainFiles::create(options)?))
+    }
+}
+
+/// One line a second on a terminal, or one in ten seconds elsewhere.
+struct ProgressLine {
+    quiet: bool,
+    terminal: bool,
+    /// Second of the last line, and packets and bytes by then.
+    before: (u64, u64, u64),
+}
+
+impl ProgressLine {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0) }
+    }
+
+    fn show(&mut self, progress: &NodeProgress) {
+        let (second, packets_before, bytes_before) = self.before;
+        let interval = if self.terminal { 1 } else { 10 };
+        let now = progress.elapsed.as_secs();
+        if self.quiet || now < second + interval {
+            return;
+        }
+        let (counters, seconds) = (&progress.assembly, (now - second) as f64);
+        self.before = (now, counters.packets_received, counters.bytes_received);
+        let incomplete = counters.trains_timed_out + counters.trains_superseded;
+        let line = format!(
+            "{now:6} s  {} trains  {} incomplete  {} packets/s  {}bit/s",
+            grouped(counters.trains_good),
+            grouped(incomplete),
+            scaled((counters.packets_received - packets_before) as f64 / seconds),
+            scaled((counters.bytes_received - bytes_before) as f64 * 8.0 / seconds),
+        );
+        if self.terminal {
+            console::show_state(&line);
+        } else {
+            eprintln!("{line}");
+        }
+    }
+
+    fn finish(&self) {
+        console::end_state();
+    }
+}

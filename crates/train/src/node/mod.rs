@@ -1,0 +1,35 @@
+//! A node of the PC layer: trains received, put together, worked on, and passed on.
+//!
+//! ```text
+//!  receiving thread, one per receiver            worker thread
+//!  ┌──────────────────────────────────┐         ┌───────────────────────────────┐
+//!  │ packets ─► Assembly ─► train ─────┼───────► │ TrainSink, TrainSink, … in turn │
+//!  │               ▲                  │  queue  │  files, content check, sums    │
+//!  │               └──── buffer ◄─────┼──────── │                               │
+//!  └──────────────────────────────────┘ returned└───────────────────────────────┘
+//! ```
+//!
+//! The queue has room for as many trains as there are buffers, so it is never full. Where the worker is behind, no buffer is free, and
+//! the packets of trains that cannot be opened are counted as that ([`AssemblyCounters`](crate::assembly::AssemblyCounters)).
+//!
+//! | you look for | it is in |
+//! |---|---|
+//! | what a node is to do | [`NodeSettings`], [`ModulePort`] |
+//! | running it | [`run`], [`NodeProgress`], [`NodeError`] |
+//! | what it did | [`ReceivedTrains`], [`NodeCounters`] |
+//! | where trains go | [`TrainSink`], [`SinkError`] |
+//! | where the time of a receiving thread goes | [`ReaderProfile`] |
+
+mod counters;
+mod profile;
+mod reader;
+mod running;
+mod settings;
+mod sink;
+mod worker;
+
+pub use counters::NodeCounters;
+pub use profile::{ReaderProfile, ReaderStep};
+pub use running::{NodeError, NodeProgress, ReceivedTrains, ThreadReport, run};
+pub use settings::{ModulePort, NodeSettings, SourcesBy};
+pub use sink::{NodeTrain, SinkError, TrainSink};

@@ -1,0 +1,195 @@
+//! A receiving thread: packets to trains.
+
+use super::counters::NodeCounters;
+use super::profile::{ProfileClock, ReaderProfile, ReaderStep};
+use super::settings::{ModulePort, NodeSettings, SourcesBy};
+use super::sink::NodeTrain;
+use crate::assembly::{
+    AssembledTrain, Assembly, AssemblyCounters, TrainBuffer, TrainOutcome, TrainReport, TrainSource,
+};
+use evforge_core::packet::{Packet, PacketSlab};
+use evforge_net::clock::wall_clock_ns;
+use evforge_net::session::{PacketHandler, PacketReceiver};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of a receiver's memory.
+const SLAB_BYTES: usize = 16 << 20;
+/// How often a thread tells how far it is.
+const TELL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What a receiving thread has told last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) assembly: AssemblyCounters,
+    pub(super) profile: ReaderProfile,
+}
+
+/// A train for the worker, and where its buffer goes back to.
+pub(super) struct Queued {
+    pub(super) thread: usize,
+    pub(super) train: NodeTrain,
+}
+
+/// What hands trains on, apart from the assembly that calls it.
+struct Delivery {
+    thread: usize,
+    /// The module of trains that are told apart by sender.
+    module: u8,
+    queue: SyncSender<Queued>,
+    counters: NodeCounters,
+    /// Reports of trains that were not good.
+    irregular: Vec<TrainReport>,
+    most_reports: usize,
+}
+
+/// The packets of one receiver.
+pub(super) struct Reader<'a> {
+    slab: PacketSlab,
+    assembly: Assembly,
+    modules: Vec<ModulePort>,
+    sources_by: SourcesBy,
+    delivery: Delivery,
+    returned: Receiver<TrainBuffer>,
+    told: &'a Mutex<Told>,
+    told_at: Instant,
+    clock: ProfileClock,
+}
+
+/// What is left of a receiving thread.
+pub(super) struct ReaderEnd {
+    pub(super) assembly: AssemblyCounters,
+    pub(super) node: NodeCounters,
+    pub(super) profile: Option<ReaderProfile>,
+    pub(super) irregular: Vec<TrainReport>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        (thread, modules): (usize, Vec<ModulePort>),
+        assembly: Assembly,
+        settings: &NodeSettings,
+        (queue, returned): (SyncSender<Queued>, Receiver<TrainBuffer>),
+        told: &'a Mutex<Told>,
+    ) -> Self {
+        let delivery = Delivery {
+            thread,
+            module: modules.first().map_or(0, |module| module.module),
+            queue,
+            counters: NodeCounters::default(),
+            irregular: Vec::with_capacity(settings.kept_reports),
+            most_reports: settings.kept_reports,
+        };
+        let (slab, clock) =
+            (PacketSlab::new(settings.batch, SLAB_BYTES), ProfileClock::new(settings.has_profile));
+        let sources_by = settings.sources_by;
+        Self { slab, assembly, modules, sources_by, delivery, returned, told, told_at: Instant::now(), clock }
+    }
+
+    /// Takes back the buffers that the worker is done with.
+    fn take_back(&mut self) {
+        while let Ok(buffer) = self.returned.try_recv() {
+            self.assembly.give_back(buffer);
+        }
+    }
+
+    fn tell(&mut self) {
+        if self.told_at.elapsed() >= TELL_INTERVAL {
+            self.told_at = Instant::now();
+            let told = Told { assembly: self.assembly.counters(), profile: *self.clock.profile() };
+            *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told;
+        }
+    }
+
+    /// The run is over: what is open is incomplete.
+    pub(super) fn end(mut self) -> ReaderEnd {
+        let Self { assembly, delivery, .. } = &mut self;
+        assembly.finish(wall_clock_ns(), &mut |train| delivery.deliver(train));
+        let told = Told { assembly: assembly.counters(), profile: *self.clock.profile() };
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told.clone();
+        ReaderEnd {
+            assembly: told.assembly,
+            node: self.delivery.counters,
+            profile: self.clock.is_on().then_some(told.profile),
+            irregular: self.delivery.irregular,
+        }
+    }
+}
+
+impl Delivery {
+    /// Hands a train that was closed to the worker, if it has bytes.
+    fn deliver(&mut self, train: AssembledTrain) -> Option<TrainBuffer> {
+        let report = *train.report();
+        if report.outcome != TrainOutcome::Good {
+            self.counters.irregular_trains += 1;
+            if self.irregular.len() < self.most_reports {
+                self.irregular.push(report);
+            }
+        }
+        train.bytes()?;
+        let module = match report.source {
+            TrainSource::Module(module) => u8::try_from(module).unwrap_or(self.module),
+            TrainSource::Sender(_) => self.module,
+        };
+        // There is room for every buffer. The worker is there until all receiving threads have ended.
+        match self.queue.try_send(Queued { thread: self.thread, train: NodeTrain { module, train } }) {
+            Ok(()) => {
+                self.counters.trains_queued += 1;
+                None
+            }
+            Err(error) => {
+                let (std::sync::mpsc::TrySendError::Full(queued)
+                | std::sync::mpsc::TrySendError::Disconnected(queued)) = error;
+                self.counters.trains_queued += 1;
+                self.counters.trains_not_taken += 1;
+                queued.train.train.into_buffer()
+            }
+        }
+    }
+}
+
+/// Puts a packet where it belongs.
+#[inline]
+fn take(
+    assembly: &mut Assembly,
+    delivery: &mut Delivery,
+    (modules, sources_by): (&[ModulePort], SourcesBy),
+    packet: &Packet<'_>,
+) {
+    let port = packet.origin.destination_port;
+    let Some(at) = modules.iter().find(|module| module.port == port) else {
+        delivery.counters.packets_of_further_ports += 1;
+        return;
+    };
+    let source = match sources_by {
+        SourcesBy::Module => TrainSource::Module(at.module.into()),
+        SourcesBy::Sender => TrainSource::Sender(packet.origin.source),
+    };
+    assembly.take(source, packet.origin.arrival_ns, packet.bytes, &mut |train| delivery.deliver(train));
+}
+
+impl PacketHandler for Reader<'_> {
+    fn slab_to_fill(&mut self) -> &mut PacketSlab {
+        self.clock.over(ReaderStep::Housekeeping);
+        &mut self.slab
+    }
+
+    fn received(&mut self, packets: usize, _receiver: &dyn PacketReceiver) {
+        self.clock.over(ReaderStep::Receiving);
+        self.take_back();
+        let Self { slab, assembly, delivery, modules, sources_by, .. } = self;
+        for packet in slab.batch().iter() {
+            take(assembly, delivery, (modules, *sources_by), &packet);
+        }
+        slab.clear();
+        self.clock.profile().batch(packets);
+        self.clock.over(ReaderStep::Assembling);
+        if packets == 0 {
+            // Nothing waits in the socket: all that came until now has been taken.
+            let Self { assembly, delivery, .. } = self;
+            assembly.expire(wall_clock_ns(), &mut |train| delivery.deliver(train));
+        }
+        self.tell();
+    }
+}

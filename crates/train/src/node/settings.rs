@@ -1,0 +1,90 @@
+//! What a node is to do.
+
+use crate::assembly::AssemblySettings;
+use evforge_core::settings::SettingsError;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A module of the detector, and the port that its trains come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModulePort {
+    /// UDP port at this node.
+    pub port: u16,
+    /// Number of the module, from 0.
+    pub module: u8,
+}
+
+/// Whose trains are told apart by their frame numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourcesBy {
+    /// Those of each module: whoever sends them, one at a time does.
+    #[default]
+    Module,
+    /// Those of each sender's address and port: several train builders take turns at a module.
+    Sender,
+}
+
+/// What a node is to do.
+#[derive(Clone, Debug)]
+pub struct NodeSettings {
+    /// How trains are put together, in each receiving thread.
+    pub assembly: AssemblySettings,
+    /// The modules.
+    pub modules: Vec<ModulePort>,
+    /// Whose trains are told apart by their frame numbers.
+    pub sources_by: SourcesBy,
+    /// Cores of the receiving threads, taken in turn; none leaves them to the system.
+    pub cores: Vec<usize>,
+    /// Core of the worker; none leaves it to the system.
+    pub worker_core: Option<usize>,
+    /// Packets that are fetched at once at most.
+    pub batch: usize,
+    /// Say where the time of the receiving threads goes.
+    pub has_profile: bool,
+    /// Ends when no packet has come for so long after the first; none does not.
+    pub idle: Option<Duration>,
+    /// Ends after so long; none does not.
+    pub duration: Option<Duration>,
+    /// Ends after so many trains that are good, of all modules together; none does not.
+    pub trains: Option<u64>,
+    /// Reports of trains that were not good are kept, up to so many of each thread; all of them are counted.
+    pub kept_reports: usize,
+}
+
+impl NodeSettings {
+    /// With everything but these as usual.
+    pub fn new(assembly: AssemblySettings, modules: Vec<ModulePort>) -> Self {
+        Self {
+            assembly,
+            modules,
+            sources_by: SourcesBy::default(),
+            cores: Vec::new(),
+            worker_core: None,
+            batch: 1024,
+            has_profile: true,
+            idle: None,
+            duration: None,
+            trains: None,
+            kept_reports: 100,
+        }
+    }
+
+    /// The modules whose ports a receiver has.
+    pub(super) fn modules_at(&self, addresses: &[SocketAddr]) -> Vec<ModulePort> {
+        let is_there = |module: &&ModulePort| addresses.iter().any(|address| address.port() == module.port);
+        self.modules.iter().filter(is_there).copied().collect()
+    }
+
+    /// Checks what one receiver is to take.
+    pub(super) fn check(&self, addresses: &[SocketAddr]) -> Result<(), SettingsError> {
+        let modules = self.modules_at(addresses).len();
+        if self.sources_by == SourcesBy::Sender && modules > 1 {
+            let problem = format!(
+                "by sender, and one receiver has the ports of {modules} modules: the module of a train is that of its port, and a \
+                 sender may send to several. Receive by sockets, which are one for each port, or each module in a node of its own"
+            );
+            return SettingsError::refuse("sources", problem);
+        }
+        Ok(())
+    }
+}
