@@ -35,6 +35,7 @@ use evforge_outputs::csv::CsvCounters;
 use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::NexusCounters;
+use evforge_train::generate::SentCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
@@ -76,6 +77,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<SimulationCounters>("Simulating a detector", NONE),
         stage::<DropCounters>("Packets of a DROP stream", NONE),
         stage::<NumberedCounters>("Numbered packets", NONE),
+        stage::<SentCounters>("Sending trains", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),

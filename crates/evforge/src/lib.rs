@@ -65,6 +65,7 @@ mod signals;
 mod simulate;
 mod simulated_electronics;
 mod status_line;
+mod train;
 mod windows;
 mod write;
 
@@ -102,6 +103,7 @@ impl Command {
             | Self::Send(_)
             | Self::Receive(_)
             | Self::Drop(_)
+            | Self::Train(_)
             | Self::Simulate(_) => true,
             Self::Tune(_)
             | Self::Kafka(_)
@@ -156,6 +158,8 @@ enum Command {
     Receive(numbered::ReceiveArguments),
     /// Send and receive test data in which every packet and every word is accounted for
     Drop(drop::DropArguments),
+    /// Send trains of images, as train builders of the European XFEL do
+    Train(train::TrainArguments),
     /// Look into Kafka topics, and send messages to them
     Kafka(kafka::KafkaArguments),
     /// Repair NeXus files that a killed run has left
@@ -223,6 +227,7 @@ fn obey(registry: Registry) -> ExitCode {
         Command::Send(arguments) => numbered::send(&arguments),
         Command::Receive(arguments) => numbered::receive(&arguments),
         Command::Drop(arguments) => drop::drop_streams(&arguments),
+        Command::Train(arguments) => train::trains(&arguments),
         Command::Kafka(arguments) => kafka::kafka(&arguments),
         Command::Write(arguments) => write::write(&arguments),
         Command::Inspect(arguments) => inspect::inspect(&arguments),

@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(names[0], "evforge");
         assert!(names.contains(&"evforge-drop-send") && !names.contains(&"evforge-man"), "{names:?}");
         // Commands that only have others below them.
-        let groups = ["evforge-ctl", "evforge-drop", "evforge-kafka", "evforge-measure"];
+        let groups = ["evforge-ctl", "evforge-drop", "evforge-kafka", "evforge-measure", "evforge-train"];
         for (name, page) in &pages {
             let page = String::from_utf8_lossy(page);
             assert!(page.is_ascii() && page.matches(".ie ").count() == 1, "{name}");
@@ -176,8 +176,9 @@ mod tests {
                 assert!(page.contains(title) || groups.contains(&name.as_str()), "{name} has no {title}");
             }
             let command = name.trim_start_matches("evforge-");
-            let command =
-                ["ctl", "drop", "kafka", "measure"].iter().fold(command.to_owned(), |command, group| {
+            let command = ["ctl", "drop", "kafka", "measure", "train"]
+                .iter()
+                .fold(command.to_owned(), |command, group| {
                     command.replacen(&format!("{group}-"), &format!("{group} "), 1)
                 });
             for example in examples(&command) {

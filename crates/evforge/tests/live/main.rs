@@ -14,3 +14,4 @@ mod page;
 mod page_json;
 mod record;
 mod signals;
+mod train;

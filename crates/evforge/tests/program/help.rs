@@ -64,6 +64,9 @@ fn companion(example: &str) -> (&'static str, &'static str) {
         ("evforge drop receive --streams 4 --quiet & sleep 1", "")
     } else if is_of("drop receive") {
         ("", "(sleep 1; evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet) &")
+    } else if is_of("train send") {
+        // Whoever takes packets will do.
+        ("evforge receive --port 9200 --quiet & sleep 1", "")
     } else {
         ("", "")
     }
