@@ -37,6 +37,7 @@ use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::NexusCounters;
 use evforge_train::assembly::AssemblyCounters;
 use evforge_train::file::TrainFileCounters;
+use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
 use evforge_train::sinks::ContentCounters;
 use evforge_view::ViewCounters;
@@ -80,6 +81,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<SimulationCounters>("Simulating a detector", NONE),
         stage::<DropCounters>("Packets of a DROP stream", NONE),
         stage::<NumberedCounters>("Numbered packets", NONE),
+        stage::<SentCounters>("Sending trains", NONE),
         stage::<AssemblyCounters>("Putting trains together", NONE),
         stage::<NodeCounters>("Trains of a node", NONE),
         stage::<ContentCounters>("The content of trains", NONE),

@@ -87,6 +87,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("receive", &["evforge receive --port 9000 --idle 5 --report link.json"]),
     ("drop send", &["evforge drop send --to localhost:9100 --streams 4 --for 60 --report sent.json"]),
     ("drop receive", &["evforge drop receive --port 9100 --streams 4 --idle 5 --image words.png"]),
+    (
+        "train send",
+        &[
+            "evforge train send --to localhost:9200 --images 64 --trains 20 --report sent.json",
+            "evforge train send --modules 2 --images 20 --fault-rates lost=1e-4,late=0.1 --for 3",
+        ],
+    ),
+    (
+        "train receive",
+        &[
+            "evforge train receive --images 64 --check --idle 3 --report received.json",
+            "evforge train receive --images 64 --senders 2 --files data --run 12 --for 4",
+        ],
+    ),
     ("kafka topics", &["evforge kafka topics", "evforge kafka topics freia_events --json"]),
     (
         "kafka tail",
@@ -210,13 +224,13 @@ pub(crate) fn with_help(command: Command, is_short: bool) -> Command {
         of_command(sub, &name, is_short)
     });
     let command = if is_short { command.mut_arg("user", common) } else { command };
-    own_flags(command)
-        .help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
+    let command = own_flags(command).help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}\n\n\
          `evforge COMMAND -h` shows an example and the common options of a command, `--help` all of them.\n\
          docs/first-hour.md is the place to begin, docs/README.md lists all documents.{{after-help}}"
-        ))
-        .after_help(if is_short { "All options: evforge --help" } else { exit_status::HELP })
+    ));
+    // The list of `-h` fits on a screen; its options say what shows all of them.
+    if is_short { command } else { command.after_help(exit_status::HELP) }
 }
 
 /// The commands, in their groups, with what they do.

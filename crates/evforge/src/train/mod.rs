@@ -1,7 +1,11 @@
 //! `evforge train`: trains of the European XFEL.
 
+mod detector;
 mod receive;
 mod received;
+mod send;
+mod sent;
+mod sent_here;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -16,6 +20,8 @@ pub(crate) struct TrainArguments {
 
 #[derive(Subcommand)]
 enum TrainCommand {
+    /// Send trains of images as a train builder does
+    Send(Box<send::SendArguments>),
     /// Receive trains, put them together, check them, and write files that EXtra-data opens
     Receive(Box<receive::ReceiveArguments>),
 }
@@ -23,6 +29,7 @@ enum TrainCommand {
 /// Runs the command.
 pub(crate) fn trains(arguments: &TrainArguments) -> Result<ExitStatus, CommandError> {
     match &arguments.command {
+        TrainCommand::Send(arguments) => send::send(arguments),
         TrainCommand::Receive(arguments) => receive::receive(arguments),
     }
 }

@@ -1,6 +1,8 @@
 //! `evforge train receive`: a node of the PC layer.
 
+use super::detector::Detector;
 use super::received::{Received, text};
+use super::sent_here::SentHere;
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -15,10 +17,10 @@ use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
-use evforge_train::file::{IncompleteImages, TrainFileOptions, TrainFiles};
+use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
 use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{ContentSink, FileSink};
-use evforge_wire::train::{TrainDetector, TrainLayout};
+use evforge_wire::train::TrainLayout;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,12 +29,12 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(super) struct ReceiveArguments {
     /// Receive a module at this UDP port; repeatable: the first is module 0
-    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9300")]
+    #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9200")]
     port: Vec<u16>,
     /// Number of the first module; the others follow
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=99))]
     first_module: u8,
-    /// The detector: what an image looks like
+    /// The detector
     #[arg(long, value_name = "NAME", default_value = "lpd")]
     detector: Detector,
     /// Images of a train at most
@@ -40,16 +42,20 @@ pub(super) struct ReceiveArguments {
     images: u32,
     #[command(flatten)]
     way: WayArguments,
-    /// Bytes of a train in each packet, behind which its trailer of 8 bytes is
+    /// Images of this size, instead of those of --detector
+    #[arg(long, value_name = "SIZE", help_heading = "Trains", conflicts_with_all = ["detector", "files"])]
+    image_size: Option<ByteSize>,
+    /// Bytes of a train in each packet but its last
     #[arg(long, value_name = "SIZE", default_value = "8184B", help_heading = "Trains")]
-    data: ByteSize,
+    packet: ByteSize,
     /// Trains of a test of the link: whole after this many packets, their content is anything
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["files", "check"], help_heading = "Trains")]
     packets_per_train: Option<u32>,
     /// Step from the number of a train to that of the next one here: the number of nodes that trains are dealt to; 0 checks no numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
     stride: u64,
-    /// Senders that take turns at a port: tell their trains apart by address and port, up to so many at a time
+    /// Take trains of up to so many senders at a port, each of which has an address and port of its own. The module is that in the
+    /// header of a train
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Trains")]
     senders: Option<u16>,
     /// Trains that may be open at a time, of each module or sender
@@ -88,6 +94,9 @@ pub(super) struct ReceiveArguments {
     /// Compress images: the level, 1 to 9. Nothing is lost by it
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9), requires = "files", help_heading = "Files")]
     deflate: Option<u32>,
+    /// The sender's report, read at the end: how many packets and trains there must be
+    #[arg(long, value_name = "FILE")]
+    sent: Option<PathBuf>,
     /// End after so many good trains, of all modules together
     #[arg(long, value_name = "NUMBER")]
     trains: Option<u64>,
@@ -121,28 +130,6 @@ pub(super) struct ReceiveArguments {
     quiet: bool,
 }
 
-/// Detectors, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Detector {
-    /// 256 × 256 pixels
-    Lpd,
-    /// 512 × 128 pixels, amplitude and gain
-    Agipd,
-    /// 128 × 512 pixels
-    Dssc,
-}
-
-impl Detector {
-    /// As the wire has it.
-    pub(super) const fn on_the_wire(self) -> TrainDetector {
-        match self {
-            Self::Lpd => TrainDetector::Lpd,
-            Self::Agipd => TrainDetector::Agipd,
-            Self::Dssc => TrainDetector::Dssc,
-        }
-    }
-}
-
 /// What becomes of incomplete trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Incomplete {
@@ -156,7 +143,10 @@ enum Incomplete {
 
 /// Runs the command.
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
-    NamedFiles::default().output("--report", &arguments.report).check(arguments.overwrite)?;
+    NamedFiles::default()
+        .input("--sent", &arguments.sent)
+        .output("--report", &arguments.report)
+        .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
     let settings = arguments.node()?;
     settings.assembly.check()?;
@@ -186,8 +176,9 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| line.show(progress))?;
     line.finish();
     drop(sinks);
-    let received =
-        Received::new(trains, settings.modules.clone(), found.as_ref(), file_counters.as_ref(), folder);
+    let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));
+    let files = file_counters.as_ref().zip(folder);
+    let received = Received::new(trains, settings.modules.clone(), found.as_ref(), files, sent);
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &received.json());
     if !arguments.quiet {
@@ -201,9 +192,9 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
 impl ReceiveArguments {
     /// What the node is to do; its modules have the ports that were given.
     fn node(&self) -> Result<NodeSettings, CommandError> {
-        let detector = self.detector.on_the_wire();
+        let detector = self.detector.of_wire();
         let mut assembly = AssemblySettings::new(detector, self.images);
-        assembly.data_bytes = usize::try_from(self.data.bytes)?;
+        assembly.data_bytes = usize::try_from(self.packet.bytes)?;
         // A receiver is of one port, or of all of them by AF_XDP.
         let ports = if self.way.interface.is_some() { self.port.len() } else { 1 };
         let sources = self.senders.map_or(ports, usize::from);
@@ -226,6 +217,12 @@ impl ReceiveArguments {
             (None, TrainContent::Images(images)) => {
                 images.stride = Some(self.stride).filter(|stride| *stride > 0);
                 assembly.largest_train = TrainLayout::of(detector, self.images).total();
+                if let Some(size) = self.image_size {
+                    (images.image_bytes, images.specific_bytes) = (usize::try_from(size.bytes)?, 0);
+                    let largest = TrainLayout::of_size(images.image_bytes, 0, self.images);
+                    assembly.largest_train =
+                        largest.ok_or("--image-size times --images is beyond what memory can be")?.total();
+                }
             }
             (None, TrainContent::Packets(_)) => {}
         }
@@ -299,11 +296,10 @@ impl ReceiveArguments {
 
     fn files(&self) -> Result<Option<TrainFiles>, CommandError> {
         let Some(folder) = &self.files else { return Ok(None) };
-        let detector = self.detector.on_the_wire();
+        let detector = self.detector.of_wire();
         let mut options = TrainFileOptions::new(folder, detector, self.run);
         options.proposal = self.proposal;
-        options.modules =
-            self.first_module.saturating_add(u8::try_from(self.port.len()).unwrap_or(u8::MAX)).min(100);
+        options.modules = LARGEST_MODULE + 1;
         options.trains_per_file = self.trains_per_file;
         options.deflate = self.deflate.and_then(|level| u8::try_from(level).ok());
         options.incomplete_images = match self.incomplete {

@@ -1,5 +1,6 @@
 //! What a node has received: the verdict, for people and for programs.
 
+use super::sent_here::SentHere;
 use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot, Law, Role};
 use evforge_net::live_receiver::ReceiveLosses;
 use evforge_pipeline::report::{grouped, scaled};
@@ -20,6 +21,8 @@ pub(super) struct Received {
     content: Option<ContentFound>,
     /// What is in files, if there are any, and where.
     files: Option<(TrainFileCounters, PathBuf)>,
+    /// What the sender's report says was sent to here, if there is one, or why it cannot be read.
+    sent: Option<Result<SentHere, String>>,
 }
 
 impl Received {
@@ -27,12 +30,13 @@ impl Received {
         trains: ReceivedTrains,
         modules: Vec<ModulePort>,
         content: Option<&Arc<Mutex<ContentFound>>>,
-        files: Option<&Arc<Mutex<TrainFileCounters>>>,
-        folder: Option<PathBuf>,
+        files: Option<(&Arc<Mutex<TrainFileCounters>>, PathBuf)>,
+        sent: Option<Result<SentHere, String>>,
     ) -> Self {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        let files = files.map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner));
-        Self { trains, modules, content, files: files.zip(folder) }
+        let files = files
+            .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
+        Self { trains, modules, content, files, sent }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -74,6 +78,11 @@ impl Received {
         if let Some((files, _)) = &self.files {
             findings.extend(not_zero(files, &["images_left_out", "images_marked", "files_given_up"]));
         }
+        match &self.sent {
+            Some(Ok(sent)) => findings.extend(sent.missing(&assembly)),
+            Some(Err(problem)) => findings.push(problem.clone()),
+            None => {}
+        }
         findings.extend(self.trains.failure.as_ref().map(ToString::to_string));
         findings.extend(self.trains.threads.iter().flat_map(|thread| thread.state.alarms.iter().cloned()));
         let unaccounted = self.unaccounted();
@@ -113,6 +122,7 @@ impl Received {
             "files": self.files.as_ref().map(|(files, folder)| {
                 json!({"folder": folder.display().to_string(), "counters": counters(files)})
             }),
+            "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
             "unaccounted": u64::try_from(self.unaccounted()).unwrap_or(u64::MAX),

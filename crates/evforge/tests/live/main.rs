@@ -14,3 +14,5 @@ mod page;
 mod page_json;
 mod record;
 mod signals;
+mod train;
+mod train_receive;

@@ -7,6 +7,7 @@ mod measure;
 mod measure_pulses;
 mod placement;
 mod privileges;
+mod train;
 mod tune;
 mod xdp;
 mod xdp_sender;

@@ -5,6 +5,7 @@ use evforge_net::affinity::PinError;
 use evforge_net::live_receiver::LiveReceiveError;
 use evforge_net::session::SessionError;
 use evforge_net::socket::SendError;
+use evforge_train::generate::{ProfileError, SourceError};
 use thiserror::Error;
 
 /// Why sending failed.
@@ -14,6 +15,12 @@ pub enum LinkSendError {
     /// The settings of a stream are impossible.
     #[error(transparent)]
     Settings(#[from] GeneratorError),
+    /// Structure or content of trains are impossible.
+    #[error(transparent)]
+    Trains(#[from] SourceError),
+    /// The times of trains are impossible.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// A socket could not be made or does not send.
     #[error(transparent)]
     Send(#[from] SendError),

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`numbered`] packets at a rate or in pulses, of any size | what is lost, reordered, repeated, how late, at what cost |
 //! | [`drop`](mod@drop): streams of words in a pattern (XDP paper) | the same for every packet and every 16-bit word |
+//! | [`train`]: images of a detector, as a train builder sends them | this only sends them |
 //!
 //! What the same link carries by TCP is in [`tcp`].
 //!
@@ -26,6 +27,7 @@ mod schedule;
 mod send;
 mod sent;
 pub mod tcp;
+pub mod train;
 
 pub use error::{LinkReceiveError, LinkSendError};
 pub use fault::{Fault, FaultError};

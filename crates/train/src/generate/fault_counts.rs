@@ -6,7 +6,7 @@ counters! {
     /// Counters of a sender of trains. A fault is counted when it is made, as what it is: one that cannot be made (a packet displaced
     /// behind its end, a train late behind the last one) is in none of them.
     pub struct SentCounters: "trains sent" {
-        packets_made: Enters(Packets), Packets, "Packets of all trains begun.";
+        packets_made: Enters(Packets), Packets, "Packets of trains whose turn has come, sent or not.";
         packets_repeated: Enters(Packets), Packets, "Packets sent a second time.";
         datagrams: Leaves(Packets), Packets, "Datagrams handed out to be sent.";
         packets_lost: Discarded(Packets), Packets, "Packets not sent, those of trains without first or last packet included.";

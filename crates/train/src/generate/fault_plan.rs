@@ -1,60 +1,9 @@
 //! Which packets and trains have faults: those on given places, and others by chance, from a seed.
 
 use super::fault::{Fault, PacketFault, TrainFault};
+use super::fault_rates::FaultRates;
 use super::pattern::mix;
 use thiserror::Error;
-
-/// How likely faults are: of each packet, or of each train. From 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FaultRates {
-    /// A packet is lost.
-    pub lost: f64,
-    /// A packet is repeated.
-    pub repeated: f64,
-    /// A packet is displaced.
-    pub displaced: f64,
-    /// By how many packets (at least 1).
-    pub displaced_by: u32,
-    /// A datagram is truncated to 1 to 7 bytes, which is no room for its trailer.
-    pub truncated: f64,
-    /// The data of a packet are cut to 1 byte or more.
-    pub shortened: f64,
-    /// The first packet of a train is missing.
-    pub missing_first: f64,
-    /// The last packet of a train is missing.
-    pub missing_last: f64,
-    /// A train begins with a wrong magic number.
-    pub wrong_begin: f64,
-    /// A train ends with a wrong magic number.
-    pub wrong_end: f64,
-    /// A train has a wrong number: its own with bit 63 inverted.
-    pub wrong_number: f64,
-    /// A train is sent behind the next one.
-    pub late: f64,
-    /// A train takes turns with the next one.
-    pub interleaved: f64,
-}
-
-impl Default for FaultRates {
-    /// None.
-    fn default() -> Self {
-        Self {
-            lost: 0.0,
-            repeated: 0.0,
-            displaced: 0.0,
-            displaced_by: 3,
-            truncated: 0.0,
-            shortened: 0.0,
-            missing_first: 0.0,
-            missing_last: 0.0,
-            wrong_begin: 0.0,
-            wrong_end: 0.0,
-            wrong_number: 0.0,
-            late: 0.0,
-            interleaved: 0.0,
-        }
-    }
-}
 
 /// A plan of faults is impossible.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -16,6 +16,7 @@
 mod fault;
 mod fault_counts;
 mod fault_plan;
+mod fault_rates;
 mod lane;
 mod noise;
 mod pattern;
@@ -29,7 +30,8 @@ mod timing;
 
 pub use fault::{Fault, FaultTextError, PacketFault, TrainFault};
 pub use fault_counts::SentCounters;
-pub use fault_plan::{FaultPlan, FaultPlanError, FaultRates};
+pub use fault_plan::{FaultPlan, FaultPlanError};
+pub use fault_rates::{FaultRates, FaultRatesError};
 pub use noise::{NOISE_IMAGES, NoiseError, NoiseImages, NoiseSettings};
 pub use pattern::{CounterPattern, PatternFault};
 pub use profile::{ProfileError, SLIDES_PAUSE_NS, SendProfile, TrainBegin};

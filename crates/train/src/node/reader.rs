@@ -35,7 +35,7 @@ pub(super) struct Queued {
 /// What hands trains on, apart from the assembly that calls it.
 struct Delivery {
     thread: usize,
-    /// The module of trains that are told apart by sender.
+    /// The module of trains that are told apart by sender, and have no header that says it.
     module: u8,
     queue: SyncSender<Queued>,
     counters: NodeCounters,
@@ -130,7 +130,11 @@ impl Delivery {
         train.bytes()?;
         let module = match report.source {
             TrainSource::Module(module) => u8::try_from(module).unwrap_or(self.module),
-            TrainSource::Sender(_) => self.module,
+            // Senders at one port are of several modules; the header says which.
+            TrainSource::Sender(_) => train
+                .train()
+                .and_then(|view| u8::try_from(view.header().detector_link).ok())
+                .unwrap_or(self.module),
         };
         // There is room for every buffer. The worker is there until all receiving threads have ended.
         match self.queue.try_send(Queued { thread: self.thread, train: NodeTrain { module, train } }) {

@@ -105,7 +105,6 @@ pub fn run(
 ) -> Result<ReceivedTrains, NodeError> {
     let assemblies: Vec<Assembly> =
         receivers.iter().map(|_| Assembly::new(settings.assembly)).collect::<Result<_, _>>()?;
-    receivers.iter().try_for_each(|receiver| settings.check(&receiver.local_addresses()))?;
     let told: Vec<Mutex<Told>> = receivers.iter().map(|_| Mutex::default()).collect();
     let failed = AtomicBool::new(false);
     // Room for every train that there can be.

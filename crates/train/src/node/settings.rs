@@ -1,7 +1,6 @@
 //! What a node is to do.
 
 use crate::assembly::AssemblySettings;
-use evforge_core::settings::SettingsError;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -20,7 +19,8 @@ pub enum SourcesBy {
     /// Those of each module: whoever sends them, one at a time does.
     #[default]
     Module,
-    /// Those of each sender's address and port: several train builders take turns at a module.
+    /// Those of each sender's address and port: several modules, or several train builders, send to one port. The module of a train is
+    /// that in its header.
     Sender,
 }
 
@@ -73,18 +73,5 @@ impl NodeSettings {
     pub(super) fn modules_at(&self, addresses: &[SocketAddr]) -> Vec<ModulePort> {
         let is_there = |module: &&ModulePort| addresses.iter().any(|address| address.port() == module.port);
         self.modules.iter().filter(is_there).copied().collect()
-    }
-
-    /// Checks what one receiver is to take.
-    pub(super) fn check(&self, addresses: &[SocketAddr]) -> Result<(), SettingsError> {
-        let modules = self.modules_at(addresses).len();
-        if self.sources_by == SourcesBy::Sender && modules > 1 {
-            let problem = format!(
-                "by sender, and one receiver has the ports of {modules} modules: the module of a train is that of its port, and a \
-                 sender may send to several. Receive by sockets, which are one for each port, or each module in a node of its own"
-            );
-            return SettingsError::refuse("sources", problem);
-        }
-        Ok(())
     }
 }

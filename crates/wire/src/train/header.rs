@@ -42,6 +42,19 @@ pub struct TrainHeader {
 }
 
 impl TrainHeader {
+    /// All fields 0.
+    pub const EMPTY: Self = Self {
+        major_version: 0,
+        minor_version: 0,
+        train: 0,
+        data: 0,
+        detector_link: 0,
+        builder_link: 0,
+        images: 0,
+        specific_bytes: 0,
+        builder_bytes: 0,
+        reserved: [0; 8],
+    };
     /// Bytes of it.
     pub const BYTES: usize = 64;
 

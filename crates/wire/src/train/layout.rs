@@ -58,6 +58,12 @@ impl TrainLayout {
         layout
     }
 
+    /// Of a train of so many images of any size; none if it is beyond what an address can say.
+    pub fn of_size(image_bytes: usize, specific_bytes: u32, images: u32) -> Option<Self> {
+        let header = TrainHeader { images: images.into(), specific_bytes, ..TrainHeader::EMPTY };
+        Self::new(&header, image_bytes)
+    }
+
     /// Bytes of a train.
     pub const fn total(&self) -> usize {
         self.total

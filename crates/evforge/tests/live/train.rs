@@ -1,0 +1,145 @@
+//! `evforge train send` as a user runs it: trains over loopback, put together again and checked byte by byte.
+
+use crate::common::{PROGRAM, text};
+use evforge_train::generate::CounterPattern;
+use evforge_wire::train::{Train, TrainPacket};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::process::Command;
+use std::time::Duration;
+
+/// Trains of 2240 bytes in 12 packets.
+const SMALL: [&str; 6] = ["--image-size", "1000B", "--images", "2", "--packet", "200B"];
+
+/// Sockets that trains are sent to, and the arguments that name them.
+fn nodes(count: usize) -> (Vec<UdpSocket>, Vec<String>) {
+    let sockets: Vec<_> = (0..count).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a socket")).collect();
+    let to = |socket: &UdpSocket| ["--to".to_owned(), socket.local_addr().expect("an address").to_string()];
+    let arguments = sockets.iter().flat_map(to).collect();
+    (sockets, arguments)
+}
+
+/// What has come: the port it is from, and the bytes.
+fn received(socket: &UdpSocket) -> Vec<(u16, Vec<u8>)> {
+    // The sender has ended: what is not there does not come.
+    socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+    let mut memory = [0; 65_536];
+    std::iter::from_fn(|| {
+        let (bytes, from) = socket.recv_from(&mut memory).ok()?;
+        Some((from.port(), memory[..bytes].to_vec()))
+    })
+    .collect()
+}
+
+/// Sends small trains, and gives the report.
+fn send(to: &[String], further: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("sent.json");
+    let output = Command::new(PROGRAM)
+        .args(["train", "send"])
+        .args(SMALL)
+        .args(to)
+        .args(further)
+        .arg("--report")
+        .arg(&report)
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&std::fs::read(report).expect("a report")).expect("JSON")
+}
+
+/// The whole trains of packets: frame and number, of each source.
+fn trains(packets: &[(u16, Vec<u8>)]) -> BTreeMap<(u16, u32), u64> {
+    let mut pieces: BTreeMap<(u16, u32), Vec<u8>> = BTreeMap::new();
+    for (port, bytes) in packets {
+        let TrainPacket { trailer, data } = TrainPacket::parse(bytes).expect("a packet");
+        let train = pieces.entry((*port, trailer.frame)).or_default();
+        assert_eq!(train.len(), 200 * trailer.packet as usize, "in order, none is missing");
+        train.extend(data);
+    }
+    let number = |bytes: Vec<u8>| {
+        let train = Train::parse(&bytes, 1000).expect("a whole train");
+        let number = train.header().train;
+        for image in 0..2 {
+            let bytes = train.image(image).expect("an image");
+            assert_eq!(CounterPattern::new(number, image as u64).check(0, bytes), None);
+        }
+        number
+    };
+    pieces.into_iter().map(|(key, bytes)| (key, number(bytes))).collect()
+}
+
+#[test]
+fn trains_of_two_modules_are_dealt_to_three_nodes() {
+    let (sockets, to) = nodes(3);
+    let further = ["--modules", "2", "--trains", "6", "--first-train", "30", "--frequency", "50Hz"];
+    let report = send(&to, &further);
+    for (node, socket) in sockets.iter().enumerate() {
+        let trains = trains(&received(socket));
+        // Each node has two trains of each module.
+        assert_eq!(trains.len(), 4, "{trains:?}");
+        for (module, sent) in report["modules"].as_array().expect("modules").iter().enumerate() {
+            let source = sent["nodes"][node]["source"].as_str().expect("a source");
+            let port: u16 = source.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+            let numbers: Vec<_> =
+                trains.iter().filter(|((from, _), _)| *from == port).map(|(_, &n)| n).collect();
+            let expected: Vec<u64> =
+                (30..36).filter(|train| (train + module as u64) % 3 == node as u64).collect();
+            assert_eq!(numbers, expected, "module {module}, node {node}");
+            assert_eq!((&sent["module"], &sent["nodes"][node]["datagrams"]), (&module.into(), &24.into()));
+        }
+    }
+    let seconds = report["modules"][0]["seconds"].as_f64().expect("seconds");
+    assert!(seconds >= 0.1, "six trains at 50 Hz take 100 ms, not {seconds} s");
+}
+
+#[test]
+fn faults_are_made_and_told() {
+    let (sockets, to) = nodes(1);
+    let faults =
+        ["--fault", "lost:train=0,packet=5", "--fault", "wrong-end:train=1", "--fault", "late:train=2"];
+    let report = send(&to, &[&["--trains", "4"], &faults[..]].concat());
+    let packets = received(&sockets[0]);
+    assert_eq!(packets.len(), 47);
+    let frames: Vec<_> =
+        packets.iter().map(|(_, bytes)| TrainPacket::parse(bytes).expect("a packet").trailer).collect();
+    let order: Vec<_> =
+        frames.chunk_by(|a, b| a.frame == b.frame).map(|run| (run[0].frame, run.len())).collect();
+    assert_eq!(order, [(0, 11), (1, 12), (3, 12), (2, 12)]);
+    assert!(!frames.iter().any(|trailer| (trailer.frame, trailer.packet) == (0, 5)));
+    let counters = &report["modules"][0]["counters"];
+    for (name, count) in [
+        ("packets_made", 48),
+        ("packets_lost", 1),
+        ("datagrams", 47),
+        ("trains_wrong_end", 1),
+        ("trains_late", 1),
+        ("trains_undamaged", 2),
+    ] {
+        assert_eq!(counters[name], count, "{name}");
+    }
+}
+
+#[test]
+fn what_is_impossible_is_refused_before_anything_is_sent() {
+    let (sockets, to) = nodes(1);
+    for (arguments, told) in [
+        (&["--packets-per-train", "13"][..], "cannot be cut off behind 13"),
+        (&["--stride", "0"], "expected at least 1"),
+        (&["--frequency", "0Hz"], "0 Hz never come"),
+        (&["--pause", "700ms"], "--rate"),
+        (&["--fault", "lost:train=0"], "is no fault"),
+        (&["--fault", "late:train=0", "--fault", "interleaved:train=0"], "same place"),
+        (&["--fault-rates", "lost=2"], "has no probabilities"),
+        (&["--fault-rates", "lost=0.6,repeated=0.6"], "add up to 1.2"),
+        (&["--detector", "lpd"], "--image-size"),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        let output = command.args(["train", "send"]).args(SMALL).args(&to).args(arguments).output();
+        let output = output.expect("the program starts");
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(told), "{arguments:?}: {stderr}");
+    }
+    assert!(received(&sockets[0]).is_empty());
+}

@@ -1,0 +1,192 @@
+//! `evforge train send` and `evforge train receive` as users run them, over loopback.
+
+use crate::common::{PROGRAM, evforge, text};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A receiver that has its port.
+struct Receiver {
+    child: Child,
+    address: String,
+    report: std::path::PathBuf,
+}
+
+fn receiver(folder: &Path, arguments: &[&str]) -> Receiver {
+    let report = folder.join("received.json");
+    let mut child = Command::new(PROGRAM)
+        .args(["train", "receive", "--address", "127.0.0.1", "--port", "0", "--idle", "1s", "--for", "60s"])
+        .args(arguments)
+        .arg("--report")
+        .arg(&report)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let address = loop {
+        let line = lines.next().expect("a line").expect("a line");
+        if let Some((_, address)) = line.split_once(" at UDP ") {
+            break address.to_owned();
+        }
+    };
+    std::thread::spawn(move || lines.for_each(drop));
+    Receiver { child, address, report }
+}
+
+impl Receiver {
+    /// Waits for its end: whether it was good, what it said, and its report.
+    fn end(self) -> (bool, String, Value) {
+        let output = self.child.wait_with_output().expect("it ends");
+        let report = serde_json::from_slice(&std::fs::read(&self.report).expect("a report")).expect("JSON");
+        (output.status.success(), text(&output.stdout), report)
+    }
+}
+
+#[test]
+fn trains_of_two_modules_at_one_port_come_whole_and_are_in_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [sent, files] = ["sent.json", "files"].map(|name| folder.path().join(name).display().to_string());
+    let receiver = receiver(
+        folder.path(),
+        &["--images", "4", "--senders", "2", "--check", "--files", &files, "--run", "12", "--sent", &sent],
+    );
+    let rate = ["--frequency", "20Hz", "--rate", "20kpps", "--trains", "5", "--report", &sent];
+    evforge(
+        &[&["train", "send", "--to", &receiver.address, "--images", "4", "--modules", "2"][..], &rate]
+            .concat(),
+    );
+    let (is_good, said, report) = receiver.end();
+    assert!(is_good, "{said}");
+    assert!(said.contains("passed: every train") && said.contains("40 of 40 images are right"), "{said}");
+    assert_eq!((&report["passed"], &report["unaccounted"]), (&true.into(), &0.into()));
+    assert_eq!(
+        (&report["assembly"]["trains_good"], &report["node"]["trains_worked_on"]),
+        (&10.into(), &10.into())
+    );
+    assert_eq!(report["assembly"]["packets_received"], report["sent"]["packets"]);
+    assert_eq!(report["files"]["counters"]["trains_committed"], 10);
+    for module in 0..2 {
+        let name = format!("files/r0012/RAW-R0012-LPD0{module}-S00000.h5");
+        assert!(folder.path().join(&name).exists(), "{name}");
+    }
+    let seconds = &report["threads"][0]["profile"]["seconds"];
+    assert!(
+        seconds["receiving"].as_f64() > Some(0.1) && seconds["assembling"].as_f64() > Some(0.0),
+        "{seconds}"
+    );
+}
+
+#[test]
+fn every_fault_is_reported_as_itself_and_harms_no_other_train() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = ["--image-size", "1000B", "--images", "2", "--packet", "200B"];
+    let receiver = receiver(folder.path(), &[&small[..], &["--open", "4", "--check"]].concat());
+    let faults = [
+        "lost:train=1,packet=5",
+        "repeated:train=3,packet=4",
+        "displaced:train=5,packet=3,by=2",
+        "truncated:train=7,packet=6,bytes=5",
+        "shortened:train=9,packet=6,bytes=100",
+        "missing-first:train=11",
+        "missing-last:train=13",
+        "wrong-begin:train=15",
+        "wrong-end:train=17",
+        "wrong-number:train=19,number=7",
+        "late:train=21",
+        "interleaved:train=24",
+    ];
+    let mut arguments =
+        vec!["train", "send", "--to", &receiver.address, "--trains", "30", "--frequency", "50Hz"];
+    arguments.extend(small);
+    arguments.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
+    evforge(&arguments);
+    let (is_good, said, report) = receiver.end();
+    assert!(!is_good && said.contains("FAILED"), "{said}");
+    let assembly = &report["assembly"];
+    for (name, count) in [
+        ("trains_opened", 30),
+        // Five are incomplete, three have wrong content.
+        ("trains_good", 22),
+        ("packets_missing", 5),
+        ("packets_repeated", 1),
+        ("packets_too_short", 1),
+        ("packets_cut", 1),
+        ("trains_without_first", 1),
+        ("trains_without_last", 1),
+        ("trains_wrong_begin", 1),
+        ("trains_wrong_end", 1),
+        ("trains_number_back", 1),
+        ("trains_out_of_order", 1),
+        ("packets_late", 0),
+        ("packets_without_buffer", 0),
+    ] {
+        assert_eq!(assembly[name], count, "{name}: {assembly:#}");
+    }
+    let incomplete = ["trains_timed_out", "trains_superseded", "trains_ended"]
+        .map(|name| assembly[name].as_u64().expect("a counter"));
+    assert_eq!(incomplete.iter().sum::<u64>(), 5, "{assembly:#}");
+    assert!(assembly["packets_reordered"].as_u64() >= Some(1), "{assembly:#}");
+    // No other train has suffered: every image of the good ones is right.
+    assert_eq!(
+        (&report["content"]["images_right"], &report["content"]["images_received"]),
+        (&44.into(), &44.into())
+    );
+    assert_eq!(report["unaccounted"], 0);
+    let irregular = report["threads"][0]["irregular"].as_array().expect("trains").len();
+    assert_eq!((irregular, &report["node"]["irregular_trains"]), (8, &8.into()));
+}
+
+#[test]
+fn cut_off_trains_of_the_load_test_are_whole_after_their_packets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = ["--image-size", "20kB", "--packet", "1000B", "--packets-per-train", "50"];
+    let receiver = receiver(folder.path(), &["--packet", "1000B", "--packets-per-train", "50"]);
+    let to = ["train", "send", "--to", &receiver.address, "--images", "4", "--trains", "6"];
+    evforge(&[&to[..], &small, &["--rate", "10kpps", "--pause", "20ms"]].concat());
+    let (is_good, said, report) = receiver.end();
+    assert!(is_good, "{said}");
+    assert_eq!(
+        (&report["assembly"]["trains_good"], &report["assembly"]["packets_received"]),
+        (&6.into(), &300.into())
+    );
+}
+
+#[test]
+fn a_report_of_another_run_and_packets_that_did_not_come_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sent = folder.path().join("sent.json").display().to_string();
+    let small = ["--image-size", "1000B", "--images", "2", "--packet", "200B"];
+    let receiver = receiver(folder.path(), &[&small[..], &["--sent", &sent]].concat());
+    let to = ["train", "send", "--to", &receiver.address, "--trains", "3", "--report", &sent];
+    evforge(&[&to[..], &small].concat());
+    // Two more packets than there were.
+    let text = std::fs::read_to_string(&sent).expect("a report");
+    assert!(text.contains("\"datagrams\": 36") || text.contains("\"datagrams\":36"), "{text}");
+    let more = text
+        .replace("\"datagrams\": 36", "\"datagrams\": 38")
+        .replace("\"datagrams\":36", "\"datagrams\":38");
+    std::fs::write(&sent, more).expect("it is written");
+    let (is_good, said, _) = receiver.end();
+    assert!(!is_good && said.contains("38 packets were sent to here, and 36 came"), "{said}");
+}
+
+#[test]
+fn what_is_impossible_is_refused_with_a_reason() {
+    for (arguments, told) in [
+        (&["--images", "100000"][..], "--memory"),
+        (&["--first-module", "99", "--port", "0", "--port", "0"], "beyond 99"),
+        (&["--packet", "0B"], "data_bytes"),
+        (&["--packets-per-train", "5", "--check"], "--check"),
+        (&["--time-out", "0ns"], "time_out"),
+        (&["--files", "/proc/nowhere"], "/proc/nowhere"),
+        (&["--port", "9", "--sent", "x", "--report", "x"], "--report"),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["train", "receive", "--address", "127.0.0.1", "--for", "1s"]).args(arguments);
+        let output = command.output().expect("it starts");
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(told), "{arguments:?}: {said}");
+    }
+}
