@@ -94,6 +94,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "evforge train send --modules 2 --images 20 --fault-rates lost=1e-4,late=0.1 --for 3",
         ],
     ),
+    ("train repair", &["evforge train repair data/r0012"]),
     (
         "train receive",
         &[

@@ -3,6 +3,7 @@
 mod detector;
 mod receive;
 mod received;
+mod repair;
 mod send;
 mod sent;
 mod sent_here;
@@ -24,6 +25,8 @@ enum TrainCommand {
     Send(Box<send::SendArguments>),
     /// Receive trains, put them together, check them, and write files that EXtra-data opens
     Receive(Box<receive::ReceiveArguments>),
+    /// Repair files of trains that a killed receiver has left
+    Repair(repair::RepairArguments),
 }
 
 /// Runs the command.
@@ -31,5 +34,6 @@ pub(crate) fn trains(arguments: &TrainArguments) -> Result<ExitStatus, CommandEr
     match &arguments.command {
         TrainCommand::Send(arguments) => send::send(arguments),
         TrainCommand::Receive(arguments) => receive::receive(arguments),
+        TrainCommand::Repair(arguments) => repair::repair_files(arguments),
     }
 }

@@ -66,6 +66,8 @@ fn companion(example: &str) -> (&'static str, &'static str) {
         ("", "(sleep 1; evforge drop send --streams 4 --rate 1kpps --blocks 1 --quiet) &")
     } else if is_of("train send") {
         ("evforge train receive --senders 2 --stride 0 --quiet & sleep 1", "")
+    } else if is_of("train repair") {
+        ("mkdir -p data/r0012;", "")
     } else if is_of("train receive") {
         ("", "(sleep 1; evforge train send --trains 5 --rate 20kpps --quiet) &")
     } else {
