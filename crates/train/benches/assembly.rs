@@ -1,7 +1,7 @@
 //! What it costs to assemble trains: LPD trains from memory, against `memcpy` of the same bytes.
 //!
-//! Datagrams lie in memory one after the other, as a receive ring has them, and are more than any cache holds. Rounds of three members
-//! take turns on one core: all data bytes copied at once, all data bytes copied datagram by datagram into the same buffers, and the
+//! Datagrams lie in memory one after the other, as a receive ring has them, and are more than any cache holds. Trains that are whole are
+//! held for a while, as by a file writer, so that the memory that is written is as cold. Rounds of three members take turns on one core: all data bytes copied at once, all data bytes copied datagram by datagram into the same buffers, and the
 //! assembly. The figure is that of the assembly over each copy, in bytes of trains; the median of all rounds with its quartiles.
 //!
 //! `cargo bench -p evforge-train --bench assembly [-- ROUNDS]` (15 rounds)
@@ -13,9 +13,12 @@ use evforge_train::assembly::{
 use evforge_wire::train::{
     DATA_BYTES, ImageDescriptor, PacketTrailer, TrainDetector, TrainHeader, TrainLayout, TrainTrailer,
 };
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+/// Bytes of trains that are held after they are whole.
+const HELD: usize = 256 << 20;
 const DATAGRAM: usize = DATA_BYTES + PacketTrailer::BYTES;
 
 /// What one line is about.
@@ -84,12 +87,14 @@ fn measure(case: &Case, rounds: usize) {
     };
     settings.open_trains = usize::from(case.sources) * case.interleaved as usize + 1;
     settings.open_trains_of_source = settings.open_trains_of_source.min(settings.open_trains);
-    settings.buffers = settings.open_trains;
+    let held = HELD.div_ceil(settings.largest_train);
+    settings.buffers = settings.open_trains + held;
     // The same trains come in every round.
     settings.remembered_for = Duration::from_millis(1);
     settings.content =
         TrainContent::Images(ImageContent { stride: None, ..ImageContent::of(TrainDetector::Lpd) });
     let mut assembly = Assembly::new(settings).unwrap_or_else(|error| panic!("{error}"));
+    let mut whole_trains = VecDeque::with_capacity(held + 1);
     let mut copy = vec![1_u8; stream.data];
     let (mut now_ns, mut good) = (0, 0);
     let mut times = [vec![], vec![], vec![]];
@@ -112,7 +117,7 @@ fn measure(case: &Case, rounds: usize) {
                 }
                 _ => {
                     now_ns += 1_000_000_000;
-                    good += assemble(&mut assembly, &stream, now_ns);
+                    good += assemble(&mut assembly, &stream, now_ns, (&mut whole_trains, held));
                 }
             }
             let seconds = begin.elapsed().as_secs_f64();
@@ -172,11 +177,18 @@ fn measure(case: &Case, rounds: usize) {
 }
 
 /// One pass over all datagrams: good trains.
-fn assemble(assembly: &mut Assembly, stream: &Stream, now_ns: u64) -> u64 {
+fn assemble(
+    assembly: &mut Assembly,
+    stream: &Stream,
+    now_ns: u64,
+    (whole, held): (&mut VecDeque<AssembledTrain>, usize),
+) -> u64 {
     let mut good = 0;
     let mut deliver = |train: AssembledTrain| -> Option<TrainBuffer> {
         good += u64::from(train.train().is_some());
-        train.into_buffer()
+        whole.push_back(train);
+        let oldest = if whole.len() > held { whole.pop_front() } else { None };
+        oldest.and_then(AssembledTrain::into_buffer)
     };
     for place in &stream.places {
         let datagram = &stream.bytes[place.start..place.start + place.length];

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | what a train builder sends | [`generate`] |
 //! | datagrams to trains | [`assembly`] |
+//! | steps over the images of whole trains | [`processing`] |
 //! | files that EXtra-data opens | [`file`] |
 //! | a node that receives, and gives trains to sinks | [`node`], [`sinks`] |
 //!
@@ -20,4 +21,5 @@ pub mod assembly;
 pub mod file;
 pub mod generate;
 pub mod node;
+pub mod processing;
 pub mod sinks;

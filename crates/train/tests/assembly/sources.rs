@@ -15,8 +15,8 @@ fn sources_have_trains_of_their_own() {
     let trains: Vec<_> = (0..16_u64).map(|module| train(50 + module % 3, IMAGES)).collect();
     let packets: Vec<_> = trains.iter().map(|train| datagrams(1, train)).collect();
     for at in 0..packets[0].len() {
-        for module in 0..16 {
-            watched.take(TrainSource::Module(module), &packets[module as usize][at]);
+        for (module, packets) in (0..16).zip(&packets) {
+            watched.take(TrainSource::Module(module), &packets[at]);
         }
     }
     assert_eq!(watched.counters().trains_good, 16);

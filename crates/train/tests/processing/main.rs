@@ -1,0 +1,6 @@
+//! Steps over trains, against straightforward arithmetic and against NumPy.
+
+mod chain;
+mod common;
+mod numpy;
+mod steps;
