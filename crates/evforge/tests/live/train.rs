@@ -2,7 +2,7 @@
 
 use crate::common::{PROGRAM, text};
 use evforge_train::generate::CounterPattern;
-use evforge_wire::train::{Train, TrainPacket};
+use evforge_wire::train::{Train, TrainHeader, TrainPacket};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -122,6 +122,32 @@ fn faults_are_made_and_told() {
 }
 
 #[test]
+fn trains_are_cut_off_and_numbered_as_asked_with_a_pause_behind_each() {
+    let (sockets, to) = nodes(1);
+    let numbers = ["--first-train", "9", "--stride", "4", "--first-frame", "70", "--trains", "3"];
+    let cut = ["--packets-per-train", "5", "--rate", "1kpps", "--pause", "20ms"];
+    let report = send(&to, &[&numbers[..], &cut].concat());
+    let packets = received(&sockets[0]);
+    let found: Vec<_> = packets
+        .iter()
+        .map(|(_, bytes)| {
+            let TrainPacket { trailer, data } = TrainPacket::parse(bytes).expect("a packet");
+            assert_eq!(data.len(), 200);
+            assert_eq!((trailer.is_first, trailer.is_last), (trailer.packet == 0, trailer.packet == 4));
+            let number = data.first_chunk().filter(|_| trailer.is_first).map(|header| TrainHeader::read(header).1.train);
+            (trailer.frame, trailer.packet, number)
+        })
+        .collect();
+    let expected = (0..3_u32).flat_map(|train| {
+        (0..5).map(move |packet| (70 + train, packet, (packet == 0).then(|| 9 + 4 * u64::from(train))))
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    // Each packet a millisecond after the one before, and a millisecond and the pause after the last of a train.
+    let seconds = report["modules"][0]["seconds"].as_f64().expect("seconds");
+    assert!(seconds >= 0.054, "15 packets and two pauses take 54 ms, not {seconds} s");
+}
+
+#[test]
 fn what_is_impossible_is_refused_before_anything_is_sent() {
     let (sockets, to) = nodes(1);
     for (arguments, told) in [
@@ -136,7 +162,7 @@ fn what_is_impossible_is_refused_before_anything_is_sent() {
         (&["--detector", "lpd"], "--image-size"),
     ] {
         let mut command = Command::new(PROGRAM);
-        let output = command.args(["train", "send"]).args(SMALL).args(&to).args(arguments).output();
+        let output = command.args(["train", "send", "--trains", "1"]).args(SMALL).args(&to).args(arguments).output();
         let output = output.expect("the program starts");
         let stderr = text(&output.stderr);
         assert!(!output.status.success() && stderr.contains(told), "{arguments:?}: {stderr}");
