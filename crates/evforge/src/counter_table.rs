@@ -39,6 +39,7 @@ use evforge_train::assembly::AssemblyCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
+use evforge_train::processing::ProcessingCounters;
 use evforge_train::sinks::ContentCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
@@ -85,6 +86,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<AssemblyCounters>("Putting trains together", NONE),
         stage::<NodeCounters>("Trains of a node", NONE),
         stage::<ContentCounters>("The content of trains", NONE),
+        stage::<ProcessingCounters>("Steps over the images of trains", NONE),
         stage::<TrainFileCounters>("Files of trains", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),

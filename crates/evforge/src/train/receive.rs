@@ -54,7 +54,7 @@ pub(super) struct ReceiveArguments {
     /// Step from the number of a train to that of the next one here: the number of nodes that trains are dealt to; 0 checks no numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
     stride: u64,
-    /// Take trains of up to so many senders at a port, each of which has an address and port of its own. The module is that in the
+    /// Take trains of up to N senders at a port, each of which has an address and port of its own. The module is that in the
     /// header of a train
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Trains")]
     senders: Option<u16>,
@@ -70,7 +70,7 @@ pub(super) struct ReceiveArguments {
     /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms]
     #[arg(long, value_name = "TIME", help_heading = "Trains")]
     time_out: Option<TimeSpan>,
-    /// What becomes of an incomplete train: drop it, mark its images, or zero what is missing
+    /// What happens to an incomplete train: drop it, mark its images, or zero what is missing
     #[arg(long, value_name = "POLICY", default_value = "drop", help_heading = "Trains")]
     incomplete: Incomplete,
     /// Check every byte of the images: `evforge train send` makes such
@@ -97,7 +97,7 @@ pub(super) struct ReceiveArguments {
     /// The sender's report, read at the end: how many packets and trains there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
-    /// End after so many good trains, of all modules together
+    /// End after N good trains, of all modules together
     #[arg(long, value_name = "NUMBER")]
     trains: Option<u64>,
     /// End when no packet has come for this time, once there were some

@@ -134,7 +134,10 @@ fn trains_are_cut_off_and_numbered_as_asked_with_a_pause_behind_each() {
             let TrainPacket { trailer, data } = TrainPacket::parse(bytes).expect("a packet");
             assert_eq!(data.len(), 200);
             assert_eq!((trailer.is_first, trailer.is_last), (trailer.packet == 0, trailer.packet == 4));
-            let number = data.first_chunk().filter(|_| trailer.is_first).map(|header| TrainHeader::read(header).1.train);
+            let number = data
+                .first_chunk()
+                .filter(|_| trailer.is_first)
+                .map(|header| TrainHeader::read(header).1.train);
             (trailer.frame, trailer.packet, number)
         })
         .collect();
@@ -162,7 +165,8 @@ fn what_is_impossible_is_refused_before_anything_is_sent() {
         (&["--detector", "lpd"], "--image-size"),
     ] {
         let mut command = Command::new(PROGRAM);
-        let output = command.args(["train", "send", "--trains", "1"]).args(SMALL).args(&to).args(arguments).output();
+        let output =
+            command.args(["train", "send", "--trains", "1"]).args(SMALL).args(&to).args(arguments).output();
         let output = output.expect("the program starts");
         let stderr = text(&output.stderr);
         assert!(!output.status.success() && stderr.contains(told), "{arguments:?}: {stderr}");

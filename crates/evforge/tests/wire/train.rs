@@ -45,7 +45,8 @@ fn trains_over_a_wire(way: &[&str], reads_files: bool) {
                 "4min",
             ])
             .args(["--images", "512", "--waiting", "6", "--check", "--files", &files, "--sent", &sent])
-            .args(["--buffer", "64MB", "--report", &report])
+            // Room for two whole trains: a receiver that waits for its core for half a second loses nothing.
+            .args(["--buffer", "400MB", "--report", &report])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
