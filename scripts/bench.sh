@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 benches=("$@")
 if [ ${#benches[@]} -eq 0 ]; then
-  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages trace_groups)
+  benches=(sonde multigrid multiblade gdgem ess ess_records simulated_load messages trace_groups assembly)
 fi
 if [ -z "$(git status --porcelain --untracked-files=no -- . ':!docs/benchmarks')" ]; then
   EVFORGE_BENCH_RUN="$(date --utc +%F) $(git rev-parse --short HEAD)"
@@ -20,5 +20,9 @@ else
 fi
 
 in_lab=()
-for bench in "${benches[@]}"; do in_lab+=(--bench "$bench"); done
-"${CARGO:-cargo}" bench --locked -p evforge-lab "${in_lab[@]}"
+in_train=()
+for bench in "${benches[@]}"; do
+  if [ "$bench" = assembly ]; then in_train+=(--bench "$bench"); else in_lab+=(--bench "$bench"); fi
+done
+if [ ${#in_lab[@]} -gt 0 ]; then "${CARGO:-cargo}" bench --locked -p evforge-lab "${in_lab[@]}"; fi
+if [ ${#in_train[@]} -gt 0 ]; then "${CARGO:-cargo}" bench --locked -p evforge-train "${in_train[@]}"; fi

@@ -17,6 +17,26 @@
 //! | its memory | [`TrainBuffer`] |
 //! | what happened | [`AssemblyCounters`] |
 //!
+//! ```
+//! use evforge_train::assembly::{Assembly, AssemblySettings, PacketFate, PacketFault, TrainOutcome, TrainSource};
+//! use evforge_wire::train::TrainDetector;
+//!
+//! // LPD, trains of up to four images, from 16 modules.
+//! let settings = AssemblySettings::new(TrainDetector::Lpd, 4).with_sources(16);
+//! let mut assembly = Assembly::new(settings)?;
+//! let mut good = 0;
+//! let mut deliver = |train: evforge_train::assembly::AssembledTrain| {
+//!     good += u64::from(train.report().outcome == TrainOutcome::Good);
+//!     // Done with it: its memory is free again.
+//!     train.into_buffer()
+//! };
+//! let fate = assembly.take(TrainSource::Module(3), 1_000, b"a runt", &mut deliver);
+//! assert_eq!(fate, PacketFate::Rejected(PacketFault::TooShort));
+//! assembly.finish(2_000, &mut deliver);
+//! assert_eq!((good, assembly.counters().packets_too_short), (0, 1));
+//! # Ok::<(), evforge_core::settings::SettingsError>(())
+//! ```
+//!
 //! # Trains and frames
 //! A *frame* is a train on the wire. Its number tells trains of one source apart and nothing else; the number of the *train* is in its
 //! header. A train closes when its last packet and all before it are there, in whatever order trains become whole; then its magic

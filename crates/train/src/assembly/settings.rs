@@ -16,7 +16,8 @@ pub enum IncompletePolicy {
     /// It is reported, and its bytes are not handed on.
     #[default]
     Drop,
-    /// It is handed on, and images touched by a hole are left out: [`AssembledTrain::image`](super::AssembledTrain::image) has none for them.
+    /// It is handed on, and images touched by a hole are left out: [`AssembledTrain::image`](super::AssembledTrain::image) has none for
+    /// them.
     Mark,
     /// It is handed on with all its images; what is missing of them is 0.
     Zero,

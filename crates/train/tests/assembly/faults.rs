@@ -372,6 +372,8 @@ fn cut_trains_are_whole_after_so_many_packets() {
     assert_eq!(watched.take(MODULE, &early), PacketFate::Rejected(PacketFault::OtherLast));
     let beyond = with_trailer(&packets[4], trailer(1, 9, false, false));
     assert_eq!(watched.take(MODULE, &beyond), PacketFate::Rejected(PacketFault::BeyondLast));
+    let counters = watched.counters();
+    assert_eq!((counters.trains_opened, counters.trains_open), (1, 0));
     // One packet is lost, the last one is short.
     for packet in [0, 1, 2, 3, 5, 6, 7] {
         watched.take(MODULE, &with_trailer(&packets[packet], trailer(1, packet as u32, packet == 0, false)));

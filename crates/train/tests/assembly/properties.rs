@@ -1,7 +1,9 @@
 //! All faults together, from several sources: the laws hold after every datagram, and good trains come out as they were.
 
 use crate::common::{IMAGES, Watched, datagrams, settings, train, with_trailer};
-use evforge_train::assembly::{AssemblySettings, IncompletePolicy, PacketFate, TrainOutcome, TrainSource};
+use evforge_train::assembly::{
+    AssemblySettings, IncompletePolicy, PacketFate, TrainContent, TrainOutcome, TrainSource,
+};
 use evforge_wire::train::{PacketTrailer, TrainPacket};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,8 +100,10 @@ proptest! {
         incomplete in policy(),
         keeps in any::<bool>(),
         fewer in any::<bool>(),
+        cut in proptest::option::weighted(0.2, 1_u32..19),
     ) {
-        let whole = settings().with_sources(if fewer { 2 } else { 3 });
+        let content = cut.map_or(settings().content, TrainContent::Packets);
+        let whole = AssemblySettings { content, ..settings() }.with_sources(if fewer { 2 } else { 3 });
         let mut watched = Watched::new(AssemblySettings { incomplete, buffers: whole.open_trains + 1, ..whole });
         watched.keeps = keeps;
         let mut fates = 0;
@@ -116,6 +120,7 @@ proptest! {
         prop_assert_eq!((counters.packets_in_open_trains, counters.trains_open), (0, 0));
         let placed: u64 = watched.closed.iter().map(|report| u64::from(report.packets)).sum();
         prop_assert_eq!(placed, fates);
+        prop_assert!(watched.closed.iter().all(|report| report.packets > 0), "every train has packets");
     }
 
     /// Without packets that lie (only lost, repeated, moved ones), every train of which all packets came is good, byte by byte, and every

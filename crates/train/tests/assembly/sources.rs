@@ -42,6 +42,20 @@ fn a_source_that_opens_too_many_trains_closes_its_own() {
 }
 
 #[test]
+fn the_oldest_of_all_trains_makes_room_where_all_sources_share_the_limit() {
+    let mut watched = Watched::new(AssemblySettings { sources: 2, ..settings() });
+    let other = TrainSource::Module(9);
+    let packets = datagrams(1, &train(1, IMAGES));
+    watched.take(MODULE, &packets[0]);
+    watched.take(other, &packets[0]);
+    watched.take(other, &datagrams(2, &train(2, IMAGES))[0]);
+    assert_eq!((watched.closed.len(), watched.closed[0].source), (1, MODULE));
+    watched.take_all(other, &packets[1..]);
+    let counters = watched.counters();
+    assert_eq!((counters.trains_superseded, counters.trains_good, counters.trains_open), (1, 1, 1));
+}
+
+#[test]
 fn further_sources_are_rejected_until_one_has_been_silent() {
     let sender = |port: u16| TrainSource::Sender(SocketAddr::from(([10, 0, 0, 1], port)));
     let mut watched = Watched::new(settings().with_sources(2));
