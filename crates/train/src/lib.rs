@@ -1,4 +1,5 @@
-//! Trains of the European XFEL: made, assembled from packets, processed, filed and passed on. No socket is in here.
+//! Trains of the European XFEL: made, assembled from packets, processed, filed and passed on. No socket is in here but that of the
+//! bridge.
 //!
 //! ```text
 //!  datagrams ──► assembly ──► train, whole or not ──► processing ──► files, next node
@@ -7,4 +8,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bridge;
 pub mod file;
