@@ -13,8 +13,8 @@
 //! | what was served, and what was not | [`BridgeCounters`] |
 //!
 //! # What a client gets
-//! For each module a source such as `FXE_DET_LPD1M-1/DET/0CH0:xtdf`, with the keys that EXtra-data has for files: `image.data` (images, 1 or
-//! 2, rows, columns; raw values), `image.cellId`, `image.pulseId`, `image.status`, `image.length`, `image.trainId` (images, 1),
+//! For each module a source such as `FXE_DET_LPD1M-1/DET/0CH0:xtdf`, with the keys that EXtra-data has for files: `image.data` (images, 1
+//! or 2, rows, columns; raw values), `image.cellId`, `image.pulseId`, `image.status`, `image.length`, `image.trainId` (images, 1),
 //! `detector.data`, `trailer.checksum`, and numbers of header and trailer. A train without images has arrays without rows. The time is that
 //! of its arrival.
 //!
