@@ -70,7 +70,13 @@ pub fn repair(path: &Path) -> Result<Repaired, FileError> {
         Err(error) => {
             // As it was, so that the next attempt sees what this one saw. If that fails, too, the first error matters.
             let _ = patch(path, &superblock, length);
-            return Err(error);
+            return Err(match error {
+                FileError::Hdf5 { cause, .. } if length < superblock.end_of_file() => damaged(format!(
+                    "it has {length} bytes where its header says {}: it was cut, perhaps while it was copied ({cause})",
+                    superblock.end_of_file()
+                )),
+                error => error,
+            });
         }
     };
     rename_unless_there(path, &final_path).map_err(|cause| FileError::io("name", &final_path, cause))?;

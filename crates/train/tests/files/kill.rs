@@ -130,3 +130,63 @@ fn a_killed_writer_leaves_all_that_was_committed() {
         kill_after(commits, form, "a_killed_writer_leaves_all_that_was_committed");
     }
 }
+
+/// A copy of a file that is being written is what a kill at that moment leaves.
+#[test]
+fn a_file_of_which_nothing_was_committed_does_no_harm_to_the_run() {
+    let Some(reader) =
+        reader("a_file_of_which_nothing_was_committed_does_no_harm_to_the_run", "test_train_readback.py")
+    else {
+        return;
+    };
+    let (folder, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut options = options(folder.path(), LPD);
+    options.flush_interval = Duration::from_secs(3600);
+    let mut files = TrainFiles::create(options).unwrap();
+    offer(&mut files, LPD, (1, 7, 3), &[]).unwrap();
+    files.finish().unwrap();
+    offer(&mut files, LPD, (0, 7, 3), &[]).unwrap();
+    for entry in std::fs::read_dir(files.folder()).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, killed.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let repaired = repair_run(killed.path()).unwrap();
+    assert_eq!((repaired[0].trains, repaired[0].images, repaired.len()), (0, 0, 1));
+    let train = json!([7, ARRIVAL + 700_000_000, [[0, 0], [1, 0], [2, 0]]]);
+    let spec = json!({"detector": "LPD", "source": default_source(LPD), "files": 2, "components": true,
+        "modules": {"0": [], "1": [train]}});
+    read_back(reader, killed.path(), &spec);
+}
+
+/// A file that lost its end, perhaps while it was copied.
+#[test]
+fn a_file_that_was_cut_is_refused_and_left_as_it_is() {
+    let (folder, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut options = options(folder.path(), LPD);
+    options.flush_interval = Duration::ZERO;
+    let mut files = TrainFiles::create(options).unwrap();
+    for number in 1..=20 {
+        offer(&mut files, LPD, (0, number, 2), &[]).unwrap();
+    }
+    let name = "RAW-R0001-LPD00-S00000.h5.writing";
+    let copy = cut.path().join(name);
+    let whole = std::fs::read(files.folder().join(name)).unwrap();
+    let length = whole.len();
+    let findings = [
+        (length / 2, "it was cut"),
+        (length - 200_000, "it was cut"),
+        (3000, "it was cut"),
+        (20, "ends within its header"),
+    ];
+    for (kept, finding) in findings {
+        std::fs::write(&copy, &whole[..kept]).unwrap();
+        let error = repair_run(cut.path()).unwrap_err().to_string();
+        assert!(
+            std::fs::read(&copy).unwrap() == whole[..kept],
+            "{kept} of {length}: it was changed: {error}"
+        );
+        assert!(error.contains(finding), "{kept} of {length}: {error}");
+    }
+    std::fs::write(&copy, &whole).unwrap();
+    assert_eq!(repair_run(cut.path()).unwrap()[0].trains, 20);
+}

@@ -1,0 +1,198 @@
+//! The bridge, asked by the karabo-bridge client, unchanged and from PyPI, and by others that mean no good.
+#![allow(missing_docs, dead_code, clippy::unwrap_used)]
+
+#[path = "../files/common.rs"]
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{ARRIVAL, parsed, reader, train_bytes};
+use evforge_core::counter::{CounterSet, Law};
+use evforge_train::bridge::{Bridge, BridgeCounters, BridgeOptions};
+use evforge_train::file::ArrivedTrain;
+use evforge_wire::train::TrainDetector;
+
+const LPD: TrainDetector = TrainDetector::Lpd;
+const SCRIPT: &str = "test_bridge_client.py";
+
+fn options(modules: u8) -> BridgeOptions {
+    let mut options = BridgeOptions::new(LPD);
+    (options.listen, options.modules) = (SocketAddr::from(([127, 0, 0, 1], 0)), modules);
+    options
+}
+
+fn offer(bridge: &mut Bridge, module: u8, number: u64, not_whole: &[usize]) {
+    let bytes = train_bytes(LPD, module, number, (number % 4) as u32);
+    let arrival_ns = ARRIVAL + number * 100_000_000;
+    bridge.offer(&ArrivedTrain { module, train: parsed(&bytes, LPD), not_whole, arrival_ns });
+}
+
+/// Waits until the counters are as they should be.
+fn wait_for(bridge: &Bridge, what: &str, is_so: impl Fn(&BridgeCounters) -> bool) {
+    let begin = Instant::now();
+    while !is_so(&bridge.counters()) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{what}: {:?}", bridge.counters());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A client that runs, and what it says.
+struct Running {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(mut reader: std::process::Command, bridge: &Bridge, arguments: &[&str]) -> Self {
+        reader.arg(bridge.address().to_string()).args(arguments);
+        let mut child = reader.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        let mut running = Self { child, said };
+        assert_eq!(running.line(), "ready");
+        running
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    fn end(mut self) -> Vec<String> {
+        let mut rest = String::new();
+        self.said.read_to_string(&mut rest).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{rest}");
+        rest.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn the_client_gets_every_value_of_whole_trains() {
+    let Some(reader) = reader("the_client_gets_every_value_of_whole_trains", SCRIPT) else { return };
+    let mut bridge = Bridge::start(options(2)).unwrap();
+    let mut client = Running::start(reader, &bridge, &["values", "2", "1003", "1004", "1006"]);
+    wait_for(&bridge, "a client", |counters| counters.clients == 1);
+    for number in [1003, 1004, 1005, 1006] {
+        offer(&mut bridge, 0, number, &[]);
+        // Module 1 of train 1005 is not whole.
+        let missing: &[usize] = if number == 1005 { &[0] } else { &[] };
+        offer(&mut bridge, 1, number, missing);
+        if number != 1005 {
+            assert_eq!(client.line(), number.to_string());
+        }
+    }
+    client.end();
+    let counters = bridge.counters();
+    assert_eq!((counters.trains_offered, counters.trains_shown, counters.whole_trains), (8, 6, 3));
+    assert_eq!((counters.trains_not_whole, counters.trains_alone, counters.trains_held), (1, 1, 0));
+    assert_eq!((counters.replies, counters.trains_skipped), (3, 0));
+    assert_eq!(counters.imbalance(Law::Outputs), 0);
+    wait_for(&bridge, "the client has gone", |counters| counters.clients_now == 0);
+}
+
+#[test]
+fn a_slow_client_gets_fewer_trains_and_holds_nobody_up() {
+    let test = "a_slow_client_gets_fewer_trains_and_holds_nobody_up";
+    let (Some(fast), Some(slow)) = (reader(test, SCRIPT), reader(test, SCRIPT)) else { return };
+    let mut bridge = Bridge::start(options(1)).unwrap();
+    let mut fast = Running::start(fast, &bridge, &["print", "40"]);
+    let slow = Running::start(slow, &bridge, &["slow", "0.2", "4"]);
+    wait_for(&bridge, "two clients", |counters| counters.clients == 2);
+    for number in 1..=40 {
+        offer(&mut bridge, 0, number, &[]);
+        // The fast one gets each of them, the slow one sleeps for some.
+        assert_eq!(fast.line(), number.to_string());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    fast.end();
+    let numbers: Vec<u64> = slow.end().iter().map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.len() == 4 && numbers.is_sorted(), "{numbers:?}");
+    let skipped = numbers[3] - numbers[0] - 3;
+    assert!(skipped >= 8, "{numbers:?}");
+    let counters = bridge.counters();
+    assert_eq!((counters.replies, counters.trains_skipped), (44, skipped), "{numbers:?}");
+}
+
+/// What the bridge says to these bytes until it closes the connection.
+fn answer_to(bridge: &Bridge, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(bridge.address()).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    // A connection that is reset has been closed, too.
+    let _ = stream.read_to_end(&mut answer);
+    answer
+}
+
+/// The greeting of a client, and its READY command with this type of socket.
+fn greeting(kind: &str) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    (bytes[0], bytes[9], bytes[10]) = (0xff, 0x7f, 3);
+    bytes[12..16].copy_from_slice(b"NULL");
+    bytes.extend([4, (6 + 12 + 4 + kind.len()) as u8]);
+    bytes.extend(b"\x05READY\x0bSocket-Type\0\0\0");
+    bytes.push(kind.len() as u8);
+    bytes.extend(kind.as_bytes());
+    bytes
+}
+
+#[test]
+fn clients_of_other_kinds_are_let_go_and_counted() {
+    let mut few = options(1);
+    (few.patience, few.most_clients) = (Duration::from_millis(200), 2);
+    let bridge = Bridge::start(few).unwrap();
+    assert_eq!(answer_to(&bridge, b"GET / HTTP/1.1\r\n\r\n")[..1], [0xff]);
+    let mut other_mechanism = greeting("REQ");
+    other_mechanism[12..17].copy_from_slice(b"CURVE");
+    answer_to(&bridge, &other_mechanism);
+    answer_to(&bridge, &greeting("SUB"));
+    wait_for(&bridge, "other protocols", |counters| counters.clients_of_other_protocol == 3);
+    // One that says nothing.
+    answer_to(&bridge, &greeting("REQ")[..40]);
+    wait_for(&bridge, "one that is slow", |counters| counters.clients_too_slow == 1);
+    let asking = |frame: &[u8]| [greeting("REQ").as_slice(), &[1, 0], frame].concat();
+    answer_to(&bridge, &asking(b"\0\x04past"));
+    let huge = answer_to(&bridge, &asking(b"\x02\xff\xff\xff\xff\xff\xff\xff\xff"));
+    assert!(huge.ends_with(b"REP"), "{huge:?}");
+    wait_for(&bridge, "other requests", |counters| counters.clients_with_other_requests == 2);
+
+    wait_for(&bridge, "none", |counters| counters.clients_now == 0);
+    let held: Vec<_> = (0..2).map(|_| TcpStream::connect(bridge.address()).unwrap()).collect();
+    wait_for(&bridge, "two", |counters| counters.clients_now == 2);
+    assert_eq!(answer_to(&bridge, b""), b"");
+    wait_for(&bridge, "too many", |counters| counters.clients_too_many == 1);
+    drop(held);
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_let_go_and_the_bridge_ends_at_once() {
+    let mut impatient = options(1);
+    impatient.patience = Duration::from_millis(300);
+    let mut bridge = Bridge::start(impatient).unwrap();
+    let ask = || {
+        let mut stream = TcpStream::connect(bridge.address()).unwrap();
+        let mut answer = [0; 64];
+        stream.write_all(&greeting("REQ")).unwrap();
+        stream.read_exact(&mut answer).unwrap();
+        stream.write_all(b"\x01\0\0\x04next").unwrap();
+        stream
+    };
+    let stuck = ask();
+    wait_for(&bridge, "a client", |counters| counters.clients == 1);
+    // More than the buffers of two sockets.
+    let bytes = train_bytes(LPD, 0, 5, 200);
+    bridge.offer(&ArrivedTrain { module: 0, train: parsed(&bytes, LPD), not_whole: &[], arrival_ns: 1 });
+    wait_for(&bridge, "stuck", |counters| counters.clients_too_slow == 1 && counters.clients_now == 0);
+    drop(stuck);
+    // One that waits for a train and goes.
+    let mut waiting = TcpStream::connect(bridge.address()).unwrap();
+    waiting.write_all(&greeting("DEALER")).unwrap();
+    wait_for(&bridge, "another", |counters| counters.clients == 2);
+    let begin = Instant::now();
+    drop(bridge);
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    let mut rest = Vec::new();
+    let _ = waiting.read_to_end(&mut rest);
+}
