@@ -36,6 +36,7 @@ use evforge_outputs::packet_tap::PacketTapCounters;
 use evforge_plugin::PluginCounters;
 use evforge_stream::nexus::NexusCounters;
 use evforge_train::assembly::AssemblyCounters;
+use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
@@ -88,6 +89,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<ContentCounters>("The content of trains", NONE),
         stage::<ProcessingCounters>("Steps over the images of trains", NONE),
         stage::<TrainFileCounters>("Files of trains", NONE),
+        stage::<BridgeCounters>("Trains for clients of the karabo-bridge", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),
         stage::<OutputCounters>("Any output", OUTPUT),

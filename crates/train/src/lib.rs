@@ -11,6 +11,7 @@
 //! | datagrams to trains | [`assembly`] |
 //! | steps over the images of whole trains | [`processing`] |
 //! | files that EXtra-data opens | [`file`] |
+//! | whole trains for clients of the karabo-bridge | [`bridge`] |
 //! | a node that receives, and gives trains to sinks | [`node`], [`sinks`] |
 //!
 //! Bytes on the wire and in a train are in [`evforge_wire::train`].
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod assembly;
+pub mod bridge;
 pub mod file;
 pub mod generate;
 pub mod node;

@@ -11,19 +11,22 @@ use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::{Args, ValueEnum};
 use evforge_config::{ByteSize, TimeSpan};
+use evforge_core::endpoint::endpoint;
 use evforge_log::{LogSettings, console, group};
 use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
+use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
 use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
-use evforge_train::sinks::{ContentSink, FileSink};
+use evforge_train::sinks::{BridgeSink, ContentSink, FileSink};
 use evforge_wire::train::TrainLayout;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 /// Arguments of `evforge train receive`.
 #[derive(Args)]
@@ -86,7 +89,7 @@ pub(super) struct ReceiveArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "files", help_heading = "Files")]
     proposal: u32,
     /// Detector and instrument that sources are named after [default: that of the detector, as FXE_DET_LPD1M-1]
-    #[arg(long, value_name = "NAME", requires = "files", help_heading = "Files")]
+    #[arg(long, value_name = "NAME", help_heading = "Files")]
     source_name: Option<String>,
     /// Trains of a module in each file
     #[arg(long, value_name = "NUMBER", default_value_t = TrainFileOptions::TRAINS_PER_FILE, requires = "files", help_heading = "Files")]
@@ -94,6 +97,9 @@ pub(super) struct ReceiveArguments {
     /// Compress images: the level, 1 to 9. Nothing is lost by it
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(1..=9), requires = "files", help_heading = "Files")]
     deflate: Option<u32>,
+    /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
+    bridge: Option<SocketAddr>,
     /// The sender's report, read at the end: how many packets and trains there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
@@ -169,16 +175,20 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let content = arguments.check.then(ContentSink::default);
     let (file_counters, found) =
         (files.as_ref().map(FileSink::counters), content.as_ref().map(ContentSink::found));
+    let bridge = arguments.bridge()?.map(BridgeSink::new);
+    let shown = bridge.as_ref().map(BridgeSink::counters);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
     sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = ProgressLine::new(arguments.quiet);
     let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| line.show(progress))?;
     line.finish();
     drop(sinks);
     let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));
     let files = file_counters.as_ref().zip(folder);
-    let received = Received::new(trains, settings.modules.clone(), found.as_ref(), files, sent);
+    let mut received = Received::new(trains, settings.modules.clone(), found.as_ref(), files, sent);
+    received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.write_json("the report", arguments.report.as_deref(), &received.json());
     if !arguments.quiet {
@@ -292,6 +302,21 @@ impl ReceiveArguments {
             ports: others.to_vec(),
             sockets_per_port: 1,
         })
+    }
+
+    /// The server for the karabo-bridge: a whole train is one of every module that comes here.
+    fn bridge(&self) -> Result<Option<Bridge>, CommandError> {
+        let Some(listen) = self.bridge else { return Ok(None) };
+        let modules = self.senders.map_or(self.port.len(), usize::from) + usize::from(self.first_module);
+        let mut options = BridgeOptions::new(self.detector.of_wire());
+        options.listen = listen;
+        options.modules = u8::try_from(modules).map_err(|_| "--bridge: at most 255 modules")?;
+        if let Some(name) = &self.source_name {
+            options.source.clone_from(name);
+        }
+        let bridge = Bridge::start(options)?;
+        tracing::info!(target: group::VIEW, always = true, "karabo-bridge at tcp://{}", bridge.address());
+        Ok(Some(bridge))
     }
 
     fn files(&self) -> Result<Option<TrainFiles>, CommandError> {

@@ -5,6 +5,7 @@ use evforge_core::counter::{CounterInfo, CounterSet, CounterSnapshot, Law, Role}
 use evforge_net::live_receiver::ReceiveLosses;
 use evforge_pipeline::report::{grouped, scaled};
 use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
+use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::node::{ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, ThreadReport};
 use evforge_train::sinks::ContentFound;
@@ -23,6 +24,8 @@ pub(super) struct Received {
     files: Option<(TrainFileCounters, PathBuf)>,
     /// What the sender's report says was sent to here, if there is one, or why it cannot be read.
     sent: Option<Result<SentHere, String>>,
+    /// What clients of the karabo-bridge were shown, if there was one.
+    pub(super) shown: Option<BridgeCounters>,
 }
 
 impl Received {
@@ -36,7 +39,7 @@ impl Received {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let files = files
             .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
-        Self { trains, modules, content, files, sent }
+        Self { trains, modules, content, files, sent, shown: None }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -100,6 +103,7 @@ impl Received {
         of(CounterSnapshot::of(&self.trains.assembly()))
             + of(CounterSnapshot::of(&self.trains.counters))
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
+            + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
 
@@ -123,6 +127,7 @@ impl Received {
                 json!({"folder": folder.display().to_string(), "counters": counters(files)})
             }),
             "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
+            "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
             "unaccounted": u64::try_from(self.unaccounted()).unwrap_or(u64::MAX),
@@ -234,6 +239,14 @@ pub(super) fn text(received: &Received) -> String {
             grouped(files.trains_committed),
             grouped(files.images_taken),
             scaled(assembly.bytes_used as f64),
+        );
+    }
+    if let Some(shown) = &received.shown {
+        let (whole, replies) = (grouped(shown.whole_trains), grouped(shown.replies));
+        let _ = writeln!(
+            text,
+            "bridge        {whole} whole trains, sent {replies} times to {} clients",
+            grouped(shown.clients)
         );
     }
     let findings = received.findings();

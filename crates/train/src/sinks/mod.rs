@@ -3,10 +3,13 @@
 //! | sink | what it does |
 //! |---|---|
 //! | [`FileSink`] | writes them into files that EXtra-data opens |
+//! | [`BridgeSink`] | shows them to clients of the karabo-bridge |
 //! | [`ContentSink`] | checks every byte of images with a known pattern |
 
+mod bridge;
 mod content;
 mod files;
 
+pub use bridge::BridgeSink;
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
