@@ -134,7 +134,10 @@ fn trains_are_cut_off_and_numbered_as_asked_with_a_pause_behind_each() {
             let TrainPacket { trailer, data } = TrainPacket::parse(bytes).expect("a packet");
             assert_eq!(data.len(), 200);
             assert_eq!((trailer.is_first, trailer.is_last), (trailer.packet == 0, trailer.packet == 4));
-            let number = data.first_chunk().filter(|_| trailer.is_first).map(|header| TrainHeader::read(header).1.train);
+            let number = data
+                .first_chunk()
+                .filter(|_| trailer.is_first)
+                .map(|header| TrainHeader::read(header).1.train);
             (trailer.frame, trailer.packet, number)
         })
         .collect();
@@ -162,10 +165,32 @@ fn what_is_impossible_is_refused_before_anything_is_sent() {
         (&["--detector", "lpd"], "--image-size"),
     ] {
         let mut command = Command::new(PROGRAM);
-        let output = command.args(["train", "send", "--trains", "1"]).args(SMALL).args(&to).args(arguments).output();
+        let output =
+            command.args(["train", "send", "--trains", "1"]).args(SMALL).args(&to).args(arguments).output();
         let output = output.expect("the program starts");
         let stderr = text(&output.stderr);
         assert!(!output.status.success() && stderr.contains(told), "{arguments:?}: {stderr}");
     }
     assert!(received(&sockets[0]).is_empty());
+}
+
+#[test]
+fn modules_send_to_successive_ports() {
+    // Two ports next to each other.
+    let bind = |port| UdpSocket::bind(("127.0.0.1", port));
+    let pair = (20_000..60_000).find_map(|port| Some([bind(port).ok()?, bind(port + 1).ok()?]));
+    let sockets = pair.expect("two ports next to each other");
+    let to = sockets[0].local_addr().expect("an address").to_string();
+    let report = send(
+        &["--to".to_owned(), to],
+        &["--modules", "2", "--port-per-module", "--first-module", "4", "--trains", "1"],
+    );
+    for (socket, module) in sockets.iter().zip([4, 5]) {
+        let packets = received(socket);
+        assert_eq!((packets.len(), trains(&packets).len()), (12, 1));
+        let first = TrainPacket::parse(&packets[0].1).expect("a packet");
+        let header = first.data.first_chunk().map(|header| TrainHeader::read(header).1);
+        assert_eq!(header.expect("a header").detector_link, module);
+        assert_eq!(report["modules"][module as usize - 4]["module"], module);
+    }
 }
