@@ -42,6 +42,9 @@ pub(super) struct SendArguments {
     /// Seed of noise and of faults by chance
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
     seed: u64,
+    /// Number of the first module, in the headers; the others follow
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "Trains")]
+    first_module: u8,
     /// Number of the first train
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
     first_train: u64,
@@ -95,6 +98,9 @@ pub(super) struct SendArguments {
     /// (missing-first, missing-last, wrong-begin, wrong-end, wrong-number, late, interleaved): lost=1e-5,late=0.01
     #[arg(long, value_name = "FAULTS", help_heading = "Faults")]
     fault_rates: Option<FaultRates>,
+    /// Each module sends to a port of its own: the first to that of --to, further ones to successive ports
+    #[arg(long, help_heading = "Sending")]
+    port_per_module: bool,
     /// Cores of the sending threads, in turn
     #[arg(long, value_name = "CORES", value_delimiter = ',', help_heading = "Sending")]
     cores: Vec<usize>,
@@ -129,6 +135,7 @@ pub(super) fn send(arguments: &SendArguments) -> Result<ExitStatus, CommandError
     let settings = SendSettings {
         modules: arguments.modules()?,
         nodes: arguments.to.clone(),
+        port_per_module: arguments.port_per_module,
         source: arguments.source,
         cores: arguments.cores.clone(),
         segment: arguments.segment,
@@ -179,7 +186,10 @@ impl SendArguments {
                 }
             };
             Ok(PayloadSettings {
-                structure: TrainStructure { detector_link: number.into(), ..structure },
+                structure: TrainStructure {
+                    detector_link: u32::from(self.first_module) + u32::from(number),
+                    ..structure
+                },
                 content,
                 trains: self.trains,
                 begin,

@@ -173,3 +173,24 @@ fn what_is_impossible_is_refused_before_anything_is_sent() {
     }
     assert!(received(&sockets[0]).is_empty());
 }
+
+#[test]
+fn modules_send_to_successive_ports() {
+    // Two ports next to each other.
+    let bind = |port| UdpSocket::bind(("127.0.0.1", port));
+    let pair = (20_000..60_000).find_map(|port| Some([bind(port).ok()?, bind(port + 1).ok()?]));
+    let sockets = pair.expect("two ports next to each other");
+    let to = sockets[0].local_addr().expect("an address").to_string();
+    let report = send(
+        &["--to".to_owned(), to],
+        &["--modules", "2", "--port-per-module", "--first-module", "4", "--trains", "1"],
+    );
+    for (socket, module) in sockets.iter().zip([4, 5]) {
+        let packets = received(socket);
+        assert_eq!((packets.len(), trains(&packets).len()), (12, 1));
+        let first = TrainPacket::parse(&packets[0].1).expect("a packet");
+        let header = first.data.first_chunk().map(|header| TrainHeader::read(header).1);
+        assert_eq!(header.expect("a header").detector_link, module);
+        assert_eq!(report["modules"][module as usize - 4]["module"], module);
+    }
+}

@@ -30,6 +30,11 @@ pub enum LinkSendError {
     /// There are more flows than ports from that of the source on.
     #[error("the source ports from {0} on go beyond 65535: begin with a lower one")]
     SourcePorts(u16),
+    /// There are more modules than ports from that of a node on.
+    #[error(
+        "the ports of the modules, from {0} on, go beyond 65535: begin with a lower one, or send fewer modules"
+    )]
+    ModulePorts(u16),
     /// A thread has ended for a fault of this program.
     #[error("a sending thread has panicked: please report this as a fault of evforge")]
     Thread,

@@ -15,15 +15,15 @@ counters! {
         packets_displaced: Information, Packets, "Packets sent behind one of their train with a higher number.";
         packets_truncated: Information, Packets, "Packets whose datagram was cut at its end.";
         packets_shortened: Information, Packets, "Packets whose data were cut before their trailer.";
-        trains_begun: Information, Times, "Trains begun.";
-        trains_ended: Information, Times, "Trains whose last datagram has been handed out.";
-        trains_undamaged: Information, Times, "Trains ended of which every packet was sent as it had been made; some may be late, interleaved, displaced or repeated.";
-        trains_without_first: Information, Times, "Trains whose first packet was not sent, on purpose.";
-        trains_without_last: Information, Times, "Trains whose last packet was not sent, on purpose.";
-        trains_wrong_begin: Information, Times, "Trains with a wrong magic number at the beginning.";
-        trains_wrong_end: Information, Times, "Trains with a wrong magic number at the end.";
-        trains_wrong_number: Information, Times, "Trains with another number in their header.";
-        trains_late: Information, Times, "Trains sent behind the next one.";
-        trains_interleaved: Information, Times, "Trains whose packets took turns with those of the next one.";
+        trains_begun: Information, Trains, "Trains begun.";
+        trains_ended: Information, Trains, "Trains whose last datagram has been handed out.";
+        trains_undamaged: Information, Trains, "Trains ended of which every packet was sent as it had been made; some may be late, interleaved, displaced or repeated.";
+        trains_without_first: Information, Trains, "Trains whose first packet was not sent, on purpose.";
+        trains_without_last: Information, Trains, "Trains whose last packet was not sent, on purpose.";
+        trains_wrong_begin: Information, Trains, "Trains with a wrong magic number at the beginning.";
+        trains_wrong_end: Information, Trains, "Trains with a wrong magic number at the end.";
+        trains_wrong_number: Information, Trains, "Trains with another number in their header.";
+        trains_late: Information, Trains, "Trains sent behind the next one.";
+        trains_interleaved: Information, Trains, "Trains whose packets took turns with those of the next one.";
     }
 }

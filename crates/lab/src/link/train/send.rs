@@ -18,8 +18,10 @@ use std::time::Duration;
 pub struct SendSettings {
     /// What each module sends.
     pub modules: Vec<PayloadSettings>,
-    /// The nodes that the trains of each module are dealt to in turn.
+    /// The nodes that the trains of each module are dealt to in turn: where the first module sends to.
     pub nodes: Vec<SocketAddr>,
+    /// Each module sends to the ports behind those of the module before; else all to the same ones.
+    pub port_per_module: bool,
     /// Where the first module sends from to the first node. Successive ports are for the other nodes, and then for the next module. None
     /// lets the kernel choose.
     pub source: Option<SocketAddr>,
@@ -38,7 +40,8 @@ pub struct SendSettings {
 /// A module that is ready to send.
 struct Module {
     payload: TrainPayload,
-    senders: Vec<UdpSender>,
+    /// Where to, and by what.
+    senders: Vec<(SocketAddr, UdpSender)>,
     core: Option<usize>,
 }
 
@@ -49,20 +52,21 @@ struct Module {
 pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, LinkSendError> {
     // Sockets and settings first, so that nothing has been sent if one of them fails.
     let (mut modules, mut sources) = (Vec::new(), 0);
-    for (number, module) in (0..).zip(&settings.modules) {
-        let payload = TrainPayload::new(module.clone(), number, settings.nodes.len() as u64)?;
+    for (number, module) in (0_u16..).zip(&settings.modules) {
+        let payload = TrainPayload::new(module.clone(), u64::from(number), settings.nodes.len() as u64)?;
         let mut senders = Vec::new();
         for &node in &settings.nodes {
+            let node = if settings.port_per_module { port_of(node, number)? } else { node };
             let source = settings.source.map(|first| source_of(first, sources)).transpose()?;
             sources += 1;
             let options = SenderOptions { source, segment: settings.segment, ..SenderOptions::new(node) };
-            senders.push(UdpSender::open_by(&options, settings.xdp.as_deref())?);
+            senders.push((node, UdpSender::open_by(&options, settings.xdp.as_deref())?));
         }
         let core = settings.cores.get(modules.len() % settings.cores.len().max(1)).copied();
         modules.push(Module { payload, senders, core });
     }
     let first = modules.first().and_then(|module| module.senders.first());
-    let interface = first.and_then(|sender| interface_of(sender.local_address().ip()));
+    let interface = first.and_then(|(_, sender)| interface_of(sender.local_address().ip()));
     let before = DepartureCounters::read(interface.as_deref());
     let failed = AtomicBool::new(false);
     let sent = std::thread::scope(|scope| {
@@ -88,6 +92,12 @@ pub fn send(settings: &SendSettings, stop: &AtomicBool) -> Result<SentReport, Li
     Ok(SentReport { modules: sent, losses: SentLosses::new(interface, &counted) })
 }
 
+/// Where a module sends to.
+fn port_of(first: SocketAddr, module: u16) -> Result<SocketAddr, LinkSendError> {
+    let port = first.port().checked_add(module).ok_or(LinkSendError::ModulePorts(first.port()))?;
+    Ok(SocketAddr::new(first.ip(), port))
+}
+
 /// The source with this number: each module has a port of its own for each node.
 fn source_of(first: SocketAddr, number: usize) -> Result<SocketAddr, LinkSendError> {
     let port = match first.port() {
@@ -106,14 +116,14 @@ fn send_module(
     if let Some(core) = core {
         pin_current_thread(core)?;
     }
+    let (destinations, senders): (Vec<_>, Vec<_>) = senders.into_iter().unzip();
     let mut lanes = Lanes::new(senders, &payload);
     let mut record = SendRecord::new(None, true);
     send_payload(&mut payload, &mut lanes, &mut record, settings.duration, settings.burst, stops)?;
-    let nodes: Vec<_> = settings
-        .nodes
-        .iter()
+    let nodes: Vec<_> = destinations
+        .into_iter()
         .zip(&lanes.senders)
-        .map(|(&destination, sender)| {
+        .map(|(destination, sender)| {
             let report = sender.report();
             SentNode {
                 destination,
