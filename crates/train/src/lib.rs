@@ -10,7 +10,7 @@
 //! | what a train builder sends | [`generate`] |
 //! | datagrams to trains | [`assembly`] |
 //! | steps over the images of whole trains | [`processing`] |
-//! | files that EXtra-data opens | [`file`] |
+//! | files that EXtra-data opens | [`mod@file`] |
 //! | whole trains for clients of the karabo-bridge | [`bridge`] |
 //! | a node that receives, and gives trains to sinks | [`node`], [`sinks`] |
 //!
