@@ -1,8 +1,9 @@
 //! What it costs to assemble trains: LPD trains from memory, against `memcpy` of the same bytes.
 //!
 //! Datagrams lie in memory one after the other, as a receive ring has them, and are more than any cache holds. Trains that are whole are
-//! held for a while, as by a file writer, so that the memory that is written is as cold. Rounds of three members take turns on one core: all data bytes copied at once, all data bytes copied datagram by datagram into the same buffers, and the
-//! assembly. The figure is that of the assembly over each copy, in bytes of trains; the median of all rounds with its quartiles.
+//! held for a while, as by a file writer, so that the memory that is written is as cold. Rounds of three members take turns on one core:
+//! all data bytes copied at once, all data bytes copied datagram by datagram into memory in a row, and the assembly. The figure is the
+//! bandwidth of the assembly over that of each copy, in bytes of trains; the median of all rounds with its quartiles.
 //!
 //! `cargo bench -p evforge-train --bench assembly [-- ROUNDS]` (15 rounds)
 

@@ -18,7 +18,7 @@ pub enum IncompleteCause {
     EndOfRun,
 }
 
-/// What became of a train.
+/// What happened to a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainOutcome {
     /// Whole and good; or whole, where the content is not looked at.
@@ -40,7 +40,7 @@ pub struct TrainReport {
     pub frame: u32,
     /// Its number, if its header is there.
     pub number: Option<u64>,
-    /// What became of it.
+    /// What happened to it.
     pub outcome: TrainOutcome,
     /// Arrival of its first packet, in nanoseconds of the caller's clock.
     pub opened_ns: u64,

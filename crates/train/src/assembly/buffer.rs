@@ -11,7 +11,7 @@ pub struct TrainBuffer {
 }
 
 impl TrainBuffer {
-    /// Room for trains of at most so many bytes, in packets of so many.
+    /// Room for trains of at most this many bytes, in packets of this many.
     pub(super) fn new(largest_train: usize, data_bytes: usize) -> Self {
         let mut bytes = vec![0; largest_train].into_boxed_slice();
         // Every page is written once, so that no packet waits for the kernel to find one.

@@ -1,6 +1,6 @@
-//! What becomes of a datagram.
+//! What happens to a datagram.
 
-/// What became of a datagram.
+/// What happened to a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketFate {
     /// Its data are in their place.

@@ -12,7 +12,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | the assembly | [`Assembly`], [`AssemblySettings`], [`TrainSource`] |
-//! | what became of a datagram | [`PacketFate`], [`PacketFault`] |
+//! | what happened to a datagram | [`PacketFate`], [`PacketFault`] |
 //! | a train that was closed | [`AssembledTrain`], [`TrainReport`], [`TrainOutcome`] |
 //! | its memory | [`TrainBuffer`] |
 //! | what happened | [`AssemblyCounters`] |

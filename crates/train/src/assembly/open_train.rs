@@ -6,7 +6,7 @@ use super::fate::PacketFault;
 use super::settings::{ImageContent, TrainContent};
 use evforge_wire::train::{BEGIN_MAGIC, PacketTrailer, TrainHeader, TrainLayout, TrainPacket};
 
-/// What became of a packet that fits its train.
+/// What happened to a packet that fits its train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// In its place.
@@ -173,7 +173,7 @@ pub(crate) fn contradiction(end: Option<u32>, span: u32, trailer: PacketTrailer)
     }
 }
 
-/// The layout of a train of so many bytes whose header is missing, with the detector's own block as usual and none of the builder's.
+/// The layout of a train of this many bytes whose header is missing, with the detector's own block as usual and none of the builder's.
 fn usual_layout(bytes: usize, images: ImageContent) -> Option<TrainLayout> {
     let ImageContent { image_bytes, specific_bytes, .. } = images;
     let of = |count: usize| {

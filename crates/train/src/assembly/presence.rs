@@ -11,7 +11,7 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// Nothing is there, of so many packets.
+    /// Nothing is there, of this many packets.
     pub(crate) fn new(packets: usize) -> Self {
         Self { words: vec![0; packets.div_ceil(64)].into(), used: 0 }
     }

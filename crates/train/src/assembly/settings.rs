@@ -10,7 +10,7 @@ pub const TRAIN_PERIOD: Duration = Duration::from_millis(100);
 /// Largest content of a UDP datagram over IPv4.
 const LARGEST_DATAGRAM: usize = 65_507;
 
-/// What becomes of a train that is incomplete.
+/// What happens to a train that is incomplete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IncompletePolicy {
     /// It is reported, and its bytes are not handed on.
@@ -89,12 +89,12 @@ pub struct AssemblySettings {
     pub time_out: Duration,
     /// What trains contain.
     pub content: TrainContent,
-    /// What becomes of incomplete trains.
+    /// What happens to incomplete trains.
     pub incomplete: IncompletePolicy,
 }
 
 impl AssemblySettings {
-    /// For one module of a detector, with trains of at most so many images: two trains open, and buffers for two more.
+    /// For one module of a detector, with trains of at most this many images: two trains open, and buffers for two more.
     pub fn new(detector: TrainDetector, images: u32) -> Self {
         Self {
             data_bytes: DATA_BYTES,
@@ -111,7 +111,7 @@ impl AssemblySettings {
         }
     }
 
-    /// For so many modules: as many buffers for each of them as for one.
+    /// For N modules: as many buffers for each of them as for one.
     #[must_use]
     pub fn with_sources(self, sources: usize) -> Self {
         Self {

@@ -15,7 +15,7 @@ pub enum TrainSource {
     Module(u16),
 }
 
-/// What became of a frame that is remembered.
+/// What happened to a frame that is remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Remembered {
     /// Its train was closed.
@@ -41,7 +41,7 @@ pub(crate) struct Source {
 #[derive(Debug)]
 struct PastFrames {
     frames: Vec<u32>,
-    /// Of each: when, and what became of it.
+    /// Of each: when, and what happened to it.
     ends: Vec<(u64, Remembered)>,
     next: usize,
     most: usize,
@@ -98,7 +98,7 @@ impl Source {
         self.open.iter().find(|(open, _)| *open == frame).map(|(_, slot)| *slot)
     }
 
-    /// What became of a frame that is not open; none if it is new, or was forgotten.
+    /// What happened to a frame that is not open; none if it is new, or was forgotten.
     pub(crate) fn recall(&self, frame: u32, now_ns: u64) -> Option<Remembered> {
         self.past.recall(frame, now_ns)
     }

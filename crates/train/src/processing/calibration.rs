@@ -16,7 +16,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// For images of so many values: one set of constants for all storage cells, or one after the other from cell 0 on.
+    /// For images of this many values: one set of constants for all storage cells, or one after the other from cell 0 on.
     ///
     /// # Errors
     /// If there are not as many gains as pedestals, or not one or more whole sets of them.

@@ -21,7 +21,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Steps over images of so many values (at least 1).
+    /// Steps over images of this many values (at least 1).
     ///
     /// # Errors
     /// If a step is made for images of another size.

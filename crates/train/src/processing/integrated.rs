@@ -23,7 +23,7 @@ pub struct PulseIntensity {
 }
 
 impl IntegratedImages {
-    /// Nothing, of images of so many values and so many pulses.
+    /// Nothing, of images of this many values and this many pulses.
     pub(super) fn new(values: usize, pulses: usize) -> Self {
         Self {
             images: 0,

@@ -4,14 +4,14 @@ use super::image::StepImage;
 use super::integrated::IntegratedImages;
 use super::step::{ImageRejection, Step};
 
-/// Adds up all images that it sees, and rejects none: where it stands in the chain decides which those are.
+/// Adds up all images that it sees, and rejects none: its place in the chain decides which those are.
 #[derive(Clone, Debug)]
 pub struct Integration {
     integrated: IntegratedImages,
 }
 
 impl Integration {
-    /// For images of so many values, and pulses with numbers below `pulses`.
+    /// For images of this many values, and pulses with numbers below `pulses`.
     pub fn new(values: usize, pulses: usize) -> Self {
         Self { integrated: IntegratedImages::new(values, pulses) }
     }

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`VetoList`] | knows pulses by their numbers | images of those pulses |
 //! | [`Calibration`] | corrects values by pedestal and gain | images of cells without constants |
-//! | [`Threshold`] | counts pixels above a level | images with fewer than so many |
+//! | [`Threshold`] | counts pixels above a level | images with fewer than N |
 //! | [`Region`] | adds up a rectangle | images whose sum is not within limits |
 //! | [`Integration`] | adds up images: sum, count and largest of each value, intensity of each pulse | none |
 //!

@@ -39,7 +39,7 @@ pub trait Step: Debug + Send {
     }
 }
 
-/// What a step has done, counted beside the counters of the chain.
+/// What a step has done, counted alongside the counters of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepTally {
     /// Its name.

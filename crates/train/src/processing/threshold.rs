@@ -4,7 +4,7 @@ use super::image::StepImage;
 use super::step::{ImageRejection, Step};
 use evforge_core::settings::SettingsError;
 
-/// Rejects images with fewer than so many values above a level. Masked pixels are above none.
+/// Rejects images with fewer than N values above a level. Masked pixels are above none.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     level: f32,
