@@ -70,11 +70,14 @@ pub fn repair(path: &Path) -> Result<Repaired, FileError> {
         Err(error) => {
             // As it was, so that the next attempt sees what this one saw. If that fails, too, the first error matters.
             let _ = patch(path, &superblock, length);
+            // Where a part of the file is missing, that is the reason for whatever else goes wrong.
             return Err(match error {
-                FileError::Hdf5 { cause, .. } if length < superblock.end_of_file() => damaged(format!(
-                    "it has {length} bytes where its header says {}: it was cut, perhaps while it was copied ({cause})",
-                    superblock.end_of_file()
-                )),
+                FileError::Hdf5 { .. } | FileError::Damaged { .. } if length < superblock.end_of_file() => {
+                    damaged(format!(
+                        "it has {length} bytes where its header says {}: it was cut, perhaps while it was copied ({error})",
+                        superblock.end_of_file()
+                    ))
+                }
                 error => error,
             });
         }
@@ -112,7 +115,7 @@ fn mend(path: &Path, length: u64) -> Result<(u64, u64, u64), FileError> {
         if has < rows || !lies_within(&array, rows, length) {
             let name = array.name();
             return Err(damaged(format!(
-                "{name} should have {rows} rows, and the file of {length} bytes has fewer: it was cut, perhaps while it was copied"
+                "{name} should have {rows} rows, and the file of {length} bytes has fewer"
             )));
         }
         arrays.push((array, rows, has));

@@ -190,3 +190,33 @@ fn a_file_that_was_cut_is_refused_and_left_as_it_is() {
     std::fs::write(&copy, &whole).unwrap();
     assert_eq!(repair_run(cut.path()).unwrap()[0].trains, 20);
 }
+
+/// A kill in the middle of a commit leaves rows of which nobody has said that they are there.
+#[test]
+fn rows_behind_the_last_commit_are_cut_away() {
+    let Some(reader) = reader("rows_behind_the_last_commit_are_cut_away", "test_train_readback.py") else {
+        return;
+    };
+    for deflate in [None, Some(1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = options(folder.path(), LPD);
+        options.deflate = deflate;
+        let mut files = TrainFiles::create(options).unwrap();
+        for number in 1..=20 {
+            offer(&mut files, LPD, (0, number, images_of(number)), &[]).unwrap();
+        }
+        files.finish().unwrap();
+        let path = files.folder().join("RAW-R0001-LPD00-S00000.h5");
+        let file = File::open_rw(&path).unwrap();
+        file.dataset("evforge/committed").unwrap().write_raw(&[13_u64, 13]).unwrap();
+        file.close().unwrap();
+        std::fs::rename(&path, path.with_extension("h5.writing")).unwrap();
+        let repaired = repair_run(files.folder()).unwrap();
+        assert_eq!((repaired[0].trains, repaired[0].images, repaired[0].images_cut), (13, 13, 8));
+        if deflate.is_some() {
+            return read_back(reader, files.folder(), &spec(13));
+        }
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.dataset("INDEX/trainId").unwrap().size(), 13);
+    }
+}

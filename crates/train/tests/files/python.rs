@@ -26,6 +26,8 @@ fn extra_data_reads_every_detector_in_modules_and_sequences() {
         (TrainDetector::Agipd, None),
         (TrainDetector::Dssc, None),
         (TrainDetector::Lpd, Some(1)),
+        // What gets no smaller stays as it is, and says so.
+        (TrainDetector::Dssc, Some(0)),
     ] {
         let Some(reader) = reader(test, SCRIPT) else { return };
         let folder = tempfile::tempdir().unwrap();
