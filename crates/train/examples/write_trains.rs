@@ -113,7 +113,9 @@ fn write_files(options: &TrainFileOptions, kinds: &[Vec<u8>], trains: u64) {
         let bytes = &mut numbered[(number % KINDS as u64) as usize];
         bytes[16..24].copy_from_slice(&number.to_le_bytes());
         let train = Train::parse(bytes, LPD.image_bytes()).unwrap();
-        files.write(&ArrivedTrain { module: 0, train, not_whole: &[], arrival_ns: number }).unwrap();
+        files
+            .write(&ArrivedTrain { module: 0, train, not_whole: &[], rejected: &[], arrival_ns: number })
+            .unwrap();
     }
     files.finish().unwrap();
 }

@@ -1,12 +1,14 @@
 //! `evforge train`: trains of the European XFEL.
 
 mod detector;
+mod progress;
 mod receive;
 mod received;
 mod repair;
 mod send;
 mod sent;
 mod sent_here;
+mod steps;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;

@@ -1,8 +1,10 @@
 //! `evforge train receive`: a node of the PC layer.
 
 use super::detector::Detector;
+use super::progress::ProgressLine;
 use super::received::{Received, text};
 use super::sent_here::SentHere;
+use super::steps::StepArguments;
 use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
@@ -12,18 +14,16 @@ use crate::signals::stop_on_signals;
 use clap::{Args, ValueEnum};
 use evforge_config::{ByteSize, TimeSpan};
 use evforge_core::endpoint::endpoint;
-use evforge_log::{LogSettings, console, group};
+use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
-use evforge_pipeline::report::{grouped, scaled};
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
-use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
-use evforge_train::sinks::{BridgeSink, ContentSink, FileSink};
+use evforge_train::node::{self, ModulePort, NodeSettings, SourcesBy, TrainSink};
+use evforge_train::sinks::{BridgeSink, ContentSink, FileSink, Processed, ProcessingSink, write_sums};
 use evforge_wire::train::TrainLayout;
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -79,6 +79,8 @@ pub(super) struct ReceiveArguments {
     /// Check every byte of the images: `evforge train send` makes such
     #[arg(long, help_heading = "Trains")]
     check: bool,
+    #[command(flatten)]
+    steps: StepArguments,
     /// Write files that EXtra-data opens: the folder of the run is made in this one
     #[arg(long, value_name = "FOLDER", help_heading = "Files")]
     files: Option<PathBuf>,
@@ -152,8 +154,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     NamedFiles::default()
         .input("--sent", &arguments.sent)
         .output("--report", &arguments.report)
+        .output("--sums", &arguments.steps.sums)
         .check(arguments.overwrite)?;
     check_writable("the report", &arguments.report)?;
+    check_writable("the sums", &arguments.steps.sums)?;
     let settings = arguments.node()?;
     settings.assembly.check()?;
     arguments.check_memory(&settings)?;
@@ -175,10 +179,14 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let content = arguments.check.then(ContentSink::default);
     let (file_counters, found) =
         (files.as_ref().map(FileSink::counters), content.as_ref().map(ContentSink::found));
+    let processing = arguments.processing()?;
+    let processed = processing.as_ref().map(ProcessingSink::processed);
     let bridge = arguments.bridge()?.map(BridgeSink::new);
     let shown = bridge.as_ref().map(BridgeSink::counters);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
     sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    // Those behind it leave out what it rejects.
+    sinks.extend(processing.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = ProgressLine::new(arguments.quiet);
@@ -188,8 +196,12 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));
     let files = file_counters.as_ref().zip(folder);
     let mut received = Received::new(trains, settings.modules.clone(), found.as_ref(), files, sent);
+    received.processed =
+        processed.map(|processed| processed.lock().unwrap_or_else(PoisonError::into_inner).clone());
     received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
+    let sums = arguments.write_sums(received.processed.as_ref());
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
+    ending.attempt(sums);
     ending.write_json("the report", arguments.report.as_deref(), &received.json());
     if !arguments.quiet {
         ending.print(&text(&received));
@@ -319,6 +331,33 @@ impl ReceiveArguments {
         Ok(Some(bridge))
     }
 
+    /// The steps over images, if there are some.
+    fn processing(&self) -> Result<Option<ProcessingSink>, CommandError> {
+        let plan = self.steps.plan()?;
+        if plan.is_empty() {
+            return Ok(None);
+        }
+        if self.image_size.is_some() || self.packets_per_train.is_some() {
+            return Err("--veto, --threshold, --region and --sums look at images of a --detector: leave them out, or --image-size and \
+                        --packets-per-train"
+                .into());
+        }
+        Ok(Some(ProcessingSink::new(plan, self.detector.of_wire())?))
+    }
+
+    /// Writes what was added up; in the place of a file that is there, if that is allowed.
+    fn write_sums(&self, processed: Option<&Processed>) -> Result<(), CommandError> {
+        let (Some(path), Some(processed)) = (&self.steps.sums, processed) else { return Ok(()) };
+        // Whole, or not there: it is written next to its place.
+        let staged = path.with_added_extension("writing");
+        let _ = std::fs::remove_file(&staged);
+        write_sums(&staged, self.detector.of_wire(), &processed.sums).map_err(|error| {
+            format!("cannot write the sums to {}: HDF5 reports: {error}", staged.display())
+        })?;
+        std::fs::rename(&staged, path)
+            .map_err(|error| format!("cannot write the sums to {}: {error}", path.display()).into())
+    }
+
     fn files(&self) -> Result<Option<TrainFiles>, CommandError> {
         let Some(folder) = &self.files else { return Ok(None) };
         let detector = self.detector.of_wire();
@@ -335,47 +374,5 @@ impl ReceiveArguments {
             options.source.clone_from(name);
         }
         Ok(Some(TrainFiles::create(options)?))
-    }
-}
-
-/// One line a second on a terminal, or one in ten seconds elsewhere.
-struct ProgressLine {
-    quiet: bool,
-    terminal: bool,
-    /// Second of the last line, and packets and bytes by then.
-    before: (u64, u64, u64),
-}
-
-impl ProgressLine {
-    fn new(quiet: bool) -> Self {
-        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0) }
-    }
-
-    fn show(&mut self, progress: &NodeProgress) {
-        let (second, packets_before, bytes_before) = self.before;
-        let interval = if self.terminal { 1 } else { 10 };
-        let now = progress.elapsed.as_secs();
-        if self.quiet || now < second + interval {
-            return;
-        }
-        let (counters, seconds) = (&progress.assembly, (now - second) as f64);
-        self.before = (now, counters.packets_received, counters.bytes_received);
-        let incomplete = counters.trains_timed_out + counters.trains_superseded;
-        let line = format!(
-            "{now:6} s  {} trains  {} incomplete  {} packets/s  {}bit/s",
-            grouped(counters.trains_good),
-            grouped(incomplete),
-            scaled((counters.packets_received - packets_before) as f64 / seconds),
-            scaled((counters.bytes_received - bytes_before) as f64 * 8.0 / seconds),
-        );
-        if self.terminal {
-            console::show_state(&line);
-        } else {
-            eprintln!("{line}");
-        }
-    }
-
-    fn finish(&self) {
-        console::end_state();
     }
 }

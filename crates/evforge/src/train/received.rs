@@ -8,7 +8,7 @@ use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::node::{ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, ThreadReport};
-use evforge_train::sinks::ContentFound;
+use evforge_train::sinks::{ContentFound, Processed};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(super) struct Received {
     sent: Option<Result<SentHere, String>>,
     /// What clients of the karabo-bridge were shown, if there was one.
     pub(super) shown: Option<BridgeCounters>,
+    /// What steps over images have done, if there were some.
+    pub(super) processed: Option<Processed>,
 }
 
 impl Received {
@@ -39,7 +41,7 @@ impl Received {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let files = files
             .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
-        Self { trains, modules, content, files, sent, shown: None }
+        Self { trains, modules, content, files, sent, shown: None, processed: None }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -103,6 +105,7 @@ impl Received {
         of(CounterSnapshot::of(&self.trains.assembly()))
             + of(CounterSnapshot::of(&self.trains.counters))
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
+            + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
             + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
@@ -127,6 +130,7 @@ impl Received {
                 json!({"folder": folder.display().to_string(), "counters": counters(files)})
             }),
             "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
+            "processing": self.processed.as_ref().map(|processed| counters(&processed.counters)),
             "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
@@ -240,6 +244,11 @@ pub(super) fn text(received: &Received) -> String {
             grouped(files.images_taken),
             scaled(assembly.bytes_used as f64),
         );
+    }
+    if let Some(Processed { counters, .. }) = &received.processed {
+        let rejected = counters.images_in - counters.images_kept;
+        let (all, kept) = (grouped(counters.images_in), grouped(counters.images_kept));
+        let _ = writeln!(text, "processing    {all} images: {kept} kept, {} rejected", grouped(rejected));
     }
     if let Some(shown) = &received.shown {
         let (whole, replies) = (grouped(shown.whole_trains), grouped(shown.replies));

@@ -139,6 +139,22 @@ fn every_fault_is_reported_as_itself_and_harms_no_other_train() {
 }
 
 #[test]
+fn images_that_are_not_wanted_are_in_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [sums, files] = ["sums.h5", "files"].map(|name| folder.path().join(name).display().to_string());
+    let steps = ["--veto", "0-1", "--threshold", "level=100,pixels=10", "--sums", &sums, "--files", &files];
+    let receiver = receiver(folder.path(), &[&["--images", "4"][..], &steps].concat());
+    let rate = ["--frequency", "20Hz", "--rate", "20kpps", "--trains", "3"];
+    evforge(&[&["train", "send", "--to", &receiver.address, "--images", "4"][..], &rate].concat());
+    let (is_good, said, report) = receiver.end();
+    assert!(is_good && said.contains("12 images: 6 kept, 6 rejected"), "{said}");
+    assert_eq!((&report["processing"]["images_vetoed"], &report["unaccounted"]), (&6.into(), &0.into()));
+    let files = &report["files"]["counters"];
+    assert_eq!((&files["images_taken"], &files["images_rejected"]), (&6.into(), &6.into()));
+    assert!(std::fs::metadata(&sums).expect("the sums").len() > 65_536 * 20);
+}
+
+#[test]
 fn cut_off_trains_of_the_load_test_are_whole_after_their_packets() {
     let folder = tempfile::tempdir().expect("a folder");
     let small = ["--image-size", "20kB", "--packet", "1000B", "--packets-per-train", "50"];
@@ -181,6 +197,9 @@ fn what_is_impossible_is_refused_with_a_reason() {
         (&["--packets-per-train", "5", "--check"], "--check"),
         (&["--time-out", "0ns"], "time_out"),
         (&["--files", "/proc/nowhere"], "/proc/nowhere"),
+        (&["--veto", "9-0"], "two such as 0-9"),
+        (&["--region", "rows=0-256,columns=0-1"], "within 0 to 256"),
+        (&["--veto", "1", "--image-size", "1kB"], "--image-size"),
         (&["--port", "9", "--sent", "x", "--report", "x"], "--report"),
     ] {
         let mut command = Command::new(PROGRAM);

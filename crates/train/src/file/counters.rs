@@ -15,6 +15,7 @@ evforge_core::counters! {
         trains_lost: Discarded(Outputs), Times, "Trains that were taken and lost, since writing failed before they were committed.";
         images_taken: Information, Times, "Images that were taken for files, those included that are marked as not whole.";
         images_left_out: Information, Times, "Images that were not whole and are in no file (incomplete_images = leave_out).";
+        images_rejected: Information, Times, "Images that a step of the processing has rejected: they are in no file.";
         images_marked: Information, Times, "Images that were not whole and are in files with status 0x8000 (incomplete_images = mark).";
         files_finished: Information, Times, "Files that were closed and have their final names.";
         files_given_up: Information, Times, "Files that could not be written on; what was committed can be read after a repair.";

@@ -24,6 +24,8 @@ pub struct ArrivedTrain<'a> {
     pub train: Train<'a>,
     /// Images of which parts are missing, in any order; those that the train does not have are ignored.
     pub not_whole: &'a [usize],
+    /// Images that are not wanted, in any order: they are in no file, whether they are whole or not.
+    pub rejected: &'a [usize],
     /// Time of arrival, in nanoseconds since 1970.
     pub arrival_ns: u64,
 }
@@ -62,8 +64,18 @@ pub struct TrainFiles {
     workers: Workers,
     modules: Vec<Module>,
     counters: TrainFileCounters,
-    /// Of each image of the train at hand whether it is whole.
-    is_whole: Vec<bool>,
+    /// What is to become of each image of the train at hand.
+    fates: Vec<ImageFate>,
+    /// Those of its images that are written, and whether they are whole.
+    kept: Vec<(usize, bool)>,
+}
+
+/// What is to become of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ImageFate {
+    Whole,
+    NotWhole,
+    Rejected,
 }
 
 /// The files of a module.
@@ -98,7 +110,7 @@ impl TrainFiles {
             .map_err(|cause| FileError::io("start the threads that compress for", &folder, cause))?;
         let modules = std::iter::repeat_with(Module::default).take(options.modules.into()).collect();
         let counters = TrainFileCounters::default();
-        Ok(Self { options, folder, workers, modules, counters, is_whole: Vec::new() })
+        Ok(Self { options, folder, workers, modules, counters, fates: Vec::new(), kept: Vec::new() })
     }
 
     /// The folder of the run.
@@ -192,17 +204,28 @@ impl TrainFiles {
 
     fn take(&mut self, arrived: &ArrivedTrain<'_>) -> Result<u64, FileError> {
         let train = &arrived.train;
-        self.is_whole.clear();
-        self.is_whole.resize(train.layout().images(), true);
-        for &image in arrived.not_whole {
-            if let Some(is_whole) = self.is_whole.get_mut(image) {
-                *is_whole = false;
+        self.fates.clear();
+        self.fates.resize(train.layout().images(), ImageFate::Whole);
+        // Rejected last: an image that is both is not wanted.
+        for (images, fate) in
+            [(arrived.not_whole, ImageFate::NotWhole), (arrived.rejected, ImageFate::Rejected)]
+        {
+            for &image in images {
+                if let Some(of_image) = self.fates.get_mut(image) {
+                    *of_image = fate;
+                }
             }
         }
-        let all = self.is_whole.len() as u64;
-        let not_whole = self.is_whole.iter().filter(|&&is_whole| !is_whole).count() as u64;
+        let count = |wanted: ImageFate| self.fates.iter().filter(|fate| **fate == wanted).count() as u64;
+        let (not_whole, rejected) = (count(ImageFate::NotWhole), count(ImageFate::Rejected));
         let policy = self.options.incomplete_images;
-        let kept = if policy == IncompleteImages::LeaveOut { all - not_whole } else { all };
+        self.kept.clear();
+        self.kept.extend(self.fates.iter().enumerate().filter_map(|(image, fate)| match fate {
+            ImageFate::Whole => Some((image, true)),
+            ImageFate::NotWhole => (policy == IncompleteImages::Mark).then_some((image, false)),
+            ImageFate::Rejected => None,
+        }));
+        let kept = self.kept.len() as u64;
 
         let image_bytes = self.options.detector.image_bytes() as u64;
         let is_full = |open: &OpenFile| {
@@ -222,14 +245,14 @@ impl TrainFiles {
             }
         };
         open.reserve(kept)?;
-        let whole = (self.is_whole.as_slice(), policy);
-        if let Err(error) = open.take(train, arrived.arrival_ns, whole, &mut self.workers) {
+        if let Err(error) = open.take(train, arrived.arrival_ns, &self.kept, &mut self.workers) {
             self.give_up(arrived.module);
             return Err(error);
         }
         module.last = Some(train.header().train);
         module.specific_bytes.get_or_insert(train.specific().len());
         self.counters.images_taken += kept;
+        self.counters.images_rejected += rejected;
         match policy {
             IncompleteImages::LeaveOut => self.counters.images_left_out += not_whole,
             IncompleteImages::Mark => self.counters.images_marked += not_whole,

@@ -20,7 +20,7 @@ use super::error::{FileError, says};
 use super::images::Images;
 use super::metadata::{self, Moment};
 use super::name::unfinished;
-use super::options::{IncompleteImages, NOT_WHOLE, TrainFileOptions};
+use super::options::{NOT_WHOLE, TrainFileOptions};
 use super::table::Row;
 
 /// Bytes that a new file takes at most, and those that are left for its end.
@@ -176,8 +176,8 @@ impl OpenFile {
         Err(FileError::NoSpace { path: self.path.clone(), shortage })
     }
 
-    /// Takes a train, for which there is room: its images go to the file now, and all else with the next commit. Of images that
-    /// are not whole (`is_whole` false) it does what `policy` says.
+    /// Takes a train, for which there is room: these of its images (and whether they are whole) go to the file now, and all else with the
+    /// next commit. Those that are not whole are marked in their status.
     ///
     /// # Errors
     /// If HDF5 refuses; the file is then to be given up.
@@ -185,12 +185,9 @@ impl OpenFile {
         &mut self,
         train: &Train<'_>,
         arrival_ns: u64,
-        (is_whole, policy): (&[bool], IncompleteImages),
+        kept: &[(usize, bool)],
         workers: &mut Workers,
     ) -> Result<(), FileError> {
-        let is_kept = |&(_, &is_whole): &(usize, &bool)| is_whole || policy == IncompleteImages::Mark;
-        let kept: Vec<(usize, bool)> =
-            is_whole.iter().enumerate().filter(is_kept).map(|(at, &is_whole)| (at, is_whole)).collect();
         let images: Vec<&[u8]> = kept.iter().filter_map(|&(at, _)| train.image(at)).collect();
         let row = Row {
             train,

@@ -30,6 +30,7 @@ mod worker;
 
 pub use counters::NodeCounters;
 pub use profile::{ReaderProfile, ReaderStep};
+pub(crate) use running::sum;
 pub use running::{NodeError, NodeProgress, ReceivedTrains, ThreadReport, run};
 pub use settings::{ModulePort, NodeSettings, SourcesBy};
 pub use sink::{NodeTrain, SinkError, TrainSink};

@@ -137,7 +137,10 @@ impl Delivery {
                 .unwrap_or(self.module),
         };
         // There is room for every buffer. The worker is there until all receiving threads have ended.
-        match self.queue.try_send(Queued { thread: self.thread, train: NodeTrain { module, train } }) {
+        match self.queue.try_send(Queued {
+            thread: self.thread,
+            train: NodeTrain { module, train, rejected: Vec::new() },
+        }) {
             Ok(()) => {
                 self.counters.trains_queued += 1;
                 None

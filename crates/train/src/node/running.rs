@@ -80,8 +80,8 @@ impl ReceivedTrains {
     }
 }
 
-/// Counters of several threads together.
-pub(super) fn sum<C: CounterSet + Default>(all: impl Iterator<Item = C>) -> C {
+/// Counters of several threads, or of several modules, together.
+pub(crate) fn sum<C: CounterSet + Default>(all: impl Iterator<Item = C>) -> C {
     all.fold(C::default(), |mut sum, one| {
         sum.accumulate(&one);
         sum

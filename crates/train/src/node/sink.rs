@@ -9,6 +9,8 @@ pub struct NodeTrain {
     pub module: u8,
     /// The train.
     pub train: AssembledTrain,
+    /// Images that a sink before has rejected, in their order: those behind it leave them out.
+    pub rejected: Vec<usize>,
 }
 
 /// Why a sink takes no more trains.
@@ -27,7 +29,7 @@ pub trait TrainSink: Send {
     ///
     /// # Errors
     /// If it can take no more: the node ends then. What it rejects, and goes on, it counts.
-    fn take(&mut self, train: &NodeTrain) -> Result<(), SinkError>;
+    fn take(&mut self, train: &mut NodeTrain) -> Result<(), SinkError>;
 
     /// Called some ten times per second, also when no trains come.
     ///

@@ -35,9 +35,9 @@ pub(super) fn work(
             break;
         }
         let begun = Instant::now();
-        if let Ok(Queued { thread, train }) = queued {
+        if let Ok(Queued { thread, mut train }) = queued {
             if worked.failure.is_none() {
-                let outcome = sinks.iter_mut().try_for_each(|sink| sink.take(&train));
+                let outcome = sinks.iter_mut().try_for_each(|sink| sink.take(&mut train));
                 worked.counters.trains_worked_on += u64::from(outcome.is_ok());
                 worked.counters.trains_not_taken += u64::from(outcome.is_err());
                 worked.fail(outcome, failed);

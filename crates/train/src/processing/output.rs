@@ -13,6 +13,8 @@ pub enum ValueType {
     /// 16-bit numbers: rounded to the nearest, halves to the even one; what is below 0 or above 65535 is counted and clamped, masked
     /// pixels are counted and 0.
     U16,
+    /// Not at all: which images were kept is all that is asked for.
+    Nothing,
 }
 
 /// Values of all images of a train, one image after the other.
@@ -22,6 +24,8 @@ pub enum ProcessedValues {
     F32(Vec<f32>),
     /// 16-bit numbers.
     U16(Vec<u16>),
+    /// They are not handed on.
+    Nothing,
 }
 
 /// The images of a train that were kept. Its memory is used again for the next one.
@@ -39,6 +43,7 @@ impl ProcessedTrain {
         let values = match form {
             ValueType::F32 => ProcessedValues::F32(Vec::new()),
             ValueType::U16 => ProcessedValues::U16(Vec::new()),
+            ValueType::Nothing => ProcessedValues::Nothing,
         };
         Self { number: 0, indices: Vec::new(), descriptors: Vec::new(), values }
     }
@@ -70,6 +75,7 @@ impl ProcessedTrain {
         match &mut self.values {
             ProcessedValues::F32(values) => values.clear(),
             ProcessedValues::U16(values) => values.clear(),
+            ProcessedValues::Nothing => {}
         }
     }
 
@@ -82,6 +88,7 @@ impl ProcessedTrain {
         self.indices.push(index);
         self.descriptors.push(*image.descriptor());
         match (&mut self.values, image.untouched()) {
+            (ProcessedValues::Nothing, _) => {}
             (ProcessedValues::F32(values), _) => values.extend_from_slice(image.values()),
             (ProcessedValues::U16(values), Some(raw)) => values.extend(raw_values(raw)),
             (ProcessedValues::U16(values), None) => {

@@ -30,7 +30,7 @@ impl BridgeSink {
 }
 
 impl TrainSink for BridgeSink {
-    fn take(&mut self, train: &NodeTrain) -> Result<(), SinkError> {
+    fn take(&mut self, train: &mut NodeTrain) -> Result<(), SinkError> {
         let assembled = &train.train;
         let Some(view) = assembled.train() else { return Ok(()) };
         self.not_whole.clear();
@@ -40,6 +40,8 @@ impl TrainSink for BridgeSink {
             module,
             train: view,
             not_whole,
+            // A look at trains as they came.
+            rejected: &[],
             arrival_ns: assembled.report().opened_ns,
         });
         Ok(())

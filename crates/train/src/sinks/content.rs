@@ -55,7 +55,7 @@ impl ContentSink {
 }
 
 impl TrainSink for ContentSink {
-    fn take(&mut self, train: &NodeTrain) -> Result<(), SinkError> {
+    fn take(&mut self, train: &mut NodeTrain) -> Result<(), SinkError> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let ContentFound { counters, wrong } = &mut *found;
         let Some(view) = train.train.train() else {

@@ -31,7 +31,7 @@ impl FileSink {
 }
 
 impl TrainSink for FileSink {
-    fn take(&mut self, train: &NodeTrain) -> Result<(), SinkError> {
+    fn take(&mut self, train: &mut NodeTrain) -> Result<(), SinkError> {
         let assembled = &train.train;
         // Incomplete without header or trailer: there is nothing that a file could say of it. The assembly has counted it.
         let Some(view) = assembled.train() else { return Ok(()) };
@@ -41,6 +41,7 @@ impl TrainSink for FileSink {
             module: train.module,
             train: view,
             not_whole: &self.not_whole,
+            rejected: &train.rejected,
             arrival_ns: assembled.report().opened_ns,
         };
         let outcome = self.files.write(&arrived);

@@ -2,6 +2,7 @@
 //!
 //! | sink | what it does |
 //! |---|---|
+//! | [`ProcessingSink`] | has steps look at images: rejects some, adds up the others |
 //! | [`FileSink`] | writes them into files that EXtra-data opens |
 //! | [`BridgeSink`] | shows them to clients of the karabo-bridge |
 //! | [`ContentSink`] | checks every byte of images with a known pattern |
@@ -9,7 +10,11 @@
 mod bridge;
 mod content;
 mod files;
+mod processing;
+mod sums;
 
 pub use bridge::BridgeSink;
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
+pub use processing::{Processed, ProcessingPlan, ProcessingSink};
+pub use sums::write_sums;

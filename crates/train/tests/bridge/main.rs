@@ -27,7 +27,7 @@ fn options(modules: u8) -> BridgeOptions {
 fn offer(bridge: &mut Bridge, module: u8, number: u64, not_whole: &[usize]) {
     let bytes = train_bytes(LPD, module, number, (number % 4) as u32);
     let arrival_ns = ARRIVAL + number * 100_000_000;
-    bridge.offer(&ArrivedTrain { module, train: parsed(&bytes, LPD), not_whole, arrival_ns });
+    bridge.offer(&ArrivedTrain { module, train: parsed(&bytes, LPD), not_whole, rejected: &[], arrival_ns });
 }
 
 /// Waits until the counters are as they should be.
@@ -183,7 +183,13 @@ fn a_client_that_takes_nothing_is_let_go_and_the_bridge_ends_at_once() {
     wait_for(&bridge, "a client", |counters| counters.clients == 1);
     // More than the buffers of two sockets.
     let bytes = train_bytes(LPD, 0, 5, 200);
-    bridge.offer(&ArrivedTrain { module: 0, train: parsed(&bytes, LPD), not_whole: &[], arrival_ns: 1 });
+    bridge.offer(&ArrivedTrain {
+        module: 0,
+        train: parsed(&bytes, LPD),
+        not_whole: &[],
+        rejected: &[],
+        arrival_ns: 1,
+    });
     wait_for(&bridge, "stuck", |counters| counters.clients_too_slow == 1 && counters.clients_now == 0);
     drop(stuck);
     // One that waits for a train and goes.

@@ -60,7 +60,13 @@ pub(crate) fn offer(
 ) -> Result<Filed, FileError> {
     let bytes = train_bytes(detector, module, number, images);
     let arrival_ns = ARRIVAL + number * 100_000_000;
-    files.write(&ArrivedTrain { module, train: parsed(&bytes, detector), not_whole, arrival_ns })
+    files.write(&ArrivedTrain {
+        module,
+        train: parsed(&bytes, detector),
+        not_whole,
+        rejected: &[],
+        arrival_ns,
+    })
 }
 
 pub(crate) fn options(folder: &Path, detector: TrainDetector) -> TrainFileOptions {

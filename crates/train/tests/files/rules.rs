@@ -31,7 +31,7 @@ fn trains_that_fit_no_file_are_rejected_by_their_reason() {
 
     let mut write = |bytes: &[u8], image_bytes, expected| {
         let train = Train::parse(bytes, image_bytes).unwrap();
-        let arrived = ArrivedTrain { module: 0, train, not_whole: &[], arrival_ns: 1 };
+        let arrived = ArrivedTrain { module: 0, train, not_whole: &[], rejected: &[], arrival_ns: 1 };
         assert_eq!(files.write(&arrived).unwrap(), reason(expected));
     };
     let agipd = train_bytes(TrainDetector::Agipd, 0, 9, 1);

@@ -5,11 +5,11 @@ use evforge_net::live_receiver::{LiveReceiver, ReceiveMethod, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_train::assembly::{AssemblySettings, IncompleteCause, TrainOutcome};
 use evforge_train::file::{TrainFileOptions, TrainFiles};
-use evforge_train::generate::{ImageContent, TrainSource, TrainStructure};
+use evforge_train::generate::{CounterPattern, ImageContent, TrainSource, TrainStructure};
 use evforge_train::node::{
     ModulePort, NodeSettings, NodeTrain, ReaderStep, ReceivedTrains, SinkError, SourcesBy, TrainSink, run,
 };
-use evforge_train::sinks::{ContentSink, FileSink};
+use evforge_train::sinks::{ContentSink, FileSink, ProcessingPlan, ProcessingSink, write_sums};
 use evforge_wire::train::TrainDetector;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
@@ -115,6 +115,56 @@ fn trains_of_two_modules_come_whole_are_right_and_are_in_files() {
     assert!(profile.time(ReaderStep::Receiving) > Duration::ZERO && profile.batches > 0, "{profile:?}");
 }
 
+/// The sum of the 16-bit values of an image of the pattern.
+fn sum_of(train: u64, image: u64) -> f64 {
+    let mut bytes = vec![0; TrainDetector::Lpd.image_bytes()];
+    CounterPattern::new(train, image).fill(0, &mut bytes);
+    bytes.as_chunks().0.iter().map(|value| f64::from(u16::from_le_bytes(*value))).sum()
+}
+
+#[test]
+fn images_that_steps_reject_are_in_no_file_and_the_others_are_added_up() {
+    let receivers = receivers(1);
+    let settings = settings(&receivers);
+    let folder = tempfile::tempdir().expect("a folder");
+    // Images have pulses 0 and 1: one goes by its pulse, and one by its sum, which is in the middle of all.
+    let limit = sum_of(1001, 1);
+    let plan = ProcessingPlan {
+        veto: vec![0],
+        region: Some((0..256, 0..256, [f64::NEG_INFINITY, limit])),
+        pulses: Some(2),
+        ..ProcessingPlan::default()
+    };
+    let kept: Vec<u64> = (1000..1003).filter(|&train| sum_of(train, 1) <= limit).collect();
+    let processing = ProcessingSink::new(plan, TrainDetector::Lpd).expect("steps");
+    let processed = processing.processed();
+    let options = TrainFileOptions::new(folder.path(), TrainDetector::Lpd, 1);
+    let files = FileSink::new(TrainFiles::create(options).expect("files"));
+    let in_files = files.counters();
+    let mut sinks: [Box<dyn TrainSink>; 2] = [Box::new(processing), Box::new(files)];
+    received(&settings, receivers, &mut sinks, |ports| send(ports, 0..3, &[]));
+    let processed = processed.lock().expect("nobody has panicked").clone();
+    let (counters, wanted) = (processed.counters, kept.len() as u64);
+    assert_eq!(counters.imbalance(Law::Images), 0, "{counters:?}");
+    assert_eq!((counters.images_in, counters.images_vetoed, counters.images_kept), (6, 3, wanted));
+    assert_eq!(counters.images_above_limits, 3 - wanted);
+    let in_files = *in_files.lock().expect("nobody has panicked");
+    assert_eq!(
+        (in_files.images_taken, in_files.images_rejected, in_files.trains_committed),
+        (wanted, 6 - wanted, 3)
+    );
+    let path = folder.path().join("sums.h5");
+    write_sums(&path, TrainDetector::Lpd, &processed.sums).expect("it is written");
+    let file = hdf5_metno::File::open(&path).expect("a file");
+    let sum: Vec<f64> = file.dataset("module00/sum").expect("a dataset").read_raw().expect("its values");
+    let expected: f64 = kept.iter().map(|&train| sum_of(train, 1)).sum();
+    assert_eq!((sum.len(), sum.iter().sum::<f64>()), (65_536, expected));
+    let pulses: Vec<u64> =
+        file.dataset("module00/pulse/images").expect("a dataset").read_raw().expect("its values");
+    assert_eq!(pulses, [0, wanted]);
+    assert!(write_sums(&path, TrainDetector::Lpd, &processed.sums).is_err(), "no file is written over");
+}
+
 #[test]
 fn a_train_with_a_hole_is_reported_and_harms_no_other() {
     let receivers = receivers(1);
@@ -163,7 +213,7 @@ struct Slow {
 }
 
 impl TrainSink for Slow {
-    fn take(&mut self, _train: &NodeTrain) -> Result<(), SinkError> {
+    fn take(&mut self, _train: &mut NodeTrain) -> Result<(), SinkError> {
         std::thread::sleep(self.pause);
         if self.fails_at == Some(self.taken) {
             return Err(SinkError { sink: "a test", problem: "as asked".to_owned() });

@@ -72,13 +72,13 @@ pub(crate) fn check(chain: &Chain) {
 pub(crate) fn floats(train: &ProcessedTrain) -> &[f32] {
     match train.values() {
         ProcessedValues::F32(values) => values,
-        ProcessedValues::U16(_) => panic!("16-bit numbers"),
+        other => panic!("floats, not {other:?}"),
     }
 }
 
 pub(crate) fn numbers(train: &ProcessedTrain) -> &[u16] {
     match train.values() {
         ProcessedValues::U16(values) => values,
-        ProcessedValues::F32(_) => panic!("floats"),
+        other => panic!("16-bit numbers, not {other:?}"),
     }
 }
