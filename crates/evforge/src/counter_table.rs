@@ -41,7 +41,7 @@ use evforge_train::file::TrainFileCounters;
 use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
 use evforge_train::processing::ProcessingCounters;
-use evforge_train::sinks::ContentCounters;
+use evforge_train::sinks::{ContentCounters, ForwardCounters};
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
@@ -89,6 +89,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<ContentCounters>("The content of trains", NONE),
         stage::<ProcessingCounters>("Steps over the images of trains", NONE),
         stage::<TrainFileCounters>("Files of trains", NONE),
+        stage::<ForwardCounters>("Trains for the next node", NONE),
         stage::<BridgeCounters>("Trains for clients of the karabo-bridge", NONE),
         stage::<PluginCounters>("Forming events of a plugin", DETECTOR),
         stage::<PulseCounters>("Giving events their pulses and times of flight", DETECTOR),

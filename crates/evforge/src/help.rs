@@ -158,14 +158,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "measure latency",
         &[
             "evforge measure latency --loopback --rate 2kpps --into nothing,nexus --for 1s --rounds 1",
-            "evforge measure latency --into view --load 50 --for 1s --rounds 1",
+            "evforge measure latency --into view --load 50 --for 500ms --rounds 1",
         ],
     ),
     (
         "measure observer",
         &[
             "evforge measure observer --loopback --rate 2kpps --by view,browsers-2 --for 1s --rounds 1",
-            "evforge measure observer --by metrics --for 1s --rounds 1",
+            "evforge measure observer --by metrics --for 500ms --rounds 1",
         ],
     ),
     (

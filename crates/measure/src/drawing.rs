@@ -206,11 +206,21 @@ fn axis(axis: &plot::Axis, values: impl Iterator<Item = f64>, none: Option<(f64,
     }
 }
 
-/// 1, 2 and 5 times powers of ten.
+/// 1, 2 and 5 times powers of ten; where there are not two of them, even steps, as nobody can read an axis with one number.
 fn between(from: f64, to: f64) -> Vec<f64> {
     let decades = from.floor() as i32..=to.ceil() as i32;
     let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|part| part * 10_f64.powi(decade)));
-    all.filter(|tick| (from..=to).contains(&tick.log10())).collect()
+    let ticks: Vec<f64> = all.filter(|tick| (from..=to).contains(&tick.log10())).collect();
+    if ticks.len() > 1 { ticks } else { even_steps(10_f64.powf(from), 10_f64.powf(to)) }
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten, at most six of them.
+fn even_steps(from: f64, to: f64) -> Vec<f64> {
+    let least = (to - from) / 5.0;
+    let power = 10_f64.powf(least.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|part| part * power).into_iter().find(|step| *step >= least);
+    let step = step.unwrap_or(10.0 * power);
+    ((from / step).ceil() as i64..=(to / step).floor() as i64).map(|number| number as f64 * step).collect()
 }
 
 fn every_other(from: f64, to: f64) -> Vec<f64> {
@@ -279,6 +289,16 @@ mod tests {
         seen.lines[0].points.pop();
         let drawn = svg(&seen).unwrap();
         assert!(!drawn.contains("<polygon") && !drawn.contains("\nnone"), "{drawn}");
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_a_part_of_a_decade_has_numbers() {
+        for (low, high) in [(46.5_f64, 49.0_f64), (131.0, 172.0), (1.05e-3, 1.9e-3), (6.0, 9.0)] {
+            let ticks = between(low.log10(), high.log10());
+            assert!((2..=6).contains(&ticks.len()), "{low} to {high}: {ticks:?}");
+            assert!(ticks.iter().all(|tick| (low..=high).contains(tick)), "{low} to {high}: {ticks:?}");
+        }
+        assert_eq!(between(0.9_f64.log10(), 30.0_f64.log10()), [1.0, 2.0, 5.0, 10.0, 20.0]);
     }
 
     #[test]

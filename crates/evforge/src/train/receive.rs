@@ -12,7 +12,7 @@ use crate::output::{Ending, check_writable};
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::{Args, ValueEnum};
-use evforge_config::{ByteSize, TimeSpan};
+use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_core::endpoint::endpoint;
 use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
@@ -22,7 +22,9 @@ use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, 
 use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
 use evforge_train::node::{self, ModulePort, NodeSettings, SourcesBy, TrainSink};
-use evforge_train::sinks::{BridgeSink, ContentSink, FileSink, Processed, ProcessingSink, write_sums};
+use evforge_train::sinks::{
+    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, Processed, ProcessingSink, write_sums,
+};
 use evforge_wire::train::TrainLayout;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -102,6 +104,12 @@ pub(super) struct ReceiveArguments {
     /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     bridge: Option<SocketAddr>,
+    /// Pass whole trains on to the next node, as they came
+    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
+    forward: Option<SocketAddr>,
+    /// Largest rate of what is passed on: 5Gbit/s (UDP payload)
+    #[arg(long, value_name = "RATE", value_parser = bits, requires = "forward", help_heading = "Forwarding")]
+    forward_rate: Option<u64>,
     /// The sender's report, read at the end: how many packets and trains there must be
     #[arg(long, value_name = "FILE")]
     sent: Option<PathBuf>,
@@ -136,6 +144,14 @@ pub(super) struct ReceiveArguments {
     /// No progress and no report on the terminal
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Bits per second, as `5Gbit/s`.
+fn bits(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(Rate::Bits(rate)) if rate > 0 => Ok(rate),
+        _ => Err(format!("found `{text}`, expected a rate of bits such as 5Gbit/s")),
+    }
 }
 
 /// What becomes of incomplete trains.
@@ -181,6 +197,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         (files.as_ref().map(FileSink::counters), content.as_ref().map(ContentSink::found));
     let processing = arguments.processing()?;
     let processed = processing.as_ref().map(ProcessingSink::processed);
+    let forward = arguments.forward.map(|to| ForwardSink::new(arguments.forwarding(to, &settings)));
+    let forwarded = forward.as_ref().map(ForwardSink::counters);
     let bridge = arguments.bridge()?.map(BridgeSink::new);
     let shown = bridge.as_ref().map(BridgeSink::counters);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
@@ -189,6 +207,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     sinks.extend(processing.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = ProgressLine::new(arguments.quiet);
     let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| line.show(progress))?;
     line.finish();
@@ -198,6 +217,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let mut received = Received::new(trains, settings.modules.clone(), found.as_ref(), files, sent);
     received.processed =
         processed.map(|processed| processed.lock().unwrap_or_else(PoisonError::into_inner).clone());
+    received.forwarded = forwarded.map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner));
     received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
     let sums = arguments.write_sums(received.processed.as_ref());
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
@@ -329,6 +349,11 @@ impl ReceiveArguments {
         let bridge = Bridge::start(options)?;
         tracing::info!(target: group::VIEW, always = true, "karabo-bridge at tcp://{}", bridge.address());
         Ok(Some(bridge))
+    }
+
+    /// How trains are passed on: in packets as they came.
+    fn forwarding(&self, to: SocketAddr, settings: &NodeSettings) -> ForwardOptions {
+        ForwardOptions { to, data_bytes: settings.assembly.data_bytes, bits_per_second: self.forward_rate }
     }
 
     /// The steps over images, if there are some.

@@ -8,7 +8,7 @@ use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::node::{ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, ThreadReport};
-use evforge_train::sinks::{ContentFound, Processed};
+use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(super) struct Received {
     sent: Option<Result<SentHere, String>>,
     /// What clients of the karabo-bridge were shown, if there was one.
     pub(super) shown: Option<BridgeCounters>,
+    /// What was passed on to the next node, if there is one.
+    pub(super) forwarded: Option<ForwardCounters>,
     /// What steps over images have done, if there were some.
     pub(super) processed: Option<Processed>,
 }
@@ -41,7 +43,7 @@ impl Received {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let files = files
             .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
-        Self { trains, modules, content, files, sent, shown: None, processed: None }
+        Self { trains, modules, content, files, sent, shown: None, forwarded: None, processed: None }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -83,6 +85,8 @@ impl Received {
         if let Some((files, _)) = &self.files {
             findings.extend(not_zero(files, &["images_left_out", "images_marked", "files_given_up"]));
         }
+        findings
+            .extend(self.forwarded.iter().flat_map(|forwarded| not_zero(forwarded, &["packets_refused"])));
         match &self.sent {
             Some(Ok(sent)) => findings.extend(sent.missing(&assembly)),
             Some(Err(problem)) => findings.push(problem.clone()),
@@ -106,6 +110,7 @@ impl Received {
             + of(CounterSnapshot::of(&self.trains.counters))
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
             + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
+            + self.forwarded.as_ref().map_or(0, |forwarded| of(CounterSnapshot::of(forwarded)))
             + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
@@ -131,6 +136,7 @@ impl Received {
             }),
             "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
             "processing": self.processed.as_ref().map(|processed| counters(&processed.counters)),
+            "forwarded": self.forwarded.as_ref().map(counters),
             "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
@@ -249,6 +255,10 @@ pub(super) fn text(received: &Received) -> String {
         let rejected = counters.images_in - counters.images_kept;
         let (all, kept) = (grouped(counters.images_in), grouped(counters.images_kept));
         let _ = writeln!(text, "processing    {all} images: {kept} kept, {} rejected", grouped(rejected));
+    }
+    if let Some(forwarded) = &received.forwarded {
+        let (trains, packets) = (grouped(forwarded.trains_sent), grouped(forwarded.packets_sent));
+        let _ = writeln!(text, "passed on     {trains} trains in {packets} packets");
     }
     if let Some(shown) = &received.shown {
         let (whole, replies) = (grouped(shown.whole_trains), grouped(shown.replies));

@@ -155,6 +155,31 @@ fn images_that_are_not_wanted_are_in_no_file() {
 }
 
 #[test]
+fn a_second_node_gets_the_same_bytes_from_the_first_and_both_ledgers_agree() {
+    let [first, second] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let last = receiver(second.path(), &["--images", "4", "--senders", "2", "--check"]);
+    let to = last.address.clone();
+    let forward = ["--images", "4", "--senders", "2", "--forward", &to, "--forward-rate", "1Gbit/s"];
+    let node = receiver(first.path(), &forward);
+    let rate =
+        ["--frequency", "20Hz", "--rate", "20kpps", "--trains", "5", "--fault", "lost:train=2,packet=3"];
+    evforge(
+        &[&["train", "send", "--to", &node.address, "--images", "4", "--modules", "2"][..], &rate].concat(),
+    );
+    // A packet of each module is missing: those two trains stay in the first node.
+    let (is_good, said, of_first) = node.end();
+    assert!(!is_good && said.contains("passed on     8 trains"), "{said}");
+    assert_eq!(
+        (&of_first["assembly"]["trains_good"], &of_first["forwarded"]["trains_sent"]),
+        (&8.into(), &8.into())
+    );
+    let (_, said, of_second) = last.end();
+    assert_eq!(of_second["assembly"]["packets_received"], of_first["forwarded"]["packets_sent"], "{said}");
+    assert_eq!(&of_second["content"]["images_right"], 32, "{said}");
+    assert_eq!((&of_second["assembly"]["trains_good"], &of_second["unaccounted"]), (&8.into(), &0.into()));
+}
+
+#[test]
 fn cut_off_trains_of_the_load_test_are_whole_after_their_packets() {
     let folder = tempfile::tempdir().expect("a folder");
     let small = ["--image-size", "20kB", "--packet", "1000B", "--packets-per-train", "50"];
@@ -197,6 +222,7 @@ fn what_is_impossible_is_refused_with_a_reason() {
         (&["--packets-per-train", "5", "--check"], "--check"),
         (&["--time-out", "0ns"], "time_out"),
         (&["--files", "/proc/nowhere"], "/proc/nowhere"),
+        (&["--forward", "127.0.0.1:9", "--forward-rate", "5kpps"], "5Gbit/s"),
         (&["--veto", "9-0"], "two such as 0-9"),
         (&["--region", "rows=0-256,columns=0-1"], "within 0 to 256"),
         (&["--veto", "1", "--image-size", "1kB"], "--image-size"),

@@ -170,6 +170,11 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
         || complains("evforge ctl run", "`evforge serve`")
         || example.starts_with("evforge doctor") && output.status.code() == Some(1);
     let said = text(&output.stdout) + &text(&output.stderr);
+    // On a machine that is busy with other examples no rate may hold: then that is what the measurement says.
+    let is_good = is_good
+        || example.starts_with("evforge measure ")
+            && output.status.code() == Some(1)
+            && said.to_lowercase().contains("no loss-free rate");
     let written: Vec<&str> =
         example.split_whitespace().skip_while(|word| !word.starts_with("--output")).collect();
     let target = written.get(1).filter(|name| **name != "-").map(|name| folder.path().join(name));
@@ -212,7 +217,7 @@ fn the_examples_in_the_help_work_as_they_are() {
     let (waiting, failed) = (Mutex::new(all), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         // Most of them wait for one another.
-        for _ in 0..4 {
+        for _ in 0..6 {
             scope.spawn(|| {
                 loop {
                     let example = waiting.lock().expect("no thread has failed").pop();

@@ -1,4 +1,5 @@
 //! The results in docs/measurements: what is calculated is what this evforge calculates, and of what was measured every file says the same.
+//! With EVFORGE_UPDATE=1 their plots and reports are drawn again from their `result.json`.
 
 use evforge_measure::compare::{Comparison, Difference};
 use evforge_measure::link::{LinkSettings, measure, paper};
@@ -59,6 +60,14 @@ fn every_kept_result_is_whole_and_in_the_index() {
             let file = std::fs::read_to_string(path.join(format!("{}.csv", table.name)));
             let (file, now) = (file.expect(&name), evforge_measure::csv::of(table));
             assert!(are_the_same(&file, &now), "{name}/{}: {file}{now}", table.name);
+        }
+        if std::env::var_os("EVFORGE_UPDATE").is_some_and(|value| value == "1") {
+            for plot in &kept.plots {
+                let drawn = evforge_measure::drawing::svg(plot).expect(&name);
+                std::fs::write(path.join(format!("{}.svg", plot.name)), drawn).expect(&name);
+            }
+            std::fs::write(path.join("report.html"), evforge_measure::report::html(&kept).expect(&name))
+                .expect(&name);
         }
         for plot in &kept.plots {
             let file = std::fs::read_to_string(path.join(format!("{}.svg", plot.name)));

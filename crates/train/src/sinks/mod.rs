@@ -5,16 +5,19 @@
 //! | [`ProcessingSink`] | has steps look at images: rejects some, adds up the others |
 //! | [`FileSink`] | writes them into files that EXtra-data opens |
 //! | [`BridgeSink`] | shows them to clients of the karabo-bridge |
+//! | [`ForwardSink`] | sends them to the next node |
 //! | [`ContentSink`] | checks every byte of images with a known pattern |
 
 mod bridge;
 mod content;
 mod files;
+mod forward;
 mod processing;
 mod sums;
 
 pub use bridge::BridgeSink;
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
+pub use forward::{ForwardCounters, ForwardOptions, ForwardSink};
 pub use processing::{Processed, ProcessingPlan, ProcessingSink};
 pub use sums::write_sums;
