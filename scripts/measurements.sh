@@ -30,7 +30,7 @@ captures() {
   ln -s "$PWD/configs" "$PWD/docs" "$work/"
   (
     cd "$work"
-    measure captures formation --rounds 4 --into nothing \
+    measure captures formation --rounds 3 --into nothing \
       --input vmm3a_srs.pcapng --config configs/gdgem-srs.toml \
       --input generated_jumbo.pkts --config configs/multigrid.toml \
       --input recorded_2018.pkts --config configs/multiblade.toml \
@@ -45,11 +45,11 @@ one() {
     sweep) measure sweep sweep --method paper,coalesced,xdp,tcp --for 200ms --rounds 3 ;;
     rate) measure rate rate --size 64,1472,8972 --method paper,batched,coalesced,xdp --for 200ms --rounds 3 ;;
     overload) measure overload rate --size 1472 --method batched,coalesced,xdp --work 5us --for 500ms --rounds 3 --overload ;;
-    sizes) measure sizes rate --size 256,257,512,513,1024,1025,2048,2049 --method coalesced,xdp --for 300ms --rounds 3 ;;
+    sizes) measure sizes rate --size 256,257,512,513,1024,1025,2048,2049 --method coalesced,xdp --for 300ms --rounds 2 ;;
     streams) measure streams streams --streams 1,2,4 --for 500ms --rounds 3 ;;
     placement) measure placement placement --streams 1 --rate unpaced --rounds 5 --for 300ms ;;
     pulses) measure pulses pulses --buffer 200kB,400kB --work 20us ;;
-    formation) measure formation formation --rounds 2 --into nothing,nexus,view --for 1s ;;
+    formation) measure formation formation --rounds 2 --into nothing ;;
     captures) captures ;;
     latency) measure latency latency --into nothing,nexus,view --load 10,50,80 --rounds 3 --for 2s ;;
     observer) measure observer observer --by host-counters,polled-counters,view,metrics,browsers-8 --rounds 8 --for 1s ;;
