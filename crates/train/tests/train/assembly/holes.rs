@@ -1,6 +1,6 @@
 //! What is known of a train that is incomplete, and what is in it if it is handed on.
 
-use crate::common::{DATA_BYTES, IMAGES, MODULE, Watched, datagrams, layout, settings, train};
+use super::common::{DATA_BYTES, IMAGES, MODULE, Watched, datagrams, layout, settings, train};
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, PacketFate, PacketFault};
 
 fn keeping(incomplete: IncompletePolicy) -> Watched {

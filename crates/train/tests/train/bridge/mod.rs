@@ -1,15 +1,12 @@
 //! The bridge, asked by the karabo-bridge client, unchanged and from PyPI, and by others that mean no good.
-#![allow(missing_docs, dead_code, clippy::unwrap_used)]
-
-#[path = "../files/common.rs"]
-mod common;
+#![allow(missing_docs, clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{ARRIVAL, parsed, reader, train_bytes};
+use super::files::common::{ARRIVAL, parsed, reader, train_bytes};
 use evforge_core::counter::{CounterSet, Law};
 use evforge_train::bridge::{Bridge, BridgeCounters, BridgeOptions};
 use evforge_train::file::ArrivedTrain;

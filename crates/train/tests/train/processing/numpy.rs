@@ -3,7 +3,7 @@
 //! The Python with the packages of `tests/python/requirements.txt` is taken from `EVFORGE_PYTHON`, or else from `.venv` at the root of
 //! the workspace.
 
-use crate::common::{SHAPE, VALUES, floats, images, numbers, run};
+use super::common::{SHAPE, VALUES, floats, images, numbers, run};
 use evforge_train::processing::{Calibration, Integration, Region, Step, Threshold, ValueType, VetoList};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

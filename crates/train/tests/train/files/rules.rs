@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{offer, options, parsed, train_bytes};
+use super::common::{offer, options, parsed, train_bytes};
 use evforge_core::counter::{CounterSet, Law};
 use evforge_train::file::{
     ArrivedTrain, FileError, FileRejection, Filed, TrainFileOptions, TrainFiles, repair,

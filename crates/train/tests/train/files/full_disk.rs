@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{offer, options, read_back, reader};
-use crate::kill::{last_committed, spec, start};
+use super::common::{offer, options, read_back, reader};
+use super::kill::{last_committed, spec, start};
 use evforge_core::counter::{CounterSet, Law};
 use evforge_train::file::{FileError, Filed, TrainFiles, repair_run};
 use evforge_wire::train::TrainDetector;
@@ -66,7 +66,7 @@ fn numbers(run: &Path) -> Vec<u64> {
 fn a_full_disk_refuses_trains_and_takes_them_when_there_is_room() {
     on_small_disk(
         "a_full_disk_refuses_trains_and_takes_them_when_there_is_room",
-        "full_disk::on_a_disk_of_24_megabytes",
+        "files::full_disk::on_a_disk_of_24_megabytes",
         "24m",
     );
 }

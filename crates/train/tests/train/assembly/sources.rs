@@ -1,6 +1,6 @@
 //! Several sources, time, and settings that are refused.
 
-use crate::common::{IMAGES, MODULE, Watched, datagrams, settings, train};
+use super::common::{IMAGES, MODULE, Watched, datagrams, settings, train};
 use evforge_train::assembly::{
     Assembly, AssemblySettings, ImageContent, PacketFate, PacketFault, TrainContent, TrainSource,
 };

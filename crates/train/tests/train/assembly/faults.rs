@@ -1,6 +1,6 @@
 //! Every fault is reported as itself, and harms no other train.
 
-use crate::common::{DATA_BYTES, IMAGES, MODULE, Watched, datagrams, settings, train, with_trailer};
+use super::common::{DATA_BYTES, IMAGES, MODULE, Watched, datagrams, settings, train, with_trailer};
 use evforge_train::assembly::{
     AssemblyCounters, AssemblySettings, IncompleteCause, NumberFault, PacketFate, PacketFault, TrainContent,
     TrainOutcome, TrainReport,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{ARRIVAL, offer, options, read_back, reader};
+use super::common::{ARRIVAL, offer, options, read_back, reader};
 use evforge_train::file::{Filed, IncompleteImages, TrainFiles, default_source};
 use evforge_wire::train::TrainDetector;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Steps together.
 
-use crate::common::{SHAPE, VALUES, check, images, run, train};
+use super::common::{SHAPE, VALUES, check, images, run, train};
 use evforge_train::assembly::{
     Assembly, AssemblySettings, ImageContent, IncompletePolicy, TrainContent, TrainSource,
 };

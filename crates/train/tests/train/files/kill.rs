@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{ARRIVAL, offer, options, read_back, reader};
+use super::common::{ARRIVAL, offer, options, read_back, reader};
 use evforge_train::file::{TrainFiles, default_source, repair_run};
 use evforge_wire::train::TrainDetector;
 use hdf5_metno::{File, OpenMode};
@@ -55,7 +55,7 @@ pub(crate) fn start(folder: &Path, form: &str, shell: &str) -> Child {
     Command::new("sh")
         .args(["-c", shell, "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::child_writer", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "files::kill::child_writer", "--nocapture", "--test-threads=1"])
         .env(TASK, format!("{}|{form}", folder.display()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! All faults together, from several sources: the laws hold after every datagram, and good trains come out as they were.
 
-use crate::common::{IMAGES, Watched, datagrams, settings, train, with_trailer};
+use super::common::{IMAGES, Watched, datagrams, settings, train, with_trailer};
 use evforge_train::assembly::{
     AssemblySettings, IncompletePolicy, PacketFate, TrainContent, TrainOutcome, TrainSource,
 };

@@ -1,6 +1,6 @@
 //! Each step by itself.
 
-use crate::common::{SHAPE, VALUES, floats, images, numbers, run};
+use super::common::{SHAPE, VALUES, floats, images, numbers, run};
 use evforge_train::processing::{Calibration, Integration, Region, Step, Threshold, ValueType, VetoList};
 
 fn boxed(step: impl Step + 'static) -> Vec<Box<dyn Step>> {

@@ -1,0 +1,7 @@
+//! Trains, from datagrams to files.
+
+mod assembly;
+mod bridge;
+mod files;
+mod node;
+mod processing;
