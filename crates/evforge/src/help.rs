@@ -130,7 +130,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "measure sweep",
         &[
             "evforge measure sweep --loopback --size 1472 --method paper,batched --for 200ms --rounds 1",
-            "evforge measure sweep --size 64,8972 --for 200ms --rounds 1 --output sweep-2026",
+            "evforge measure sweep --size 64,8972 --method paper,xdp --for 200ms --rounds 1 --output sweep-2026",
         ],
     ),
     (
@@ -158,14 +158,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "measure latency",
         &[
             "evforge measure latency --loopback --rate 2kpps --into nothing,nexus --for 1s --rounds 1",
-            "evforge measure latency --into view --load 50 --for 500ms --rounds 1",
+            "evforge measure latency --into view --rate 5kpps --for 1s --rounds 1",
         ],
     ),
     (
         "measure observer",
         &[
             "evforge measure observer --loopback --rate 2kpps --by view,browsers-2 --for 1s --rounds 1",
-            "evforge measure observer --by metrics --for 500ms --rounds 1",
+            "evforge measure observer --by metrics --rate 5kpps --for 1s --rounds 1",
         ],
     ),
     (
