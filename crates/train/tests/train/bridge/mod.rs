@@ -68,6 +68,7 @@ impl Running {
 
 #[test]
 fn the_client_gets_every_value_of_whole_trains() {
+    let _alone = crate::alone();
     let Some(reader) = reader("the_client_gets_every_value_of_whole_trains", SCRIPT) else { return };
     let mut bridge = Bridge::start(options(2)).unwrap();
     let mut client = Running::start(reader, &bridge, &["values", "2", "1003", "1004", "1006"]);
@@ -92,6 +93,7 @@ fn the_client_gets_every_value_of_whole_trains() {
 
 #[test]
 fn a_slow_client_gets_fewer_trains_and_holds_nobody_up() {
+    let _alone = crate::alone();
     let test = "a_slow_client_gets_fewer_trains_and_holds_nobody_up";
     let (Some(fast), Some(slow)) = (reader(test, SCRIPT), reader(test, SCRIPT)) else { return };
     let mut bridge = Bridge::start(options(1)).unwrap();
@@ -137,6 +139,7 @@ fn greeting(kind: &str) -> Vec<u8> {
 
 #[test]
 fn clients_of_other_kinds_are_let_go_and_counted() {
+    let _alone = crate::alone();
     let mut few = options(1);
     (few.patience, few.most_clients) = (Duration::from_millis(200), 2);
     let bridge = Bridge::start(few).unwrap();
@@ -165,6 +168,7 @@ fn clients_of_other_kinds_are_let_go_and_counted() {
 
 #[test]
 fn a_client_that_takes_nothing_is_let_go_and_the_bridge_ends_at_once() {
+    let _alone = crate::alone();
     let mut impatient = options(1);
     impatient.patience = Duration::from_millis(300);
     let mut bridge = Bridge::start(impatient).unwrap();

@@ -64,6 +64,7 @@ fn numbers(run: &Path) -> Vec<u64> {
 
 #[test]
 fn a_full_disk_refuses_trains_and_takes_them_when_there_is_room() {
+    let _alone = crate::alone();
     on_small_disk(
         "a_full_disk_refuses_trains_and_takes_them_when_there_is_room",
         "files::full_disk::on_a_disk_of_24_megabytes",
@@ -73,6 +74,7 @@ fn a_full_disk_refuses_trains_and_takes_them_when_there_is_room() {
 
 #[test]
 fn on_a_disk_of_24_megabytes() {
+    let _alone = crate::alone();
     let Some(disk) = small_disk() else { return };
     let mut options = options(&disk, LPD);
     (options.flush_interval, options.trains_per_file) = (Duration::from_secs(3600), 20);
@@ -111,6 +113,7 @@ fn on_a_disk_of_24_megabytes() {
 /// A file that may not grow, which nobody can foresee: HDF5 meets the failing write.
 #[test]
 fn a_write_that_fails_leaves_what_was_committed() {
+    let _alone = crate::alone();
     let test = "a_write_that_fails_leaves_what_was_committed";
     let Some(reader) = reader(test, "test_train_readback.py") else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -27,6 +27,7 @@ fn images_of(number: u64) -> u32 {
 /// The child: writes trains without end, and prints how many are committed.
 #[test]
 fn child_writer() {
+    let _alone = crate::alone();
     let Ok(task) = std::env::var(TASK) else { return };
     let (folder, form) = task.rsplit_once('|').unwrap();
     let mut options = options(Path::new(folder), LPD);
@@ -129,6 +130,7 @@ fn kill_after(commits: usize, form: &str, test: &str) {
 
 #[test]
 fn a_killed_writer_leaves_all_that_was_committed() {
+    let _alone = crate::alone();
     // In the middle of the first file, of later ones, and somewhere about their ends.
     for (commits, form) in [(1, "plain"), (3, "plain"), (60, "plain"), (151, "plain"), (30, "deflate")] {
         kill_after(commits, form, "a_killed_writer_leaves_all_that_was_committed");
@@ -138,6 +140,7 @@ fn a_killed_writer_leaves_all_that_was_committed() {
 /// A copy of a file that is being written is what a kill at that moment leaves.
 #[test]
 fn a_file_of_which_nothing_was_committed_does_no_harm_to_the_run() {
+    let _alone = crate::alone();
     let Some(reader) =
         reader("a_file_of_which_nothing_was_committed_does_no_harm_to_the_run", "test_train_readback.py")
     else {
@@ -165,6 +168,7 @@ fn a_file_of_which_nothing_was_committed_does_no_harm_to_the_run() {
 /// A file that lost its end, perhaps while it was copied.
 #[test]
 fn a_file_that_was_cut_is_refused_and_left_as_it_is() {
+    let _alone = crate::alone();
     let (folder, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut options = options(folder.path(), LPD);
     options.flush_interval = Duration::ZERO;
@@ -198,6 +202,7 @@ fn a_file_that_was_cut_is_refused_and_left_as_it_is() {
 /// A kill in the middle of a commit leaves rows of which nobody has said that they are there.
 #[test]
 fn rows_behind_the_last_commit_are_cut_away() {
+    let _alone = crate::alone();
     let Some(reader) = reader("rows_behind_the_last_commit_are_cut_away", "test_train_readback.py") else {
         return;
     };

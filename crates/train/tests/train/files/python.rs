@@ -20,6 +20,7 @@ fn described(number: u64, images: impl Iterator<Item = (u32, u16)>) -> Value {
 
 #[test]
 fn extra_data_reads_every_detector_in_modules_and_sequences() {
+    let _alone = crate::alone();
     let test = "extra_data_reads_every_detector_in_modules_and_sequences";
     for (detector, deflate) in [
         (TrainDetector::Lpd, None),
@@ -65,6 +66,7 @@ fn extra_data_reads_every_detector_in_modules_and_sequences() {
 
 #[test]
 fn images_that_are_not_whole_are_left_out_or_marked() {
+    let _alone = crate::alone();
     let test = "images_that_are_not_whole_are_left_out_or_marked";
     let detector = TrainDetector::Lpd;
     for policy in [IncompleteImages::LeaveOut, IncompleteImages::Mark] {

@@ -13,6 +13,7 @@ const LPD: TrainDetector = TrainDetector::Lpd;
 
 #[test]
 fn trains_that_fit_no_file_are_rejected_by_their_reason() {
+    let _alone = crate::alone();
     let folder = tempfile::tempdir().unwrap();
     let mut options = options(folder.path(), LPD);
     options.modules = 2;
@@ -55,6 +56,7 @@ fn trains_that_fit_no_file_are_rejected_by_their_reason() {
 
 #[test]
 fn sequences_begin_by_bytes_and_nothing_is_written_over() {
+    let _alone = crate::alone();
     let folder = tempfile::tempdir().unwrap();
     let mut limited = options(folder.path(), LPD);
     limited.bytes_per_file = 2 * LPD.image_bytes() as u64;
@@ -85,6 +87,7 @@ fn sequences_begin_by_bytes_and_nothing_is_written_over() {
 
 #[test]
 fn options_that_make_no_sense_are_refused_with_what_can_be() {
+    let _alone = crate::alone();
     let folder = tempfile::tempdir().unwrap();
     let refused = |change: fn(&mut TrainFileOptions), what: &str| {
         let mut options = options(folder.path(), LPD);
@@ -103,6 +106,7 @@ fn options_that_make_no_sense_are_refused_with_what_can_be() {
 
 #[test]
 fn what_is_no_unfinished_file_of_ours_is_not_touched() {
+    let _alone = crate::alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("RAW-R0001-LPD00-S00000.h5.writing");
     for (content, finding) in

@@ -88,6 +88,7 @@ fn received(
 
 #[test]
 fn trains_of_two_modules_come_whole_are_right_and_are_in_files() {
+    let _alone = crate::alone();
     let receivers = receivers(2);
     let settings = settings(&receivers);
     let folder = tempfile::tempdir().expect("a folder");
@@ -124,6 +125,7 @@ fn sum_of(train: u64, image: u64) -> f64 {
 
 #[test]
 fn images_that_steps_reject_are_in_no_file_and_the_others_are_added_up() {
+    let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = settings(&receivers);
     let folder = tempfile::tempdir().expect("a folder");
@@ -167,6 +169,7 @@ fn images_that_steps_reject_are_in_no_file_and_the_others_are_added_up() {
 
 #[test]
 fn a_train_with_a_hole_is_reported_and_harms_no_other() {
+    let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = settings(&receivers);
     let content = ContentSink::default();
@@ -191,6 +194,7 @@ fn a_train_with_a_hole_is_reported_and_harms_no_other() {
 
 #[test]
 fn two_senders_at_one_port_are_told_apart_if_that_is_asked_for() {
+    let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = settings(&receivers);
     let assembly = settings.assembly.with_sources(2);
@@ -225,6 +229,7 @@ impl TrainSink for Slow {
 
 #[test]
 fn a_sink_that_fails_ends_the_node_and_trains_behind_it_are_counted() {
+    let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = NodeSettings { idle: None, ..settings(&receivers) };
     let mut sinks: [Box<dyn TrainSink>; 1] =
@@ -237,6 +242,7 @@ fn a_sink_that_fails_ends_the_node_and_trains_behind_it_are_counted() {
 
 #[test]
 fn where_the_worker_is_behind_trains_without_a_buffer_are_counted_and_memory_does_not_grow() {
+    let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = settings(&receivers);
     let mut sinks: [Box<dyn TrainSink>; 1] =

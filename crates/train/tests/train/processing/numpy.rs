@@ -18,6 +18,7 @@ const VETOED: [u64; 3] = [100, 730, 1990];
 
 #[test]
 fn steps_do_what_numpy_does() {
+    let _alone = crate::alone();
     let Some(mut python) = python("steps_do_what_numpy_does") else { return };
     let images = images(IMAGES, 999);
     let pedestals: Vec<f32> = (0..VALUES).map(|k| 40.3 + 1.7 * k as f32).collect();
