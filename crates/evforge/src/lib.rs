@@ -54,6 +54,7 @@ mod own_folder;
 mod page_address;
 mod privileges;
 mod progress;
+mod rate_line;
 mod record;
 mod replay;
 mod run;

@@ -5,7 +5,7 @@ use crate::plot::{self, Line, Look, Plot, Point, Scale};
 use evforge_lab::LabError;
 use evforge_lab::plots::chart::{
     Area, Axis, BLUE, GREEN, GREY, INK, Mark, ORANGE, PURPLE, Panel, SKY, TITLE_HEIGHT, VERMILION, WIDTH,
-    picture,
+    even_steps, picture,
 };
 
 /// Height of a plot in points, without what its keys take.
@@ -211,16 +211,7 @@ fn between(from: f64, to: f64) -> Vec<f64> {
     let decades = from.floor() as i32..=to.ceil() as i32;
     let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|part| part * 10_f64.powi(decade)));
     let ticks: Vec<f64> = all.filter(|tick| (from..=to).contains(&tick.log10())).collect();
-    if ticks.len() > 1 { ticks } else { even_steps(10_f64.powf(from), 10_f64.powf(to)) }
-}
-
-/// Multiples of 1, 2 or 5 times a power of ten, at most six of them.
-fn even_steps(from: f64, to: f64) -> Vec<f64> {
-    let least = (to - from) / 5.0;
-    let power = 10_f64.powf(least.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|part| part * power).into_iter().find(|step| *step >= least);
-    let step = step.unwrap_or(10.0 * power);
-    ((from / step).ceil() as i64..=(to / step).floor() as i64).map(|number| number as f64 * step).collect()
+    if ticks.len() > 1 { ticks } else { even_steps(10_f64.powf(from), 10_f64.powf(to), 5).1.collect() }
 }
 
 fn every_other(from: f64, to: f64) -> Vec<f64> {

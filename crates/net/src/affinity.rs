@@ -68,6 +68,15 @@ pub fn allowed_cores() -> Result<Vec<usize>, PinError> {
     Ok((0..MOST_CORES).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect())
 }
 
+/// Binds the current thread to one of `cores`, which threads take in turn by their numbers; without cores, to none.
+///
+/// # Errors
+/// As [`pin_current_thread`].
+pub fn pin_current_thread_in_turn(cores: &[usize], number: usize) -> Result<(), PinError> {
+    let core = cores.get(number % cores.len().max(1)).copied();
+    core.map_or(Ok(()), pin_current_thread)
+}
+
 /// Binds the current thread to `core` (counted from 0, as in /proc/cpuinfo).
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable, write_file};
 use crate::page_address::page_text;
+use crate::rate_line::RateLine;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::{Args, ValueEnum};
@@ -16,13 +17,12 @@ use evforge_config::{ByteSize, TimeSpan};
 use evforge_core::endpoint::endpoint;
 use evforge_lab::link::drop::{self, ReceiveReport, SentReport, StreamAccount, StreamSockets};
 use evforge_lab::link::{LinkProgress, LinkReceiving, LinkWorkers};
-use evforge_log::{LogSettings, console, group};
+use evforge_log::{LogSettings, group};
 use evforge_net::host_counters::CountersRead;
 use evforge_net::live_receiver::LiveReceiver;
-use evforge_pipeline::report::{grouped, scaled};
+use evforge_pipeline::report::grouped;
 use evforge_wire::drop::{DropLayout, Order};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -186,14 +186,15 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     if let Some(page) = &page {
         tracing::info!(target: group::VIEW, "live view at {}", page_text(page.address(), None));
     }
-    let mut line = ProgressLine::new(arguments.quiet);
+    let mut line = RateLine::new(arguments.quiet);
     let how = (&settings, workers.as_ref());
     let show = |stream: usize, account: &StreamAccount, losses| {
         if let Some(page) = &mut page {
             page.show(stream, account, losses);
         }
     };
-    let received = drop::receive(receivers, &account, how, &stop, |progress| line.show(progress), show)?;
+    let received =
+        drop::receive(receivers, &account, how, &stop, |progress| show_progress(&mut line, progress), show)?;
     line.finish();
     // What was received is worth its report even if that of the sender cannot be read.
     let (sent, unreadable) = match arguments.sent.as_deref().map(SentReport::read) {
@@ -232,46 +233,14 @@ fn picture_of(path: &Path, port: u16) -> PathBuf {
     path.with_file_name(format!("{stem}-{port}.{ending}"))
 }
 
-/// One line a second on a terminal, or one in ten seconds elsewhere.
-struct ProgressLine {
-    quiet: bool,
-    terminal: bool,
-    /// Second of the last line, and packets and bytes by then.
-    before: (u64, u64, u64),
-}
-
-impl ProgressLine {
-    fn new(quiet: bool) -> Self {
-        Self { quiet, terminal: std::io::stderr().is_terminal(), before: (0, 0, 0) }
-    }
-
-    fn show(&mut self, progress: &LinkProgress) {
-        let (second, packets_before, bytes_before) = self.before;
-        let interval = if self.terminal { 1 } else { 10 };
-        let &LinkProgress { elapsed, packets, bytes, irregularities } = progress;
-        if self.quiet || elapsed.as_secs() < second + interval {
-            return;
-        }
-        let seconds = (elapsed.as_secs() - second) as f64;
-        self.before = (elapsed.as_secs(), packets, bytes);
-        let line = format!(
-            "{:6} s  {} packets  {} packets/s  {}bit/s  jumps {}",
-            elapsed.as_secs(),
-            grouped(packets),
-            scaled((packets - packets_before) as f64 / seconds),
-            scaled((bytes - bytes_before) as f64 * 8.0 / seconds),
-            grouped(irregularities),
-        );
-        if self.terminal {
-            console::show_state(&line);
-        } else {
-            eprintln!("{line}");
-        }
-    }
-
-    fn finish(&self) {
-        console::end_state();
-    }
+/// Shows how far receiving is.
+fn show_progress(
+    line: &mut RateLine,
+    &LinkProgress { elapsed, packets, bytes, irregularities }: &LinkProgress,
+) {
+    line.show(elapsed, (packets, bytes), |rates| {
+        format!("{} packets  {rates}  jumps {}", grouped(packets), grouped(irregularities))
+    });
 }
 
 #[cfg(test)]

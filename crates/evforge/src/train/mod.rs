@@ -1,7 +1,6 @@
 //! `evforge train`: trains of the European XFEL.
 
 mod detector;
-mod progress;
 mod receive;
 mod received;
 mod repair;

@@ -1,7 +1,6 @@
 //! `evforge train receive`: a node of the PC layer.
 
 use super::detector::Detector;
-use super::progress::ProgressLine;
 use super::received::{Received, text};
 use super::sent_here::SentHere;
 use super::steps::StepArguments;
@@ -9,6 +8,7 @@ use crate::CommandError;
 use crate::arguments::{LogArguments, OverwriteArguments, WayArguments};
 use crate::exit_status::ExitStatus;
 use crate::output::{Ending, check_writable};
+use crate::rate_line::RateLine;
 use crate::same_file::NamedFiles;
 use crate::signals::stop_on_signals;
 use clap::{Args, ValueEnum};
@@ -18,10 +18,11 @@ use evforge_log::{LogSettings, group};
 use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
+use evforge_pipeline::report::grouped;
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
-use evforge_train::node::{self, ModulePort, NodeSettings, SourcesBy, TrainSink};
+use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{
     BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, Processed, ProcessingSink, write_sums,
 };
@@ -146,6 +147,14 @@ pub(super) struct ReceiveArguments {
     quiet: bool,
 }
 
+/// Shows how far the node is.
+fn show(line: &mut RateLine, NodeProgress { elapsed, assembly }: &NodeProgress) {
+    line.show(*elapsed, (assembly.packets_received, assembly.bytes_received), |rates| {
+        let incomplete = assembly.trains_timed_out + assembly.trains_superseded;
+        format!("{} trains  {} incomplete  {rates}", grouped(assembly.trains_good), grouped(incomplete))
+    });
+}
+
 /// Bits per second, as `5Gbit/s`.
 fn bits(text: &str) -> Result<u64, String> {
     match text.parse() {
@@ -208,8 +217,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
-    let mut line = ProgressLine::new(arguments.quiet);
-    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| line.show(progress))?;
+    let mut line = RateLine::new(arguments.quiet);
+    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| show(&mut line, progress))?;
     line.finish();
     drop(sinks);
     let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));

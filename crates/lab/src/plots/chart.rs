@@ -41,6 +41,16 @@ const KEYS: u32 = 24;
 /// What is drawn on.
 pub type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
+/// Multiples of 1, 2 or 5 times a power of ten from one value to another, about `most` of them at most: the step, and where they are.
+pub fn even_steps(from: f64, to: f64, most: u32) -> (f64, impl Iterator<Item = f64>) {
+    let least_step = (to - from) / f64::from(most.max(1));
+    let power = 10_f64.powf(least_step.log10().floor());
+    let step = [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|step| *step >= least_step);
+    let step = step.unwrap_or(10.0 * power);
+    let numbers = (from / step).ceil() as i64..=(to / step).floor() as i64;
+    (step, numbers.map(move |number| number as f64 * step))
+}
+
 /// An axis: what it shows with its unit, from where to where, and what is written where. Logarithmic ones are of the logarithms.
 pub struct Axis {
     label: String,
@@ -53,13 +63,9 @@ pub struct Axis {
 impl Axis {
     /// An even axis with ticks at multiples of 1, 2 or 5 times a power of ten, at most about `most` of them.
     pub fn even(label: impl Into<String>, from: f64, to: f64, most: u32) -> Self {
-        let least_step = (to - from) / f64::from(most.max(1));
-        let power = 10_f64.powf(least_step.log10().floor());
-        let step = [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|step| *step >= least_step);
-        let step = step.unwrap_or(10.0 * power);
+        let (step, places) = even_steps(from, to, most);
         let decimals = (-(step * 1.0001).log10().floor()).max(0.0) as usize;
-        let numbers = (from / step).ceil() as i64..=(to / step).floor() as i64;
-        let ticks = numbers.map(|number| (number as f64 * step, number_text(number as f64 * step, decimals)));
+        let ticks = places.map(|place| (place, number_text(place, decimals)));
         Self { label: label.into(), from, to, ticks: ticks.collect(), fine: Vec::new() }
     }
 

@@ -108,6 +108,13 @@ impl AssembledTrain {
         has_image(layout, &buffer.presence, self.data_bytes, index)
     }
 
+    /// Images that a hole touches, in their order; none at all of a whole train, or if it is not handed on.
+    pub fn images_with_holes(&self) -> impl Iterator<Item = usize> + '_ {
+        let images = self.layout.filter(|_| self.report.missing > 0 && self.buffer.is_some());
+        let images = images.map_or(0, |layout| layout.images());
+        (0..images).filter(|&index| !self.has_image(index))
+    }
+
     /// The bytes of an image; none beyond the last, and none for an image that a hole touches if those are left out
     /// ([`IncompletePolicy::Mark`](super::IncompletePolicy)).
     pub fn image(&self, index: usize) -> Option<&[u8]> {

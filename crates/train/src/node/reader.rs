@@ -48,7 +48,8 @@ struct Delivery {
 pub(super) struct Reader<'a> {
     slab: PacketSlab,
     assembly: Assembly,
-    modules: Vec<ModulePort>,
+    /// The module of each port, so that a packet costs the same whatever the number of modules.
+    modules: Box<[Option<u8>]>,
     sources_by: SourcesBy,
     delivery: Delivery,
     returned: Receiver<TrainBuffer>,
@@ -73,6 +74,9 @@ impl<'a> Reader<'a> {
         (queue, returned): (SyncSender<Queued>, Receiver<TrainBuffer>),
         told: &'a Mutex<Told>,
     ) -> Self {
+        let mut module_of = vec![None; usize::from(u16::MAX) + 1].into_boxed_slice();
+        // Backwards: of a port that is there twice the first module has it.
+        modules.iter().rev().for_each(|at| module_of[usize::from(at.port)] = Some(at.module));
         let delivery = Delivery {
             thread,
             module: modules.first().map_or(0, |module| module.module),
@@ -84,7 +88,17 @@ impl<'a> Reader<'a> {
         let (slab, clock) =
             (PacketSlab::new(settings.batch, SLAB_BYTES), ProfileClock::new(settings.has_profile));
         let sources_by = settings.sources_by;
-        Self { slab, assembly, modules, sources_by, delivery, returned, told, told_at: Instant::now(), clock }
+        Self {
+            slab,
+            assembly,
+            modules: module_of,
+            sources_by,
+            delivery,
+            returned,
+            told,
+            told_at: Instant::now(),
+            clock,
+        }
     }
 
     /// Takes back the buffers that the worker is done with.
@@ -161,16 +175,16 @@ impl Delivery {
 fn take(
     assembly: &mut Assembly,
     delivery: &mut Delivery,
-    (modules, sources_by): (&[ModulePort], SourcesBy),
+    (modules, sources_by): (&[Option<u8>], SourcesBy),
     packet: &Packet<'_>,
 ) {
     let port = packet.origin.destination_port;
-    let Some(at) = modules.iter().find(|module| module.port == port) else {
+    let Some(module) = modules[usize::from(port)] else {
         delivery.counters.packets_of_further_ports += 1;
         return;
     };
     let source = match sources_by {
-        SourcesBy::Module => TrainSource::Module(at.module.into()),
+        SourcesBy::Module => TrainSource::Module(module.into()),
         SourcesBy::Sender => TrainSource::Sender(packet.origin.source),
     };
     assembly.take(source, packet.origin.arrival_ns, packet.bytes, &mut |train| delivery.deliver(train));

@@ -9,7 +9,7 @@ use super::worker::work;
 use crate::assembly::{Assembly, AssemblyCounters, TrainReport};
 use evforge_core::counter::CounterSet;
 use evforge_core::settings::SettingsError;
-use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::affinity::{PinError, pin_current_thread, pin_current_thread_in_turn};
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver};
 use evforge_net::session::{
     Attend, ReceiveState, ReceivingThread, SessionClock, SessionError, SessionLimits, receive_with_threads,
@@ -119,11 +119,7 @@ pub fn run(
     });
     let threads: Vec<_> = threads.collect();
     drop(queue);
-    let place = |number: usize| {
-        let cores = &settings.cores;
-        let core = cores.get(number % cores.len().max(1)).copied();
-        core.map_or(Ok(()), pin_current_thread)
-    };
+    let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
     let failed = &failed;
     std::thread::scope(|scope| {

@@ -34,7 +34,7 @@ impl TrainSink for BridgeSink {
         let assembled = &train.train;
         let Some(view) = assembled.train() else { return Ok(()) };
         self.not_whole.clear();
-        self.not_whole.extend((0..view.layout().images()).filter(|&image| !assembled.has_image(image)));
+        self.not_whole.extend(assembled.images_with_holes());
         let (module, not_whole) = (train.module, &self.not_whole[..]);
         self.bridge.offer(&ArrivedTrain {
             module,

@@ -36,7 +36,7 @@ impl TrainSink for FileSink {
         // Incomplete without header or trailer: there is nothing that a file could say of it. The assembly has counted it.
         let Some(view) = assembled.train() else { return Ok(()) };
         self.not_whole.clear();
-        self.not_whole.extend((0..view.layout().images()).filter(|&image| !assembled.has_image(image)));
+        self.not_whole.extend(assembled.images_with_holes());
         let arrived = ArrivedTrain {
             module: train.module,
             train: view,

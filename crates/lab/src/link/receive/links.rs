@@ -5,7 +5,7 @@ use super::told::{Told, Watcher};
 use super::{LinkAccount, LinkProgress, LinkReceiving, ReceivedLink, SLAB_BYTES, StreamLosses, work_for};
 use crate::link::error::LinkReceiveError;
 use evforge_core::packet::PacketSlab;
-use evforge_net::affinity::{PinError, pin_current_thread};
+use evforge_net::affinity::pin_current_thread_in_turn;
 use evforge_net::host_counters::HostCounterReader;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::session::{
@@ -77,7 +77,7 @@ pub(crate) fn receive_links<A: LinkAccount>(
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
     let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
-    let place = |number: usize| place_in_turn(&settings.cores, number);
+    let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let threads = threads(receivers, settings, &account, &told);
     let show = |number, account: &mut A, _: &_, losses| show(number, account, losses);
     let mut watcher = Watcher::new(&told, settings.shows_accounts, watch, show);
@@ -107,12 +107,6 @@ pub(crate) fn receive_links<A: LinkAccount>(
         }));
     }
     Ok(links)
-}
-
-/// Binds this thread to one of the cores, which are taken in turn; without cores, to none.
-pub(super) fn place_in_turn(cores: &[usize], number: usize) -> Result<(), PinError> {
-    let core = cores.get(number % cores.len().max(1)).copied();
-    core.map_or(Ok(()), pin_current_thread)
 }
 
 /// A thread for each receiver, with its links.

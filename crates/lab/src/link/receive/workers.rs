@@ -4,7 +4,6 @@
 //! waited instead, one slow worker would hold up the packets of all links, and they would be lost in the sockets, whose counters
 //! are only a lower bound where the kernel hands over several packets in a piece.
 
-use super::links::place_in_turn;
 use super::processor::ProcessorMeter;
 use super::queue::{Filled, Filling, Next, queue};
 use super::told::{Told, Watcher};
@@ -14,6 +13,7 @@ use super::{
 };
 use crate::link::error::LinkReceiveError;
 use evforge_core::packet::PacketSlab;
+use evforge_net::affinity::pin_current_thread_in_turn;
 use evforge_net::host_counters::HostCounterReader;
 use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::receiver_group::ReceiverGroup;
@@ -121,7 +121,7 @@ fn start_workers<'scope, 'a: 'scope, A: LinkAccount + 'a>(
     for (number, (filled, account, told)) in queues.into_iter().enumerate() {
         let placed = placed.clone();
         let work = move || {
-            let is_placed = place_in_turn(cores, number);
+            let is_placed = pin_current_thread_in_turn(cores, number);
             let goes_on = is_placed.is_ok();
             // Somebody waits for it.
             let _ = placed.send(is_placed);
@@ -157,7 +157,7 @@ pub(crate) fn receive_with_workers<A: QueuedAccount>(
     let interfaces = receivers.iter().map(LiveReceiver::interfaces_in_use).collect();
     let host = HostCounterReader::start(settings.counters, interfaces).map_err(LinkReceiveError::NoThread)?;
     let limits = SessionLimits { stop, ends_after: settings.duration, idle_limit: settings.idle };
-    let place = |number: usize| place_in_turn(&settings.cores, number);
+    let place = |number: usize| pin_current_thread_in_turn(&settings.cores, number);
     let show = |number, account: &mut A, dropped: &Dropped, losses| {
         account.add_dropped(dropped);
         show(number, account, losses);
