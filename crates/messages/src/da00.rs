@@ -156,6 +156,8 @@ fn read_variable<'a>(schema: Schema, variable: wire::Variable<'a>) -> Result<Var
         if of_bytes { Ok(()) } else { Err(refused) }
     })?;
     check::equal_if_given(schema, ("axes", axes.len()), ("shape", shape.len()))?;
+    // Every text has the shape of its bytes; one of a single byte may have come without.
+    let shape = if found == TEXT && shape.is_empty() { (&[1]).into() } else { shape };
     Ok(Variable {
         name: variable.name(),
         unit: variable.unit(),

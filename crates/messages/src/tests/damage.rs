@@ -81,6 +81,22 @@ fn cut_messages() {
     }
 }
 
+/// What turned bits once made of a text with the shape of its byte: a text without a shape.
+#[test]
+fn a_text_of_one_byte_may_have_no_shape() {
+    let text = crate::da00::Variable::text("text", "_");
+    let message = crate::Da00 { source_name: "a", timestamp: 1, data: vec![text] };
+    let mut encoder = Encoder::new();
+    let mut bytes = message.encode(&mut encoder).to_vec();
+    read(&bytes);
+    // The shape is the only vector of one number of eight bytes that is 1.
+    let vector = [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+    let place = bytes.windows(12).position(|window| window == vector).expect("the shape");
+    bytes[place] = 0;
+    assert_eq!(crate::Da00::decode(&bytes).expect("a text").data[0].shape.to_vec(), [1]);
+    read(&bytes);
+}
+
 #[test]
 fn identifiers_of_nobody() {
     let mut bytes = messages(3)[0].1.clone();

@@ -35,14 +35,18 @@ fn receivers(modules: usize) -> Vec<LiveReceiver> {
     (0..modules).flat_map(|_| open()).collect()
 }
 
-/// LPD modules at these receivers; the node ends by itself when nothing comes.
+/// LPD modules at these receivers, with buffers for whatever a test sends: the worker may be as slow as the machine is busy. The node
+/// ends by itself when nothing comes.
 fn settings(receivers: &[LiveReceiver]) -> NodeSettings {
     let ports = receivers.iter().flat_map(LiveReceiver::local_addresses).map(|address| address.port());
     let modules = ports.zip(0..).map(|(port, module)| ModulePort { port, module }).collect();
     NodeSettings {
-        idle: Some(Duration::from_millis(600)),
+        idle: Some(Duration::from_millis(1500)),
         duration: Some(Duration::from_secs(30)),
-        ..NodeSettings::new(AssemblySettings::new(TrainDetector::Lpd, IMAGES), modules)
+        ..NodeSettings::new(
+            AssemblySettings { buffers: 16, ..AssemblySettings::new(TrainDetector::Lpd, IMAGES) },
+            modules,
+        )
     }
 }
 
@@ -245,6 +249,8 @@ fn where_the_worker_is_behind_trains_without_a_buffer_are_counted_and_memory_doe
     let _alone = crate::alone();
     let receivers = receivers(1);
     let settings = settings(&receivers);
+    let settings =
+        NodeSettings { assembly: AssemblySettings { buffers: 4, ..settings.assembly }, ..settings };
     let mut sinks: [Box<dyn TrainSink>; 1] =
         [Box::new(Slow { pause: Duration::from_millis(150), fails_at: None, taken: 0 })];
     let received = received(&settings, receivers, &mut sinks, |ports| send(ports, 0..30, &[]));
