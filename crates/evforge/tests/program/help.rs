@@ -170,11 +170,11 @@ fn run(example: &str, made: &Path, broker: Option<&Broker>) -> Result<(), String
         || complains("evforge ctl run", "`evforge serve`")
         || example.starts_with("evforge doctor") && output.status.code() == Some(1);
     let said = text(&output.stdout) + &text(&output.stderr);
-    // On a machine that is busy with other examples no rate may hold: then that is what the measurement says.
+    // On a machine that is busy with other examples no rate may hold, and packets be lost: then that is what the measurement says.
     let is_good = is_good
         || example.starts_with("evforge measure ")
             && output.status.code() == Some(1)
-            && said.to_lowercase().contains("no loss-free rate");
+            && ["no loss-free rate", "loaded host"].iter().any(|why| said.to_lowercase().contains(why));
     let written: Vec<&str> =
         example.split_whitespace().skip_while(|word| !word.starts_with("--output")).collect();
     let target = written.get(1).filter(|name| **name != "-").map(|name| folder.path().join(name));
@@ -222,10 +222,10 @@ fn the_examples_in_the_help_work_as_they_are() {
                 loop {
                     let example = waiting.lock().expect("no thread has failed").pop();
                     let Some(example) = example else { break };
-                    failed
-                        .lock()
-                        .expect("no thread has failed")
-                        .extend(run(&example, made.path(), broker.as_ref()).err());
+                    let begun = std::time::Instant::now();
+                    let problem = run(&example, made.path(), broker.as_ref()).err();
+                    println!("{:5.1} s  {example}", begun.elapsed().as_secs_f64());
+                    failed.lock().expect("no thread has failed").extend(problem);
                 }
             });
         }
