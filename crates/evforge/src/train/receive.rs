@@ -178,6 +178,8 @@ enum Incomplete {
 pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, CommandError> {
     NamedFiles::default()
         .input("--sent", &arguments.sent)
+        .input("--pedestals", &arguments.steps.pedestals)
+        .input("--gains", &arguments.steps.gains)
         .output("--report", &arguments.report)
         .output("--sums", &arguments.steps.sums)
         .check(arguments.overwrite)?;
@@ -367,12 +369,12 @@ impl ReceiveArguments {
 
     /// The steps over images, if there are some.
     fn processing(&self) -> Result<Option<ProcessingSink>, CommandError> {
-        let plan = self.steps.plan()?;
+        let plan = self.steps.plan(self.detector.of_wire())?;
         if plan.is_empty() {
             return Ok(None);
         }
         if self.image_size.is_some() || self.packets_per_train.is_some() {
-            return Err("--veto, --threshold, --region and --sums look at images of a --detector: leave them out, or --image-size and \
+            return Err("--veto, --pedestals, --gains, --threshold, --region and --sums look at images of a --detector: leave them out, or --image-size and \
                         --packets-per-train"
                 .into());
         }

@@ -2,7 +2,8 @@
 
 use crate::CommandError;
 use clap::Args;
-use evforge_train::sinks::ProcessingPlan;
+use evforge_train::sinks::{ProcessingPlan, read_constants};
+use evforge_wire::train::TrainDetector;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -12,6 +13,13 @@ pub(super) struct StepArguments {
     /// Reject images of these pulses: 0-9,20
     #[arg(long, value_name = "PULSES", value_parser = pulses, help_heading = "Images")]
     veto: Option<Pulses>,
+    /// Subtract these pedestals from values before the steps below, and mask pixels without: HDF5, such as what --sums wrote of dark
+    /// images
+    #[arg(long, value_name = "FILE", help_heading = "Images")]
+    pub(super) pedestals: Option<PathBuf>,
+    /// Multiply values by these gains, after pedestals: HDF5
+    #[arg(long, value_name = "FILE", help_heading = "Images")]
+    pub(super) gains: Option<PathBuf>,
     /// Reject images with fewer pixels above a level: level=1200,pixels=50
     #[arg(long, value_name = "STEP", value_parser = threshold, help_heading = "Images")]
     threshold: Option<(f32, usize)>,
@@ -38,10 +46,13 @@ type Region = (Range<usize>, Range<usize>, [f64; 2]);
 const MOST_PULSES: u64 = 100_000;
 
 impl StepArguments {
-    /// The steps.
-    pub(super) fn plan(&self) -> Result<ProcessingPlan, CommandError> {
+    /// The steps over images of a detector.
+    pub(super) fn plan(&self, detector: TrainDetector) -> Result<ProcessingPlan, CommandError> {
+        let (pedestals, gains) = (self.pedestals.as_deref(), self.gains.as_deref());
+        let is_calibrated = pedestals.is_some() || gains.is_some();
         Ok(ProcessingPlan {
             veto: self.veto.clone().map(|pulses| pulses.0).unwrap_or_default(),
+            calibration: is_calibrated.then(|| read_constants(pedestals, gains, detector)).transpose()?,
             threshold: self.threshold,
             region: self.region.clone(),
             pulses: self.sums.is_some().then(|| usize::try_from(self.pulses)).transpose()?,

@@ -20,6 +20,7 @@
 pub mod drop;
 mod error;
 mod fault;
+pub mod first_second;
 pub mod loss;
 pub mod numbered;
 mod receive;

@@ -14,6 +14,7 @@
 //! | one point, and what it measured | [`LinkPoint`], [`MeasuredPoint`] |
 //! | running a point | [`PointRunner`] |
 //! | sizes × methods × buffers, in rounds | [`Sweep`] |
+//! | MTU × buffers × methods × directions, in rounds | [`BufferSeries`] |
 //! | what the cores did meanwhile | [`ProcessorAccount`], [`CoreShares`] |
 //! | what the threads of a program did meanwhile | [`ThreadTimes`] |
 //! | the highest rate without loss, and what counts as that | [`highest_loss_free`], [`LossFreeCriterion`] |
@@ -26,14 +27,16 @@ mod processor;
 pub(crate) mod program;
 pub(crate) mod reports;
 mod runner;
+mod series;
 mod sweep;
 mod threads;
 
 pub use error::MeasureError;
 pub use loss_free::{LossFree, LossFreeCriterion, LossFreeSearch, highest_loss_free};
 pub use method::LinkMethod;
-pub use point::{LinkPoint, MeasuredPoint};
+pub use point::{FirstSecondPoint, LinkPoint, MeasuredPoint};
 pub use processor::{CoreShares, ProcessorAccount};
 pub use runner::PointRunner;
+pub use series::{BufferSeries, Direction, SeriesPoint};
 pub use sweep::{GROWING, PAPER_SIZES, Sweep, SweptPoint};
 pub use threads::ThreadTimes;

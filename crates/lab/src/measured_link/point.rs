@@ -12,7 +12,8 @@ pub struct LinkPoint {
     pub method: LinkMethod,
     /// Bytes of UDP payload of each packet.
     pub size: usize,
-    /// Receive buffer to ask the kernel for, in bytes.
+    /// Receive buffer to ask the kernel for, in bytes, and of a connection the same to send from; 0 leaves it to the kernel, which makes
+    /// that of a connection as large as it needs.
     pub buffer: u64,
     /// Packets per second, of pulses on average; none: as fast as the system takes them.
     pub rate: Option<u64>,
@@ -33,12 +34,12 @@ pub struct LinkPoint {
 }
 
 impl LinkPoint {
-    /// As fast as possible for a second, with 16 MB of buffer and no work.
+    /// As fast as possible for a second, with 16 MB of buffer and no work; buffers of a connection grow.
     pub const fn new(method: LinkMethod, size: usize) -> Self {
         Self {
             method,
             size,
-            buffer: 16_000_000,
+            buffer: if method.can_lose() { 16_000_000 } else { 0 },
             rate: None,
             pulses: None,
             time: Duration::from_secs(1),
@@ -72,6 +73,10 @@ pub struct MeasuredPoint {
     pub received_per_second: f64,
     /// Bits received per second, between the first and the last.
     pub bits_per_second: f64,
+    /// What came in the first second; none if it all took no longer.
+    pub first_second: Option<FirstSecondPoint>,
+    /// The receive buffer that the kernel granted, in bytes as it counts it; none if there is none, or it does not tell.
+    pub granted_buffer: Option<u64>,
     /// Lost over sent; none if nothing was sent.
     pub error_ratio: Option<f64>,
     /// With 95 % confidence, the error ratio is below this; none if nothing was sent.
@@ -90,6 +95,19 @@ pub struct MeasuredPoint {
     pub back: Option<Box<MeasuredPoint>>,
     /// Where packets were lost, as far as counters tell; what no counter explains is `unlocated`.
     pub locations: BTreeMap<String, u64>,
+}
+
+/// The first second of a point, and what came later.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FirstSecondPoint {
+    /// Bits per second in it.
+    pub bits_per_second: f64,
+    /// Packets lost in it.
+    pub lost: u64,
+    /// Bits per second after it, up to the last packet.
+    pub later_bits_per_second: f64,
+    /// Packets lost after it.
+    pub later_lost: u64,
 }
 
 /// A receiver that takes packets this much slower than they are sent does not keep up: the rest waits in its buffer.

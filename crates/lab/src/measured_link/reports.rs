@@ -1,6 +1,6 @@
 //! The report of `evforge receive` as a measured point.
 
-use super::{MeasureError, MeasuredPoint};
+use super::{FirstSecondPoint, MeasureError, MeasuredPoint};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -66,6 +66,8 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         peak_per_second: report.pointer("/sent/0/pulses/peak_packets_per_second").and_then(Value::as_f64),
         received_per_second: rate("/packets_per_second")?,
         bits_per_second: rate("/bits_per_second")?,
+        first_second: first_second(report)?,
+        granted_buffer: report["buffer_bytes"].as_u64(),
         error_ratio: report["packet_error_ratio"].as_f64(),
         error_ratio_bound: report["loss_upper_bound"].as_f64(),
         receiver_ns: report.pointer("/processor/ns_per_packet").and_then(Value::as_f64),
@@ -73,6 +75,26 @@ fn point(report: &Value) -> Result<MeasuredPoint, String> {
         locations: locations(report)?,
         ..MeasuredPoint::default()
     })
+}
+
+/// The first second, if there was more than that.
+fn first_second(report: &Value) -> Result<Option<FirstSecondPoint>, String> {
+    let number = |pointer: &str| number(report, pointer);
+    let Some(bits_per_second) = report.pointer("/first_second/bits_per_second").and_then(Value::as_f64)
+    else {
+        return Ok(None);
+    };
+    let (seconds, lost) = (number("/seconds")?, count(report, "/packets/lost")?);
+    // What was missing then may have come later.
+    let lost_then = count(report, "/first_second/missing")?.min(lost);
+    let later = seconds - 1.0;
+    let bits = number("/bits_per_second")? * seconds - bits_per_second;
+    Ok((later > 0.0).then(|| FirstSecondPoint {
+        bits_per_second,
+        lost: lost_then,
+        later_bits_per_second: bits / later,
+        later_lost: lost - lost_then,
+    }))
 }
 
 #[cfg(test)]
@@ -100,6 +122,29 @@ mod tests {
         assert_eq!(point.locations.values().sum::<u64>(), point.lost);
         assert!(!point.is_whole());
         assert_eq!((point.sent, point.received, point.error_ratio), (100, 90, Some(0.1)));
+    }
+
+    #[test]
+    fn what_was_lost_in_the_first_second_and_later_is_what_was_lost() {
+        let mut report = report();
+        let set = |report: &mut Value, seconds: f64, bits: Value| {
+            report["seconds"] = seconds.into();
+            report["first_second"] =
+                json!({"packets": 40, "bytes": 400, "missing": 4, "bits_per_second": bits});
+        };
+        set(&mut report, 0.5, Value::Null);
+        assert_eq!(point(&report).expect("a point").first_second, None);
+        set(&mut report, 3.0, 3200.0.into());
+        let first = point(&report).expect("a point").first_second.expect("longer than a second");
+        assert_eq!((first.lost, first.later_lost), (4, 6));
+        assert_eq!(
+            (first.bits_per_second, first.later_bits_per_second),
+            (3200.0, (3.0 * 7200.0 - 3200.0) / 2.0)
+        );
+        // Late ones are not lost.
+        report["first_second"]["missing"] = 14.into();
+        let first = point(&report).expect("a point").first_second.expect("longer than a second");
+        assert_eq!((first.lost, first.later_lost), (10, 0));
     }
 
     #[test]

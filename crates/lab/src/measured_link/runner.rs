@@ -121,8 +121,7 @@ impl PointRunner<'_> {
         command.args(["receive", "--overwrite", "--idle", &nanoseconds(idle), "--port", "0"]);
         command.args(["--address", &self.hosts.address(end).to_string(), "--core", &core.to_string()]);
         command.args(["--work", &nanoseconds(point.work), "--for", &nanoseconds(point.time + PATIENCE)]);
-        // The buffers of a connection grow, as long as nobody says how large they are to be.
-        if point.method.can_lose() {
+        if point.buffer > 0 {
             command.args(["--buffer", &format!("{}B", point.buffer)]);
         }
         if let Some(batch) = point.batch {
@@ -157,6 +156,9 @@ impl PointRunner<'_> {
         }
         if let Some(bytes) = point.bytes {
             command.args(["--bytes", &format!("{bytes}B")]);
+        }
+        if point.buffer > 0 && !point.method.can_lose() {
+            command.args(["--buffer", &format!("{}B", point.buffer)]);
         }
         command.args(point.method.sender_options()).arg("--report").arg(self.file(to.way, "sent"));
         Program::start(command, "evforge send")

@@ -45,6 +45,13 @@ impl Link {
         Ok(link)
     }
 
+    /// Gives both ends another MTU, in bytes.
+    pub(super) fn set_mtu(&self, mtu: u32) -> Result<(), TwoHostsError> {
+        let mtu = mtu.to_string();
+        run("ip", &["link", "set", RECEIVER, "mtu", &mtu])?;
+        self.at_sender(&["ip", "link", "set", SENDER, "mtu", &mtu])
+    }
+
     /// Packets come in one by one, and are not joined on the sender's core (GRO) before the kernel's work on them is handed to another one.
     pub(super) fn take_singly(&self) -> Result<(), TwoHostsError> {
         run("ethtool", &["-K", RECEIVER, "gro", "off", "rx-udp-gro-forwarding", "off"])

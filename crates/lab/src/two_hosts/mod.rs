@@ -117,6 +117,18 @@ impl TwoHosts {
         Ok(Self(Place::Namespaces(Link::lay(mtu)?)))
     }
 
+    /// Gives the link between two namespaces another MTU, in bytes; that of loopback, or of another host, stays as it is, and false comes
+    /// back.
+    ///
+    /// # Errors
+    /// If `ip` fails.
+    pub fn set_mtu(&self, mtu: u32) -> Result<bool, TwoHostsError> {
+        match &self.0 {
+            Place::Namespaces(link) => link.set_mtu(mtu).map(|()| true),
+            Place::Loopback | Place::Other(_) => Ok(false),
+        }
+    }
+
     /// A program at one end: without input, and without what the environment says of options of evforge, which the measurement
     /// sets itself.
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {

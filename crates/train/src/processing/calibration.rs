@@ -3,16 +3,18 @@
 use super::image::StepImage;
 use super::step::{ImageRejection, Step};
 use evforge_core::settings::SettingsError;
+use std::sync::Arc;
 
 /// Corrects each value by its pedestal and its gain: `(value - pedestal) * gain`.
 ///
 /// Constants are those of each pixel, and, if there are several sets, of each storage cell. A pixel is masked by a gain that is not a
 /// number. Of a detector with several values of a pixel each value has constants of its own; AGIPD's gain stages are not told apart.
-#[derive(Clone, Debug)]
+/// Clones have the same constants in memory.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     values: usize,
-    pedestals: Vec<f32>,
-    gains: Vec<f32>,
+    pedestals: Arc<[f32]>,
+    gains: Arc<[f32]>,
 }
 
 impl Calibration {
@@ -33,7 +35,17 @@ impl Calibration {
                 format!("{} values, expected as many as pedestals: {}", gains.len(), pedestals.len());
             return SettingsError::refuse("gains", problem);
         }
-        Ok(Self { values, pedestals, gains })
+        Ok(Self { values, pedestals: pedestals.into(), gains: gains.into() })
+    }
+
+    /// Without constants: no storage cell is known, so every image is rejected.
+    pub fn unknown(values: usize) -> Self {
+        Self { values, pedestals: Arc::default(), gains: Arc::default() }
+    }
+
+    /// Storage cells that have constants of their own; 1 if all have the same.
+    pub fn cells(&self) -> usize {
+        self.pedestals.len().checked_div(self.values).unwrap_or(0)
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`ContentSink`] | checks every byte of images with a known pattern |
 
 mod bridge;
+mod constants;
 mod content;
 mod files;
 mod forward;
@@ -16,6 +17,7 @@ mod processing;
 mod sums;
 
 pub use bridge::BridgeSink;
+pub use constants::{ConstantsError, LARGEST_CELLS, read_constants};
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
 pub use forward::{ForwardCounters, ForwardOptions, ForwardSink};

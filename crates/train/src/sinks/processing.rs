@@ -2,8 +2,8 @@
 
 use crate::node::{NodeTrain, SinkError, TrainSink, sum};
 use crate::processing::{
-    Chain, IntegratedImages, Integration, ProcessedTrain, ProcessingCounters, Region, Step, Threshold,
-    ValueType, VetoList,
+    Calibration, Chain, IntegratedImages, Integration, ProcessedTrain, ProcessingCounters, Region, Step,
+    Threshold, ValueType, VetoList,
 };
 use evforge_core::settings::SettingsError;
 use evforge_wire::train::TrainDetector;
@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ProcessingPlan {
     /// Images of these pulses are rejected.
     pub veto: Vec<u64>,
+    /// Pedestals and gains of each module; images of a module without are rejected. None leaves values as they are.
+    pub calibration: Option<BTreeMap<u8, Calibration>>,
     /// Images with fewer values above the first than the second says are rejected.
     pub threshold: Option<(f32, usize)>,
     /// Images whose sum in these rows and columns is not within the limits are rejected.
@@ -30,15 +32,19 @@ impl ProcessingPlan {
         *self == Self::default()
     }
 
-    /// The steps over the images of one module.
+    /// The steps over the images of a module.
     ///
     /// # Errors
     /// The step that is impossible, and why.
-    pub fn chain(&self, detector: TrainDetector) -> Result<Chain, SettingsError> {
+    pub fn chain(&self, detector: TrainDetector, module: u8) -> Result<Chain, SettingsError> {
         let (shape, mut steps) = (detector.shape(), Vec::<Box<dyn Step>>::new());
         let values = shape.iter().product();
         if !self.veto.is_empty() {
             steps.push(Box::new(VetoList::new(self.veto.clone())));
+        }
+        if let Some(modules) = &self.calibration {
+            let constants = modules.get(&module).cloned();
+            steps.push(Box::new(constants.unwrap_or_else(|| Calibration::unknown(values))));
         }
         if let Some((level, least)) = self.threshold {
             steps.push(Box::new(Threshold::new(level, least)?));
@@ -79,7 +85,8 @@ impl ProcessingSink {
     /// The step that is impossible, and why.
     pub fn new(plan: ProcessingPlan, detector: TrainDetector) -> Result<Self, SettingsError> {
         // Those of a module are made with its first train; that they can be is known now.
-        plan.chain(detector)?;
+        let known = plan.calibration.iter().flat_map(BTreeMap::keys).copied();
+        known.chain([0]).try_for_each(|module| plan.chain(detector, module).map(drop))?;
         let out = ProcessedTrain::new(ValueType::Nothing);
         Ok(Self { plan, detector, chains: BTreeMap::new(), out, processed: Arc::default() })
     }
@@ -99,7 +106,7 @@ impl TrainSink for ProcessingSink {
         let chain = match self.chains.entry(train.module) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::btree_map::Entry::Vacant(entry) => {
-                let made = self.plan.chain(self.detector);
+                let made = self.plan.chain(self.detector, train.module);
                 let failed = |error: SettingsError| SinkError {
                     sink: "steps over images",
                     problem: error.to_string(),

@@ -1,5 +1,6 @@
 //! What a receiver keeps about numbered packets: numbers of each flow, latency, packets of no use.
 
+use crate::link::first_second::{Beginning, FirstSecond};
 use crate::link::receive::{Arrivals, LinkAccount};
 use evforge_core::packet::Packet;
 use evforge_core::sequence::{SequenceCounts, SequenceTracker};
@@ -64,6 +65,7 @@ pub struct Account {
     counters: NumberedCounters,
     latency: Lateness,
     arrivals: Arrivals,
+    beginning: Beginning,
     lost: u64,
 }
 
@@ -76,6 +78,8 @@ impl Account {
     /// Takes the next packet. One of no use is counted under its reason.
     #[inline]
     pub fn take(&mut self, packet: &Packet<'_>) {
+        let so_far = self.so_far();
+        self.beginning.look(packet.origin.arrival_ns, || so_far);
         self.counters.packets_received += 1;
         self.counters.bytes_received += u64::from(packet.original_length);
         self.arrivals.take(packet);
@@ -105,6 +109,20 @@ impl Account {
     /// Packets missing in the numbers of all flows so far.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// What came in the first second after the first packet.
+    pub fn first_second(&self) -> FirstSecond {
+        self.beginning.seen(self.so_far())
+    }
+
+    #[inline]
+    fn so_far(&self) -> FirstSecond {
+        FirstSecond {
+            packets: self.counters.packets_received,
+            bytes: self.counters.bytes_received,
+            missing: self.lost,
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! What came at all addresses, by all threads.
 
 use super::account::{Account, NumberedCounters};
+use crate::link::first_second::FirstSecond;
 use crate::link::receive::{Arrivals, LinkAccount, ProcessorUse, ReceivedLink};
 use evforge_core::counter::CounterSet;
 use evforge_net::host_counters::HostCounters;
@@ -33,6 +34,8 @@ pub struct ReceivedNumbers {
     pub host: HostCounters,
     /// Time spent on each packet.
     pub work: Duration,
+    /// The smallest receive buffer that a socket was granted, in bytes as the kernel gives it; none without sockets.
+    pub buffer_bytes: Option<u64>,
     /// The threads.
     pub threads: Vec<ReceivingThreadUse>,
 }
@@ -49,12 +52,15 @@ impl ReceivedNumbers {
             // Of the host, and so the same for all.
             host: first.host,
             work: first.work,
+            buffer_bytes: None,
             threads: Vec::new(),
         };
         for link in links {
             if !all.addresses.contains(&link.address) {
                 all.addresses.push(link.address);
             }
+            let granted = link.buffer.map(|buffer| buffer.granted as u64);
+            all.buffer_bytes = all.buffer_bytes.into_iter().chain(granted).min();
             // Links of one thread have one receiver, and its state each.
             if link.thread == all.threads.len() {
                 all.state.add(&link.state);
@@ -86,6 +92,13 @@ impl ReceivedNumbers {
     pub fn arrivals(&self) -> Arrivals {
         let mut all = Arrivals::default();
         self.accounts.iter().for_each(|account| all.add(account.arrivals()));
+        all
+    }
+
+    /// What came in the first second.
+    pub fn first_second(&self) -> FirstSecond {
+        let mut all = FirstSecond::default();
+        self.accounts.iter().for_each(|account| all.add(&account.first_second()));
         all
     }
 

@@ -3,6 +3,7 @@
 use super::TcpError;
 use crate::link::LinkProgress;
 use crate::link::ProcessorUse;
+use crate::link::first_second::{Beginning, FirstSecond};
 use crate::link::work_for;
 use evforge_net::affinity::pin_current_thread;
 use evforge_net::thread_time::processor_time;
@@ -51,6 +52,8 @@ pub struct TcpReceived {
     pub bytes: u64,
     /// Reads that brought some.
     pub reads: u64,
+    /// What came in the first second.
+    pub first_second: FirstSecond,
     /// From the first byte to the last, in seconds.
     pub seconds: f64,
     /// True if the sender has closed the connection: all it sent has come.
@@ -124,6 +127,7 @@ impl TcpReceiver {
             buffer_bytes: self.buffer_bytes,
             bytes: 0,
             reads: 0,
+            first_second: FirstSecond::default(),
             seconds: 0.0,
             is_closed: false,
             processor: ProcessorUse::default(),
@@ -165,6 +169,7 @@ fn read(
 ) -> Result<(), TcpError> {
     let mut memory = vec![0; AT_ONCE];
     let mut first: Option<(Instant, Duration)> = None;
+    let mut beginning = Beginning::default();
     let mut last = None;
     let mut told = limits.start;
     while !limits.is_over(last) {
@@ -177,8 +182,12 @@ fn read(
                 let now = Instant::now();
                 let (begun, processor) = *first.get_or_insert_with(|| (now, processor_time()));
                 last = Some(now);
+                let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
+                beginning.look((now - begun).as_nanos() as u64, || so_far);
                 received.bytes += bytes as u64;
                 received.reads += 1;
+                let so_far = FirstSecond { packets: received.reads, bytes: received.bytes, missing: 0 };
+                received.first_second = beginning.seen(so_far);
                 received.seconds = (now - begun).as_secs_f64();
                 work_for(limits.settings.work);
                 received.processor =

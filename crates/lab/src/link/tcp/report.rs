@@ -71,6 +71,7 @@ impl TcpReport {
             "source": received.source.map(|source| source.to_string()),
             "buffer_bytes": received.buffer_bytes,
             "bytes": received.bytes,
+            "first_second": received.first_second.json(received.seconds),
             "reads": received.reads,
             "seconds": received.seconds,
             "is_closed": received.is_closed,

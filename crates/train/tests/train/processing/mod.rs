@@ -2,5 +2,6 @@
 
 mod chain;
 mod common;
+mod constants;
 mod numpy;
 mod steps;
