@@ -43,6 +43,7 @@ one() {
   case $1 in
     link) measure link link --without-host ;;
     sweep) measure sweep sweep --method paper,coalesced,xdp,tcp --for 200ms --rounds 3 ;;
+    buffers) measure buffers buffers --for 3s --rounds 3 ;;
     rate) measure rate rate --size 64,1472,8972 --method paper,batched,coalesced,xdp --for 200ms --rounds 3 ;;
     overload) measure overload rate --size 1472 --method batched,coalesced,xdp --work 5us --for 500ms --rounds 3 --overload ;;
     sizes) measure sizes rate --size 256,257,512,513,1024,1025,2048,2049 --method coalesced,xdp --for 300ms --rounds 2 ;;
@@ -67,7 +68,7 @@ one() {
 
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
-  names=(link sweep rate overload slow-sweep slow-rate streams placement known-limit pulses formation captures latency observer)
+  names=(link sweep buffers rate overload slow-sweep slow-rate streams placement known-limit pulses formation captures latency observer)
 fi
 for name in "${names[@]}"; do one "$name"; done
 scripts/measurements-index.py

@@ -134,6 +134,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "measure buffers",
+        &[
+            "evforge measure buffers --buffer 1MB --rate 5kpps --for 1200ms --rounds 1 -o buffers-2026",
+            "evforge measure buffers --loopback --buffer 1MB --one-way --for 200ms --rounds 1",
+        ],
+    ),
+    (
         "measure rate",
         &[
             "evforge measure rate --loopback --size 64 --method batched --work 1ms --for 200ms --rounds 1",

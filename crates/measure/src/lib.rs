@@ -25,6 +25,7 @@
 //! | two results of the same measurement | [`compare`] |
 //! | what a link can carry at most: Table 1 of the UDP paper | [`link`] |
 //! | speed, error ratio and processor time by size: Table 3 and Figure 3 | [`sweep`] |
+//! | speed, processor time and loss by buffer, MTU and direction, over UDP and TCP | [`buffers`] |
 //! | the highest rate without loss | [`rate`] |
 //! | the highest peak of pulses that a receive buffer keeps | [`pulses`] |
 //! | rates from UDP to events, by detector: Table 4 of the EFU paper | [`formation`] |
@@ -55,6 +56,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod buffers;
 pub mod compare;
 mod counted;
 pub mod csv;

@@ -14,15 +14,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where a link is measured.
+/// Where a link is measured, and its MTU.
 #[derive(Args)]
 pub(super) struct HostsArguments {
-    /// Measure over loopback, and not between two network namespaces: possible everywhere, and shows less
-    #[arg(long, help_heading = "Hosts")]
-    loopback: bool,
+    #[command(flatten)]
+    place: PlaceArguments,
     /// MTU of the link between the namespaces, in bytes
     #[arg(long, value_name = "BYTES", default_value = "9000", value_parser = bytes, help_heading = "Hosts")]
     pub(super) mtu: u32,
+}
+
+/// Where a link is measured.
+#[derive(Args)]
+pub(super) struct PlaceArguments {
+    /// Measure over loopback, and not between two network namespaces: possible everywhere, and shows less
+    #[arg(long, help_heading = "Hosts")]
+    loopback: bool,
     /// Core of the sender [default: the first that is allowed; of another host: 0]
     #[arg(long, value_name = "CORE", help_heading = "Hosts")]
     sender_core: Option<usize>,
@@ -82,27 +89,44 @@ pub(super) struct Here {
 impl HostsArguments {
     /// Whether the hosts are network namespaces.
     pub(super) fn has_namespaces(&self) -> bool {
-        !self.loopback
+        self.place.has_namespaces()
     }
 
     /// As [`HostsArguments::prepare`], or with another host.
     pub(super) fn prepare_with(&self, other: &OtherHostArguments) -> Result<Hosts, CommandError> {
+        self.place.prepare_with(other, self.mtu)
+    }
+
+    /// Prepares the hosts, or runs the command again in namespaces.
+    pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
+        self.place.prepare(self.mtu)
+    }
+}
+
+impl PlaceArguments {
+    /// Whether the hosts are network namespaces.
+    pub(super) fn has_namespaces(&self) -> bool {
+        !self.loopback
+    }
+
+    /// As [`PlaceArguments::prepare`], or with another host.
+    pub(super) fn prepare_with(&self, other: &OtherHostArguments, mtu: u32) -> Result<Hosts, CommandError> {
         match other.host() {
             Some(other) => {
                 // A token that cannot be used is said before anything is measured.
                 Token::read(&other.token_file)?;
                 self.here(TwoHosts::with_other(other), stop_on_signals()?)
             }
-            None => self.prepare(),
+            None => self.prepare(mtu),
         }
     }
 
-    /// Prepares the hosts, or runs the command again in namespaces.
-    pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
+    /// Prepares the hosts, or runs the command again in namespaces with a link of this MTU between them.
+    fn prepare(&self, mtu: u32) -> Result<Hosts, CommandError> {
         let stop = stop_on_signals()?;
         if self.is_within {
             within::end_with_starter(Arc::clone(&stop));
-            return self.here(TwoHosts::in_namespaces(self.mtu)?, stop);
+            return self.here(TwoHosts::in_namespaces(mtu)?, stop);
         }
         if self.loopback {
             return self.here(TwoHosts::on_loopback(), stop);

@@ -1,6 +1,7 @@
 //! `evforge measure`: measurements to repeat, and what has changed between two of them. What is measured is in `evforge_measure`.
 
 mod agent;
+mod buffers;
 mod compare;
 mod formation;
 mod hosts;
@@ -35,6 +36,8 @@ enum MeasureCommand {
     Link(link::LinkArguments),
     /// Measure speed, packet error ratio and processor time by size, methods side by side: Table 3 and Figure 3 of the UDP paper
     Sweep(sweep::SweepArguments),
+    /// Measure speed, processor time and loss by buffer, MTU and direction, over UDP and TCP: the 10GE slides
+    Buffers(buffers::BuffersArguments),
     /// Search the highest rate without loss, by size and method
     Rate(rate::RateArguments),
     /// Search the highest peak at which pulses are received whole, by buffer, and hold it against what the buffer can keep
@@ -70,6 +73,7 @@ impl MeasureArguments {
             MeasureCommand::Rate(arguments) => {
                 arguments.hosts.has_namespaces() && !arguments.points.other.is_given()
             }
+            MeasureCommand::Buffers(arguments) => arguments.makes_namespaces(),
             MeasureCommand::Pulses(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Formation(arguments) => arguments.hosts.has_namespaces(),
             MeasureCommand::Latency(arguments) => arguments.hosts.has_namespaces(),
@@ -92,6 +96,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
     match &arguments.command {
         MeasureCommand::Link(arguments) => link::link(arguments),
         MeasureCommand::Sweep(arguments) => sweep::sweep(arguments),
+        MeasureCommand::Buffers(arguments) => buffers::buffers(arguments),
         MeasureCommand::Rate(arguments) => rate::rate(arguments),
         MeasureCommand::Pulses(arguments) => pulses::pulses(arguments),
         MeasureCommand::Formation(arguments) => formation::formation(arguments),

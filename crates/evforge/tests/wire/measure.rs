@@ -57,6 +57,41 @@ fn a_sweep_in_namespaces_accounts_for_every_packet_and_leaves_nothing() {
 }
 
 #[test]
+fn buffers_are_measured_with_each_mtu_in_both_directions_and_the_first_second_apart() {
+    if !is_possible("buffers_are_measured_with_each_mtu_in_both_directions_and_the_first_second_apart") {
+        return;
+    }
+    let (folder, before) = (tempfile::tempdir().expect("a folder"), state());
+    let arguments = ["--buffer", "1MB", "--rate", "2kpps", "--for", "1300ms", "--rounds", "1"];
+    let mut command = Command::new(PROGRAM);
+    command.args(["measure", "buffers"]).args(arguments).arg("--output").arg(folder.path().join("result"));
+    let output = command.env("TMPDIR", folder.path()).output().expect("it starts");
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let result = result_file::read(&folder.path().join("result")).expect("a result");
+    assert!(result.verdict.is_good, "{:?}", result.verdict);
+    let table = result.table("points").expect("a table");
+    // 2 MTUs, UDP and TCP: one way, there and back.
+    assert_eq!(table.rows.len(), 12);
+    let value = |row: &[Cell], name: &str| row[table.column(name).expect("a column")].value();
+    for row in &table.rows {
+        assert!(value(row, "speed").is_some_and(|speed| speed > 1.0), "{row:?}");
+        assert!(value(row, "first").is_some() && value(row, "later").is_some(), "{row:?}");
+        // The kernel counts twice what was asked for.
+        let [asked, granted] = ["bytes", "granted"].map(|name| value(row, name).expect("a buffer"));
+        assert!(granted >= asked.min(200.0), "{row:?}");
+    }
+    // The larger MTU has larger packets, at the same rate of packets.
+    let udp = |mtu: f64| {
+        let rows = table.rows.iter().filter(|row| {
+            row[0] == Cell::Number(mtu) && row[1] == Cell::text("batched") && row[4] == Cell::text("one way")
+        });
+        rows.filter_map(|row| value(row, "later")).fold(0.0, f64::max)
+    };
+    assert!(udp(9000.0) > 4.0 * udp(1500.0), "{} {}", udp(9000.0), udp(1500.0));
+    assert_eq!(state(), before);
+}
+
+#[test]
 fn whatever_ends_a_measurement_ends_its_programs_and_its_interfaces() {
     if !is_possible("whatever_ends_a_measurement_ends_its_programs_and_its_interfaces") {
         return;
