@@ -155,6 +155,61 @@ fn images_that_are_not_wanted_are_in_no_file() {
 }
 
 #[test]
+fn pedestals_from_dark_images_and_gains_change_what_is_added_up_as_numpy_does() {
+    let test = "pedestals_from_dark_images_and_gains_change_what_is_added_up_as_numpy_does";
+    let Some(python) = crate::common::python(test) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let [dark, raw, gains, corrected] = ["dark.h5", "raw.h5", "gains.h5", "corrected.h5"]
+        .map(|name| folder.path().join(name).display().to_string());
+    let run = |content: &[&str], steps: &[&str]| {
+        let receiver = receiver(folder.path(), &[&["--images", "4", "--overwrite"][..], steps].concat());
+        let sent = [
+            "train",
+            "send",
+            "--to",
+            &receiver.address,
+            "--images",
+            "4",
+            "--frequency",
+            "20Hz",
+            "--rate",
+            "20kpps",
+        ];
+        evforge(&[&sent[..], &["--trains", "3"], content].concat());
+        receiver.end()
+    };
+    let noise = ["--content", "noise", "--seed", "5"];
+    let (is_good, said, _) = run(&noise, &["--sums", &dark]);
+    assert!(is_good, "{said}");
+    let (is_good, said, _) = run(&[], &["--sums", &raw]);
+    assert!(is_good, "{said}");
+    let made = "import sys, h5py, numpy\n\
+                with h5py.File(sys.argv[1], 'w') as file:\n    \
+                    gain = numpy.linspace(0.5, 1.5, 65536, dtype='f4').reshape(1, 256, 256)\n    \
+                    gain[0, 3, 7] = numpy.nan\n    file['module00/gain'] = gain\n";
+    let checked = "import sys, h5py, numpy\n\
+                   dark, raw, gains, corrected = (h5py.File(name)['module00'] for name in sys.argv[1:])\n\
+                   pedestal = dark['sum'][:] / dark['count'][:]\n\
+                   expected = (raw['sum'][:] - raw['count'][:] * pedestal) * gains['gain'][:].reshape(pedestal.shape)\n\
+                   masked = numpy.isnan(expected)\n\
+                   assert masked.sum() == 1 and (corrected['count'][:][masked] == 0).all(), masked.sum()\n\
+                   assert (corrected['count'][:][~masked] == raw['count'][:][~masked]).all()\n\
+                   numpy.testing.assert_allclose(corrected['sum'][:][~masked], expected[~masked], rtol=1e-5, atol=1)\n";
+    let script = |code: &str, arguments: &[&str]| {
+        let output = Command::new(&python).arg("-c").arg(code).args(arguments).output().expect("Python");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    script(made, &[&gains]);
+    let (is_good, said, report) = run(&[], &["--pedestals", &dark, "--gains", &gains, "--sums", &corrected]);
+    assert!(is_good && said.contains("12 images: 12 kept, 0 rejected"), "{said}");
+    assert_eq!(&report["unaccounted"], &0);
+    script(checked, &[&dark, &raw, &gains, &corrected]);
+    // Another module has no constants: its images are rejected as such.
+    let (_, said, report) = run(&[], &["--first-module", "1", "--pedestals", &dark]);
+    assert_eq!(report["processing"]["images_of_unknown_cells"], 12, "{said}");
+}
+
+#[test]
 fn a_second_node_gets_the_same_bytes_from_the_first_and_both_ledgers_agree() {
     let [first, second] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     let last = receiver(second.path(), &["--images", "4", "--senders", "2", "--check"]);
