@@ -37,6 +37,13 @@ impl Assembly {
     pub fn new(settings: AssemblySettings) -> Result<Self, SettingsError> {
         settings.check()?;
         let AssemblySettings { open_trains, largest_train, data_bytes, buffers, .. } = settings;
+        let memory: std::io::Result<Vec<_>> =
+            (0..buffers).map(|_| TrainBuffer::new(largest_train, data_bytes)).collect();
+        let free_buffers = memory.or_else(|error| {
+            let problem =
+                format!("{buffers} of {largest_train} bytes: the system has no memory for them: {error}");
+            SettingsError::refuse("buffers", problem)
+        })?;
         // More trains than slots can be numbered take more memory than there is.
         let slots = u32::try_from(open_trains).unwrap_or(u32::MAX);
         Ok(Self {
@@ -45,7 +52,7 @@ impl Assembly {
             sources: Sources::new(settings),
             slots: (0..slots).map(|_| None).collect(),
             free_slots: (0..slots).rev().collect(),
-            free_buffers: (0..buffers).map(|_| TrainBuffer::new(largest_train, data_bytes)).collect(),
+            free_buffers,
             order: 0,
             next_check_ns: 0,
             counters: AssemblyCounters::default(),
