@@ -1,5 +1,6 @@
 //! Drawing a [`Plot`] as SVG, with the axes, marks and keys of all plots of this project ([`evforge_lab::plots::chart`]).
 
+use crate::drawing_figure;
 use crate::error::MeasureError;
 use crate::plot::{self, Line, Look, Plot, Point, Scale};
 use evforge_lab::LabError;
@@ -37,13 +38,17 @@ const END_BELOW: f64 = 0.14;
 /// If the plot is not sound ([`Plot::check`]).
 pub fn svg(plot: &Plot) -> Result<String, MeasureError> {
     plot.check()?;
+    let failed = |error: LabError| MeasureError::Wrong(format!("plot `{}`: {error}", plot.name));
+    if let Some(figure) = &plot.figure {
+        return drawing_figure::svg(plot, figure).map_err(failed);
+    }
     let marks = marks(&plot.lines);
     let keys = keys(plot, &marks);
     let key_lines: Vec<&[(Mark, String)]> = keys.iter().map(Vec::as_slice).collect();
     let height = HEIGHT + KEYS_HEIGHT * key_lines.len() as u32;
     let drawn =
         picture(&plot.title, TITLE_HEIGHT + height + 4, |root| draw(root, plot, &marks, &key_lines, height));
-    drawn.map_err(|error| MeasureError::Wrong(format!("plot `{}`: {error}", plot.name)))
+    drawn.map_err(failed)
 }
 
 fn marks(lines: &[Line]) -> Vec<Mark> {

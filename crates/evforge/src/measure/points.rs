@@ -79,15 +79,25 @@ pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, Com
 
 /// Begins a measurement here, of which only it knows who is on which core.
 pub(super) fn begin_without_cores(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
-    let mut command = command_line();
-    command.retain(|word| word != within::OPTION);
-    let interfaces: Vec<String> = here.hosts.interface().map(str::to_owned).into_iter().collect();
-    let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
     let place = match (here.hosts.has_namespaces(), here.hosts.other()) {
         (true, _) => "two network namespaces, veth",
         (false, Some(_)) => "this one and another, by an agent",
         (false, None) => "loopback",
     };
+    begin_at(kind, title, here.hosts.interface(), place)
+}
+
+/// Begins a measurement whose packets come in by this interface, at a place in words.
+pub(super) fn begin_at(
+    kind: &str,
+    title: &str,
+    interface: Option<&str>,
+    place: &str,
+) -> Result<Session, CommandError> {
+    let mut command = command_line();
+    command.retain(|word| word != within::OPTION);
+    let interfaces: Vec<String> = interface.map(str::to_owned).into_iter().collect();
+    let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
     Ok(session.setting("hosts", place))
 }
 

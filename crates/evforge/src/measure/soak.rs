@@ -80,7 +80,7 @@ impl SoakArguments {
             let how = if settings.is_loopback { "over loopback: give" } else { "without: leave out" };
             return Err(format!("{}: this run has begun {how} --loopback", path.display()).into());
         }
-        if settings.mtu != self.hosts.mtu {
+        if settings.mtu != self.hosts.place.mtu {
             return Err(format!("{}: this run has begun with --mtu {}", path.display(), settings.mtu).into());
         }
         Ok((checkpoint, path, ResultFolder::to_be_resumed(folder)?))
@@ -100,7 +100,7 @@ impl SoakArguments {
             buffer: self.buffer.bytes,
             faults: self.faults.clone(),
             is_loopback: !self.hosts.has_namespaces(),
-            mtu: self.hosts.mtu,
+            mtu: self.hosts.place.mtu,
         };
         settings.check()?;
         Ok(settings)

@@ -43,7 +43,7 @@ pub(super) struct SweepArguments {
 /// Runs the command.
 pub(super) fn sweep(arguments: &SweepArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
-    let link = Link::new(arguments.speed, arguments.hosts.mtu)?;
+    let link = Link::new(arguments.speed, arguments.hosts.place.mtu)?;
     let here = match arguments.hosts.prepare_with(&arguments.points.other)? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
