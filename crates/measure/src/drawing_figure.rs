@@ -39,6 +39,10 @@ const NONE: Colour = Colour(226, 236, 242);
 const UNKNOWN: Colour = Colour(205, 205, 205);
 /// Parts of bars, by Okabe and Ito.
 const PARTS: [Colour; MOST_MEASURED] = [SKY, ORANGE, GREEN, VERMILION, PURPLE, BLUE];
+/// Columns of a matrix in which values can be read.
+const MOST_WRITTEN: usize = 8;
+/// Points around a field.
+const GAP: f64 = 1.2;
 /// Width of a bar, of the distance between two.
 const BAR: f64 = 0.62;
 /// A part that is smaller than this share of the axis has no number in it.
@@ -50,8 +54,7 @@ pub(crate) fn svg(plot: &Plot, figure: &Figure) -> Result<String, LabError> {
         Figure::Matrix(matrix) => {
             let row = (MOST_ROWS_HEIGHT / matrix.rows.len().max(1) as u32).clamp(LOWEST_ROW, ROW);
             let height = AROUND + row * matrix.rows.len() as u32;
-            let has_notes = row == ROW;
-            picture(&plot.title, TITLE_HEIGHT + height, |root| draw_matrix(root, plot, matrix, height, has_notes))
+            picture(&plot.title, TITLE_HEIGHT + height, |root| draw_matrix(root, plot, matrix, height, row))
         }
         Figure::Stacks(stacks) => {
             picture(&plot.title, TITLE_HEIGHT + BARS + 4, |root| draw_stacks(root, plot, stacks))
@@ -97,7 +100,7 @@ fn draw_matrix(
     plot: &Plot,
     matrix: &Matrix,
     height: u32,
-    has_notes: bool,
+    row_height: u32,
 ) -> Result<(), LabError> {
     let mut keys = vec![(Mark::Square(NONE), "none seen".to_owned())];
     let decades = (LOWEST_DECADE..=0).zip(SHADES).skip(1).step_by(2);
@@ -109,16 +112,18 @@ fn draw_matrix(
     // The first row is above.
     let up = places(&plot.up.title, matrix.rows.iter().rev().cloned());
     let panel = Panel::new(root, (0, TITLE_HEIGHT), (WIDTH, height), &[&keys], [&across, &up])?;
+    // The same distance around each field.
+    let (aside, above) = (GAP * matrix.columns.len() as f64 / f64::from(WIDTH), GAP / f64::from(row_height));
     for (place, field) in matrix.fields.iter().enumerate() {
         let (row, column) = (place / matrix.columns.len(), place % matrix.columns.len());
         let (x, y) = (column as f64, (matrix.rows.len() - 1 - row) as f64);
         let (colour, ink) = colours(&field.share);
         panel.fill([(x, y), (x + 1.0, y + 1.0)], PAPER)?;
-        panel.fill([(x + 0.012, y + 0.03), (x + 0.988, y + 0.97)], colour)?;
-        if matrix.columns.len() > 8 {
+        panel.fill([(x + aside, y + above), (x + 1.0 - aside, y + 1.0 - above)], colour)?;
+        if matrix.columns.len() > MOST_WRITTEN {
             continue;
         }
-        match has_notes && !field.note.is_empty() {
+        match row_height == ROW && !field.note.is_empty() {
             true => {
                 panel.text((x + 0.5, y + 0.66), &text(&field.share), ink)?;
                 panel.text((x + 0.5, y + 0.32), &field.note, ink)?;
@@ -180,7 +185,8 @@ mod tests {
         assert_eq!(shades, [0, 0, 1, 1, 4, 7, 7]);
         assert_eq!(colours(&Cell::counted_share(0, 9)).0, NONE);
         assert_eq!(colours(&Cell::Missing).0, UNKNOWN);
-        let written = [Cell::counted_share(0, 3_000_000), Cell::Number(0.012), Cell::Missing].map(|share| text(&share));
+        let written =
+            [Cell::counted_share(0, 3_000_000), Cell::Number(0.012), Cell::Missing].map(|share| text(&share));
         assert_eq!(written, ["none (< 1e-6)", "1.2e-2", "unknown"]);
     }
 

@@ -62,9 +62,15 @@ impl Figure {
                     let is_within = |value: f64| (0.0..=1.0).contains(&value);
                     field.share == Cell::Missing
                         || field.share.value().is_some_and(is_within)
-                            && field.share.interval().is_none_or(|(low, high)| is_within(low) && is_within(high))
+                            && field
+                                .share
+                                .interval()
+                                .is_none_or(|(low, high)| is_within(low) && is_within(high))
                 };
-                if !is_size(rows.len()) || !is_size(columns.len()) || fields.len() != rows.len() * columns.len() {
+                if !is_size(rows.len())
+                    || !is_size(columns.len())
+                    || fields.len() != rows.len() * columns.len()
+                {
                     return wrong("a matrix has 1 to 64 rows and columns, and a field for each pair");
                 }
                 if !fields.iter().all(is_share) {
@@ -103,11 +109,19 @@ mod tests {
         };
         let good = vec![field(Cell::counted_share(0, 10)); 4];
         assert!(matrix(good.clone()).check().is_ok());
-        for bad in [vec![field(Cell::Number(0.5))], vec![field(Cell::Number(1.5)); 4], vec![field(Cell::text("x")); 4]] {
+        for bad in [
+            vec![field(Cell::Number(0.5))],
+            vec![field(Cell::Number(1.5)); 4],
+            vec![field(Cell::text("x")); 4],
+        ] {
             assert!(matrix(bad).check().is_err());
         }
         let stacks = |heights| {
-            Figure::Stacks(Stacks { bars: vec!["a".to_owned()], parts: vec!["p".to_owned(), "q".to_owned()], heights })
+            Figure::Stacks(Stacks {
+                bars: vec!["a".to_owned()],
+                parts: vec!["p".to_owned(), "q".to_owned()],
+                heights,
+            })
         };
         assert!(stacks(vec![vec![1.0, 0.0]]).check().is_ok());
         for bad in [vec![], vec![vec![1.0]], vec![vec![1.0, -1.0]], vec![vec![f64::NAN, 1.0]]] {

@@ -108,7 +108,9 @@ impl TrainsArguments {
             faulty_sender: self.fault_sender,
         };
         if plan.packets_of_train().is_none() {
-            return Err("--images times --image-size is beyond what memory can be, or a train has no packets".into());
+            return Err(
+                "--images times --image-size is beyond what memory can be, or a train has no packets".into(),
+            );
         }
         if self.fault_sender >= self.senders {
             let (found, most) = (self.fault_sender, self.senders - 1);

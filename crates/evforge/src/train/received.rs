@@ -8,7 +8,8 @@ use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::node::{
-    FirstTrain, ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, SourceCounts, SourceReport, ThreadReport,
+    FirstTrain, ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, SourceCounts, SourceReport,
+    ThreadReport,
 };
 use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
 use serde_json::{Map, Value, json};

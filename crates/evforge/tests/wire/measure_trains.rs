@@ -75,7 +75,11 @@ fn a_whole_experiment_names_no_machine() {
         return;
     }
     let (result, said) = measured(&["--receivers", "3", "--packets-per-train", "40"]);
-    assert!(result.verdict.sentence.contains("960 packets") && result.verdict.sentence.contains("none is missing"), "{said}");
+    assert!(
+        result.verdict.sentence.contains("960 packets")
+            && result.verdict.sentence.contains("none is missing"),
+        "{said}"
+    );
     let pairs = result.table("pairs").expect("pairs");
     assert!((0..6).all(|row| cell(pairs, row, "trains_good") == 4.0), "{said}");
 }

@@ -55,20 +55,19 @@ impl Reports<'_> {
     }
 
     /// What a sender dealt to its node of this place, and what the receiver says of it.
-    fn flow(
-        &self,
-        flow: Flow,
-        module: &SentModule,
-        place: usize,
-        received: &Value,
-    ) -> Result<Flow, String> {
+    fn flow(&self, flow: Flow, module: &SentModule, place: usize, received: &Value) -> Result<Flow, String> {
         let node = &module.nodes[place];
         let frames = frames_of(module, place);
         let of_train = u64::from(module.packets_per_train);
         let packets = of_train * frames.len() as u64;
         let warm_up_packets = self.warm_up.min(packets);
-        let flow =
-            Flow { trains: frames.len() as u64, packets, packets_given: node.datagrams, warm_up_packets, ..flow };
+        let flow = Flow {
+            trains: frames.len() as u64,
+            packets,
+            packets_given: node.datagrams,
+            warm_up_packets,
+            ..flow
+        };
         let source = node.source.to_string();
         let Some(source) = sources(received)?.iter().find(|found| found["source"] == source.as_str()) else {
             // Nothing of it came.
@@ -135,8 +134,9 @@ fn first_trains(source: &Value) -> Result<Vec<FirstTrain>, String> {
     let trains = source["first_trains"].as_array().ok_or("has a source without first_trains")?;
     let train = |train: &Value| {
         let ranges = train["missing"].as_array().ok_or("has a train without missing packets")?;
-        let range =
-            |range: &Value| Some(range.get(0).and_then(Value::as_u64)?..range.get(1).and_then(Value::as_u64)?);
+        let range = |range: &Value| {
+            Some(range.get(0).and_then(Value::as_u64)?..range.get(1).and_then(Value::as_u64)?)
+        };
         let missing = ranges.iter().map(range).collect::<Option<Vec<_>>>();
         Ok(FirstTrain {
             frame: count(train, "/frame")?,
@@ -160,8 +160,7 @@ fn sources(report: &Value) -> Result<&Vec<Value>, String> {
 }
 
 fn of_sender(module: &SentModule, host_losses: u64) -> TrainSender {
-    let lateness =
-        module.lateness.map_or((0, 0), |lateness| (lateness.mean_ns, lateness.largest_ns));
+    let lateness = module.lateness.map_or((0, 0), |lateness| (lateness.mean_ns, lateness.largest_ns));
     TrainSender {
         trains: module.counter("trains_begun"),
         packets: module.counter("packets_made"),

@@ -57,7 +57,8 @@ impl TrainsPlan {
     /// Packets of a train; none if a train is larger than memory can be, or has no packets.
     pub fn packets_of_train(&self) -> Option<u64> {
         let layout = TrainLayout::of_size(usize::try_from(self.image_bytes).ok()?, 0, self.images)?;
-        let packets = layout.packets(usize::try_from(self.data_bytes).ok().filter(|bytes| *bytes > 0)?) as u64;
+        let packets =
+            layout.packets(usize::try_from(self.data_bytes).ok().filter(|bytes| *bytes > 0)?) as u64;
         let packets = self.packets_per_train.map_or(packets, |most| packets.min(most.into()));
         (packets > 0).then_some(packets)
     }

@@ -140,8 +140,7 @@ impl TrainsRunner<'_> {
             Rate::Bits(rate) => format!("{rate}bit/s"),
         };
         command.args(["--rate", &rate, "--pause", &nanoseconds(plan.pause)]);
-        command
-            .args(["--burst", &nanoseconds(plan.burst), "--trains", &plan.trains_of_sender().to_string()]);
+        command.args(["--burst", &nanoseconds(plan.burst), "--trains", &plan.trains_of_sender().to_string()]);
         core(&mut command, &plan.sender_cores, number);
         if number == plan.faulty_sender {
             plan.faults.iter().for_each(|fault| {

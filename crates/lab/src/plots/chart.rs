@@ -284,8 +284,7 @@ impl<'root, 'text> Panel<'root, 'text> {
 
     /// A text around a point.
     pub fn text(&self, (x, y): (f64, f64), text: &str, colour: RGBColor) -> Result<(), LabError> {
-        let style =
-            TextStyle::from((FONT, TEXT)).color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
+        let style = TextStyle::from((FONT, TEXT)).color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
         Ok(self.root.draw(&Text::new(text.to_owned(), self.place(x, y), style))?)
     }
 

@@ -4,7 +4,7 @@ use super::rounds::{LossyPairs, TrainRounds};
 use crate::observer::Difference;
 use crate::table::Cell;
 use evforge_core::quantity::grouped;
-use evforge_lab::measured_trains::{Flow, MeasuredTrains, TrainReceiver, TrainsPlan};
+use evforge_lab::measured_trains::{Flow, TrainReceiver, TrainsPlan};
 use std::collections::BTreeSet;
 
 /// Packets that must come so that none missing shows a rate below the slides' 10⁻⁹, with 95 % confidence.
@@ -64,7 +64,11 @@ fn place(flows: &[Flow]) -> String {
             list(&receivers, "receiver")
         ),
     };
-    format!("Where are packets lost? {}{worst}. Missing of all packets: {}.", capital(&machines), share(missing, packets))
+    format!(
+        "Where are packets lost? {}{worst}. Missing of all packets: {}.",
+        capital(&machines),
+        share(missing, packets)
+    )
 }
 
 fn capital(text: &str) -> String {
@@ -136,13 +140,16 @@ fn locations(rounds: &TrainRounds) -> Option<String> {
             grouped(backlog)
         ),
     };
-    Some(format!("What happened to the {} that are missing: {}.{counted}", grouped(missing), parts.join(", ")))
+    Some(format!(
+        "What happened to the {} that are missing: {}.{counted}",
+        grouped(missing),
+        parts.join(", ")
+    ))
 }
 
 fn trains(rounds: &TrainRounds) -> String {
     let (made, good) = (rounds.sum(|flow| flow.trains), rounds.sum(|flow| flow.trains_good));
-    let (incomplete, unseen) =
-        (rounds.sum(|flow| flow.trains_incomplete), rounds.sum(Flow::trains_unseen));
+    let (incomplete, unseen) = (rounds.sum(|flow| flow.trains_incomplete), rounds.sum(Flow::trains_unseen));
     format!(
         "Trains: {} of {} came whole and good ({:.3} %); {} incomplete, {} of which nothing came.",
         grouped(good),
@@ -171,13 +178,17 @@ fn speed(rounds: &TrainRounds) -> String {
 
 /// Where the time of the receiving threads goes.
 fn reader(rounds: &TrainRounds) -> Option<String> {
-    let [receiving, assembling, housekeeping] = rounds.shares(None)?.map(|share| 100.0 * share);
-    let ns: Vec<f64> = rounds.runs().filter_map(MeasuredTrains::ns_per_packet).collect();
-    let ns = ns.iter().sum::<f64>() / ns.len().max(1) as f64;
+    let time = rounds.time(None)?;
+    let us = |part: f64| Some(format!("{:.2} us", time.us_per_packet(part)?));
+    let working = time.fetching + time.assembling + time.housekeeping;
     Some(format!(
-        "Where does the reader thread spend its time? {receiving:.1} % waiting in the kernel and fetching packets, {assembling:.1} % putting them into \
-         trains, {housekeeping:.2} % on the rest. Its processor time is {:.2} us for each packet.",
-        ns / 1e3
+        "Where does the reader thread spend its time? {:.1} % waiting for packets. It works {} for each packet: {} fetching it from the kernel, {} putting it into \
+         its train, {} on the rest.",
+        time.percent(time.waiting),
+        us(working)?,
+        us(time.fetching)?,
+        us(time.assembling)?,
+        us(time.housekeeping)?
     ))
 }
 

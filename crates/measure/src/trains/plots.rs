@@ -3,7 +3,7 @@
 use super::rounds::TrainRounds;
 use crate::error::MeasureError;
 use crate::figure::{Field, Figure, Matrix, Stacks};
-use crate::plot::{Axis, Line, Look, Plot, Point};
+use crate::plot::{Axis, Line, Look, MOST_MEASURED, Plot, Point};
 use crate::table::{Cell, Table};
 use evforge_core::quantity::grouped;
 use evforge_lab::measured_trains::Flow;
@@ -11,14 +11,16 @@ use evforge_lab::measured_trains::Flow;
 /// All of them.
 pub(super) fn all(rounds: &TrainRounds, tables: &[Table]) -> Result<Vec<Plot>, MeasureError> {
     let mut plots = vec![
-        matrix("missing", "Packets missing, by sender and receiver", rounds, |flow| (flow.missing(), flow.packets)),
+        matrix("missing", "Packets missing, by sender and receiver", rounds, |flow| {
+            (flow.missing(), flow.packets)
+        }),
         matrix("warm-up", "Packets missing in the warm-up", rounds, |flow| {
             (flow.warm_up_missing, flow.warm_up_packets)
         }),
         matrix("later", "Packets missing after the warm-up", rounds, |flow| {
             (flow.later_missing(), flow.later_packets())
         }),
-        rate(rounds, tables)?,
+        rate(rounds),
     ];
     plots.extend(reader(rounds));
     plots.push(profile(tables)?);
@@ -46,39 +48,51 @@ fn table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table, MeasureError>
     tables.iter().find(|table| table.name == name).ok_or_else(missing)
 }
 
-/// What came to each receiver, and what was sent to it.
-fn rate(rounds: &TrainRounds, tables: &[Table]) -> Result<Plot, MeasureError> {
+/// What came to each receiver, of each sender.
+fn rate(rounds: &TrainRounds) -> Plot {
     let (senders, receivers) = rounds.counts();
-    let ticks: Vec<f64> = (0..receivers).map(|number| number as f64).collect();
-    let rates: Vec<f64> = rounds
-        .runs()
-        .map(|run| run.senders.iter().map(|sender| sender.bits_per_second / 1e6).sum::<f64>())
-        .collect();
-    let sent = rates.iter().sum::<f64>() / (rates.len() * receivers).max(1) as f64;
-    let ends = [-0.5, receivers as f64 - 0.5];
-    let theory = Line::new("sent to each", Look::Theory, ends.map(|x| Point::at(x, sent)).to_vec());
-    let line = Line::of_columns("came", table(tables, "receivers")?, ["receiver", "rate"], |_| true)?;
-    let across = Axis::linear("Receiver", "").over(-0.5, ends[1]).with_ticks(&ticks);
-    Ok(Plot::new("rate", "UDP payload that came to each receiver", across, Axis::linear("Rate", "Mbit/s"))
-        .captioned(&format!("Of {senders} senders, pauses included: the mean of all runs, with 95 %."))
-        .with(line)
-        .with(theory))
-}
-
-/// Where the time of each receiving thread went.
-fn reader(rounds: &TrainRounds) -> Option<Plot> {
-    let (_, receivers) = rounds.counts();
-    let shares = (0..receivers).map(|number| rounds.shares(Some(number)));
-    let heights = shares.map(|shares| Some(shares?.map(|share| 100.0 * share).to_vec()));
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let is_each = senders <= MOST_MEASURED;
+    let bar = |receiver: usize| -> Vec<f64> {
+        let is_here = |flow: &Flow| usize::from(flow.receiver) == receiver;
+        let of =
+            |sender: usize| mean(rounds.rate_of(|flow| is_here(flow) && usize::from(flow.sender) == sender));
+        if is_each { (0..senders).map(of).collect() } else { vec![mean(rounds.rate_of(is_here))] }
+    };
+    let parts = match is_each {
+        true => (0..senders).map(|sender| format!("sender {sender}")).collect(),
+        false => vec![format!("{senders} senders")],
+    };
     let stacks = Stacks {
         bars: (0..receivers).map(|number| number.to_string()).collect(),
-        parts: ["receiving", "assembling", "housekeeping"].map(str::to_owned).to_vec(),
+        parts,
+        heights: (0..receivers).map(bar).collect(),
+    };
+    let axes = (Axis::linear("Receiver", ""), Axis::linear("Rate", "Mbit/s"));
+    Plot::new("rate", "UDP payload that came to each receiver, by sender", axes.0, axes.1)
+        .captioned("Pauses between trains included: the mean of all runs.")
+        .of(Figure::Stacks(stacks))
+}
+
+/// What each receiving thread works for a packet.
+fn reader(rounds: &TrainRounds) -> Option<Plot> {
+    let (_, receivers) = rounds.counts();
+    let heights = (0..receivers).map(|number| {
+        let time = rounds.time(Some(number))?;
+        [time.fetching, time.assembling, time.housekeeping]
+            .map(|part| time.us_per_packet(part))
+            .into_iter()
+            .collect()
+    });
+    let stacks = Stacks {
+        bars: (0..receivers).map(|number| number.to_string()).collect(),
+        parts: ["fetching from the kernel", "putting into trains", "the rest"].map(str::to_owned).to_vec(),
         heights: heights.collect::<Option<_>>()?,
     };
-    let up = Axis::linear("Time", "%").over(0.0, 100.0);
+    let up = Axis::linear("Time for each packet", "us");
     Some(
-        Plot::new("reader", "Where the time of the receiving threads goes", Axis::linear("Receiver", ""), up)
-            .captioned("Receiving: waits in the kernel for packets and fetches them, pauses between trains and the time before the first one included. Assembling: puts them into their trains.")
+        Plot::new("reader", "What the receiving threads do for a packet", Axis::linear("Receiver", ""), up)
+            .captioned("By the profile of the thread, without the time that it waits; memory that is touched for the first time is in it. Fetching: what its processor time leaves of the other parts.")
             .of(Figure::Stacks(stacks)),
     )
 }
@@ -96,15 +110,16 @@ fn profile(tables: &[Table]) -> Result<Plot, MeasureError> {
         Line::new(name, Look::Measured, points.collect())
     };
     let ticks: Vec<f64> = (1..table.rows.len().max(2)).map(|round| round as f64).collect();
+    let lines = [line("with profile", "on"), line("without", "off")];
+    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.y).fold(1.0, f64::max);
     let across = Axis::linear("Round", "").over(0.5, table.rows.len() as f64 - 0.5);
     let across = if ticks.len() <= 20 { across.with_ticks(&ticks) } else { across };
     Ok(Plot::new(
         "profile",
         "Processor time of the receiving threads, with their profile and without",
         across,
-        Axis::linear("Processor time", "ns/packet"),
+        Axis::linear("Processor time", "ns/packet").over(0.0, 1.15 * highest),
     )
-    .captioned("Both were run one after the other in each round, in turns of who is first.")
-    .with(line("with profile", "on"))
-    .with(line("without", "off")))
+    .captioned("Both were run one after the other in each round, in turns of who is first."))
+    .map(|plot| lines.into_iter().fold(plot, Plot::with))
 }

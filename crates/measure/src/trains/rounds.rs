@@ -17,6 +17,38 @@ pub struct TrainRound {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainRounds(pub Vec<TrainRound>);
 
+/// Where the time of receiving threads went, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ReaderTime {
+    /// Waiting for packets.
+    pub waiting: f64,
+    /// Fetching them from the kernel.
+    pub fetching: f64,
+    /// Putting them into trains.
+    pub assembling: f64,
+    /// The rest.
+    pub housekeeping: f64,
+    /// Packets that came.
+    pub packets: u64,
+}
+
+impl ReaderTime {
+    /// All of it.
+    pub(super) fn total(&self) -> f64 {
+        self.waiting + self.fetching + self.assembling + self.housekeeping
+    }
+
+    /// A part of it, in percent.
+    pub(super) fn percent(&self, part: f64) -> f64 {
+        100.0 * part / self.total()
+    }
+
+    /// A part of it, in microseconds for each packet; none if no packet came.
+    pub(super) fn us_per_packet(&self, part: f64) -> Option<f64> {
+        (self.packets > 0).then(|| 1e6 * part / self.packets as f64)
+    }
+}
+
 /// Which pairs lose packets: the slides' *all machines, few machines, no machine*.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LossyPairs {
@@ -115,20 +147,25 @@ impl TrainRounds {
         Cell::ratio(&self.0.iter().filter_map(ratio).collect::<Vec<_>>())
     }
 
-    /// Where the time of all receiving threads went, as shares: receiving, assembling, housekeeping. None without a profile.
-    pub(super) fn shares(&self, receiver: Option<usize>) -> Option<[f64; 3]> {
-        let mut sums = [0.0; 3];
+    /// Where the time of receiving threads went in the runs with a profile: of one receiver, or of all. None without a profile.
+    pub(super) fn time(&self, receiver: Option<usize>) -> Option<ReaderTime> {
+        let mut time = ReaderTime::default();
+        let (mut receiving, mut processor) = (0.0, 0.0);
         for run in self.runs() {
             let chosen = run.receivers.iter().enumerate();
             let chosen = chosen.filter(|(number, _)| receiver.is_none_or(|wanted| wanted == *number));
-            for time in chosen.filter_map(|(_, receiver)| receiver.time) {
-                sums[0] += time.receiving;
-                sums[1] += time.assembling;
-                sums[2] += time.housekeeping;
+            for (one, of) in chosen.filter_map(|(_, one)| Some((one, one.time?))) {
+                receiving += of.receiving;
+                processor += one.processor;
+                time.assembling += of.assembling;
+                time.housekeeping += of.housekeeping;
+                time.packets += one.packets;
             }
         }
-        let all: f64 = sums.iter().sum();
-        (all > 0.0).then(|| sums.map(|part| part / all))
+        // A thread that waits uses no processor; that it was held up by others counts as waiting where it fetches packets.
+        time.fetching = (processor - time.assembling - time.housekeeping).clamp(0.0, receiving);
+        time.waiting = receiving - time.fetching;
+        (time.total() > 0.0).then_some(time)
     }
 
     /// What does not add up; none if everything does.

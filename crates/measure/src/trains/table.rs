@@ -1,6 +1,6 @@
 //! The tables.
 
-use super::rounds::TrainRounds;
+use super::rounds::{ReaderTime, TrainRounds};
 use crate::table::{Cell, Column, Table};
 use evforge_core::quantity::Rate;
 use evforge_lab::measured_trains::{Flow, MeasuredTrains, TrainReceiver, TrainSender, TrainsPlan};
@@ -70,22 +70,27 @@ pub(super) fn receivers(rounds: &TrainRounds) -> Table {
         counts("late", "Late packets"),
         counts("socket_losses", "No room in the receive buffer"),
         counts("without_buffer", "No memory for their train"),
-        Column::measured("receiving", "Receiving", "%").decimals(2),
+        Column::measured("waiting", "Waiting", "%").decimals(2),
+        Column::measured("fetching", "Fetching", "%").decimals(2),
         Column::measured("assembling", "Assembling", "%").decimals(2),
         Column::measured("housekeeping", "Housekeeping", "%").decimals(2),
         Column::measured("processor", "Processor time", "ns/packet").decimals(0),
         Column::measured("batch", "Packets fetched at once", "").decimals(2),
     ];
-    let mut table =
-        Table::new("receivers", "Each receiver, over all runs; shares of time in those with a profile", columns);
+    let mut table = Table::new(
+        "receivers",
+        "Each receiver, over all runs; shares of time in those with a profile",
+        columns,
+    );
     let flows = rounds.flows();
     for receiver in 0..rounds.counts().1 {
         let is_here = |flow: &Flow| usize::from(flow.receiver) == receiver;
         let of_pairs =
             |count: fn(&Flow) -> u64| -> u64 { flows.iter().filter(|flow| is_here(flow)).map(count).sum() };
         let sum = |count: fn(&TrainReceiver) -> u64| -> u64 { rounds.receiver(receiver).map(count).sum() };
-        let share = |part: usize| {
-            rounds.shares(Some(receiver)).map_or(Cell::Missing, |shares| Cell::Number(100.0 * shares[part]))
+        let time = rounds.time(Some(receiver));
+        let percent = |part: fn(&ReaderTime) -> f64| {
+            time.map_or(Cell::Missing, |time| Cell::Number(time.percent(part(&time))))
         };
         let ns = |one: &TrainReceiver| (one.packets > 0).then(|| 1e9 * one.processor / one.packets as f64);
         let with_profile = || rounds.receiver(receiver).filter(|one| one.batches > 0);
@@ -101,9 +106,10 @@ pub(super) fn receivers(rounds: &TrainRounds) -> Table {
             whole(of_pairs(|flow| flow.packets_late)),
             whole(sum(|one| one.socket_losses)),
             whole(sum(|one| one.without_buffer)),
-            share(0),
-            share(1),
-            share(2),
+            percent(|time| time.waiting),
+            percent(|time| time.fetching),
+            percent(|time| time.assembling),
+            percent(|time| time.housekeeping),
             Cell::measured(&rounds.receiver(receiver).filter_map(ns).collect::<Vec<_>>()),
             if batches > 0 { Cell::Number(packets as f64 / batches as f64) } else { Cell::Missing },
         ]);
@@ -150,7 +156,8 @@ pub(super) fn senders(rounds: &TrainRounds) -> Table {
 /// Packets and trains from the senders to the receivers: what is on a line with a mark is a part of what is above it.
 pub(super) fn ledger(rounds: &TrainRounds) -> Table {
     let columns = vec![Column::key("what", "What", ""), counts("count", "Count")];
-    let mut table = Table::new("ledger", "The ledger of packets and trains, over all pairs and runs", columns);
+    let mut table =
+        Table::new("ledger", "The ledger of packets and trains, over all pairs and runs", columns);
     let of_receivers = |count: fn(&TrainReceiver) -> u64| -> u64 {
         rounds.runs().flat_map(|run| &run.receivers).map(count).sum()
     };
@@ -174,9 +181,15 @@ pub(super) fn ledger(rounds: &TrainRounds) -> Table {
         ("– whole and of no use", rounds.sum(|flow| flow.trains_rejected)),
         ("– incomplete", rounds.sum(|flow| flow.trains_incomplete)),
         ("– of which nothing came", rounds.sum(Flow::trains_unseen)),
-        ("packets that senders' hosts took and did not send", rounds.runs().flat_map(|run| &run.senders).map(|one| one.host_losses).sum()),
+        (
+            "packets that senders' hosts took and did not send",
+            rounds.runs().flat_map(|run| &run.senders).map(|one| one.host_losses).sum(),
+        ),
         ("packets that receive buffers had no room for", of_receivers(|one| one.socket_losses)),
-        ("packets that queues of cores had no room for, of the whole host", rounds.runs().map(|run| run.backlog_losses).sum()),
+        (
+            "packets that queues of cores had no room for, of the whole host",
+            rounds.runs().map(|run| run.backlog_losses).sum(),
+        ),
         ("packets of others", of_receivers(|one| one.foreign)),
     ];
     table.rows = rows.into_iter().map(|(what, count)| vec![Cell::text(what), whole(count)]).collect();
@@ -191,8 +204,11 @@ pub(super) fn profile(rounds: &TrainRounds) -> Table {
         Column::measured("off", "Without", "ns/packet").decimals(0),
         Column::measured("ratio", "With over without", "").decimals(3),
     ];
-    let mut table =
-        Table::new("profile", "Processor time of all receiving threads for each packet, by their profile", columns);
+    let mut table = Table::new(
+        "profile",
+        "Processor time of all receiving threads for each packet, by their profile",
+        columns,
+    );
     let ns = |run: &MeasuredTrains| run.ns_per_packet().map_or(Cell::Missing, Cell::Number);
     for (number, round) in (1..).zip(&rounds.0) {
         let (on, off) = (ns(&round.profiled), ns(&round.plain));
@@ -234,7 +250,12 @@ pub(super) fn slides(plan: &TrainsPlan, rounds: &TrainRounds) -> Table {
         ("data of a train in each packet", "B", slides(8192.0), whole(plan.data_bytes)),
         ("pause between trains", "s", slides(0.7), Cell::Number(plan.pause.as_secs_f64())),
         ("rate of a sender within a train", "Gbit/s", slides(9.9), rate),
-        ("packets of the longest run", "", slides(5e9), whole(rounds.runs().map(|run| run.sum(|flow| flow.packets)).max().unwrap_or(0))),
+        (
+            "packets of the longest run",
+            "",
+            slides(5e9),
+            whole(rounds.runs().map(|run| run.sum(|flow| flow.packets)).max().unwrap_or(0)),
+        ),
         ("missing after the warm-up (slides: less than)", "", slides(1e-9), later),
     ];
     table.rows = rows

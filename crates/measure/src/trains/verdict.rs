@@ -12,10 +12,12 @@ pub(super) fn verdict(rounds: &TrainRounds) -> Verdict {
     if let Some(found) = rounds.imbalance() {
         return Verdict::bad(format!("Packets or trains do not add up: {found}"));
     }
-    let foreign: u64 =
-        rounds.runs().flat_map(|run| &run.receivers).map(|receiver| receiver.foreign).sum();
+    let foreign: u64 = rounds.runs().flat_map(|run| &run.receivers).map(|receiver| receiver.foreign).sum();
     if foreign > 0 {
-        return Verdict::bad(format!("{} packets came from senders that are none of this measurement", grouped(foreign)));
+        return Verdict::bad(format!(
+            "{} packets came from senders that are none of this measurement",
+            grouped(foreign)
+        ));
     }
     let flows = rounds.flows();
     if let Some(silent) = flows.iter().find(|flow| flow.arrived() == 0) {

@@ -6,7 +6,8 @@ use super::profile::{ProfileClock, ReaderProfile, ReaderStep};
 use super::settings::{ModulePort, NodeSettings, SourcesBy};
 use super::sink::NodeTrain;
 use crate::assembly::{
-    AssembledTrain, Assembly, AssemblyCounters, PacketFate, TrainBuffer, TrainOutcome, TrainReport, TrainSource,
+    AssembledTrain, Assembly, AssemblyCounters, PacketFate, TrainBuffer, TrainOutcome, TrainReport,
+    TrainSource,
 };
 use evforge_core::packet::{Packet, PacketSlab};
 use evforge_net::clock::wall_clock_ns;
