@@ -1,7 +1,7 @@
 //! Drawing a [`Figure`]: matrices and stacked bars.
 
-use crate::figure::{Figure, Matrix, Stacks};
-use crate::plot::{MOST_MEASURED, Plot};
+use crate::figure::{Figure, MOST_PARTS, Matrix, Stacks};
+use crate::plot::Plot;
 use crate::table::Cell;
 use evforge_lab::LabError;
 use evforge_lab::plots::chart::{
@@ -32,13 +32,13 @@ const SHADES: [Colour; 8] = [
 const DARK_LETTERS: Colour = Colour(31, 31, 31);
 const LIGHT_LETTERS: Colour = Colour(255, 255, 254);
 /// From this shade on letters are light.
-const DARK: usize = 4;
+const DARK: usize = 5;
 /// Nothing is missing.
 const NONE: Colour = Colour(226, 236, 242);
 /// Nobody knows.
 const UNKNOWN: Colour = Colour(205, 205, 205);
 /// Parts of bars, by Okabe and Ito.
-const PARTS: [Colour; MOST_MEASURED] = [SKY, ORANGE, GREEN, VERMILION, PURPLE, BLUE];
+const PARTS: [Colour; MOST_PARTS] = [SKY, ORANGE, GREEN, VERMILION, PURPLE, BLUE];
 /// Columns of a matrix in which values can be read.
 const MOST_WRITTEN: usize = 8;
 /// Points around a field.

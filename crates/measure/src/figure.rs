@@ -1,12 +1,14 @@
 //! Figures that are no lines: a matrix of shares, and stacked bars.
 
 use crate::error::MeasureError;
-use crate::plot::MOST_MEASURED;
 use crate::table::Cell;
 use serde::{Deserialize, Serialize};
 
 /// Rows and columns of a matrix, and bars, at most: more of them cannot be read.
 pub const MOST_PLACES: usize = 64;
+
+/// Parts of a bar that can be told apart by their colours.
+pub const MOST_PARTS: usize = 6;
 
 /// What is drawn in the place of lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +81,7 @@ impl Figure {
             }
             Self::Stacks(Stacks { bars, parts, heights }) => {
                 let is_height = |height: &f64| height.is_finite() && *height >= 0.0;
-                if !is_size(bars.len()) || parts.is_empty() || parts.len() > MOST_MEASURED {
+                if !is_size(bars.len()) || parts.is_empty() || parts.len() > MOST_PARTS {
                     return wrong("stacked bars are 1 to 64, of 1 to 6 parts");
                 }
                 let is_bar = |bar: &Vec<f64>| bar.len() == parts.len() && bar.iter().all(is_height);

@@ -63,7 +63,8 @@ fn losses_of_one_sender_are_found_in_their_pairs_and_the_warm_up_is_told_apart()
     // Every receiver says where its time goes.
     let receivers = result.table("receivers").expect("receivers");
     for row in 0..2 {
-        let parts = ["receiving", "assembling", "housekeeping"].map(|name| cell(receivers, row, name));
+        let parts =
+            ["waiting", "fetching", "assembling", "housekeeping"].map(|name| cell(receivers, row, name));
         assert!((parts.iter().sum::<f64>() - 100.0).abs() < 1e-6, "{parts:?}");
         assert!(cell(receivers, row, "processor") > 0.0);
     }

@@ -2,8 +2,8 @@
 
 use super::rounds::TrainRounds;
 use crate::error::MeasureError;
-use crate::figure::{Field, Figure, Matrix, Stacks};
-use crate::plot::{Axis, Line, Look, MOST_MEASURED, Plot, Point};
+use crate::figure::{Field, Figure, MOST_PARTS, Matrix, Stacks};
+use crate::plot::{Axis, Line, Look, Plot, Point};
 use crate::table::{Cell, Table};
 use evforge_core::quantity::grouped;
 use evforge_lab::measured_trains::Flow;
@@ -52,7 +52,7 @@ fn table<'a>(tables: &'a [Table], name: &str) -> Result<&'a Table, MeasureError>
 fn rate(rounds: &TrainRounds) -> Plot {
     let (senders, receivers) = rounds.counts();
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let is_each = senders <= MOST_MEASURED;
+    let is_each = senders <= MOST_PARTS;
     let bar = |receiver: usize| -> Vec<f64> {
         let is_here = |flow: &Flow| usize::from(flow.receiver) == receiver;
         let of =
