@@ -57,7 +57,7 @@ one() {
     slow-rate) measure slow-rate rate --size 64 --method batched,xdp --work 20us --for 1s --rounds 6 ;;
     known-limit) measure known-limit placement --streams 1 --work 20us --interrupt sender --rule worker-alone --for 2s --rounds 2 ;;
     soak) measure soak soak --streams 4 --rate 50Mbit/s --burst 2ms --for 1h ;;
-    trains) measure trains trains ;;
+    trains) measure trains trains --rounds 6 ;;
     index) ;;
     *)
       echo "$1: no measurement of this script" >&2
