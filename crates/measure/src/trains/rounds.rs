@@ -89,7 +89,7 @@ impl TrainRounds {
         self.0.iter().flat_map(|round| [&round.profiled, &round.plain])
     }
 
-    /// Each pair, over all runs. Rates are in [`TrainRounds::rates`].
+    /// Each pair, over all runs: its counts.
     pub fn flows(&self) -> Vec<Flow> {
         let mut all: Vec<Flow> = Vec::new();
         for run in self.runs() {
