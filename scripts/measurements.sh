@@ -43,6 +43,7 @@ one() {
   case $1 in
     link) measure link link --without-host ;;
     sweep) measure sweep sweep --method paper,coalesced,xdp,tcp --for 200ms --rounds 3 ;;
+    train-rate) measure train-rate rate --size 8192 --method batched,trains --for 1s --rounds 5 ;;
     buffers) measure buffers buffers --for 3s --rounds 3 ;;
     rate) measure rate rate --size 64,1472,8972 --method paper,batched,coalesced,xdp --for 200ms --rounds 3 ;;
     overload) measure overload rate --size 1472 --method batched,coalesced,xdp --work 5us --for 500ms --rounds 3 --overload ;;
@@ -58,6 +59,7 @@ one() {
     slow-rate) measure slow-rate rate --size 64 --method batched,xdp --work 20us --for 1s --rounds 6 ;;
     known-limit) measure known-limit placement --streams 1 --work 20us --interrupt sender --rule worker-alone --for 2s --rounds 2 ;;
     soak) measure soak soak --streams 4 --rate 50Mbit/s --burst 2ms --for 1h ;;
+    trains) measure trains trains --rounds 6 ;;
     index) ;;
     *)
       echo "$1: no measurement of this script" >&2
@@ -68,7 +70,7 @@ one() {
 
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
-  names=(link sweep buffers rate overload slow-sweep slow-rate streams placement known-limit pulses formation captures latency observer)
+  names=(link sweep buffers rate overload slow-sweep slow-rate streams placement known-limit pulses formation captures latency observer trains train-rate)
 fi
 for name in "${names[@]}"; do one "$name"; done
 scripts/measurements-index.py

@@ -191,6 +191,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "measure trains",
+        &[
+            "evforge measure trains --loopback --senders 2 --receivers 2 --images 8 --trains 2 --rounds 1",
+            "evforge measure trains --senders 2 --receivers 3 --images 8 --trains 2 --rounds 1 -o trains-2026",
+        ],
+    ),
+    (
         "measure agent",
         &["umask 077; xxd -l 32 -p -c 64 /dev/urandom token; evforge measure agent --token-file token"],
     ),

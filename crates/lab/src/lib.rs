@@ -19,6 +19,7 @@
 //! | a capture sent again and again, later each time | [`looped_capture`] |
 //! | a link and its receiver measured point by point, with the programs that users have | [`measured_link`] |
 //! | streams measured point by point: what comes of each, and which threads receive it | [`measured_streams`] |
+//! | trains of several senders to several receivers: which pair loses packets, and when | [`measured_trains`] |
 //! | the formation of events over the wire, with the programs that users have | [`measured_formation`] |
 //! | how long it takes from a packet to its event, to an output and to the page | [`measured_latency`] |
 //! | what looking at a run costs it | [`measured_observer`] |
@@ -28,6 +29,7 @@
 //! | hours to days of DROP streams, checkpointed and resumed | [`soak`] |
 //! | the sender of a measurement on another host | [`remote_host`] |
 //! | two hosts on one machine, for measurements | [`two_hosts`] |
+//! | several hosts at a switch, on one machine | [`switched_hosts`] |
 
 #![forbid(unsafe_code)]
 
@@ -44,6 +46,7 @@ pub mod measured_link;
 pub mod measured_observer;
 pub mod measured_pulses;
 pub mod measured_streams;
+pub mod measured_trains;
 pub mod overlay;
 pub mod page_client;
 pub mod paper_rates;
@@ -56,6 +59,7 @@ pub mod simulated;
 pub mod simulated_source;
 pub mod simulation;
 pub mod soak;
+pub mod switched_hosts;
 pub mod truth_files;
 pub mod two_hosts;
 pub mod windows;

@@ -1,5 +1,6 @@
 //! Drawing a [`Plot`] as SVG, with the axes, marks and keys of all plots of this project ([`evforge_lab::plots::chart`]).
 
+use crate::drawing_figure;
 use crate::error::MeasureError;
 use crate::plot::{self, Line, Look, Plot, Point, Scale};
 use evforge_lab::LabError;
@@ -37,13 +38,17 @@ const END_BELOW: f64 = 0.14;
 /// If the plot is not sound ([`Plot::check`]).
 pub fn svg(plot: &Plot) -> Result<String, MeasureError> {
     plot.check()?;
+    let failed = |error: LabError| MeasureError::Wrong(format!("plot `{}`: {error}", plot.name));
+    if let Some(figure) = &plot.figure {
+        return drawing_figure::svg(plot, figure).map_err(failed);
+    }
     let marks = marks(&plot.lines);
     let keys = keys(plot, &marks);
     let key_lines: Vec<&[(Mark, String)]> = keys.iter().map(Vec::as_slice).collect();
     let height = HEIGHT + KEYS_HEIGHT * key_lines.len() as u32;
     let drawn =
         picture(&plot.title, TITLE_HEIGHT + height + 4, |root| draw(root, plot, &marks, &key_lines, height));
-    drawn.map_err(|error| MeasureError::Wrong(format!("plot `{}`: {error}", plot.name)))
+    drawn.map_err(failed)
 }
 
 fn marks(lines: &[Line]) -> Vec<Mark> {
@@ -219,8 +224,11 @@ fn every_other(from: f64, to: f64) -> Vec<f64> {
     (from.ceil() as i32..=to.floor() as i32).step_by(step).map(|decade| 10_f64.powi(decade)).collect()
 }
 
-/// A number at an axis: 0.001 to 10 000 as they are, others as powers of ten.
+/// A number at an axis: 0 and 0.001 to 10 000 as they are, others as powers of ten.
 fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     if (0.99e-3..=99_999.0).contains(&value) {
         let decimals = (0..6).find(|decimals| {
             let scaled = value * 10_f64.powi(*decimals);
@@ -256,8 +264,8 @@ mod tests {
 
     #[test]
     fn numbers_at_an_axis_are_short() {
-        let found = [0.001, 0.25, 1.0, 64.0, 8972.0, 1e-6, 5e-7, 1e12, 1e-10].map(number);
-        let expected = ["0.001", "0.25", "1", "64", "8972", "10⁻⁶", "5·10⁻⁷", "10¹²", "10⁻¹⁰"];
+        let found = [0.0, 0.001, 0.25, 1.0, 64.0, 8972.0, 1e-6, 5e-7, 1e12, 1e-10].map(number);
+        let expected = ["0", "0.001", "0.25", "1", "64", "8972", "10⁻⁶", "5·10⁻⁷", "10¹²", "10⁻¹⁰"];
         assert_eq!(found, expected);
     }
 

@@ -16,6 +16,7 @@
 //! | a result: verdict, findings, tables, plots, what it cannot show | [`Measurement`] |
 //! | tables: columns with units, cells with intervals | [`table`] |
 //! | what a plot shows, and drawing it | [`plot`], [`drawing`] |
+//! | plots that are no lines: matrices, stacked bars | [`figure`] |
 //! | what the result depends on: processor, kernel, card, settings, program | [`fingerprint`] |
 //! | what else the host was doing | [`load`] |
 //! | beginning and ending a measurement | [`Session`] |
@@ -34,6 +35,7 @@
 //! | which thread on which core: rules from measured assignments | [`placement`] |
 //! | hours to days without a lost packet, and the proofs of it | [`soak`] |
 //! | packets that arrive at most of 1 to N streams: Figure 6 of the XDP paper | [`streams`] |
+//! | which pair of sender and receiver loses packets of trains, and when: the slides of the European XFEL | [`trains`] |
 //!
 //! # To add a measurement
 //! A measurement is a module like [`link`]: it takes settings, and gives a [`Measurement`]. It does not print, and writes no file.
@@ -61,7 +63,9 @@ pub mod compare;
 mod counted;
 pub mod csv;
 pub mod drawing;
+mod drawing_figure;
 mod error;
+pub mod figure;
 pub mod fingerprint;
 mod folder;
 pub mod formation;
@@ -83,6 +87,7 @@ pub mod streams;
 pub mod sweep;
 pub mod table;
 pub mod text;
+pub mod trains;
 
 pub use error::MeasureError;
 pub use folder::ResultFolder;

@@ -1,6 +1,7 @@
 //! What a plot shows, apart from how it is drawn: axes with units, lines with intervals, theory, published points.
 
 use crate::error::MeasureError;
+use crate::figure::Figure;
 use crate::table::{Cell, ROUNDING, Table, is_file_name};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,9 @@ pub struct Plot {
     pub up: Axis,
     /// The lines.
     pub lines: Vec<Line>,
+    /// What is drawn in their place, if it is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
 }
 
 /// An axis. Where nothing else is said, it is as long as its points ask for.
@@ -171,7 +175,13 @@ impl Plot {
     /// A plot without lines.
     pub fn new(name: &str, title: &str, across: Axis, up: Axis) -> Self {
         let [name, title] = [name, title].map(str::to_owned);
-        Self { name, title, caption: String::new(), across, up, lines: Vec::new() }
+        Self { name, title, caption: String::new(), across, up, lines: Vec::new(), figure: None }
+    }
+
+    /// With this in the place of lines.
+    #[must_use]
+    pub fn of(self, figure: Figure) -> Self {
+        Self { figure: Some(figure), ..self }
     }
 
     /// With one more line.
@@ -200,6 +210,9 @@ impl Plot {
             if !axis.is_sound() {
                 return wrong(format!("the {name} axis has an end or a tick that it cannot have"));
             }
+        }
+        if let Some(Err(error)) = self.figure.as_ref().map(Figure::check) {
+            return wrong(error.to_string());
         }
         for look in [Look::Measured, Look::Theory, Look::Published] {
             let number = self.lines.iter().filter(|line| line.look == look).count();

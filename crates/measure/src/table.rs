@@ -84,6 +84,12 @@ impl Cell {
     /// The mean of repeated measurements, with the interval that Student's distribution gives: of fewer than two values there is none. Of
     /// what was never below 0, as a rate or a share, the interval ends there.
     pub fn measured(values: &[f64]) -> Self {
+        let floor = if values.iter().all(|value| *value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
+        Self::mean(values, floor)
+    }
+
+    /// The mean with Student's interval, which ends at `floor` at the latest.
+    fn mean(values: &[f64], floor: f64) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         match values {
@@ -92,7 +98,6 @@ impl Cell {
             _ => {
                 let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
                 let half = student_95(values.len() - 1) * (square / count).sqrt();
-                let floor = if values.iter().all(|value| *value >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
                 Self::Measured { value: mean, low: (mean - half).max(floor), high: mean + half }
             }
         }
@@ -121,7 +126,8 @@ impl Cell {
     pub fn ratio(ratios: &[f64]) -> Self {
         let logarithms: Vec<f64> =
             ratios.iter().filter(|ratio| **ratio > 0.0).map(|ratio| ratio.ln()).collect();
-        match Self::measured(&logarithms) {
+        // Logarithms have no floor: of ratios that all happen to be above 1, the interval may go below.
+        match Self::mean(&logarithms, f64::NEG_INFINITY) {
             Self::Number(value) => Self::Number(value.exp()),
             Self::Measured { value, low, high } => {
                 Self::Measured { value: value.exp(), low: low.exp(), high: high.exp() }
@@ -363,6 +369,8 @@ mod tests {
         let Cell::Measured { value, low, high } = Cell::ratio(&[0.5, 2.0]) else { panic!() };
         assert!(close(value, 1.0, 1e-12) && close(low * high, 1.0, 1e-9) && low < 0.5 && high > 2.0);
         assert_eq!(Cell::ratio(&[0.0]), Cell::Missing);
+        let (low, high) = Cell::ratio(&[1.003, 1.021]).interval().unwrap();
+        assert!(low < 0.95 && high > 1.1, "two ratios above 1 say little: {low} to {high}");
     }
 
     #[test]

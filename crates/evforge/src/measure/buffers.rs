@@ -1,6 +1,6 @@
 //! `evforge measure buffers`: speed, processor time and loss by buffer, MTU and direction, over UDP and TCP.
 
-use super::hosts::{Hosts, OtherHostArguments, PlaceArguments};
+use super::hosts::{EndsArguments, Hosts, OtherHostArguments};
 use super::load::packets;
 use super::points::{begin, buffer, folder_for_reports, runner, tell};
 use super::result::ResultArguments;
@@ -50,7 +50,7 @@ pub(super) struct BuffersArguments {
     #[command(flatten)]
     other: OtherHostArguments,
     #[command(flatten)]
-    place: PlaceArguments,
+    ends: EndsArguments,
     #[command(flatten)]
     result: ResultArguments,
 }
@@ -58,14 +58,14 @@ pub(super) struct BuffersArguments {
 impl BuffersArguments {
     /// Whether network namespaces are made.
     pub(super) fn makes_namespaces(&self) -> bool {
-        self.place.has_namespaces() && !self.other.is_given()
+        self.ends.has_namespaces() && !self.other.is_given()
     }
 }
 
 /// Runs the command.
 pub(super) fn buffers(arguments: &BuffersArguments) -> Result<ExitStatus, CommandError> {
     let folder = arguments.result.folder()?;
-    let here = match arguments.place.prepare_with(&arguments.other, HIGHEST_MTU)? {
+    let here = match arguments.ends.prepare_with(&arguments.other, HIGHEST_MTU)? {
         Hosts::Done(status) => return Ok(status),
         Hosts::Here(here) => here,
     };

@@ -18,27 +18,34 @@ use std::sync::atomic::AtomicBool;
 #[derive(Args)]
 pub(super) struct HostsArguments {
     #[command(flatten)]
-    place: PlaceArguments,
+    ends: EndsArguments,
     /// MTU of the link between the namespaces, in bytes
     #[arg(long, value_name = "BYTES", default_value = "9000", value_parser = bytes, help_heading = "Hosts")]
     pub(super) mtu: u32,
 }
 
-/// Where a link is measured.
+/// Whether namespaces are made.
 #[derive(Args)]
 pub(super) struct PlaceArguments {
     /// Measure over loopback, and not between two network namespaces: possible everywhere, and shows less
     #[arg(long, help_heading = "Hosts")]
     loopback: bool,
+    /// How this command starts itself in there
+    #[arg(long = "within-namespaces", hide = true)]
+    is_within: bool,
+}
+
+/// Where a link is measured, whatever its MTU.
+#[derive(Args)]
+pub(super) struct EndsArguments {
+    #[command(flatten)]
+    place: PlaceArguments,
     /// Core of the sender [default: the first that is allowed; of another host: 0]
     #[arg(long, value_name = "CORE", help_heading = "Hosts")]
     sender_core: Option<usize>,
     /// Core of the receiver [default: the last that is allowed]
     #[arg(long, value_name = "CORE", help_heading = "Hosts")]
     receiver_core: Option<usize>,
-    /// How this command starts itself in there
-    #[arg(long = "within-namespaces", hide = true)]
-    is_within: bool,
 }
 
 /// Another host that sends.
@@ -86,21 +93,12 @@ pub(super) struct Here {
     pub(super) receiver_core: usize,
 }
 
-impl HostsArguments {
-    /// Whether the hosts are network namespaces.
-    pub(super) fn has_namespaces(&self) -> bool {
-        self.place.has_namespaces()
-    }
-
-    /// As [`HostsArguments::prepare`], or with another host.
-    pub(super) fn prepare_with(&self, other: &OtherHostArguments) -> Result<Hosts, CommandError> {
-        self.place.prepare_with(other, self.mtu)
-    }
-
-    /// Prepares the hosts, or runs the command again in namespaces.
-    pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
-        self.place.prepare(self.mtu)
-    }
+/// Where this process is.
+pub(super) enum Place {
+    /// It has been done in namespaces, by the same command.
+    Done(ExitStatus),
+    /// In namespaces of its own, if they are wanted. What is set ends it.
+    Here { has_namespaces: bool, stop: Arc<AtomicBool> },
 }
 
 impl PlaceArguments {
@@ -109,7 +107,50 @@ impl PlaceArguments {
         !self.loopback
     }
 
-    /// As [`PlaceArguments::prepare`], or with another host.
+    /// Enters namespaces, by running the command again in there, or stays here.
+    pub(super) fn enter(&self) -> Result<Place, CommandError> {
+        let stop = stop_on_signals()?;
+        if self.is_within {
+            within::end_with_starter(Arc::clone(&stop));
+            return Ok(Place::Here { has_namespaces: true, stop });
+        }
+        if self.loopback {
+            return Ok(Place::Here { has_namespaces: false, stop });
+        }
+        if !within::is_possible() {
+            return Err("network namespaces cannot be had here: run this as root, allow users to make them \
+                        (sudo sysctl -w kernel.unprivileged_userns_clone=1), or give --loopback, which shows less"
+                .into());
+        }
+        let status = within::run_again(std::env::args_os().skip(1), &stop)?;
+        Ok(Place::Done(status.code().map_or(ExitStatus::Failed, ExitStatus::of_number)))
+    }
+}
+
+impl HostsArguments {
+    /// Whether the hosts are network namespaces.
+    pub(super) fn has_namespaces(&self) -> bool {
+        self.ends.has_namespaces()
+    }
+
+    /// As [`HostsArguments::prepare`], or with another host.
+    pub(super) fn prepare_with(&self, other: &OtherHostArguments) -> Result<Hosts, CommandError> {
+        self.ends.prepare_with(other, self.mtu)
+    }
+
+    /// Prepares the hosts, or runs the command again in namespaces.
+    pub(super) fn prepare(&self) -> Result<Hosts, CommandError> {
+        self.ends.prepare(self.mtu)
+    }
+}
+
+impl EndsArguments {
+    /// Whether the hosts are network namespaces.
+    pub(super) fn has_namespaces(&self) -> bool {
+        self.place.has_namespaces()
+    }
+
+    /// As [`EndsArguments::prepare`], or with another host.
     pub(super) fn prepare_with(&self, other: &OtherHostArguments, mtu: u32) -> Result<Hosts, CommandError> {
         match other.host() {
             Some(other) => {
@@ -123,21 +164,11 @@ impl PlaceArguments {
 
     /// Prepares the hosts, or runs the command again in namespaces with a link of this MTU between them.
     fn prepare(&self, mtu: u32) -> Result<Hosts, CommandError> {
-        let stop = stop_on_signals()?;
-        if self.is_within {
-            within::end_with_starter(Arc::clone(&stop));
-            return self.here(TwoHosts::in_namespaces(mtu)?, stop);
+        match self.place.enter()? {
+            Place::Done(status) => Ok(Hosts::Done(status)),
+            Place::Here { has_namespaces: true, stop } => self.here(TwoHosts::in_namespaces(mtu)?, stop),
+            Place::Here { has_namespaces: false, stop } => self.here(TwoHosts::on_loopback(), stop),
         }
-        if self.loopback {
-            return self.here(TwoHosts::on_loopback(), stop);
-        }
-        if !within::is_possible() {
-            return Err("network namespaces cannot be had here: run this as root, allow users to make them \
-                        (sudo sysctl -w kernel.unprivileged_userns_clone=1), or give --loopback, which shows less"
-                .into());
-        }
-        let status = within::run_again(std::env::args_os().skip(1), &stop)?;
-        Ok(Hosts::Done(status.code().map_or(ExitStatus::Failed, ExitStatus::of_number)))
     }
 
     fn here(&self, hosts: TwoHosts, stop: Arc<AtomicBool>) -> Result<Hosts, CommandError> {

@@ -18,6 +18,7 @@ mod result;
 mod soak;
 mod streams;
 mod sweep;
+mod trains;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;
@@ -54,6 +55,8 @@ enum MeasureCommand {
     Soak(soak::SoakArguments),
     /// Measure how many packets arrive at most of one stream and of several, with and without decoding: Figure 6 of the XDP paper
     Streams(streams::StreamsArguments),
+    /// Send trains from several senders to several receivers: which pair loses packets, when, and where the receivers' time goes
+    Trains(trains::TrainsArguments),
     /// Let measurements of other hosts send packets from this one: what their `--sender` names
     Agent(agent::AgentArguments),
     /// Stand for a program on the host of an agent
@@ -83,6 +86,7 @@ impl MeasureArguments {
             MeasureCommand::Streams(arguments) => {
                 arguments.hosts.has_namespaces() && !arguments.other.is_given()
             }
+            MeasureCommand::Trains(arguments) => arguments.place.has_namespaces(),
             MeasureCommand::Link(_)
             | MeasureCommand::Compare(_)
             | MeasureCommand::Agent(_)
@@ -105,6 +109,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<ExitStatus, Comman
         MeasureCommand::Placement(arguments) => placement::placement(arguments),
         MeasureCommand::Soak(arguments) => soak::soak(arguments),
         MeasureCommand::Streams(arguments) => streams::streams(arguments),
+        MeasureCommand::Trains(arguments) => trains::trains(arguments),
         MeasureCommand::Agent(arguments) => agent::agent(arguments),
         MeasureCommand::At(arguments) => agent::at(arguments),
         MeasureCommand::Compare(arguments) => compare::compare(arguments),

@@ -23,7 +23,8 @@ pub(super) struct PointArguments {
     /// User data of packets in bytes, separated by commas: 64,1472,8972
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = bytes)]
     pub(super) size: Vec<u32>,
-    /// Ways to send and receive, separated by commas: paper, batched, segmented, coalesced, xdp, tcp [default: all, without xdp on loopback]
+    /// Ways to send and receive, separated by commas: paper, batched, segmented, coalesced, xdp, tcp, trains [default: all but trains, and
+    /// without xdp on loopback]
     #[arg(long, value_name = "METHODS", value_delimiter = ',')]
     pub(super) method: Vec<LinkMethod>,
     /// How long to send at each point
@@ -54,7 +55,8 @@ impl PointArguments {
             return self.method.clone();
         }
         let has_interface = here.hosts.interface().is_some();
-        let is_possible = |method: &LinkMethod| has_interface || *method != LinkMethod::Xdp;
+        let is_possible =
+            |method: &LinkMethod| method.is_numbered() && (has_interface || *method != LinkMethod::Xdp);
         LinkMethod::ALL.into_iter().filter(is_possible).collect()
     }
 }
@@ -79,15 +81,25 @@ pub(super) fn begin(kind: &str, title: &str, here: &Here) -> Result<Session, Com
 
 /// Begins a measurement here, of which only it knows who is on which core.
 pub(super) fn begin_without_cores(kind: &str, title: &str, here: &Here) -> Result<Session, CommandError> {
-    let mut command = command_line();
-    command.retain(|word| word != within::OPTION);
-    let interfaces: Vec<String> = here.hosts.interface().map(str::to_owned).into_iter().collect();
-    let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
     let place = match (here.hosts.has_namespaces(), here.hosts.other()) {
         (true, _) => "two network namespaces, veth",
         (false, Some(_)) => "this one and another, by an agent",
         (false, None) => "loopback",
     };
+    begin_at(kind, title, here.hosts.interface(), place)
+}
+
+/// Begins a measurement whose packets come in by this interface, at a place in words.
+pub(super) fn begin_at(
+    kind: &str,
+    title: &str,
+    interface: Option<&str>,
+    place: &str,
+) -> Result<Session, CommandError> {
+    let mut command = command_line();
+    command.retain(|word| word != within::OPTION);
+    let interfaces: Vec<String> = interface.map(str::to_owned).into_iter().collect();
+    let session = Session::begin(kind, title, &command, &LocalHost::new(), &interfaces)?;
     Ok(session.setting("hosts", place))
 }
 

@@ -147,6 +147,13 @@ pub(super) struct ReceiveArguments {
     quiet: bool,
 }
 
+/// Says where modules are received.
+fn tell_ready(modules: &[ModulePort], addresses: &[SocketAddr]) {
+    for (module, address) in modules.iter().zip(addresses) {
+        tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
+    }
+}
+
 /// Shows how far the node is.
 fn show(line: &mut RateLine, NodeProgress { elapsed, assembly }: &NodeProgress) {
     line.show(*elapsed, (assembly.packets_received, assembly.bytes_received), |rates| {
@@ -197,9 +204,6 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     // Port 0 is one that the kernel has chosen: what modules have is known now.
     let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
     let settings = NodeSettings { modules: arguments.modules(&addresses)?, ..settings };
-    for (module, address) in settings.modules.iter().zip(&addresses) {
-        tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
-    }
     let files = arguments.files()?;
     let folder = files.as_ref().map(|files| files.folder().to_owned());
     let files = files.map(FileSink::new);
@@ -220,7 +224,14 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = RateLine::new(arguments.quiet);
-    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| show(&mut line, progress))?;
+    let mut is_ready = false;
+    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| {
+        // Not before: all memory for trains has been touched, which takes seconds for large ones, and nobody would take packets meanwhile.
+        if !std::mem::replace(&mut is_ready, true) {
+            tell_ready(&settings.modules, &addresses);
+        }
+        show(&mut line, progress);
+    })?;
     line.finish();
     drop(sinks);
     let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));

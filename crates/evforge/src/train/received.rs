@@ -7,7 +7,10 @@ use evforge_pipeline::report::{grouped, scaled};
 use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
-use evforge_train::node::{ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, ThreadReport};
+use evforge_train::node::{
+    FirstTrain, ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, SourceCounts, SourceReport,
+    ThreadReport,
+};
 use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -173,7 +176,10 @@ fn thread(thread: &ThreadReport) -> Value {
         "received_by": thread.way,
         "assembly": counters(&thread.assembly),
         "profile": thread.profile.as_ref().map(profile),
+        "processor_s": thread.processor.as_secs_f64(),
         "irregular": thread.irregular.iter().map(irregular).collect::<Vec<_>>(),
+        "sources": thread.sources.iter().map(source).collect::<Vec<_>>(),
+        "further_sources": source_counts(&thread.further_sources),
         "notes": thread.state.notes,
     })
 }
@@ -186,12 +192,40 @@ fn profile(profile: &ReaderProfile) -> Value {
     json!({"seconds": steps, "batches": profile.batches, "empty": profile.empty, "largest_batch": profile.largest})
 }
 
+fn source_name(source: TrainSource) -> String {
+    match source {
+        TrainSource::Module(module) => format!("module {module}"),
+        TrainSource::Sender(address) => address.to_string(),
+    }
+}
+
+fn source(report: &SourceReport) -> Value {
+    let first = |train: &FirstTrain| {
+        let missing: Vec<_> = train.missing.iter().map(|range| [range.start, range.end]).collect();
+        json!({"frame": train.frame, "packets": train.packets, "span": train.span, "missing": missing, "known": train.known})
+    };
+    json!({
+        "source": source_name(report.source),
+        "counts": source_counts(&report.counts),
+        "first_trains": report.first_trains.iter().map(first).collect::<Vec<_>>(),
+    })
+}
+
+fn source_counts(counts: &SourceCounts) -> Value {
+    json!({
+        "trains_good": counts.trains_good,
+        "trains_rejected": counts.trains_rejected,
+        "trains_incomplete": counts.trains_incomplete,
+        "packets_in_trains": counts.packets_in_trains,
+        "packets_repeated": counts.packets_repeated,
+        "packets_late": counts.packets_late,
+        "packets_rejected": counts.packets_rejected,
+    })
+}
+
 fn irregular(report: &TrainReport) -> Value {
     json!({
-        "source": match report.source {
-            TrainSource::Module(module) => format!("module {module}"),
-            TrainSource::Sender(address) => address.to_string(),
-        },
+        "source": source_name(report.source),
         "frame": report.frame,
         "train": report.number,
         "outcome": format!("{:?}", report.outcome),

@@ -5,6 +5,7 @@ mod agents;
 mod common;
 mod measure;
 mod measure_pulses;
+mod measure_trains;
 mod placement;
 mod privileges;
 mod train;

@@ -18,12 +18,14 @@ pub enum LinkMethod {
     Xdp,
     /// A TCP connection, in pieces of the same size: what is lost is sent again.
     Tcp,
+    /// Trains of images as a train builder sends them, put together by a node of the PC layer.
+    Trains,
 }
 
 impl LinkMethod {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Paper, Self::Batched, Self::Segmented, Self::Coalesced, Self::Xdp, Self::Tcp];
+    pub const ALL: [Self; 7] =
+        [Self::Paper, Self::Batched, Self::Segmented, Self::Coalesced, Self::Xdp, Self::Tcp, Self::Trains];
 
     /// Its name in options and tables.
     pub const fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl LinkMethod {
             Self::Coalesced => "coalesced",
             Self::Xdp => "xdp",
             Self::Tcp => "tcp",
+            Self::Trains => "trains",
         }
     }
 
@@ -48,6 +51,7 @@ impl LinkMethod {
             Self::Coalesced => "sent in pieces, and received in pieces (UDP_GRO)",
             Self::Xdp => "sent in pieces, received by AF_XDP",
             Self::Tcp => "a TCP connection, a call of the kernel for each piece at the sender",
+            Self::Trains => "batches as trains of images, which the receiver puts together in memory",
         }
     }
 
@@ -56,6 +60,7 @@ impl LinkMethod {
         match self {
             Self::Paper => &["--single-calls"],
             Self::Batched => &["--segment", "off"],
+            Self::Trains => &[],
             Self::Segmented | Self::Coalesced | Self::Xdp => &["--segment", "on"],
             Self::Tcp => &["--tcp"],
         }
@@ -69,7 +74,13 @@ impl LinkMethod {
             Self::Coalesced => &["--receive", "socket", "--coalesce"],
             Self::Xdp => &["--receive", "xdp", "--interface"],
             Self::Tcp => &["--tcp"],
+            Self::Trains => &[],
         }
+    }
+
+    /// True if `evforge send` and `evforge receive` have it: its packets are numbered, of any size from some bytes on.
+    pub const fn is_numbered(self) -> bool {
+        !matches!(self, Self::Trains)
     }
 
     /// True if a packet that is lost stays so: there is a rate at which none is.

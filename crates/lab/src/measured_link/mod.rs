@@ -30,6 +30,7 @@ mod runner;
 mod series;
 mod sweep;
 mod threads;
+mod train_link;
 
 pub use error::MeasureError;
 pub use loss_free::{LossFree, LossFreeCriterion, LossFreeSearch, highest_loss_free};

@@ -17,6 +17,8 @@ const POLL: Duration = Duration::from_millis(5);
 const THREADS_POLL: Duration = Duration::from_millis(50);
 /// What a receiver says when it is ready.
 const READY: &str = "receiving at ";
+/// What a node of trains says when it is ready, before the number of its module.
+const READY_MODULE: &str = "receiving module ";
 /// What a run says of its live view.
 const PAGE: &str = "live view at http://";
 /// What is kept of what a program says, in bytes.
@@ -150,9 +152,18 @@ impl Program {
 
     /// The next address at which it says that it receives.
     pub(crate) fn address(&mut self) -> Result<SocketAddr, MeasureError> {
-        let line = self.wait_for(READY)?;
-        // UDP or TCP, then the address.
-        let said = line.split_once(READY).and_then(|(_, said)| said.split_whitespace().nth(1));
+        self.address_behind(READY)
+    }
+
+    /// The address at which it says that it receives a module.
+    pub(crate) fn address_of_module(&mut self) -> Result<SocketAddr, MeasureError> {
+        self.address_behind(READY_MODULE)
+    }
+
+    fn address_behind(&mut self, ready: &str) -> Result<SocketAddr, MeasureError> {
+        let line = self.wait_for(ready)?;
+        // `at` is in what is waited for, or behind it; UDP or TCP, then the address.
+        let said = line.split_once(" at ").and_then(|(_, said)| said.split_whitespace().nth(1));
         let address = said.and_then(|address| address.parse().ok());
         address.ok_or_else(|| self.failed(&format!("no address in `{line}`")))
     }

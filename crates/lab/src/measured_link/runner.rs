@@ -1,7 +1,8 @@
 //! A point, run.
 
 use super::program::{PATIENCE, Program};
-use super::{LinkPoint, MeasureError, MeasuredPoint, ProcessorAccount, reports};
+use super::train_link;
+use super::{LinkMethod, LinkPoint, MeasureError, MeasuredPoint, ProcessorAccount, reports};
 use crate::remote_host::sender_host;
 use crate::two_hosts::{End, TwoHosts};
 use std::net::SocketAddr;
@@ -39,6 +40,7 @@ enum Way {
 /// A receiver that is ready.
 struct Listening {
     way: Way,
+    method: LinkMethod,
     receiver: Program,
     address: SocketAddr,
 }
@@ -85,8 +87,13 @@ impl PointRunner<'_> {
 
     fn measured(&self, mut listening: Listening, most: Duration) -> Result<MeasuredPoint, MeasureError> {
         let status = listening.receiver.wait(most, self.stop)?;
+        let received = self.file(listening.way, "received");
+        if listening.method == LinkMethod::Trains {
+            // Its status is bad where something was lost, which the report says.
+            return train_link::read(&self.file(listening.way, "sent"), &received);
+        }
         // What is wrong with a report says more than the status.
-        let measured = reports::read(&self.file(listening.way, "received"))?;
+        let measured = reports::read(&received)?;
         listening.receiver.check(status)?;
         Ok(measured)
     }
@@ -116,6 +123,13 @@ impl PointRunner<'_> {
         }
         let [(end, core), _] = self.ends(way);
         let mut command = self.hosts.command(end, &self.program);
+        if point.method == LinkMethod::Trains {
+            train_link::receive(&mut command, point, (self.hosts.address(end), core), IDLE);
+            command.arg("--report").arg(self.file(way, "received"));
+            let mut receiver = Program::start(command, "evforge train receive")?;
+            let address = receiver.address_of_module()?;
+            return Ok(Listening { way, method: point.method, receiver, address });
+        }
         let between = point.pulses.map_or(Duration::ZERO, |pulses| pulses.period());
         let idle = IDLE.saturating_add(between);
         command.args(["receive", "--overwrite", "--idle", &nanoseconds(idle), "--port", "0"]);
@@ -134,12 +148,17 @@ impl PointRunner<'_> {
         command.arg("--sent").arg(self.file(way, "sent")).arg("--report").arg(self.file(way, "received"));
         let mut receiver = Program::start(command, "evforge receive")?;
         let address = receiver.address()?;
-        Ok(Listening { way, receiver, address })
+        Ok(Listening { way, method: point.method, receiver, address })
     }
 
     fn start_sender(&self, point: &LinkPoint, to: &Listening) -> Result<Program, MeasureError> {
         let [_, (end, core)] = self.ends(to.way);
         let mut command: Command = self.hosts.command(end, &self.program);
+        if point.method == LinkMethod::Trains {
+            train_link::send(&mut command, point, to.address, core);
+            command.arg("--report").arg(self.file(to.way, "sent"));
+            return Program::start(command, "evforge train send");
+        }
         command.args(["send", "--overwrite", "--quiet", "--size", &format!("{}B", point.size)]);
         command.args(["--to", &to.address.to_string()]);
         command.args(["--core", &core.to_string(), "--for", &nanoseconds(point.time)]);
@@ -165,6 +184,6 @@ impl PointRunner<'_> {
     }
 }
 
-fn nanoseconds(time: Duration) -> String {
+pub(super) fn nanoseconds(time: Duration) -> String {
     format!("{}ns", time.as_nanos())
 }

@@ -7,6 +7,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
+/// A colour: red, green and blue.
+pub use plotters::style::RGBColor as Colour;
+
+/// What is drawn on: white.
+pub const PAPER: RGBColor = RGBColor(255, 255, 255);
 /// Colours of data, by Okabe and Ito: the first.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 /// The second.
@@ -275,6 +280,12 @@ impl<'root, 'text> Panel<'root, 'text> {
     pub fn fill(&self, corners: [(f64, f64); 2], colour: RGBColor) -> Result<(), LabError> {
         let corners = corners.map(|(x, y)| self.place(x, y));
         Ok(self.root.draw(&Rectangle::new(corners, colour.filled()))?)
+    }
+
+    /// A text around a point.
+    pub fn text(&self, (x, y): (f64, f64), text: &str, colour: RGBColor) -> Result<(), LabError> {
+        let style = TextStyle::from((FONT, TEXT)).color(&colour).pos(Pos::new(HPos::Center, VPos::Center));
+        Ok(self.root.draw(&Text::new(text.to_owned(), self.place(x, y), style))?)
     }
 
     /// A line through points.

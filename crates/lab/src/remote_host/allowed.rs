@@ -1,4 +1,4 @@
-//! What an agent starts: `evforge send` and `evforge drop send` with options that name no file.
+//! What an agent starts: `evforge send`, `evforge drop send` and `evforge train send` with options that name no file.
 
 /// A command that is started.
 struct Allowed {
@@ -10,7 +10,7 @@ struct Allowed {
     alone: &'static [&'static str],
 }
 
-const ALLOWED: [Allowed; 2] = [
+const ALLOWED: [Allowed; 3] = [
     Allowed {
         command: &["send"],
         with_value: &[
@@ -31,6 +31,21 @@ const ALLOWED: [Allowed; 2] = [
         command: &["drop", "send"],
         with_value: &["--packet", "--to", "--cores", "--for", "--rate", "--bytes", "--layout"],
         alone: &["--segment"],
+    },
+    Allowed {
+        command: &["train", "send"],
+        with_value: &[
+            "--to",
+            "--images",
+            "--image-size",
+            "--packet",
+            "--packets-per-train",
+            "--cores",
+            "--for",
+            "--rate",
+            "--pause",
+        ],
+        alone: &[],
     },
 ];
 /// Options that name the core of a sender.

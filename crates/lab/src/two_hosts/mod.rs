@@ -21,6 +21,7 @@
 
 mod error;
 mod link;
+pub(crate) mod namespace;
 mod steering;
 pub mod within;
 
@@ -80,7 +81,8 @@ pub(crate) fn program_ending_with_this(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-fn without_surroundings(command: &mut Command) {
+/// Leaves out what the environment says of options of evforge, and gives no input.
+pub(crate) fn without_surroundings(command: &mut Command) {
     let options = std::env::vars_os().map(|(name, _)| name);
     for name in options.filter(|name| name.to_string_lossy().starts_with("EVFORGE_")) {
         command.env_remove(name);
@@ -134,8 +136,7 @@ impl TwoHosts {
     pub fn command(&self, end: End, program: impl AsRef<OsStr>) -> Command {
         match (&self.0, end) {
             (Place::Namespaces(link), End::Sender) => {
-                let mut command = Command::new("nsenter");
-                command.args(link.sender_namespaces()).arg("--").arg(program);
+                let mut command = link.sender.command(program);
                 without_surroundings(&mut command);
                 command
             }

@@ -17,9 +17,11 @@
 //! | what a node is to do | [`NodeSettings`], [`ModulePort`] |
 //! | running it | [`run`], [`NodeProgress`], [`NodeError`] |
 //! | what it did | [`ReceivedTrains`], [`NodeCounters`] |
+//! | what came from each source, and which packets of its first trains did not | [`SourceReport`] |
 //! | where trains go | [`TrainSink`], [`SinkError`] |
 //! | where the time of a receiving thread goes | [`ReaderProfile`] |
 
+mod by_source;
 mod counters;
 mod profile;
 mod reader;
@@ -28,6 +30,7 @@ mod settings;
 mod sink;
 mod worker;
 
+pub use by_source::{FirstTrain, SourceCounts, SourceReport};
 pub use counters::NodeCounters;
 pub use profile::{ReaderProfile, ReaderStep};
 pub(crate) use running::sum;

@@ -1,15 +1,18 @@
 //! A receiving thread: packets to trains.
 
+use super::by_source::{BySource, SourceCounts, SourceReport};
 use super::counters::NodeCounters;
 use super::profile::{ProfileClock, ReaderProfile, ReaderStep};
 use super::settings::{ModulePort, NodeSettings, SourcesBy};
 use super::sink::NodeTrain;
 use crate::assembly::{
-    AssembledTrain, Assembly, AssemblyCounters, TrainBuffer, TrainOutcome, TrainReport, TrainSource,
+    AssembledTrain, Assembly, AssemblyCounters, PacketFate, TrainBuffer, TrainOutcome, TrainReport,
+    TrainSource,
 };
 use evforge_core::packet::{Packet, PacketSlab};
 use evforge_net::clock::wall_clock_ns;
 use evforge_net::session::{PacketHandler, PacketReceiver};
+use evforge_net::thread_time::processor_time;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +45,7 @@ struct Delivery {
     /// Reports of trains that were not good.
     irregular: Vec<TrainReport>,
     most_reports: usize,
+    by_source: BySource,
 }
 
 /// The packets of one receiver.
@@ -56,6 +60,8 @@ pub(super) struct Reader<'a> {
     told: &'a Mutex<Told>,
     told_at: Instant,
     clock: ProfileClock,
+    /// Processor time of this thread when it has told last, or when nothing more had come.
+    processor: Duration,
 }
 
 /// What is left of a receiving thread.
@@ -64,6 +70,9 @@ pub(super) struct ReaderEnd {
     pub(super) node: NodeCounters,
     pub(super) profile: Option<ReaderProfile>,
     pub(super) irregular: Vec<TrainReport>,
+    pub(super) sources: Vec<SourceReport>,
+    pub(super) further_sources: SourceCounts,
+    pub(super) processor: Duration,
 }
 
 impl<'a> Reader<'a> {
@@ -84,6 +93,7 @@ impl<'a> Reader<'a> {
             counters: NodeCounters::default(),
             irregular: Vec::with_capacity(settings.kept_reports),
             most_reports: settings.kept_reports,
+            by_source: BySource::new(settings.assembly.sources),
         };
         let (slab, clock) =
             (PacketSlab::new(settings.batch, SLAB_BYTES), ProfileClock::new(settings.has_profile));
@@ -98,6 +108,7 @@ impl<'a> Reader<'a> {
             told,
             told_at: Instant::now(),
             clock,
+            processor: Duration::ZERO,
         }
     }
 
@@ -111,6 +122,7 @@ impl<'a> Reader<'a> {
     fn tell(&mut self) {
         if self.told_at.elapsed() >= TELL_INTERVAL {
             self.told_at = Instant::now();
+            self.processor = processor_time();
             let told = Told { assembly: self.assembly.counters(), profile: *self.clock.profile() };
             *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told;
         }
@@ -122,11 +134,16 @@ impl<'a> Reader<'a> {
         assembly.finish(wall_clock_ns(), &mut |train| delivery.deliver(train));
         let told = Told { assembly: assembly.counters(), profile: *self.clock.profile() };
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told.clone();
+        let Delivery { counters, irregular, by_source, .. } = self.delivery;
+        let (sources, further_sources) = by_source.end();
         ReaderEnd {
             assembly: told.assembly,
-            node: self.delivery.counters,
+            node: counters,
             profile: self.clock.is_on().then_some(told.profile),
-            irregular: self.delivery.irregular,
+            irregular,
+            sources,
+            further_sources,
+            processor: self.processor,
         }
     }
 }
@@ -135,6 +152,7 @@ impl Delivery {
     /// Hands a train that was closed to the worker, if it has bytes.
     fn deliver(&mut self, train: AssembledTrain) -> Option<TrainBuffer> {
         let report = *train.report();
+        self.by_source.close(&train);
         if report.outcome != TrainOutcome::Good {
             self.counters.irregular_trains += 1;
             if self.irregular.len() < self.most_reports {
@@ -187,7 +205,11 @@ fn take(
         SourcesBy::Module => TrainSource::Module(module.into()),
         SourcesBy::Sender => TrainSource::Sender(packet.origin.source),
     };
-    assembly.take(source, packet.origin.arrival_ns, packet.bytes, &mut |train| delivery.deliver(train));
+    let fate =
+        assembly.take(source, packet.origin.arrival_ns, packet.bytes, &mut |train| delivery.deliver(train));
+    if fate != PacketFate::Used {
+        delivery.by_source.note(source, fate);
+    }
 }
 
 impl PacketHandler for Reader<'_> {
@@ -210,6 +232,7 @@ impl PacketHandler for Reader<'_> {
             // Nothing waits in the socket: all that came until now has been taken.
             let Self { assembly, delivery, .. } = self;
             assembly.expire(wall_clock_ns(), &mut |train| delivery.deliver(train));
+            self.processor = processor_time();
         }
         self.tell();
     }

@@ -1,5 +1,6 @@
 //! A node while it runs.
 
+use super::by_source::{SourceCounts, SourceReport};
 use super::counters::NodeCounters;
 use super::profile::ReaderProfile;
 use super::reader::{Reader, ReaderEnd, Told};
@@ -58,6 +59,12 @@ pub struct ThreadReport {
     pub profile: Option<ReaderProfile>,
     /// Trains that were not good, the first ones.
     pub irregular: Vec<TrainReport>,
+    /// What came from each source, as many as there may be at a time.
+    pub sources: Vec<SourceReport>,
+    /// What came from further ones.
+    pub further_sources: SourceCounts,
+    /// Processor time of the thread, in the kernel and outside.
+    pub processor: Duration,
 }
 
 /// What a node did.
@@ -152,9 +159,20 @@ pub fn run(
             if let Some(failure) = end.failure {
                 return Err(failure.into());
             }
-            let ReaderEnd { assembly, node, profile, irregular } = reader;
+            let ReaderEnd { assembly, node, profile, irregular, sources, further_sources, processor } =
+                reader;
             counters.accumulate(&node);
-            reports.push(ThreadReport { addresses, way, state: end.state, assembly, profile, irregular });
+            reports.push(ThreadReport {
+                addresses,
+                way,
+                state: end.state,
+                assembly,
+                profile,
+                irregular,
+                sources,
+                further_sources,
+                processor,
+            });
         }
         Ok(ReceivedTrains { threads: reports, counters, failure: worked.failure, busy: worked.busy })
     })
