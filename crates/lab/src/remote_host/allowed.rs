@@ -66,7 +66,7 @@ pub fn problem(arguments: &[String]) -> Option<String> {
         let command = arguments.iter().take_while(|word| !word.starts_with('-')).take(2);
         let command = command.map(|word| shown(word)).collect::<Vec<_>>().join(" ");
         return Some(format!(
-            "an agent starts `evforge send` and `evforge drop send`, and nothing else, not `{command}`"
+            "an agent starts `evforge send`, `evforge drop send` and `evforge train send`, and nothing else, not `{command}`"
         ));
     };
     let mut options = arguments.iter().skip(allowed.command.len());
@@ -116,7 +116,10 @@ mod tests {
     fn a_sender_that_ends_is_started_and_nothing_else() {
         assert_eq!(of("send --to 10.0.0.1:9000 --unpaced --for 1s --size 64B --core 1"), None);
         assert_eq!(of("drop send --to 10.0.0.1:9000 --packet 64B --cores 1 --segment --for 1s"), None);
+        assert_eq!(of("train send --to 10.0.0.1:9200 --packet 8184B --pause 0ns --cores 1 --for 1s"), None);
         for (line, reason) in [
+            ("train send --for 1s --fault lost:train=3,packet=17", "`--fault`"),
+            ("train receive --for 1s", "nothing else, not `train receive`"),
             ("run --config a", "nothing else, not `run`"),
             ("drop receive --for 1s", "nothing else, not `drop receive`"),
             ("drop", "nothing else, not `drop`"),
