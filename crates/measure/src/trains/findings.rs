@@ -55,8 +55,8 @@ fn place(flows: &[Flow]) -> String {
         )
     });
     let machines = match LossyPairs::of(flows) {
-        LossyPairs::None => format!("on no machine, in none of the {} pairs", flows.len()),
-        LossyPairs::All => format!("on all machines, in each of the {} pairs", flows.len()),
+        LossyPairs::None => format!("on no machine, in no pair ({})", flows.len()),
+        LossyPairs::All => format!("on all machines, in all pairs ({})", flows.len()),
         LossyPairs::Few { pairs, senders, receivers } => format!(
             "on few machines, in {pairs} of {} pairs: {}, {}",
             flows.len(),

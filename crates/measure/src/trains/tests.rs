@@ -115,7 +115,7 @@ fn without_loss_there_is_a_bound_and_no_machine_is_named() {
         result.verdict
     );
     // Of 6 pairs in 6 runs 360 000 packets, of which 36 000 are the first ones.
-    assert!(result.findings[0].starts_with("Where are packets lost? On no machine, in none of the 6 pairs."));
+    assert!(result.findings[0].starts_with("Where are packets lost? On no machine, in no pair (6)."));
     assert!(
         result.findings[0].contains("none of 360 000 (below 8.3e-6 with 95 % confidence)"),
         "{}",
@@ -174,8 +174,8 @@ fn few_pairs_are_named_with_their_machines_and_the_warm_up_is_told_apart() {
 fn all_pairs_are_all_machines() {
     let all: Vec<_> = (0..2).flat_map(|sender| (0..3).map(move |to| (sender, to, 1, 0))).collect();
     let result = measured(&rounds(&all, 0.0));
-    assert!(result.findings[0].contains("On all machines, in each of the 6 pairs"), "{}", result.findings[0]);
-    assert!(result.verdict.sentence.contains("of all 6 pairs"));
+    assert!(result.findings[0].contains("On all machines, in all pairs (6)"), "{}", result.findings[0]);
+    assert!(result.verdict.sentence.contains("of all pairs"));
 }
 
 #[test]

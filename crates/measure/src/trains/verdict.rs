@@ -1,6 +1,7 @@
 //! The result in one sentence.
 
 use super::rounds::{LossyPairs, TrainRounds};
+use crate::counted::things;
 use crate::measurement::Verdict;
 use evforge_core::quantity::grouped;
 
@@ -30,13 +31,15 @@ pub(super) fn verdict(rounds: &TrainRounds) -> Verdict {
     let (senders, receivers) = rounds.counts();
     let found = match LossyPairs::of(&flows) {
         LossyPairs::None => "none is missing".to_owned(),
-        LossyPairs::All => format!("{} are missing, of all {} pairs", grouped(missing), flows.len()),
+        LossyPairs::All => format!("{} are missing, of all pairs", grouped(missing)),
         LossyPairs::Few { pairs, .. } => {
             format!("{} are missing, of {pairs} of {} pairs", grouped(missing), flows.len())
         }
     };
     Verdict::good(format!(
-        "{} packets of trains from {senders} senders to {receivers} receivers, every one accounted for: {found}",
-        grouped(packets)
+        "{} packets of trains from {} to {}, every one accounted for: {found}",
+        grouped(packets),
+        things(senders, "sender"),
+        things(receivers, "receiver")
     ))
 }
