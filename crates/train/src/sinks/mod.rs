@@ -18,6 +18,6 @@ mod sums;
 pub use bridge::BridgeSink;
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
-pub use forward::{ForwardCounters, ForwardOptions, ForwardSink};
+pub use forward::{ForwardCounters, ForwardOptions, ForwardSink, ForwardTarget};
 pub use processing::{Processed, ProcessingPlan, ProcessingSink};
 pub use sums::write_sums;
