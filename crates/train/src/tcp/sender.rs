@@ -7,16 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Bytes that are written at once.
-const AT_ONCE: usize = 256 << 10;
+/// Bytes that are written at once: few enough that a low rate makes no silence that the receiver would take for a fault.
+const AT_ONCE: usize = 64 << 10;
 /// How long the system tries to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
-/// How long a train waits for a connection that is being made.
-const CONNECT_PATIENCE: Duration = Duration::from_millis(200);
-/// How long a train waits for a receiver that takes nothing of it; half as long after each time it has not helped, down to the least.
-const WRITE_PATIENCE: Duration = Duration::from_secs(1);
-const LEAST_PATIENCE: Duration = Duration::from_millis(50);
-/// How long a train may take at most.
+/// How long the kernel may take for a train at most.
 const LONGEST_TRAIN: Duration = Duration::from_secs(10);
 /// Pauses before a connection is made again: the first, and the longest. Each is twice as long as the one before, until a train is sent.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
@@ -75,11 +70,18 @@ impl TrainStream {
         }
     }
 
-    /// Sends a train with this number; none without bytes can be sent. `pace` is called before each piece with its bytes, and may wait.
+    /// Sends a train with this number and at least one byte. `pace` is called before each piece with its bytes, and may wait.
     ///
-    /// It takes no longer than a few seconds, whatever the other side does. A train that is not sent has its place in the sequence
-    /// all the same: the receiver sees that it is missing.
-    pub fn send(&mut self, number: u64, train: &[u8], mut pace: impl FnMut(usize)) -> Sending {
+    /// It waits no longer than `patience` (above 0) for a connection that is being made, or for a receiver that takes nothing, and 10 s
+    /// for one that takes little. A train that is not sent has its place in the sequence all the same: the receiver sees that it is
+    /// missing.
+    pub fn send(
+        &mut self,
+        number: u64,
+        train: &[u8],
+        patience: Duration,
+        mut pace: impl FnMut(usize),
+    ) -> Sending {
         let header = StreamHeader {
             module: self.module,
             sender: self.sender,
@@ -88,15 +90,18 @@ impl TrainStream {
             bytes: train.len() as u64,
         };
         self.sequence += 1;
-        if !self.is_connected() {
+        if !self.is_connected(patience) {
             return Sending::NotConnected;
         }
-        let begun = Instant::now();
         let header = header.write();
         let mut pieces = std::iter::once(&header[..]).chain(train.chunks(AT_ONCE));
+        let mut left = LONGEST_TRAIN;
         let outcome = pieces.try_for_each(|piece| {
             pace(piece.len());
-            self.write(piece, begun)
+            let begun = Instant::now();
+            let written = self.write(piece, begun + left);
+            left = left.saturating_sub(begun.elapsed());
+            written
         });
         match outcome {
             Ok(()) => {
@@ -115,10 +120,10 @@ impl TrainStream {
         [self.bytes, self.connections, self.failed_attempts]
     }
 
-    fn write(&mut self, mut piece: &[u8], begun: Instant) -> Result<(), Sending> {
+    fn write(&mut self, mut piece: &[u8], end: Instant) -> Result<(), Sending> {
         let Link::Open(stream) = &mut self.link else { return Err(Sending::NotConnected) };
         while !piece.is_empty() {
-            if begun.elapsed() >= LONGEST_TRAIN {
+            if Instant::now() >= end {
                 return Err(Sending::TimedOut);
             }
             match stream.write(piece) {
@@ -137,41 +142,31 @@ impl TrainStream {
         Ok(())
     }
 
-    /// True if there is a connection, or comes to be while a train may wait for it.
-    fn is_connected(&mut self) -> bool {
-        if let Link::Open(stream) = &self.link {
-            if is_there(stream) {
-                return true;
-            }
-            self.close();
-        }
+    /// True if there is a connection, or comes to be in time.
+    fn is_connected(&mut self, patience: Duration) -> bool {
         if matches!(self.link, Link::Closed(again) if Instant::now() >= again) {
             self.begin_to_connect();
         }
-        let Link::Connecting(attempt) = &self.link else { return false };
-        let made = match attempt.recv_timeout(self.patience(CONNECT_PATIENCE)) {
-            Ok(made) => made,
-            // It goes on, and the next train may have it.
-            Err(RecvTimeoutError::Timeout) => return false,
-            Err(RecvTimeoutError::Disconnected) => Err(ErrorKind::NotConnected.into()),
-        };
-        let patience = self.patience(WRITE_PATIENCE);
-        let is_ready = |stream: &TcpStream| {
-            // What is written is there for the receiver at once.
-            stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(patience))).is_ok()
-        };
-        match made {
-            Ok(stream) if is_ready(&stream) => {
-                self.connections += 1;
-                self.link = Link::Open(stream);
-                true
-            }
-            _ => {
-                self.failed_attempts += 1;
-                self.close();
-                false
+        if let Link::Connecting(attempt) = &self.link {
+            match attempt.recv_timeout(patience) {
+                Ok(Ok(stream)) => {
+                    self.connections += 1;
+                    self.link = Link::Open(stream);
+                }
+                // It goes on, and the next train may have it.
+                Err(RecvTimeoutError::Timeout) => return false,
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
+                    self.failed_attempts += 1;
+                    self.close();
+                }
             }
         }
+        let Link::Open(stream) = &self.link else { return false };
+        if is_there(stream) && stream.set_write_timeout(Some(patience)).is_ok() {
+            return true;
+        }
+        self.close();
+        false
     }
 
     /// A thread of its own connects: however long that takes, nobody waits for it.
@@ -179,8 +174,9 @@ impl TrainStream {
         let (done, attempt) = sync_channel(1);
         let to = self.to;
         let connect = move || {
-            // Whoever asked for it may have ended.
-            let _ = done.send(TcpStream::connect_timeout(&to, CONNECT_TIME));
+            let made = TcpStream::connect_timeout(&to, CONNECT_TIME);
+            // What is written is to be there at once. Whoever asked for it may have ended.
+            let _ = done.send(made.and_then(|stream| stream.set_nodelay(true).map(|()| stream)));
         };
         match Builder::new().name("trains connect".to_owned()).spawn(connect) {
             Ok(_) => self.link = Link::Connecting(attempt),
@@ -195,13 +191,8 @@ impl TrainStream {
     fn close(&mut self) {
         let [first, longest] = PAUSES;
         let pause = first.saturating_mul(1 << self.failures.min(16)).min(longest);
-        self.failures += 1;
+        self.failures = self.failures.saturating_add(1);
         self.link = Link::Closed(Instant::now() + pause);
-    }
-
-    /// So long, and less after failures.
-    fn patience(&self, usual: Duration) -> Duration {
-        (usual / (1 << self.failures.min(16))).max(LEAST_PATIENCE)
     }
 }
 
