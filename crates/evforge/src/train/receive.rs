@@ -75,8 +75,8 @@ pub(super) struct ReceiveArguments {
     /// Memory for trains at most
     #[arg(long, value_name = "SIZE", default_value = "4GiB", help_heading = "Trains")]
     memory: ByteSize,
-    /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms; with --tcp
-    /// 2 s]
+    /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms;
+    /// with --tcp 2 s]
     #[arg(long, value_name = "TIME", help_heading = "Trains")]
     time_out: Option<TimeSpan>,
     /// What happens to an incomplete train: drop it, mark its images, or zero what is missing

@@ -25,7 +25,7 @@ impl Drop for EndsForAll<'_> {
 }
 
 /// As [`run`](super::run), for trains that come over TCP. `settings.assembly` is for all connections together: its `sources` are how
-/// many there may be. Modules are those that the streams say.
+/// many there may be. Modules are those that the streams say; `modules`, `sources_by`, `batch` and `has_profile` are of UDP.
 ///
 /// # Errors
 /// If settings make no sense, or the system gives no threads or cores. The failure of a sink is in what the node did.
