@@ -42,6 +42,7 @@ use evforge_train::generate::SentCounters;
 use evforge_train::node::NodeCounters;
 use evforge_train::processing::ProcessingCounters;
 use evforge_train::sinks::{ContentCounters, ForwardCounters};
+use evforge_train::tcp::StreamCounters;
 use evforge_view::ViewCounters;
 use std::fmt::Write as _;
 
@@ -85,6 +86,7 @@ pub fn counter_stages() -> Vec<Stage> {
         stage::<NumberedCounters>("Numbered packets", NONE),
         stage::<SentCounters>("Sending trains", NONE),
         stage::<AssemblyCounters>("Putting trains together", NONE),
+        stage::<StreamCounters>("Connections over which trains come", NONE),
         stage::<NodeCounters>("Trains of a node", NONE),
         stage::<ContentCounters>("The content of trains", NONE),
         stage::<ProcessingCounters>("Steps over the images of trains", NONE),

@@ -12,6 +12,7 @@
 //! | steps over the images of whole trains | [`processing`] |
 //! | files that EXtra-data opens | [`mod@file`] |
 //! | whole trains for clients of the karabo-bridge | [`bridge`] |
+//! | trains over TCP between nodes | [`tcp`] |
 //! | a node that receives, and gives trains to sinks | [`node`], [`sinks`] |
 //!
 //! Bytes on the wire and in a train are in [`evforge_wire::train`].
@@ -25,3 +26,4 @@ pub mod generate;
 pub mod node;
 pub mod processing;
 pub mod sinks;
+pub mod tcp;

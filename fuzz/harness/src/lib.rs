@@ -11,7 +11,7 @@
 //! | [`mesytec`](mesytec::mesytec) | datagrams of the SIS3153 | every word is accounted for; encoding again gives the same triggers |
 //! | [`cncs`](cncs::cncs) | packets of the demonstrator at CNCS | every byte is accounted for; encoding again gives the same groups |
 //! | [`drop`](drop::drop) | packets of DROP | encoding again gives the same packet; the reports of jumps add up |
-//! | [`train`](train::train) | trains and their packets | every block lies in the train; encoding again gives the same bytes |
+//! | [`train`](train::train) | trains, their packets, and what stands before one over TCP | every block lies in the train; encoding again gives the same bytes |
 //! | [`messages`](messages::messages) | FlatBuffers messages | the same at any alignment; encoding again gives the same message |
 //! | [`numbered`](numbered::numbered) | numbered packets | encoding again gives the same bytes |
 //! | [`caen`](caen::caen) | packets of CAEN digitisers | numbering agrees; encoding again gives the same bytes |

@@ -1,17 +1,21 @@
 //! Trains of the European XFEL, and their packets.
 
-use evforge_wire::train::{PacketRejection, Train, TrainLayout, TrainPacket, TrainRejection};
+use evforge_wire::train::{
+    PacketRejection, StreamHeader, StreamRejection, Train, TrainLayout, TrainPacket, TrainRejection,
+};
 
 /// Bytes of an image that the first byte of an input chooses from, by its remainder.
 pub const IMAGE_BYTES: [usize; 4] = [0, 8, 131_072, usize::MAX];
 
-/// Parses `bytes`, behind a byte that chooses the size of an image, as a train, and as a packet. What parses is encoded again.
+/// Parses `bytes`, behind a byte that chooses the size of an image, as a train, as a packet, and as what stands before a
+/// train over TCP. What parses is encoded again.
 ///
 /// # Panics
 /// If a train or a packet changes on the way, if a block does not lie in its train, or if the reason of a rejection is not so.
 pub fn train(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     packet(bytes);
+    announced(bytes);
     whole(bytes, IMAGE_BYTES[usize::from(choice) % IMAGE_BYTES.len()]);
 }
 
@@ -29,6 +33,21 @@ pub fn packet(bytes: &[u8]) {
         }
         Err(PacketRejection::TooShort) => assert!(bytes.len() < 8),
         Err(PacketRejection::Empty) => assert_eq!(bytes.len(), 8),
+    }
+}
+
+/// Parses the first bytes as what stands before a train over TCP. What parses is encoded again.
+///
+/// # Panics
+/// As [`train`].
+pub fn announced(bytes: &[u8]) {
+    let Some(bytes) = bytes.first_chunk() else { return };
+    match StreamHeader::parse(bytes) {
+        Ok(header) => assert_eq!(header.write(), *bytes, "what stands before a train changed on the way"),
+        Err(StreamRejection::WrongMagic(magic)) => assert_ne!(magic, StreamHeader::MAGIC),
+        Err(StreamRejection::OtherVersion(version)) => assert_ne!(version, StreamHeader::VERSION),
+        Err(StreamRejection::WrongModule(module)) => assert!(module > 255),
+        Err(StreamRejection::Empty) => assert_eq!(bytes[40..], [0; 8]),
     }
 }
 

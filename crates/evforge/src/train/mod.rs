@@ -1,5 +1,6 @@
 //! `evforge train`: trains of the European XFEL.
 
+mod arrival;
 mod detector;
 mod receive;
 mod received;

@@ -1,5 +1,6 @@
 //! `evforge train receive`: a node of the PC layer.
 
+use super::arrival::Arrival;
 use super::detector::Detector;
 use super::received::{Received, text};
 use super::sent_here::SentHere;
@@ -15,16 +16,17 @@ use clap::{Args, ValueEnum};
 use evforge_config::{ByteSize, Rate, TimeSpan};
 use evforge_core::endpoint::endpoint;
 use evforge_log::{LogSettings, group};
-use evforge_net::live_receiver::{LiveReceiver, ReceivePlan};
+use evforge_net::live_receiver::ReceivePlan;
 use evforge_net::socket::ReceiverOptions;
 use evforge_net::xdp::XdpOptions;
 use evforge_pipeline::report::grouped;
 use evforge_train::assembly::{AssemblySettings, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
-use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
+use evforge_train::node::{ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{
-    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, Processed, ProcessingSink, write_sums,
+    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, ForwardTarget, Processed, ProcessingSink,
+    write_sums,
 };
 use evforge_wire::train::TrainLayout;
 use std::net::SocketAddr;
@@ -34,7 +36,7 @@ use std::sync::PoisonError;
 /// Arguments of `evforge train receive`.
 #[derive(Args)]
 pub(super) struct ReceiveArguments {
-    /// Receive a module at this UDP port; repeatable: the first is module 0
+    /// Receive a module at this port (UDP, or --tcp); repeatable: the first is module 0
     #[arg(long, short = 'p', env = "EVFORGE_PORT", value_name = "PORT", default_value = "9200")]
     port: Vec<u16>,
     /// Number of the first module; the others follow
@@ -61,7 +63,7 @@ pub(super) struct ReceiveArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Trains")]
     stride: u64,
     /// Take trains of up to N senders at a port, each of which has an address and port of its own. The module is that in the
-    /// header of a train
+    /// header of a train; with --tcp, up to N connections
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Trains")]
     senders: Option<u16>,
     /// Trains that may be open at a time, of each module or sender
@@ -73,7 +75,8 @@ pub(super) struct ReceiveArguments {
     /// Memory for trains at most
     #[arg(long, value_name = "SIZE", default_value = "4GiB", help_heading = "Trains")]
     memory: ByteSize,
-    /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms]
+    /// A train of which nothing has come for this time is incomplete [default: two periods of 100 ms;
+    /// with --tcp 2 s]
     #[arg(long, value_name = "TIME", help_heading = "Trains")]
     time_out: Option<TimeSpan>,
     /// What happens to an incomplete train: drop it, mark its images, or zero what is missing
@@ -105,10 +108,10 @@ pub(super) struct ReceiveArguments {
     /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     bridge: Option<SocketAddr>,
-    /// Pass whole trains on to the next node, as they came
-    #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
-    forward: Option<SocketAddr>,
-    /// Largest rate of what is passed on: 5Gbit/s (UDP payload)
+    /// Pass whole trains on to the next node, as they came: HOST:PORT over UDP, tcp://HOST:PORT over TCP
+    #[arg(long, value_name = "TARGET")]
+    forward: Option<ForwardTarget>,
+    /// Largest rate of what is passed on: 5Gbit/s (payload)
     #[arg(long, value_name = "RATE", value_parser = bits, requires = "forward", help_heading = "Forwarding")]
     forward_rate: Option<u64>,
     /// The sender's report, read at the end: how many packets and trains there must be
@@ -123,6 +126,9 @@ pub(super) struct ReceiveArguments {
     /// End after this time (60, 90s, 168h)
     #[arg(long = "for", value_name = "TIME", value_parser = TimeSpan::in_seconds)]
     ends_after: Option<TimeSpan>,
+    /// Receive trains over TCP, as `--forward tcp://` of the node before sends them: each connection is of one module
+    #[arg(long, conflicts_with_all = ["first_module", "receive", "interface", "buffer", "sent", "no_profile"], help_heading = "Receiving")]
+    tcp: bool,
     /// Receive buffer to ask the kernel for, for each module
     #[arg(long, value_name = "SIZE", default_value = "64MB", help_heading = "Receiving")]
     buffer: ByteSize,
@@ -147,17 +153,10 @@ pub(super) struct ReceiveArguments {
     quiet: bool,
 }
 
-/// Says where modules are received.
-fn tell_ready(modules: &[ModulePort], addresses: &[SocketAddr]) {
-    for (module, address) in modules.iter().zip(addresses) {
-        tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
-    }
-}
-
 /// Shows how far the node is.
 fn show(line: &mut RateLine, NodeProgress { elapsed, assembly }: &NodeProgress) {
     line.show(*elapsed, (assembly.packets_received, assembly.bytes_received), |rates| {
-        let incomplete = assembly.trains_timed_out + assembly.trains_superseded;
+        let incomplete = assembly.trains_timed_out + assembly.trains_superseded + assembly.trains_cut_off;
         format!("{} trains  {} incomplete  {rates}", grouped(assembly.trains_good), grouped(incomplete))
     });
 }
@@ -197,12 +196,11 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     arguments.check_memory(&settings)?;
     arguments.log.set_up(&LogSettings::default(), "", arguments.quiet)?;
     let stop = stop_on_signals()?;
-    let receivers = LiveReceiver::open(&arguments.plan()?)?;
-    for warning in receivers.iter().flat_map(LiveReceiver::warnings) {
+    let arrival = arguments.arrival()?;
+    for warning in arrival.warnings() {
         tracing::warn!(target: group::INPUT, always = true, "{warning}");
     }
-    // Port 0 is one that the kernel has chosen: what modules have is known now.
-    let addresses: Vec<SocketAddr> = receivers.iter().flat_map(LiveReceiver::local_addresses).collect();
+    let addresses = arrival.addresses();
     let settings = NodeSettings { modules: arguments.modules(&addresses)?, ..settings };
     let files = arguments.files()?;
     let folder = files.as_ref().map(|files| files.folder().to_owned());
@@ -225,10 +223,10 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = RateLine::new(arguments.quiet);
     let mut is_ready = false;
-    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| {
+    let trains = arrival.run(&settings, &mut sinks, &stop, |progress| {
         // Not before: all memory for trains has been touched, which takes seconds for large ones, and nobody would take packets meanwhile.
         if !std::mem::replace(&mut is_ready, true) {
-            tell_ready(&settings.modules, &addresses);
+            arguments.tell_ready(&settings.modules, &addresses);
         }
         show(&mut line, progress);
     })?;
@@ -254,20 +252,37 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
 }
 
 impl ReceiveArguments {
+    /// Says where modules are received.
+    fn tell_ready(&self, modules: &[ModulePort], addresses: &[SocketAddr]) {
+        for (module, address) in modules.iter().zip(addresses) {
+            if self.tcp {
+                tracing::info!(target: group::INPUT, always = true, "receiving at TCP {address}");
+            } else {
+                tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
+            }
+        }
+    }
+
     /// What the node is to do; its modules have the ports that were given.
     fn node(&self) -> Result<NodeSettings, CommandError> {
         let detector = self.detector.of_wire();
         let mut assembly = AssemblySettings::new(detector, self.images);
         assembly.data_bytes = usize::try_from(self.packet.bytes)?;
-        // A receiver is of one port, or of all of them by AF_XDP.
+        // A receiver is of one port, or of all of them by AF_XDP. The memory of connections is one for all ports.
         let ports = if self.way.interface.is_some() { self.port.len() } else { 1 };
-        let sources = self.senders.map_or(ports, usize::from);
+        let sources = if self.tcp {
+            self.port.len() * self.senders.map_or(1, usize::from)
+        } else {
+            self.senders.map_or(ports, usize::from)
+        };
         let (open, waiting) = (usize::from(self.open), usize::from(self.waiting));
         assembly.sources = sources;
         assembly.open_trains_of_source = open;
         assembly.open_trains = open * sources;
         assembly.buffers = (open + waiting) * sources;
-        assembly.time_out = self.time_out.map_or(2 * TRAIN_PERIOD, TimeSpan::to_std);
+        // What TCP sends again may take longer than two trains.
+        let usual_time_out = if self.tcp { 20 * TRAIN_PERIOD } else { 2 * TRAIN_PERIOD };
+        assembly.time_out = self.time_out.map_or(usual_time_out, TimeSpan::to_std);
         assembly.incomplete = match self.incomplete {
             Incomplete::Drop => IncompletePolicy::Drop,
             Incomplete::Mark => IncompletePolicy::Mark,
@@ -290,8 +305,6 @@ impl ReceiveArguments {
             }
             (None, TrainContent::Packets(_)) => {}
         }
-        let given: Vec<SocketAddr> =
-            self.port.iter().map(|port| SocketAddr::new(self.way.address, *port)).collect();
         Ok(NodeSettings {
             sources_by: if self.senders.is_some() { SourcesBy::Sender } else { SourcesBy::Module },
             cores: self.cores.clone(),
@@ -300,8 +313,18 @@ impl ReceiveArguments {
             idle: self.idle.map(TimeSpan::to_std),
             duration: self.ends_after.map(TimeSpan::to_std),
             trains: self.trains,
-            ..NodeSettings::new(assembly, self.modules(&given)?)
+            ..NodeSettings::new(assembly, self.modules(&self.given())?)
         })
+    }
+
+    /// The addresses to receive at, as they were given.
+    fn given(&self) -> Vec<SocketAddr> {
+        self.port.iter().map(|port| SocketAddr::new(self.way.address, *port)).collect()
+    }
+
+    /// Where trains come to.
+    fn arrival(&self) -> Result<Arrival, CommandError> {
+        if self.tcp { Ok(Arrival::streams(&self.given())?) } else { Ok(Arrival::packets(&self.plan()?)?) }
     }
 
     /// The modules, at these addresses.
@@ -321,7 +344,7 @@ impl ReceiveArguments {
 
     /// Refuses more memory than is allowed, before it is taken.
     fn check_memory(&self, settings: &NodeSettings) -> Result<(), CommandError> {
-        let threads = if self.way.interface.is_some() { 1 } else { self.port.len() };
+        let threads = if self.way.interface.is_some() || self.tcp { 1 } else { self.port.len() };
         let needed = settings.assembly.memory().saturating_mul(threads);
         if needed as u64 > self.memory.bytes {
             return Err(format!(
@@ -373,8 +396,8 @@ impl ReceiveArguments {
         Ok(Some(bridge))
     }
 
-    /// How trains are passed on: in packets as they came.
-    fn forwarding(&self, to: SocketAddr, settings: &NodeSettings) -> ForwardOptions {
+    /// How trains are passed on: over UDP in packets as they came.
+    fn forwarding(&self, to: ForwardTarget, settings: &NodeSettings) -> ForwardOptions {
         ForwardOptions { to, data_bytes: settings.assembly.data_bytes, bits_per_second: self.forward_rate }
     }
 

@@ -12,6 +12,7 @@ use evforge_train::node::{
     ThreadReport,
 };
 use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
+use evforge_train::tcp::StreamCounters;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -70,6 +71,8 @@ impl Received {
         }
         findings.extend(not_zero(&assembly, &MISSING));
         findings.extend(not_zero(&self.trains.counters, &["packets_of_further_ports"]));
+        let streams = self.trains.streams.iter();
+        findings.extend(streams.flat_map(|streams| not_zero(&streams.counters, &["trains_skipped"])));
         let losses = self.losses();
         let lost = losses.socket.count + losses.by_xdp();
         if lost > 0 {
@@ -111,6 +114,7 @@ impl Received {
         };
         of(CounterSnapshot::of(&self.trains.assembly()))
             + of(CounterSnapshot::of(&self.trains.counters))
+            + self.trains.streams.map_or(0, |streams| of(CounterSnapshot::of(&streams.counters)))
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
             + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
             + self.forwarded.as_ref().map_or(0, |forwarded| of(CounterSnapshot::of(forwarded)))
@@ -128,6 +132,9 @@ impl Received {
             "modules": self.modules.iter().map(|at| json!({"module": at.module, "port": at.port})).collect::<Vec<_>>(),
             "assembly": counters(&self.trains.assembly()),
             "node": counters(&self.trains.counters),
+            "streams": self.trains.streams.as_ref().map(|streams| {
+                json!({"counters": counters(&streams.counters), "waited_s": streams.waited.as_secs_f64()})
+            }),
             "lost_in_host": {
                 "socket buffer": losses.socket.count,
                 "is_lower_bound": losses.socket.is_lower_bound,
@@ -244,13 +251,21 @@ pub(super) fn text(received: &Received) -> String {
     let mut text = String::new();
     let assembly: AssemblyCounters = received.trains.assembly();
     // Writing to a string cannot fail.
+    let came = match &received.trains.streams {
+        None => {
+            format!("({} modules), {} packets", received.modules.len(), grouped(assembly.packets_received))
+        }
+        Some(streams) => {
+            let StreamCounters { connections_accepted, waits_for_buffer, .. } = streams.counters;
+            let (connections, waits) = (grouped(connections_accepted), grouped(waits_for_buffer));
+            format!("({connections} connections, {waits} waits for a buffer)")
+        }
+    };
     let _ = writeln!(
         text,
-        "trains        {} good of {} ({} modules), {} packets, {} bytes of trains",
+        "trains        {} good of {} {came}, {} bytes of trains",
         grouped(assembly.trains_good),
         grouped(assembly.trains_opened),
-        received.modules.len(),
-        grouped(assembly.packets_received),
         grouped(assembly.bytes_used),
     );
     for thread in &received.trains.threads {
@@ -291,8 +306,12 @@ pub(super) fn text(received: &Received) -> String {
         let _ = writeln!(text, "processing    {all} images: {kept} kept, {} rejected", grouped(rejected));
     }
     if let Some(forwarded) = &received.forwarded {
-        let (trains, packets) = (grouped(forwarded.trains_sent), grouped(forwarded.packets_sent));
-        let _ = writeln!(text, "passed on     {trains} trains in {packets} packets");
+        let trains = grouped(forwarded.trains_sent);
+        let way = match forwarded.connections_made + forwarded.connections_not_made {
+            0 => format!("in {} packets", grouped(forwarded.packets_sent)),
+            _ => format!("over {} connections", grouped(forwarded.connections_made)),
+        };
+        let _ = writeln!(text, "passed on     {trains} trains {way}");
     }
     if let Some(shown) = &received.shown {
         let (whole, replies) = (grouped(shown.whole_trains), grouped(shown.replies));

@@ -46,15 +46,15 @@ impl<'a> SessionClock<'a> {
         self.clock.elapsed().saturating_sub(self.started)
     }
 
-    /// This many packets have come since the beginning: if it is another number than last time, some came just now.
-    pub(super) fn note(&mut self, packets: u64) {
+    /// This many packets, or bytes, have come since the beginning: if it is another number than last time, some came just now.
+    pub fn note(&mut self, packets: u64) {
         if packets != self.packets {
             (self.packets, self.last_packet) = (packets, Some(self.clock.elapsed()));
         }
     }
 
     /// True if the session is to end.
-    pub(super) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         let SessionLimits { stop, ends_after, idle_limit } = self.limits;
         stop.load(Ordering::Relaxed)
             || ends_after.is_some_and(|limit| self.elapsed() >= limit)

@@ -14,6 +14,8 @@ pub enum IncompleteCause {
     TimeOut,
     /// As many trains as may be were open, it was the oldest, and another one began.
     Superseded,
+    /// Its connection ended inside it.
+    CutOff,
     /// The run ended.
     EndOfRun,
 }
@@ -36,19 +38,19 @@ pub enum TrainOutcome {
 pub struct TrainReport {
     /// Who sent it.
     pub source: TrainSource,
-    /// Number of its frame.
+    /// Number of its frame; of a train that came over TCP, its place in the sequence of its sender, modulo 2^32.
     pub frame: u32,
     /// Its number, if its header is there.
     pub number: Option<u64>,
     /// What happened to it.
     pub outcome: TrainOutcome,
-    /// Arrival of its first packet, in nanoseconds of the caller's clock.
+    /// Arrival of its first packet, or of what stands before it, in nanoseconds of the caller's clock.
     pub opened_ns: u64,
-    /// Arrival of the last packet that was used.
+    /// Arrival of the last packet, or of the last bytes, that were used.
     pub last_ns: u64,
     /// Bytes of it: of the whole train, or up to the last packet seen if its size is unknown.
     pub bytes: usize,
-    /// Packets that are there.
+    /// Packets that are there; of a train that came over TCP, pieces of the size of a packet's data.
     pub packets: u32,
     /// Packets that are missing; if its size is unknown, those before the last one seen.
     pub missing: u32,

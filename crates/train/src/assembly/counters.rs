@@ -24,9 +24,9 @@ evforge_core::counters! {
         packets_last_too_low: Discarded(Packets), Packets, "Packets marked as the last although their train had that number, or a higher one, already.";
         packets_reordered: Information, Packets, "Packets used that came after one of their train with a higher number.";
         packets_missing: Information, Packets, "Packets missing in incomplete trains: of trains whose size is unknown, those before the last one seen.";
-        bytes_received: Information, Bytes, "Bytes of all datagrams handed to the assembly.";
-        bytes_used: Information, Bytes, "Bytes of trains in all packets that were used: without trailers.";
-        trains_opened: Enters(Trains), Trains, "Trains of which a packet was used.";
+        bytes_received: Information, Bytes, "Bytes of all datagrams handed to the assembly; over TCP, of all streams.";
+        bytes_used: Information, Bytes, "Bytes of trains in all packets that were used, without trailers; over TCP, of what was read of trains.";
+        trains_opened: Enters(Trains), Trains, "Trains of which a packet was used; over TCP, those that were announced and for which there was a buffer.";
         trains_good: Leaves(Trains), Trains, "Trains that are whole and good.";
         trains_too_short: Discarded(Trains), Trains, "Whole trains that end before their header does.";
         trains_wrong_begin: Discarded(Trains), Trains, "Whole trains that do not begin with the magic number.";
@@ -36,8 +36,10 @@ evforge_core::counters! {
         trains_number_back: Discarded(Trains), Trains, "Whole trains with a lower number than the one before.";
         trains_number_off_stride: Discarded(Trains), Trains, "Whole trains whose number is ahead by something else than strides.";
         trains_number_far_ahead: Discarded(Trains), Trains, "Whole trains whose number is ahead by more than the largest gap.";
+        trains_number_not_announced: Discarded(Trains), Trains, "Whole trains, over TCP, with another number than was announced before them.";
         trains_timed_out: Discarded(Trains), Trains, "Incomplete trains: nothing new had come for the time-out.";
         trains_superseded: Discarded(Trains), Trains, "Incomplete trains: closed for a new one, because as many as may be were open.";
+        trains_cut_off: Discarded(Trains), Trains, "Incomplete trains, over TCP: their connection ended inside them.";
         trains_ended: Discarded(Trains), Trains, "Incomplete trains: open when the run ended.";
         trains_open: Held(Trains), Trains, "Trains open at this moment.";
         trains_kept: Information, Trains, "Incomplete trains that were handed on all the same.";

@@ -54,6 +54,7 @@
 
 mod assembled;
 mod buffer;
+mod closing;
 mod counters;
 mod extent;
 mod fate;
@@ -61,6 +62,8 @@ mod open_train;
 mod presence;
 mod settings;
 mod sources;
+mod stream_sources;
+mod streamed;
 mod tally;
 mod train_numbers;
 mod trains;
@@ -71,5 +74,6 @@ pub use counters::AssemblyCounters;
 pub use fate::{PacketFate, PacketFault};
 pub use settings::{AssemblySettings, ImageContent, IncompletePolicy, TRAIN_PERIOD, TrainContent};
 pub use sources::TrainSource;
+pub use streamed::{StreamAssembly, StreamTally, StreamedTrain};
 pub use train_numbers::NumberFault;
 pub use trains::Assembly;

@@ -38,6 +38,8 @@ pub(crate) struct OpenTrain {
     end: Option<u32>,
     /// Data of the packet at the end; none if it has not come.
     last_data: Option<usize>,
+    /// Bytes of it, if they were announced before it.
+    bytes: Option<usize>,
 }
 
 impl OpenTrain {
@@ -61,7 +63,26 @@ impl OpenTrain {
             span: 0,
             end: content.end(),
             last_data: None,
+            bytes: None,
         }
+    }
+
+    /// A train of this many bytes, which come in their order; none has come.
+    pub(crate) fn announced_with(bytes: usize, frame: u32, now_ns: u64, buffer: TrainBuffer) -> Self {
+        let content = TrainContent::Packets(0);
+        Self { end: None, bytes: Some(bytes), ..Self::new(0, frame, 0, now_ns, buffer, content) }
+    }
+
+    /// So many bytes of an announced train are there, from its beginning on, the last ones since `now_ns`.
+    pub(crate) fn fill(&mut self, there: usize, data_bytes: usize, now_ns: u64) {
+        let all = self.bytes.unwrap_or(there);
+        // At most 2^30: it is no larger than its buffer. A piece counts once it is whole.
+        let pieces = if there == all { all.div_ceil(data_bytes) } else { there / data_bytes } as u32;
+        (0..pieces).for_each(|piece| _ = self.buffer.presence.insert(piece));
+        (self.packets, self.span, self.last_ns) = (pieces, pieces, now_ns);
+        let end = all.div_ceil(data_bytes) as u32;
+        self.end = Some(end);
+        self.last_data = (pieces == end).then(|| all - (end as usize - 1) * data_bytes);
     }
 
     /// Checks that a packet does not contradict those before it.
@@ -125,9 +146,10 @@ impl OpenTrain {
         };
         let announced = images.and_then(|images| self.announced(images, data_bytes));
         if let Some(end) = self.end {
-            let bytes = match self.last_data {
-                Some(last) => up_to(end - 1) + last,
-                None => up_to(end).min(self.buffer.bytes.len()),
+            let bytes = match (self.bytes, self.last_data) {
+                (Some(announced), _) => announced,
+                (None, Some(last)) => up_to(end - 1) + last,
+                (None, None) => up_to(end).min(self.buffer.bytes.len()),
             };
             let fitting = |layout: &TrainLayout| layout.total() == bytes;
             let layout = announced

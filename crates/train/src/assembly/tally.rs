@@ -18,36 +18,43 @@ pub(super) fn packet(counters: &mut AssemblyCounters, fate: PacketFate) {
     }
 }
 
-/// Counts a train that has been closed. True if its bytes are handed on.
+/// Counts a train that has been closed, with its packets. True if its bytes are handed on.
 pub(super) fn train(
     counters: &mut AssemblyCounters,
     report: &TrainReport,
     incomplete: IncompletePolicy,
 ) -> bool {
-    let packets = u64::from(report.packets);
-    let TrainOutcome::Incomplete(cause) = report.outcome else {
-        let is_good = report.outcome == TrainOutcome::Good;
-        *outcome_counter(counters, report.outcome) += 1;
-        *if is_good {
-            &mut counters.packets_in_good_trains
-        } else {
-            &mut counters.packets_in_rejected_trains
-        } += packets;
-        return is_good;
+    let is_handed_on = streamed(counters, report, incomplete);
+    let is_incomplete = matches!(report.outcome, TrainOutcome::Incomplete(_));
+    let packets = match (is_incomplete, is_handed_on) {
+        (false, true) => &mut counters.packets_in_good_trains,
+        (false, false) => &mut counters.packets_in_rejected_trains,
+        (true, true) => &mut counters.packets_in_kept_trains,
+        (true, false) => &mut counters.packets_in_dropped_trains,
     };
-    *outcome_counter(counters, TrainOutcome::Incomplete(cause)) += 1;
-    counters.packets_missing += u64::from(report.missing);
-    counters.images_touched += report.images_touched;
-    counters.trains_without_first += u64::from(!report.has_first);
-    counters.trains_without_last += u64::from(!report.has_last);
-    counters.trains_of_unknown_size += u64::from(!report.is_size_known);
-    let is_kept = incomplete != IncompletePolicy::Drop;
-    if is_kept {
-        counters.trains_kept += 1;
-        counters.packets_in_kept_trains += packets;
-    } else {
-        counters.packets_in_dropped_trains += packets;
+    *packets += u64::from(report.packets);
+    if is_incomplete {
+        counters.packets_missing += u64::from(report.missing);
+        counters.trains_without_first += u64::from(!report.has_first);
+        counters.trains_without_last += u64::from(!report.has_last);
+        counters.trains_of_unknown_size += u64::from(!report.is_size_known);
     }
+    is_handed_on
+}
+
+/// Counts a train that has been closed, and came without packets. True if its bytes are handed on.
+pub(super) fn streamed(
+    counters: &mut AssemblyCounters,
+    report: &TrainReport,
+    incomplete: IncompletePolicy,
+) -> bool {
+    *outcome_counter(counters, report.outcome) += 1;
+    if !matches!(report.outcome, TrainOutcome::Incomplete(_)) {
+        return report.outcome == TrainOutcome::Good;
+    }
+    counters.images_touched += report.images_touched;
+    let is_kept = incomplete != IncompletePolicy::Drop;
+    counters.trains_kept += u64::from(is_kept);
     is_kept
 }
 
@@ -78,8 +85,10 @@ fn outcome_counter(counters: &mut AssemblyCounters, outcome: TrainOutcome) -> &m
         TrainOutcome::WrongNumber(NumberFault::Back) => &mut counters.trains_number_back,
         TrainOutcome::WrongNumber(NumberFault::OffStride) => &mut counters.trains_number_off_stride,
         TrainOutcome::WrongNumber(NumberFault::FarAhead) => &mut counters.trains_number_far_ahead,
+        TrainOutcome::WrongNumber(NumberFault::NotAnnounced) => &mut counters.trains_number_not_announced,
         TrainOutcome::Incomplete(IncompleteCause::TimeOut) => &mut counters.trains_timed_out,
         TrainOutcome::Incomplete(IncompleteCause::Superseded) => &mut counters.trains_superseded,
+        TrainOutcome::Incomplete(IncompleteCause::CutOff) => &mut counters.trains_cut_off,
         TrainOutcome::Incomplete(IncompleteCause::EndOfRun) => &mut counters.trains_ended,
     }
 }

@@ -23,6 +23,8 @@ pub enum NumberFault {
     OffStride,
     /// It is ahead by more than the largest gap.
     FarAhead,
+    /// It is another one than was announced before the train, over TCP.
+    NotAnnounced,
 }
 
 /// How the number of a good train came.

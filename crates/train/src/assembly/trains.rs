@@ -1,17 +1,16 @@
 //! Datagrams in, trains out.
 
-use super::assembled::{AssembledTrain, IncompleteCause, TrainOutcome, TrainReport, images_touched};
+use super::assembled::{AssembledTrain, IncompleteCause, TrainOutcome};
 use super::buffer::TrainBuffer;
+use super::closing::{closed, judge, report};
 use super::counters::AssemblyCounters;
-use super::extent::Extent;
 use super::fate::{PacketFate, PacketFault};
 use super::open_train::{Fit, OpenTrain, contradiction};
-use super::settings::{AssemblySettings, IncompletePolicy, TrainContent};
+use super::settings::AssemblySettings;
 use super::sources::{Remembered, Sources, TrainSource, nanoseconds};
 use super::tally;
-use super::train_numbers::NumberStep;
 use evforge_core::settings::SettingsError;
-use evforge_wire::train::{PacketRejection, Train, TrainHeader, TrainPacket};
+use evforge_wire::train::{PacketRejection, TrainPacket};
 
 /// Puts trains together: see the [module documentation](super).
 #[derive(Debug)]
@@ -36,14 +35,8 @@ impl Assembly {
     /// The key whose value is impossible.
     pub fn new(settings: AssemblySettings) -> Result<Self, SettingsError> {
         settings.check()?;
-        let AssemblySettings { open_trains, largest_train, data_bytes, buffers, .. } = settings;
-        let memory: std::io::Result<Vec<_>> =
-            (0..buffers).map(|_| TrainBuffer::new(largest_train, data_bytes)).collect();
-        let free_buffers = memory.or_else(|error| {
-            let problem =
-                format!("{buffers} of {largest_train} bytes: the system has no memory for them: {error}");
-            SettingsError::refuse("buffers", problem)
-        })?;
+        let open_trains = settings.open_trains;
+        let free_buffers = TrainBuffer::all(&settings)?;
         // More trains than slots can be numbered take more memory than there is.
         let slots = u32::try_from(open_trains).unwrap_or(u32::MAX);
         Ok(Self {
@@ -104,9 +97,7 @@ impl Assembly {
 
     /// Takes back the memory of a train. False, and the memory is freed, if it is not one of this assembly.
     pub fn give_back(&mut self, buffer: TrainBuffer) -> bool {
-        let is_ours = buffer.bytes.len() == self.settings.largest_train
-            && self.free_buffers.len() < self.settings.buffers
-            && buffer.presence.packets() >= self.settings.largest_packets();
+        let is_ours = buffer.fits(&self.settings) && self.free_buffers.len() < self.settings.buffers;
         if is_ours {
             self.reclaim(buffer);
         }
@@ -267,79 +258,19 @@ impl Assembly {
         source.remember(train.frame, now_ns, Remembered::Closed);
         let AssemblySettings { data_bytes, content, .. } = self.settings;
         let extent = train.extent(data_bytes, content);
+        let name = source.name;
         let outcome = match cause {
             Some(cause) => TrainOutcome::Incomplete(cause),
-            None => self.judge(&train, extent.bytes),
+            None => judge(&mut self.counters, content, source.numbers.as_mut(), &train, extent.bytes),
         };
-        let mut closed = AssembledTrain {
-            report: self.report(&train, &extent, outcome),
-            layout: extent.layout,
-            data_bytes,
-            hides_touched: self.settings.incomplete == IncompletePolicy::Mark,
-            buffer: None,
-        };
-        if tally::train(&mut self.counters, &closed.report, self.settings.incomplete) {
-            let mut buffer = train.buffer;
-            for hole in buffer.presence.gaps(extent.packets) {
-                let bytes = hole.start as usize * data_bytes..hole.end as usize * data_bytes;
-                buffer.bytes[bytes.start..bytes.end.min(extent.bytes)].fill(0);
-            }
-            closed.buffer = Some(buffer);
-        } else {
-            self.reclaim(train.buffer);
+        let report = report(&self.settings, name, &train, &extent, outcome);
+        let is_handed_on = tally::train(&mut self.counters, &report, self.settings.incomplete);
+        let (closed, buffer) = closed(&self.settings, report, &extent, train.buffer, is_handed_on);
+        if let Some(buffer) = buffer {
+            self.reclaim(buffer);
         }
         if let Some(buffer) = deliver(closed) {
             self.give_back(buffer);
-        }
-    }
-
-    /// Checks the content and the number of a whole train.
-    fn judge(&mut self, train: &OpenTrain, bytes: usize) -> TrainOutcome {
-        let TrainContent::Images(images) = self.settings.content else { return TrainOutcome::Good };
-        let number = match Train::parse(&train.buffer.bytes[..bytes], images.image_bytes) {
-            Ok(parsed) => parsed.header().train,
-            Err(rejection) => return TrainOutcome::WrongContent(rejection),
-        };
-        let Some(numbers) = &mut self.sources.get_mut(train.source).numbers else {
-            return TrainOutcome::Good;
-        };
-        match numbers.judge(train.frame, number) {
-            Ok(step) => {
-                self.counters.train_number_gaps += u64::from(step == NumberStep::Gap);
-                self.counters.train_number_restarts += u64::from(step == NumberStep::Restart);
-                self.counters.trains_out_of_order += u64::from(step == NumberStep::OutOfOrder);
-                TrainOutcome::Good
-            }
-            Err(fault) => TrainOutcome::WrongNumber(fault),
-        }
-    }
-
-    fn report(&self, train: &OpenTrain, extent: &Extent, outcome: TrainOutcome) -> TrainReport {
-        let missing = extent.packets - train.packets;
-        let buffer = &train.buffer;
-        let (layout, data_bytes) = (extent.layout.as_ref(), self.settings.data_bytes);
-        let images_touched = match self.settings.content {
-            TrainContent::Images(images) if missing > 0 => {
-                let sizes = (TrainHeader::BYTES, images.image_bytes);
-                images_touched(buffer, extent.packets, layout, sizes, data_bytes)
-            }
-            _ => 0,
-        };
-        TrainReport {
-            source: self.sources.get(train.source).name,
-            frame: train.frame,
-            number: train.number(self.settings.content, data_bytes),
-            outcome,
-            opened_ns: train.opened_ns,
-            last_ns: train.last_ns,
-            bytes: extent.bytes,
-            packets: train.packets,
-            missing,
-            is_size_known: extent.is_known,
-            has_first: train.has_first(),
-            has_last: train.has_last(),
-            images: layout.map(|layout| layout.images()),
-            images_touched,
         }
     }
 

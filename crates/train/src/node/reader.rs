@@ -1,14 +1,11 @@
 //! A receiving thread: packets to trains.
 
-use super::by_source::{BySource, SourceCounts, SourceReport};
+use super::by_source::{SourceCounts, SourceReport};
 use super::counters::NodeCounters;
+use super::delivery::{Delivery, Queued};
 use super::profile::{ProfileClock, ReaderProfile, ReaderStep};
 use super::settings::{ModulePort, NodeSettings, SourcesBy};
-use super::sink::NodeTrain;
-use crate::assembly::{
-    AssembledTrain, Assembly, AssemblyCounters, PacketFate, TrainBuffer, TrainOutcome, TrainReport,
-    TrainSource,
-};
+use crate::assembly::{Assembly, AssemblyCounters, PacketFate, TrainBuffer, TrainReport, TrainSource};
 use evforge_core::packet::{Packet, PacketSlab};
 use evforge_net::clock::wall_clock_ns;
 use evforge_net::session::{PacketHandler, PacketReceiver};
@@ -27,25 +24,6 @@ const TELL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct Told {
     pub(super) assembly: AssemblyCounters,
     pub(super) profile: ReaderProfile,
-}
-
-/// A train for the worker, and where its buffer goes back to.
-pub(super) struct Queued {
-    pub(super) thread: usize,
-    pub(super) train: NodeTrain,
-}
-
-/// What hands trains on, apart from the assembly that calls it.
-struct Delivery {
-    thread: usize,
-    /// The module of trains that are told apart by sender, and have no header that says it.
-    module: u8,
-    queue: SyncSender<Queued>,
-    counters: NodeCounters,
-    /// Reports of trains that were not good.
-    irregular: Vec<TrainReport>,
-    most_reports: usize,
-    by_source: BySource,
 }
 
 /// The packets of one receiver.
@@ -86,15 +64,8 @@ impl<'a> Reader<'a> {
         let mut module_of = vec![None; usize::from(u16::MAX) + 1].into_boxed_slice();
         // Backwards: of a port that is there twice the first module has it.
         modules.iter().rev().for_each(|at| module_of[usize::from(at.port)] = Some(at.module));
-        let delivery = Delivery {
-            thread,
-            module: modules.first().map_or(0, |module| module.module),
-            queue,
-            counters: NodeCounters::default(),
-            irregular: Vec::with_capacity(settings.kept_reports),
-            most_reports: settings.kept_reports,
-            by_source: BySource::new(settings.assembly.sources),
-        };
+        let module = modules.first().map_or(0, |module| module.module);
+        let delivery = Delivery::new(thread, module, queue, settings);
         let (slab, clock) =
             (PacketSlab::new(settings.batch, SLAB_BYTES), ProfileClock::new(settings.has_profile));
         let sources_by = settings.sources_by;
@@ -144,46 +115,6 @@ impl<'a> Reader<'a> {
             sources,
             further_sources,
             processor: self.processor,
-        }
-    }
-}
-
-impl Delivery {
-    /// Hands a train that was closed to the worker, if it has bytes.
-    fn deliver(&mut self, train: AssembledTrain) -> Option<TrainBuffer> {
-        let report = *train.report();
-        self.by_source.close(&train);
-        if report.outcome != TrainOutcome::Good {
-            self.counters.irregular_trains += 1;
-            if self.irregular.len() < self.most_reports {
-                self.irregular.push(report);
-            }
-        }
-        train.bytes()?;
-        let module = match report.source {
-            TrainSource::Module(module) => u8::try_from(module).unwrap_or(self.module),
-            // Senders at one port are of several modules; the header says which.
-            TrainSource::Sender(_) => train
-                .train()
-                .and_then(|view| u8::try_from(view.header().detector_link).ok())
-                .unwrap_or(self.module),
-        };
-        // There is room for every buffer. The worker is there until all receiving threads have ended.
-        match self.queue.try_send(Queued {
-            thread: self.thread,
-            train: NodeTrain { module, train, rejected: Vec::new() },
-        }) {
-            Ok(()) => {
-                self.counters.trains_queued += 1;
-                None
-            }
-            Err(error) => {
-                let (std::sync::mpsc::TrySendError::Full(queued)
-                | std::sync::mpsc::TrySendError::Disconnected(queued)) = error;
-                self.counters.trains_queued += 1;
-                self.counters.trains_not_taken += 1;
-                queued.train.train.into_buffer()
-            }
         }
     }
 }

@@ -1,99 +1,20 @@
 //! A node while it runs.
 
-use super::by_source::{SourceCounts, SourceReport};
-use super::counters::NodeCounters;
-use super::profile::ReaderProfile;
+use super::outcome::{NodeError, NodeProgress, ReceivedTrains, ThreadReport, sum};
 use super::reader::{Reader, ReaderEnd, Told};
 use super::settings::NodeSettings;
-use super::sink::{SinkError, TrainSink};
+use super::sink::TrainSink;
 use super::worker::work;
-use crate::assembly::{Assembly, AssemblyCounters, TrainReport};
+use crate::assembly::Assembly;
 use evforge_core::counter::CounterSet;
-use evforge_core::settings::SettingsError;
-use evforge_net::affinity::{PinError, pin_current_thread, pin_current_thread_in_turn};
-use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver};
+use evforge_net::affinity::{pin_current_thread, pin_current_thread_in_turn};
+use evforge_net::live_receiver::LiveReceiver;
 use evforge_net::session::{
-    Attend, ReceiveState, ReceivingThread, SessionClock, SessionError, SessionLimits, receive_with_threads,
+    Attend, ReceivingThread, SessionClock, SessionError, SessionLimits, receive_with_threads,
 };
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
-/// Why a node cannot run, or has ended.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// A setting makes no sense.
-    #[error("{0}")]
-    Settings(#[from] SettingsError),
-    /// Nothing can be received any more.
-    #[error("{0}")]
-    Receive(#[from] LiveReceiveError),
-    /// The system gives no threads, or no cores.
-    #[error("{0}")]
-    Session(#[from] SessionError<PinError>),
-}
-
-/// How it goes, some 50 times per second.
-#[derive(Clone, Copy, Debug)]
-pub struct NodeProgress {
-    /// Time since the start.
-    pub elapsed: Duration,
-    /// What the assemblies of all threads have counted.
-    pub assembly: AssemblyCounters,
-}
-
-/// What a receiving thread did.
-#[derive(Clone, Debug)]
-pub struct ThreadReport {
-    /// Where it received.
-    pub addresses: Vec<SocketAddr>,
-    /// How, and why so.
-    pub way: String,
-    /// What its receiver has counted, losses of this host among it.
-    pub state: ReceiveState,
-    /// What its assembly has counted.
-    pub assembly: AssemblyCounters,
-    /// Where its time went; none if that was not asked for.
-    pub profile: Option<ReaderProfile>,
-    /// Trains that were not good, the first ones.
-    pub irregular: Vec<TrainReport>,
-    /// What came from each source, as many as there may be at a time.
-    pub sources: Vec<SourceReport>,
-    /// What came from further ones.
-    pub further_sources: SourceCounts,
-    /// Processor time of the thread, in the kernel and outside.
-    pub processor: Duration,
-}
-
-/// What a node did.
-#[derive(Debug)]
-pub struct ReceivedTrains {
-    /// Each receiving thread.
-    pub threads: Vec<ThreadReport>,
-    /// Trains between assemblies and sinks.
-    pub counters: NodeCounters,
-    /// Why a sink has failed, if one has.
-    pub failure: Option<SinkError>,
-    /// Time that the worker was in sinks.
-    pub busy: Duration,
-}
-
-impl ReceivedTrains {
-    /// What the assemblies of all threads have counted.
-    pub fn assembly(&self) -> AssemblyCounters {
-        sum(self.threads.iter().map(|thread| thread.assembly))
-    }
-}
-
-/// Counters of several threads, or of several modules, together.
-pub(crate) fn sum<C: CounterSet + Default>(all: impl Iterator<Item = C>) -> C {
-    all.fold(C::default(), |mut sum, one| {
-        sum.accumulate(&one);
-        sum
-    })
-}
 
 /// Receives, puts trains together and gives them to the sinks, until the time is over, nothing has come for long enough, there are
 /// enough trains, a sink has failed or `stop` is set. `watch` is called in this thread some 50 times per second.
@@ -134,7 +55,9 @@ pub fn run(
         let worker = worker
             .spawn_scoped(scope, move || {
                 let pinned = settings.worker_core.map_or(Ok(()), pin_current_thread);
-                (work(&trains, &back, sinks, failed), pinned)
+                // A thread may have ended: then nobody needs its buffers.
+                let back = |thread: usize, buffer| _ = back[thread].send(buffer);
+                (work(&trains, back, sinks, failed), pinned)
             })
             .map_err(SessionError::NoThread)?;
         let received = receive_with_threads(SessionClock::start(limits), threads, &place, |progress| {
@@ -174,6 +97,7 @@ pub fn run(
                 processor,
             });
         }
-        Ok(ReceivedTrains { threads: reports, counters, failure: worked.failure, busy: worked.busy })
+        let (failure, busy) = (worked.failure, worked.busy);
+        Ok(ReceivedTrains { threads: reports, counters, failure, busy, streams: None })
     })
 }

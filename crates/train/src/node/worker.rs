@@ -1,11 +1,11 @@
 //! The worker: trains to sinks.
 
 use super::counters::NodeCounters;
-use super::reader::Queued;
+use super::delivery::Queued;
 use super::sink::{SinkError, TrainSink};
 use crate::assembly::TrainBuffer;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often sinks are polled.
@@ -20,10 +20,11 @@ pub(super) struct Worked {
     pub(super) busy: Duration,
 }
 
-/// Gives trains to all sinks, and their buffers back, until no receiving thread is left. A sink that fails sets `failed`.
+/// Gives trains to all sinks, and their buffers `back` to the threads they came from, until no receiving thread is left. A sink that
+/// fails sets `failed`.
 pub(super) fn work(
     trains: &Receiver<Queued>,
-    back: &[Sender<TrainBuffer>],
+    back: impl Fn(usize, TrainBuffer),
     sinks: &mut [Box<dyn TrainSink>],
     failed: &AtomicBool,
 ) -> Worked {
@@ -45,8 +46,7 @@ pub(super) fn work(
                 worked.counters.trains_not_taken += 1;
             }
             if let Some(buffer) = train.train.into_buffer() {
-                // The thread may have ended: then nobody needs it.
-                let _ = back[thread].send(buffer);
+                back(thread, buffer);
             }
         }
         if polled.elapsed() >= POLL_INTERVAL && worked.failure.is_none() {

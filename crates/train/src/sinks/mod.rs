@@ -20,6 +20,6 @@ pub use bridge::BridgeSink;
 pub use constants::{ConstantsError, LARGEST_CELLS, read_constants};
 pub use content::{ContentCounters, ContentFound, ContentSink, WrongImage};
 pub use files::FileSink;
-pub use forward::{ForwardCounters, ForwardOptions, ForwardSink};
+pub use forward::{ForwardCounters, ForwardOptions, ForwardSink, ForwardTarget};
 pub use processing::{Processed, ProcessingPlan, ProcessingSink};
 pub use sums::write_sums;

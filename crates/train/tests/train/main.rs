@@ -5,6 +5,7 @@ mod bridge;
 mod files;
 mod node;
 mod processing;
+mod tcp;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

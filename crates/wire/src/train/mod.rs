@@ -15,6 +15,7 @@
 //! | shape of an image, bytes of the detector's own block | [`TrainDetector`] |
 //! | where each block of a train lies | [`TrainLayout`] |
 //! | a train: checked, its blocks borrowed | [`Train`], [`TrainRejection`] |
+//! | what stands before each train over TCP | [`StreamHeader`], [`StreamRejection`] |
 //! | a train written | [`TrainHeader::write`], [`TrainLayout::write_ends`], [`ImageDescriptor`] |
 //!
 //! Everything is little-endian. The 16 bytes of checksum are opaque: how they are computed is not public, so nothing here verifies them.
@@ -23,12 +24,14 @@ mod detector;
 mod header;
 mod layout;
 mod packet;
+mod stream;
 mod view;
 
 pub use detector::TrainDetector;
 pub use header::{BEGIN_MAGIC, END_MAGIC, TrainHeader, TrainTrailer};
 pub use layout::{ImageDescriptor, TrainLayout};
 pub use packet::{DATA_BYTES, PacketRejection, PacketTrailer, TrainPacket};
+pub use stream::{StreamHeader, StreamRejection};
 pub use view::{Train, TrainRejection};
 
 /// Every block of a train begins at a multiple of this many bytes.

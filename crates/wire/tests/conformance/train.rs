@@ -201,3 +201,51 @@ fn a_train_is_rejected_with_its_reason() {
         assert_eq!(beyond, TrainRejection::WrongSize { announced: None, found: 131_712 }, "{images} images");
     }
 }
+
+/// A header of a stream whose every field has bytes of its own.
+fn stream_header() -> StreamHeader {
+    StreamHeader {
+        module: 0x21,
+        sender: 0x3736_3534_3332_3130,
+        sequence: 0x4746_4544_4342_4140,
+        train: 0x5756_5554_5352_5150,
+        bytes: 0x6766_6564_6362_6160,
+    }
+}
+
+#[test]
+fn every_field_of_a_stream_header_at_its_offset() {
+    let bytes = stream_header().write();
+    let expected: [(usize, &[u8]); 7] = [
+        (0, b"EVFTRAIN"),
+        (8, &[1, 0, 0, 0]),
+        (12, &[0x21, 0, 0, 0]),
+        (16, &[0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37]),
+        (24, &[0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47]),
+        (32, &[0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57]),
+        (40, &[0x60, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67]),
+    ];
+    let mut end = 0;
+    for (offset, field) in expected {
+        assert_eq!(offset, end, "every byte is in a field");
+        assert_eq!(&bytes[offset..offset + field.len()], field, "offset {offset}");
+        end = offset + field.len();
+    }
+    assert_eq!(end, 48);
+    assert_eq!(StreamHeader::parse(&bytes), Ok(stream_header()));
+}
+
+#[test]
+fn a_stream_header_is_refused_by_its_first_fault() {
+    let with = |changes: &[(usize, u8)]| {
+        let mut bytes = StreamHeader { bytes: 1, ..stream_header() }.write();
+        changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+        StreamHeader::parse(&bytes)
+    };
+    assert_eq!(with(&[]).map(|header| header.bytes), Ok(1));
+    assert_eq!(with(&[(40, 0)]), Err(StreamRejection::Empty));
+    assert_eq!(with(&[(40, 0), (13, 1)]), Err(StreamRejection::WrongModule(0x121)));
+    assert_eq!(with(&[(40, 0), (13, 1), (11, 9)]), Err(StreamRejection::OtherVersion(0x0900_0001)));
+    let all = with(&[(40, 0), (13, 1), (11, 9), (7, b'S')]);
+    assert_eq!(all, Err(StreamRejection::WrongMagic(*b"EVFTRAIS")));
+}

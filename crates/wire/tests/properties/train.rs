@@ -84,6 +84,35 @@ proptest! {
         prop_assert_eq!(TrainTrailer::read(&trailer.write()), (END_MAGIC, trailer));
     }
 
+    #[test]
+    fn a_stream_header_says_what_it_was_made_of(module: u8, numbers: [u64; 3], bytes in 1..=u64::MAX) {
+        let [sender, sequence, train] = numbers;
+        let sent = StreamHeader { module, sender, sequence, train, bytes };
+        prop_assert_eq!(StreamHeader::parse(&sent.write()), Ok(sent));
+    }
+
+    /// Most of them begin as one does: else none would be read any further.
+    #[test]
+    fn any_bytes_are_the_stream_header_that_they_say_or_none(
+        bytes in vec(any::<u8>(), 48), magic in prop::bool::weighted(0.9), small in prop::bool::weighted(0.9),
+    ) {
+        let mut bytes: [u8; 48] = bytes.try_into().expect("48 bytes");
+        if magic {
+            bytes[..8].copy_from_slice(b"EVFTRAIN");
+        }
+        if small {
+            bytes[8..12].copy_from_slice(&[1, 0, 0, 0]);
+            bytes[13..16].fill(0);
+        }
+        match StreamHeader::parse(&bytes) {
+            Ok(header) => prop_assert_eq!(header.write(), bytes),
+            Err(StreamRejection::WrongMagic(found)) => prop_assert!(found == bytes[..8] && !magic),
+            Err(StreamRejection::OtherVersion(version)) => prop_assert!(version != 1 && magic),
+            Err(StreamRejection::WrongModule(module)) => prop_assert!(module > 255 && !small),
+            Err(StreamRejection::Empty) => prop_assert_eq!(&bytes[40..], &[0; 8][..]),
+        }
+    }
+
     /// Every byte of a train is in one block, or between two of them, and less than 32 of these together.
     #[test]
     fn blocks_follow_one_another((header, image_bytes, _) in small_header()) {

@@ -3,7 +3,9 @@
 use super::Seed;
 use super::packets::spoilt;
 use crate::train::IMAGE_BYTES;
-use evforge_wire::train::{ImageDescriptor, PacketTrailer, TrainHeader, TrainLayout, TrainTrailer};
+use evforge_wire::train::{
+    ImageDescriptor, PacketTrailer, StreamHeader, TrainHeader, TrainLayout, TrainTrailer,
+};
 
 /// A train of so many images of the size that `choice` stands for.
 fn train(choice: u8, images: u16) -> Vec<u8> {
@@ -41,6 +43,10 @@ pub fn seeds() -> Vec<Seed> {
         [data, &PacketTrailer { frame: 5, packet, is_first, is_last }.to_bytes()].concat()
     };
     let end = good.len() - 1;
+    let announced = |bytes| {
+        let header = StreamHeader { module: 3, sender: 7, sequence: 5, train: 1_000_000_001, bytes };
+        [&[1], &header.write()[..], &good[1..]].concat()
+    };
     vec![
         Seed::new("good", good.clone()),
         Seed::new("images-without-bytes", train(0, 17)),
@@ -48,6 +54,10 @@ pub fn seeds() -> Vec<Seed> {
         Seed::new("single-packet", packet(&good, 0, true, true)),
         Seed::new("first-packet", packet(&good[..129], 0, true, false)),
         Seed::new("last-packet", packet(&good[good.len() - 32..], 2, false, true)),
+        Seed::new("announced", announced(good.len() as u64 - 1)),
+        Seed::new("announced-without-bytes", announced(0)),
+        Seed::new("announced-other-version", spoilt(announced(1), 9, &[2])),
+        Seed::new("announced-wrong-module", spoilt(announced(1), 14, &[1])),
         Seed::new("wrong-begin", spoilt(good.clone(), 1, &[0xCF])),
         Seed::new("wrong-end", spoilt(good.clone(), end, &[0x59])),
         Seed::new("one-image-more", spoilt(good.clone(), 41, &[4])),

@@ -1,6 +1,6 @@
 //! The assembly of trains: every fault by itself, and all of them together.
 
-mod common;
+pub(crate) mod common;
 mod faults;
 mod holes;
 mod properties;

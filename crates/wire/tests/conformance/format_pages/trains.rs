@@ -1,10 +1,13 @@
 //! Packets of trains to text.
 
 use crate::format_pages::fields::{Fields, rejected};
-use evforge_wire::train::{Train, TrainPacket};
+use evforge_wire::train::{StreamHeader, Train, TrainPacket};
 
-/// A packet (variant `packet`), and the train if it holds a whole one (variant `image-bytes=` and the size of an image).
+/// What stands before a train over TCP (variant `stream`); a packet (variant `packet`), and the train if it holds a whole one (variant `image-bytes=` and the size of an image).
 pub(crate) fn train_packet(bytes: &[u8], variant: &str, out: &mut Fields) -> Result<(), String> {
+    if variant == "stream" {
+        return stream_header(bytes, out);
+    }
     let TrainPacket { trailer, data } = TrainPacket::parse(bytes).map_err(rejected)?;
     out.put("frame", trailer.frame);
     out.put("packet", trailer.packet);
@@ -14,8 +17,19 @@ pub(crate) fn train_packet(bytes: &[u8], variant: &str, out: &mut Fields) -> Res
     if variant == "packet" {
         return Ok(());
     }
-    let image_bytes = variant.strip_prefix("image-bytes=").ok_or("neither packet nor image-bytes=")?;
+    let image_bytes =
+        variant.strip_prefix("image-bytes=").ok_or("neither stream, packet nor image-bytes=")?;
     train(data, image_bytes.parse().map_err(rejected)?, out)
+}
+
+fn stream_header(bytes: &[u8], out: &mut Fields) -> Result<(), String> {
+    let header = StreamHeader::parse(bytes.try_into().map_err(rejected)?).map_err(rejected)?;
+    out.put("module", header.module);
+    out.put("sender", header.sender);
+    out.put("sequence", header.sequence);
+    out.put("train", header.train);
+    out.put("bytes", header.bytes);
+    Ok(())
 }
 
 fn train(bytes: &[u8], image_bytes: usize, out: &mut Fields) -> Result<(), String> {

@@ -1,0 +1,246 @@
+//! All connections of a node: as many as may be, with a thread each.
+
+use super::connection::{ConnectionEnd, Terms, receive};
+use super::counters::StreamCounters;
+use super::listener::TrainListener;
+use crate::assembly::{AssembledTrain, StreamAssembly, TrainBuffer};
+use evforge_net::affinity::{PinError, pin_current_thread_in_turn};
+use evforge_wire::train::StreamRejection;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// A connection by which nothing came for so long makes room for another one: a sender whose host lost its power does not say so.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The connections of a node, each read by a thread in `scope`.
+pub(crate) struct Connections<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    assembly: &'scope StreamAssembly,
+    over: &'scope AtomicBool,
+    cores: &'scope [usize],
+    open: Vec<Open<'scope>>,
+    most: usize,
+    silence: Duration,
+    made: usize,
+    born: Instant,
+    counters: StreamCounters,
+}
+
+struct Open<'scope> {
+    thread: ScopedJoinHandle<'scope, Result<ConnectionEnd, PinError>>,
+    stream: TcpStream,
+    heard_ms: Arc<AtomicU64>,
+    is_replaced: bool,
+}
+
+impl<'scope, 'env> Connections<'scope, 'env> {
+    /// None yet. There are at most as many as the assembly has sources.
+    pub(crate) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        assembly: &'scope StreamAssembly,
+        over: &'scope AtomicBool,
+        cores: &'scope [usize],
+    ) -> Self {
+        Self {
+            scope,
+            assembly,
+            over,
+            cores,
+            open: Vec::new(),
+            most: assembly.settings().sources,
+            silence: SILENCE,
+            made: 0,
+            born: Instant::now(),
+            counters: StreamCounters::default(),
+        }
+    }
+
+    /// Accepts those that wait, each read by a thread that gives its trains to a `deliver` of its own; looks at those that have ended.
+    ///
+    /// # Errors
+    /// If a thread could not be put on its core.
+    pub(crate) fn attend<D>(
+        &mut self,
+        listener: &TrainListener,
+        deliver: impl Fn() -> D,
+    ) -> Result<(), PinError>
+    where
+        D: FnMut(AssembledTrain) -> Option<TrainBuffer> + Send + 'scope,
+    {
+        self.look()?;
+        // As many at once as may be: a flood of them holds nothing else up.
+        for _ in 0..=self.most {
+            match listener.accept() {
+                Ok(Some(stream)) => self.accept(stream, deliver()),
+                Ok(None) => break,
+                Err(_) => {
+                    self.counters.connections_failed += 1;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn accept<D>(&mut self, stream: TcpStream, mut deliver: D)
+    where
+        D: FnMut(AssembledTrain) -> Option<TrainBuffer> + Send + 'scope,
+    {
+        self.counters.connections_accepted += 1;
+        if self.open.len() >= self.most {
+            self.counters.connections_refused += 1;
+            self.replace_one();
+            return;
+        }
+        let heard_ms = Arc::new(AtomicU64::new(self.now_ms()));
+        let (assembly, over, cores, born) = (self.assembly, self.over, self.cores, self.born);
+        let (number, heard) = (self.made, Arc::clone(&heard_ms));
+        let thread = stream.try_clone().and_then(|own| {
+            let thread =
+                Builder::new().name(format!("trains {number}")).spawn_scoped(self.scope, move || {
+                    pin_current_thread_in_turn(cores, number)?;
+                    let terms = Terms { assembly, over, heard_ms: &heard, born };
+                    Ok(receive(own, terms, &mut deliver))
+                })?;
+            Ok(thread)
+        });
+        match thread {
+            Ok(thread) => {
+                self.made += 1;
+                self.open.push(Open { thread, stream, heard_ms, is_replaced: false });
+            }
+            Err(_) => {
+                self.counters.connections_failed += 1;
+                self.counters.connections_refused += 1;
+            }
+        }
+    }
+
+    /// Closes the connection that has been silent for longest, and for long enough: the one that was just refused is made again.
+    fn replace_one(&mut self) {
+        let now_ms = self.now_ms();
+        let silence = |open: &Open<'_>| {
+            Duration::from_millis(now_ms.saturating_sub(open.heard_ms.load(Ordering::Relaxed)))
+        };
+        let longest = self.open.iter_mut().max_by_key(|open| silence(open));
+        if let Some(open) = longest.filter(|open| silence(open) >= self.silence) {
+            open.is_replaced = true;
+            let _ = open.stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Counts those that have ended.
+    fn look(&mut self) -> Result<(), PinError> {
+        let mut at = 0;
+        while at < self.open.len() {
+            if self.open[at].thread.is_finished() {
+                let open = self.open.swap_remove(at);
+                self.count(open)?;
+            } else {
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all of them: the run is over, and they know it. What happened to them.
+    ///
+    /// # Errors
+    /// As [`Connections::attend`].
+    pub(crate) fn end(mut self) -> Result<StreamCounters, PinError> {
+        for open in std::mem::take(&mut self.open) {
+            self.count(open)?;
+        }
+        Ok(self.counters())
+    }
+
+    /// What happened to them so far.
+    pub(crate) fn counters(&self) -> StreamCounters {
+        let tally = self.assembly.tally();
+        StreamCounters {
+            connections_open: self.open.len() as u64,
+            trains_skipped: tally.skipped,
+            trains_before: tally.before,
+            waits_for_buffer: tally.waits,
+            ..self.counters
+        }
+    }
+
+    fn count(&mut self, open: Open<'scope>) -> Result<(), PinError> {
+        let Open { thread, is_replaced, .. } = open;
+        let end = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        *counter(&mut self.counters, end, is_replaced) += 1;
+        Ok(())
+    }
+}
+
+fn counter(counters: &mut StreamCounters, end: ConnectionEnd, is_replaced: bool) -> &mut u64 {
+    match end {
+        ConnectionEnd::Ended if is_replaced => &mut counters.connections_replaced,
+        ConnectionEnd::Ended => &mut counters.connections_ended,
+        ConnectionEnd::CutOff => &mut counters.connections_cut_off,
+        ConnectionEnd::Silent => &mut counters.connections_silent,
+        ConnectionEnd::Rejected(StreamRejection::WrongMagic(_)) => &mut counters.connections_wrong_magic,
+        ConnectionEnd::Rejected(StreamRejection::OtherVersion(_)) => &mut counters.connections_other_version,
+        ConnectionEnd::Rejected(StreamRejection::WrongModule(_)) => &mut counters.connections_wrong_module,
+        ConnectionEnd::Rejected(StreamRejection::Empty) | ConnectionEnd::TooLarge => {
+            &mut counters.connections_wrong_size
+        }
+        ConnectionEnd::OtherSource => &mut counters.connections_other_source,
+        ConnectionEnd::SequenceBack => &mut counters.connections_sequence_back,
+        ConnectionEnd::Stopped => &mut counters.connections_stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly::AssemblySettings;
+    use evforge_wire::train::TrainDetector;
+    use std::io::Read;
+    use std::net::SocketAddr;
+
+    #[test]
+    fn a_connection_that_was_silent_for_long_makes_room_and_one_that_was_not_does_not() {
+        let assembly = StreamAssembly::new(AssemblySettings::new(TrainDetector::Lpd, 1)).expect("settings");
+        let listener = TrainListener::open(&[SocketAddr::from(([127, 0, 0, 1], 0))]).expect("it listens");
+        let address = listener.local_addresses()[0];
+        let over = AtomicBool::new(false);
+        let counters = std::thread::scope(|scope| {
+            let mut connections = Connections::new(scope, &assembly, &over, &[]);
+            let mut attend = |silence, is_so: &dyn Fn(&StreamCounters) -> bool| {
+                connections.silence = silence;
+                let end = Instant::now() + Duration::from_secs(60);
+                while !is_so(&connections.counters()) {
+                    assert!(Instant::now() < end, "{:?}", connections.counters());
+                    connections.attend(&listener, || |_| None).expect("any core");
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            };
+            let mut first = TcpStream::connect(address).expect("it listens");
+            attend(SILENCE, &|counters| counters.connections_open == 1);
+            let mut second = TcpStream::connect(address).expect("it listens");
+            attend(SILENCE, &|counters| counters.connections_refused == 1);
+            assert_eq!(second.read(&mut [0]).ok(), Some(0), "it is closed");
+            // Next time it has been silent for long enough.
+            let third = TcpStream::connect(address).expect("it listens");
+            attend(Duration::ZERO, &|counters| counters.connections_replaced == 1);
+            assert_eq!(first.read(&mut [0]).ok(), Some(0), "it has made room");
+            let fourth = TcpStream::connect(address).expect("it listens");
+            attend(SILENCE, &|counters| counters.connections_open == 1);
+            over.store(true, Ordering::Relaxed);
+            let counters = connections.end().expect("any core");
+            drop((third, fourth));
+            counters
+        });
+        assert_eq!((counters.connections_accepted, counters.connections_refused), (4, 2));
+        assert_eq!((counters.connections_replaced, counters.connections_stopped), (1, 1));
+    }
+}

@@ -1,0 +1,7 @@
+//! Trains over TCP, on loopback.
+
+mod arbitrary;
+mod common;
+mod faults;
+mod sender;
+mod streams;
