@@ -1,6 +1,7 @@
 //! `evforge train`: trains of the European XFEL.
 
 mod detector;
+mod page;
 mod receive;
 mod received;
 mod repair;
@@ -8,6 +9,8 @@ mod send;
 mod sent;
 mod sent_here;
 mod steps;
+mod train_ledger;
+mod trains_view;
 
 use crate::CommandError;
 use crate::exit_status::ExitStatus;

@@ -1,6 +1,7 @@
 //! `evforge train receive`: a node of the PC layer.
 
 use super::detector::Detector;
+use super::page::{PageArguments, PageContent};
 use super::received::{Received, text};
 use super::sent_here::SentHere;
 use super::steps::StepArguments;
@@ -24,7 +25,8 @@ use evforge_train::bridge::{Bridge, BridgeOptions};
 use evforge_train::file::{IncompleteImages, LARGEST_MODULE, TrainFileOptions, TrainFiles};
 use evforge_train::node::{self, ModulePort, NodeProgress, NodeSettings, SourcesBy, TrainSink};
 use evforge_train::sinks::{
-    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, Processed, ProcessingSink, write_sums,
+    BridgeSink, ContentSink, FileSink, ForwardOptions, ForwardSink, NewestSink, Processed, ProcessingSink,
+    write_sums,
 };
 use evforge_wire::train::TrainLayout;
 use std::net::SocketAddr;
@@ -105,6 +107,8 @@ pub(super) struct ReceiveArguments {
     /// Show whole trains to clients of the karabo-bridge at this address: tcp:// and it
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint, conflicts_with_all = ["image_size", "packets_per_train"])]
     bridge: Option<SocketAddr>,
+    #[command(flatten)]
+    page: PageArguments,
     /// Pass whole trains on to the next node, as they came
     #[arg(long, value_name = "HOST:PORT", value_parser = endpoint)]
     forward: Option<SocketAddr>,
@@ -148,7 +152,7 @@ pub(super) struct ReceiveArguments {
 }
 
 /// Shows how far the node is.
-fn show(line: &mut RateLine, NodeProgress { elapsed, assembly }: &NodeProgress) {
+fn show(line: &mut RateLine, NodeProgress { elapsed, assembly, .. }: &NodeProgress<'_>) {
     line.show(*elapsed, (assembly.packets_received, assembly.bytes_received), |rates| {
         let incomplete = assembly.trains_timed_out + assembly.trains_superseded;
         format!("{} trains  {} incomplete  {rates}", grouped(assembly.trains_good), grouped(incomplete))
@@ -200,6 +204,8 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     for (module, address) in settings.modules.iter().zip(&addresses) {
         tracing::info!(target: group::INPUT, always = true, "receiving module {} at UDP {address}", module.module);
     }
+    let sources: Vec<_> = receivers.iter().map(LiveReceiver::local_addresses).collect();
+    let (mut page, newest) = arguments.page.start(&arguments.page_content(&sources))?.unzip();
     let files = arguments.files()?;
     let folder = files.as_ref().map(|files| files.folder().to_owned());
     let files = files.map(FileSink::new);
@@ -212,15 +218,20 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
     let forwarded = forward.as_ref().map(ForwardSink::counters);
     let bridge = arguments.bridge()?.map(BridgeSink::new);
     let shown = bridge.as_ref().map(BridgeSink::counters);
+    let pictured = newest.as_ref().map(NewestSink::newest);
     let mut sinks: Vec<Box<dyn TrainSink>> = Vec::new();
     sinks.extend(content.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     // Those behind it leave out what it rejects.
     sinks.extend(processing.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
+    sinks.extend(newest.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(files.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(bridge.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     sinks.extend(forward.map(|sink| Box::new(sink) as Box<dyn TrainSink>));
     let mut line = RateLine::new(arguments.quiet);
-    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| show(&mut line, progress))?;
+    let trains = node::run(&settings, receivers, &mut sinks, &stop, |progress| {
+        page.iter_mut().for_each(|page| page.show(progress));
+        show(&mut line, progress);
+    })?;
     line.finish();
     drop(sinks);
     let sent = arguments.sent.as_deref().map(|path| SentHere::read(path, &settings.modules));
@@ -230,6 +241,7 @@ pub(super) fn receive(arguments: &ReceiveArguments) -> Result<ExitStatus, Comman
         processed.map(|processed| processed.lock().unwrap_or_else(PoisonError::into_inner).clone());
     received.forwarded = forwarded.map(|counters| *counters.lock().unwrap_or_else(PoisonError::into_inner));
     received.shown = shown.map(|shown| *shown.lock().unwrap_or_else(PoisonError::into_inner));
+    received.pictured = pictured.map(|pictured| pictured.counters());
     let sums = arguments.write_sums(received.processed.as_ref());
     let mut ending = Ending::alongside_file(arguments.report.as_deref());
     ending.attempt(sums);
@@ -360,6 +372,18 @@ impl ReceiveArguments {
         let bridge = Bridge::start(options)?;
         tracing::info!(target: group::VIEW, always = true, "karabo-bridge at tcp://{}", bridge.address());
         Ok(Some(bridge))
+    }
+
+    /// What the page shows: a panel for each module that comes here.
+    fn page_content<'a>(&self, sources: &'a [Vec<SocketAddr>]) -> PageContent<'a> {
+        let room = 100 - usize::from(self.first_module);
+        PageContent {
+            detector: self.detector.of_wire(),
+            first_module: self.first_module,
+            modules: self.senders.map_or(self.port.len(), usize::from).min(room),
+            sources,
+            numbers_are_checked: self.stride > 0,
+        }
     }
 
     /// How trains are passed on: in packets as they came.

@@ -8,7 +8,7 @@ use evforge_train::assembly::{AssemblyCounters, TrainReport, TrainSource};
 use evforge_train::bridge::BridgeCounters;
 use evforge_train::file::TrainFileCounters;
 use evforge_train::node::{ModulePort, ReaderProfile, ReaderStep, ReceivedTrains, ThreadReport};
-use evforge_train::sinks::{ContentFound, ForwardCounters, Processed};
+use evforge_train::sinks::{ContentFound, ForwardCounters, NewestCounters, Processed};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub(super) struct Received {
     pub(super) forwarded: Option<ForwardCounters>,
     /// What steps over images have done, if there were some.
     pub(super) processed: Option<Processed>,
+    /// What the page showed, if there was one.
+    pub(super) pictured: Option<NewestCounters>,
 }
 
 impl Received {
@@ -43,7 +45,17 @@ impl Received {
         let content = content.map(|found| found.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let files = files
             .map(|(counters, folder)| (*counters.lock().unwrap_or_else(PoisonError::into_inner), folder));
-        Self { trains, modules, content, files, sent, shown: None, forwarded: None, processed: None }
+        Self {
+            trains,
+            modules,
+            content,
+            files,
+            sent,
+            shown: None,
+            forwarded: None,
+            processed: None,
+            pictured: None,
+        }
     }
 
     /// True if there were trains, every one was good and went everywhere, and nothing was lost or of no use.
@@ -111,6 +123,7 @@ impl Received {
             + self.content.as_ref().map_or(0, |content| of(CounterSnapshot::of(&content.counters)))
             + self.processed.as_ref().map_or(0, |processed| of(CounterSnapshot::of(&processed.counters)))
             + self.forwarded.as_ref().map_or(0, |forwarded| of(CounterSnapshot::of(forwarded)))
+            + self.pictured.as_ref().map_or(0, |pictured| of(CounterSnapshot::of(pictured)))
             + self.shown.as_ref().map_or(0, |shown| of(CounterSnapshot::of(shown)))
             + self.files.as_ref().map_or(0, |(files, _)| of(CounterSnapshot::of(files)))
     }
@@ -137,6 +150,7 @@ impl Received {
             "sent": self.sent.as_ref().and_then(|sent| sent.as_ref().ok()).map(SentHere::json),
             "processing": self.processed.as_ref().map(|processed| counters(&processed.counters)),
             "forwarded": self.forwarded.as_ref().map(counters),
+            "view": self.pictured.as_ref().map(counters),
             "bridge": self.shown.as_ref().map(counters),
             "worker_busy_s": self.trains.busy.as_secs_f64(),
             "threads": self.trains.threads.iter().map(thread).collect::<Vec<_>>(),
@@ -267,6 +281,10 @@ pub(super) fn text(received: &Received) -> String {
             "bridge        {whole} whole trains, sent {replies} times to {} clients",
             grouped(shown.clients)
         );
+    }
+    if let Some(pictured) = &received.pictured {
+        let (summed, offered) = (grouped(pictured.trains_summed), grouped(pictured.trains_offered));
+        let _ = writeln!(text, "page          {summed} of {offered} trains were in its picture");
     }
     let findings = received.findings();
     for finding in &findings {

@@ -15,4 +15,5 @@ mod page_json;
 mod record;
 mod signals;
 mod train;
+mod train_page;
 mod train_receive;

@@ -12,7 +12,8 @@ use evforge_core::settings::SettingsError;
 use evforge_net::affinity::{PinError, pin_current_thread, pin_current_thread_in_turn};
 use evforge_net::live_receiver::{LiveReceiveError, LiveReceiver};
 use evforge_net::session::{
-    Attend, ReceiveState, ReceivingThread, SessionClock, SessionError, SessionLimits, receive_with_threads,
+    Attend, ReceiveState, ReceivingThread, SessionClock, SessionError, SessionLimits, SessionProgress,
+    receive_with_threads,
 };
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,11 +37,21 @@ pub enum NodeError {
 
 /// How it goes, some 50 times per second.
 #[derive(Clone, Copy, Debug)]
-pub struct NodeProgress {
+pub struct NodeProgress<'a> {
     /// Time since the start.
     pub elapsed: Duration,
     /// What the assemblies of all threads have counted.
     pub assembly: AssemblyCounters,
+    /// What that of each thread has counted, in the order of the receivers.
+    pub threads: &'a [AssemblyCounters],
+    session: &'a SessionProgress<'a>,
+}
+
+impl NodeProgress<'_> {
+    /// What all receivers together knew a moment ago, what was lost on this host among it.
+    pub fn receiving(&self) -> ReceiveState {
+        self.session.state()
+    }
 }
 
 /// What a receiving thread did.
@@ -101,7 +112,7 @@ pub fn run(
     receivers: Vec<LiveReceiver>,
     sinks: &mut [Box<dyn TrainSink>],
     stop: &AtomicBool,
-    mut watch: impl FnMut(&NodeProgress),
+    mut watch: impl FnMut(&NodeProgress<'_>),
 ) -> Result<ReceivedTrains, NodeError> {
     let assemblies: Vec<Assembly> =
         receivers.iter().map(|_| Assembly::new(settings.assembly)).collect::<Result<_, _>>()?;
@@ -131,10 +142,16 @@ pub fn run(
             })
             .map_err(SessionError::NoThread)?;
         let received = receive_with_threads(SessionClock::start(limits), threads, &place, |progress| {
-            let assembly =
-                sum(told.iter().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner).assembly));
+            let counters = |told: &Mutex<Told>| told.lock().unwrap_or_else(PoisonError::into_inner).assembly;
+            let threads: Vec<AssemblyCounters> = told.iter().map(counters).collect();
+            let assembly = sum(threads.iter().copied());
             let has_enough = settings.trains.is_some_and(|most| assembly.trains_good >= most);
-            watch(&NodeProgress { elapsed: progress.elapsed, assembly });
+            watch(&NodeProgress {
+                elapsed: progress.elapsed,
+                assembly,
+                threads: &threads,
+                session: progress,
+            });
             if failed.load(Ordering::Relaxed) || has_enough { Attend::End } else { Attend::Pause }
         });
         // Without them the worker ends: their ends of the queue are gone.
